@@ -1,9 +1,9 @@
-"""Deep metric learning for Keras: embeddings whose geometry is not the Euclidean one.
+"""Deep metric learning for Keras, with embeddings that need not be vectors.
 
-`import keras_dml` is cheap: public names and subpackages load on first use (PEP 562), so neither
-Keras nor a backend is imported before a layer, a loss or a model is asked for. A bare import
-registers no class: `keras_dml.zoo.load(path)` registers all of them before it reads a file, and
-`keras.saving.load_model` needs `import keras_dml.layers, keras_dml.losses, keras_dml.models` first.
+Public names and subpackages load on first use (PEP 562). So `import keras_dml` is fast, and imports
+neither Keras nor a backend. It also registers no Keras class: `keras_dml.zoo.load(path)` registers
+all classes before it reads a file, but `keras.saving.load_model` needs `import keras_dml.layers,
+keras_dml.losses, keras_dml.models` first.
 """
 
 import importlib

@@ -1,8 +1,8 @@
 """Checks that arguments are real numbers before NumPy converts them.
 
-`numpy.asarray` drops the mask of a masked array, drops the imaginary part of a complex number with
-at most a warning, and reads text and dates as numbers. Any of these would give an embedding or a
-figure of other data than the caller passed.
+`numpy.asarray` drops the mask of a masked array and the imaginary part of complex numbers (with at
+most a warning), and reads text and dates as numbers. An embedding or a figure would then come from
+other data than the caller passed.
 """
 
 import math
@@ -15,7 +15,7 @@ _ADVICE = {
     "c": "Take its magnitude, or give real and imaginary part as two channels.",
     "M": "Count seconds from a start: `(times - times[0]) / np.timedelta64(1, 's')`.",
     "m": "Divide by a unit: `spans / np.timedelta64(1, 's')`.",
-    "O": "Give arrays of one shape; `[len(row) for row in rows]` shows which row is ragged.",
+    "O": "Give arrays of one shape; `[len(row) for row in rows]` shows which row differs.",
     "S": 'Read text as numbers first: `np.char.decode(values).astype("float32")`.',
     "U": 'Read text as numbers first: `values.astype("float32")`.',
     "V": "Take the fields as columns: `numpy.lib.recfunctions.structured_to_unstructured(values)`.",
@@ -34,13 +34,13 @@ def real(name, values, dtype=None):
         NumPy array of booleans, integers or floats.
 
     Raises:
-        TypeError: If the values are masked, complex, text, dates, time spans, structured or
-            ragged; the message names the index of the first masked one.
+        TypeError: If the values are masked, complex, text, dates, time spans, structured, or rows
+            of different lengths. The message names the index of the first masked value.
     """
     refuse_masked(name, values)
     try:
         array = np.asarray(values)
-    except ValueError as error:  # of ragged lists
+    except ValueError as error:  # rows of different lengths
         raise TypeError(
             f"{name} must hold real numbers in one array. Received rows of different shapes. "
             f"{_ADVICE['O']}"
@@ -54,7 +54,7 @@ def real(name, values, dtype=None):
         )
     if dtype is None:
         return array
-    with np.errstate(over="ignore"):  # overflow gives infinity, which callers refuse
+    with np.errstate(over="ignore"):  # overflow gives infinity, which callers reject
         return array.astype(dtype, copy=False)
 
 
@@ -70,7 +70,7 @@ def finite(name, values):
 
     Raises:
         TypeError: See `real`.
-        ValueError: If a value is NaN, or infinite in float32; the message names the first row.
+        ValueError: If a value is NaN, or infinite in float32. The message names the first row.
     """
     array = real(name, values)
     if array.size and not _in_float32(array.min(), array.max()):
@@ -92,8 +92,8 @@ def whole(name, value, minimum):
         minimum: Smallest integer allowed.
 
     Raises:
-        TypeError: If `value` is not an integer; a boolean and 2.0 are not.
-        ValueError: If it is below `minimum`.
+        TypeError: If `value` is not an integer. Booleans and 2.0 are not integers here.
+        ValueError: If `value` is below `minimum`.
     """
     try:
         number = operator.index(value)
@@ -115,8 +115,8 @@ def number(name, value, least=-math.inf):
         least: Smallest number allowed.
 
     Raises:
-        TypeError: If `value` is not a number; a boolean is not.
-        ValueError: If it is NaN, infinite or below `least`.
+        TypeError: If `value` is not a number, or a boolean.
+        ValueError: If `value` is NaN, infinite or below `least`.
     """
     _check_real(name, value)
     if not (math.isfinite(value) and value >= least):
@@ -133,8 +133,8 @@ def positive(name, value):
         value: The number.
 
     Raises:
-        TypeError: If `value` is not a number; a boolean is not.
-        ValueError: If it is NaN, infinite or not above 0.
+        TypeError: If `value` is not a number, or a boolean.
+        ValueError: If `value` is NaN, infinite or not above 0.
     """
     _check_real(name, value)
     if not 0 < value < math.inf:
@@ -149,13 +149,12 @@ def _check_real(name, value):
 
 def _in_float32(*values):
     with np.errstate(over="ignore"):
-        return np.isfinite(
-            np.array(values, np.float32)
-        ).all()  # the minimum of an array with NaN is NaN
+        # The minimum of an array with NaN is NaN, so the extremes are enough.
+        return np.isfinite(np.array(values, np.float32)).all()
 
 
 def _is_real(dtype):
-    # bfloat16 and float8 are of kind V, like structured arrays
+    # bfloat16 and float8 have kind V, like structured arrays, but no field names
     return dtype.kind in "biuf" or (dtype.names is None and np.can_cast(dtype, np.float32))
 
 
@@ -167,7 +166,7 @@ def refuse_masked(name, values):
         raise TypeError(
             f"{name} must hold a number at every index. Received a masked array with "
             f"{int(np.sum(masked))} of {masked.size} masked, the first at {index}. Interpolate "
-            "them, or leave the rows out; `values.filled(...)` replaces them by a number."
+            "masked values, leave their rows out, or replace them by `values.filled(...)`."
         )
     if isinstance(values, (list, tuple)):
         for i, row in enumerate(values):

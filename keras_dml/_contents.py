@@ -1,34 +1,38 @@
-"""Finds recordings, and embeddings of recordings, that are the same."""
+"""Finds equal recordings, and equal embeddings of recordings (duplicates)."""
 
 import hashlib
 
 import numpy as np
 
-# Largest differences measured on five models of the zoo: 1e-6 in another batch, 9e-6 for a csv with
-# six decimals and 8e-4 for one with four digits. Different recordings of japanese_vowels_lpc,
-# ipol_gait and hyke_voice differ by at least .2.
+# Largest differences between embeddings of one recording, measured on five models of the zoo: 1e-6
+# in another batch, 9e-6 for a csv file with six decimals, 8e-4 for one with four digits. Different
+# recordings of japanese_vowels_lpc, ipol_gait and hyke_voice differ by at least .2.
 TOLERANCE = 1e-3
 SAMPLED = 16  # numbers that are compared first
 
 
 def content(recording):
-    """Digest of a recording, bytes: the same where shape and values, in float32, are.
+    """Computes the digest of a recording. Recordings with equal shapes and equal values in float32
+    have equal digests.
 
     Args:
-        recording: Array of any shape, or what makes one.
+        recording: Array of any shape, or nested lists.
+
+    Returns:
+        The SHA-256 digest, bytes.
     """
     values = np.ascontiguousarray(recording, np.float32)
     return hashlib.sha256(values.tobytes() + str(values.shape).encode()).digest()
 
 
 def repeats(embeddings):
-    """Finds embeddings that are alike an earlier one.
+    """Finds embeddings that repeat an earlier embedding.
 
     Args:
         embeddings: Shape `(count, ...)`.
 
     Returns:
-        Index of the first one, by the index of each later one that is alike it.
+        Dict from the index of each repeated embedding to the index of its first occurrence.
     """
     first = {}
     for later, matches in enumerate(alike(embeddings, embeddings)):
@@ -38,13 +42,13 @@ def repeats(embeddings):
 
 
 def copies(recordings):
-    """Finds recordings that are alike an earlier one, such as the same file in another format.
+    """Finds recordings that repeat an earlier recording, such as one file in two formats.
 
     Args:
         recordings: List of finite arrays of shape `(time, ...)`.
 
     Returns:
-        Index of the first one, by the index of each later one that is alike it.
+        Dict from the index of each repeated recording to the index of its first occurrence.
     """
     by_shape, first = {}, {}
     arrays = [np.asarray(recording) for recording in recordings]
@@ -62,36 +66,37 @@ def copies(recordings):
     return dict(sorted(first.items()))
 
 
-def alike(embeddings, others):
-    """Finds embeddings that are equal within `TOLERANCE`: they come from one recording.
+def alike(embeddings, references):
+    """Finds pairs of embeddings that are equal within `TOLERANCE`, so come from one recording.
 
     The tolerance is relative to the largest number along the last axis, so that neither the units
     of a channel nor the knots of a quantile embedding matter.
 
     Args:
         embeddings: Shape `(count, ...)`.
-        others: Those that each is compared with, shape `(others, ...)`.
+        references: Embeddings to compare with, shape `(references, ...)`.
 
     Returns:
-        For each of `embeddings`, the indices of the equal ones among `others`, ascending.
+        List with the ascending indices of the equal references for each embedding.
     """
-    if not len(embeddings) or not len(others):
+    if not len(embeddings) or not len(references):
         return [np.empty(0, int) for _ in embeddings]
-    numbers = np.shape(others)[-1]
-    flat, flat_others = (np.reshape(x, (len(x), -1)) for x in (embeddings, others))
+    numbers = np.shape(references)[-1]
+    flat, flat_references = (np.reshape(x, (len(x), -1)) for x in (embeddings, references))
     columns = np.linspace(0, flat.shape[1] - 1, SAMPLED, dtype=int)
-    sampled = flat_others[:, columns]
+    sampled = flat_references[:, columns]
     equal = []
     for x, limit in zip(flat, _limits(embeddings), strict=True):
-        # the largest number of an equal embedding is at most 1 / (1 - TOLERANCE) times as large
+        # The largest number of an equal embedding is at most 1 / (1 - TOLERANCE) times as large.
         most = (1 + 2 * TOLERANCE) * limit[columns // numbers]
         rows = np.flatnonzero((np.abs(sampled - x[columns]) <= most).all(axis=1))
-        most = np.maximum(_limits(others[rows]), limit).repeat(numbers, axis=1)
-        equal.append(rows[(np.abs(flat_others[rows] - x) <= most).all(axis=1)])
+        most = np.maximum(_limits(references[rows]), limit).repeat(numbers, axis=1)
+        equal.append(rows[(np.abs(flat_references[rows] - x) <= most).all(axis=1)])
     return equal
 
 
 def _limits(embeddings):
-    """Largest difference of the numbers along the last axis, shape `(count, rows)`."""
+    """Computes the largest allowed difference of the numbers along the last axis, shape `(count,
+    rows)`."""
     largest = np.abs(embeddings).max(axis=-1)
     return TOLERANCE * largest.reshape(len(largest), int(np.prod(largest.shape[1:])))

@@ -1,4 +1,4 @@
-"""Rates in percent, as answers print them."""
+"""Rates and their intervals in percent, as commands and reports print them."""
 
 
 def interval(bounds):

@@ -1,50 +1,53 @@
-"""The input contract of a model: which recordings it takes, and what training saw of them."""
+"""The input contract of a model: which recordings it takes, and the magnitudes seen in training."""
 
 import dataclasses
 import math
 import numbers
 import warnings
+from typing import Any
 
 import numpy as np
 
 from keras_dml._arrays import real, whole
+from keras_dml._typing import Recordings
 
-# Walks, EEG trials, motions and vowels of people outside the training are within a factor of 1.31
-# of the range of training, in the median channel of a unit. Walks in m/s^2 for g are beyond 2.1.
+# Walks, EEG trials, motions and vowels of people not trained on are within a factor of 1.31 of the
+# training range, in the median channel of a unit. Walks in m/s^2 instead of g are beyond 2.1.
 MAGNITUDE_FACTOR = 1.5
-RANGE = (0.01, 0.99)  # quantiles over the recordings of training
-# Of the steps of a recording. No recording of those data sets ends in zeros, but for speech: 3 %.
+RANGE = (0.01, 0.99)  # quantiles over the training recordings
+# Fraction of the steps of a recording. Of those data sets, only recordings of speech end in zeros,
+# at most 3 % of their steps.
 PADDING_FRACTION = 0.05
-MIN_PADDING = 2  # steps; a single one may be measured
-DIGITS = 4  # of a standard deviation; a contract is read by people too
+MIN_PADDING = 2  # steps; a single step of zeros may be a measurement
+DIGITS = 4  # of a standard deviation, to keep contracts readable
 MAX_NAMED = 12  # channels in a message
 
 
 @dataclasses.dataclass(frozen=True)
 class Contract:
-    """What a model takes.
+    """Requirements on the recordings that a model takes.
 
     Attributes:
         channels: Names of the channels, in order.
         units: Unit of each channel.
-        rate_hz: Steps a second; None where the rate does not matter.
+        rate_hz: Time steps per second; None if the rate does not matter.
         min_steps: Smallest number of steps of a recording.
         max_steps: Largest number of steps; None: no limit.
         stddev_range: Smallest and largest standard deviation of a training recording in each
-            channel, shape `(channels, 2)`, in the channel's unit; None where it is not known or
-            does not matter.
+            channel, shape `(channels, 2)`, in the channel's unit; None if it is unknown or does not
+            matter.
 
     Raises:
         TypeError: If a number of steps is not an integer.
         ValueError: If an attribute is impossible, or does not fit the channels.
     """
 
-    channels: tuple
-    units: tuple
+    channels: tuple[str, ...]
+    units: tuple[str, ...]
     rate_hz: float | None = None
     min_steps: int = 1
     max_steps: int | None = None
-    stddev_range: tuple | None = None
+    stddev_range: tuple[tuple[float, float], ...] | None = None
 
     def __post_init__(self):
         channels = _texts("channels", self.channels)
@@ -52,7 +55,7 @@ class Contract:
         units = _texts("units", [units] * len(channels) if isinstance(units, str) else units)
         if len(units) != len(channels):
             raise ValueError(
-                f"`units` must have one entry a channel, {len(channels)}. Received {len(units)}. "
+                f"`units` must have one entry per channel, {len(channels)}. Received {len(units)}. "
                 "A single text is the unit of all channels."
             )
         checked = {
@@ -68,14 +71,14 @@ class Contract:
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 
-    def measured(self, recordings):
-        """The same contract, with the magnitudes of training recordings.
+    def measured(self, recordings: Recordings) -> "Contract":
+        """Returns the contract with the magnitudes of training recordings.
 
         Args:
             recordings: Arrays of shape `(time, channels)`, in the units of the contract.
 
         Raises:
-            ValueError: If there are none, or one has another number of channels.
+            ValueError: If the list is empty, or a recording has another number of channels.
         """
         shapes = [np.shape(recording) for recording in recordings]
         if not shapes or any(len(s) != 2 or s[1] != len(self.channels) for s in shapes):
@@ -90,8 +93,8 @@ class Contract:
         ]
         return dataclasses.replace(self, stddev_range=ranges)
 
-    def check_rate(self, rate_hz):
-        """Refuses another rate than the contract's.
+    def check_rate(self, rate_hz: float) -> None:
+        """Checks that recordings have the rate of the contract.
 
         Raises:
             ValueError: If the rates differ.
@@ -102,8 +105,8 @@ class Contract:
                 "Resample the recordings, for example by `scipy.signal.resample_poly`."
             )
 
-    def check(self, i, signal, takes_padding=False):
-        """Refuses a recording of another length, and one that was padded with zeros.
+    def check(self, i: int, signal: np.ndarray, takes_padding: bool = False) -> None:
+        """Checks that a recording has an allowed length and is not padded with zeros.
 
         Args:
             i: Index of the recording, for messages.
@@ -111,7 +114,7 @@ class Contract:
             takes_padding: Whether the model ignores zeros at the end.
 
         Raises:
-            ValueError: If it is too short, too long or padded.
+            ValueError: If the recording is too short, too long or padded.
         """
         steps = len(signal)
         if steps < self.min_steps or steps > (self.max_steps or math.inf):
@@ -122,8 +125,8 @@ class Contract:
             )
             raise ValueError(
                 f"Recording {i} has {steps} steps, the model's contract or card allows {allowed}: "
-                "for other lengths its figures do not hold. Cut windows of a longer recording, "
-                "leave out a shorter one."
+                "for other lengths its figures do not hold. Cut windows of a longer recording, or "
+                "leave out a shorter recording."
             )
         zeros = steps - _end(signal)
         if zeros == steps:
@@ -131,15 +134,15 @@ class Contract:
         if not takes_padding and zeros >= max(MIN_PADDING, PADDING_FRACTION * steps):
             raise ValueError(
                 f"Recording {i} ends in {zeros} steps of exact zeros in all channels, which is "
-                f"padding. Cut it off: `recording[:{steps - zeros}]`. Recordings of several "
-                "lengths go in as a list."
+                f"padding. Cut it off: `recording[:{steps - zeros}]`. Pass recordings of different "
+                "lengths as a list."
             )
 
-    def warn_of_magnitudes(self, signals):
-        """Warns where most recordings have another magnitude than those of training.
+    def warn_of_magnitudes(self, signals: Recordings) -> None:
+        """Warns if most recordings have another magnitude than the training recordings.
 
-        The standard deviation of each channel is compared with the range of training. The channels
-        of one unit count by their median, and so do the recordings.
+        The standard deviation of each channel is compared with its range in training. The median is
+        taken over the channels of each unit, and then over the recordings.
 
         Args:
             signals: Arrays of shape `(time, channels)`.
@@ -150,17 +153,17 @@ class Contract:
         stddev = np.array([signal.std(axis=0, dtype=np.float64) for signal in signals])
         ratios = stddev / np.clip(stddev, low, high)
         for unit in dict.fromkeys(self.units):
-            columns = [i for i, other in enumerate(self.units) if other == unit]
+            columns = [i for i, channel_unit in enumerate(self.units) if channel_unit == unit]
             ratio = float(np.median(np.median(ratios[:, columns], axis=1)))
             if not 1 / MAGNITUDE_FACTOR <= ratio <= MAGNITUDE_FACTOR:
                 self._warn(unit, columns, np.median(stddev[:, columns]), ratio)
 
-    def _warn(self, unit, columns, found, ratio):
+    def _warn(self, unit, columns, stddev, ratio):
         ranges = np.median(np.array(self.stddev_range)[columns], axis=0)
-        names = _listed([self.channels[i] for i in columns])
+        names = _abbreviated([self.channels[i] for i in columns])
         cause = "Either nothing moves in them, or" if ratio < 1 else "Perhaps"
         if unit == "1":
-            unit, advice = "", "they are scaled otherwise. Scale them as those of training"
+            unit, advice = "", "they are scaled otherwise. Scale them as in training"
         else:
             unit = f" {unit}"
             advice = (
@@ -168,33 +171,35 @@ class Contract:
             )
         warnings.warn(
             f"Most recordings have another magnitude than those of training in {names}: their "
-            f"standard deviation is {found:.3g}, in training it was {ranges[0]:.3g} to "
+            f"standard deviation is {stddev:.3g}, in training it was {ranges[0]:.3g} to "
             f"{ranges[1]:.3g}{unit}. {cause} {advice}.",
             UserWarning,
             stacklevel=6,
         )
 
-    def as_dict(self):
-        """The attributes by name, of lists and numbers as JSON has them."""
+    def as_dict(self) -> dict[str, Any]:
+        """Returns the attributes by name, as lists and numbers that JSON can hold."""
         lists = {"channels": list(self.channels), "units": list(self.units)}
         if self.stddev_range is not None:
             lists["stddev_range"] = [list(pair) for pair in self.stddev_range]
         return {**vars(self), **lists}
 
-    def named_channels(self):
-        """`6: LAX, LAY, LAZ, LRX, LRY, LRZ`."""
-        return f"{len(self.channels)}: {_listed(self.channels)}"
+    def named_channels(self) -> str:
+        """Returns the number and the names of the channels, such as `6: LAX, LAY, LAZ, LRX, LRY,
+        LRZ`."""
+        return f"{len(self.channels)}: {_abbreviated(self.channels)}"
 
 
 def _end(signal):
-    """Number of steps up to the last one that is not zero."""
+    """Returns the number of steps up to the last one that is not zero."""
     moving = np.flatnonzero(signal.any(axis=1))
     return moving[-1] + 1 if len(moving) else 0
 
 
-def _listed(names):
-    shown = [*names[: MAX_NAMED - 1], "...", names[-1]] if len(names) > MAX_NAMED else names
-    return ", ".join(shown)
+def _abbreviated(names):
+    if len(names) > MAX_NAMED:
+        names = [*names[: MAX_NAMED - 1], "...", names[-1]]
+    return ", ".join(names)
 
 
 def _texts(name, values):

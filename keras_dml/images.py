@@ -1,28 +1,31 @@
-"""What an image is, and the refusal of what is none."""
+"""Checks that inputs are valid images."""
 
 import numpy as np
 
 from keras_dml._arrays import real
+from keras_dml._typing import ArrayLike
 
-IMAGE_CHANNELS = (1, 3, 4)  # gray, RGB, with transparency; feature maps have others
+IMAGE_CHANNELS = (1, 3, 4)  # gray, RGB, RGB with transparency
 
 
-def are_images(shape):
-    """Whether inputs of a shape, without the batch, are images, whose values lie in [0, 1]."""
+def are_images(shape: tuple[int | None, ...]) -> bool:
+    """Returns True if inputs of a shape, without the batch axis, are images with values in [0,
+    1]."""
     return len(shape) == 3 and shape[-1] in IMAGE_CHANNELS
 
 
-def check_images(images, shape):
-    """Refuses what is not an image of a model's size. Feature maps, which have other numbers of
-    channels, may hold any finite numbers.
+def check_images(images: ArrayLike, shape: tuple[int | None, ...]) -> None:
+    """Checks that images have the size that a model takes, and hold floats in [0, 1].
+
+    Feature maps, which have other numbers of channels than images, may hold any finite numbers.
 
     Args:
         images: Images, an array or a list.
         shape: `(height, width, channels)`; None is any size.
 
     Raises:
-        ValueError: If one has another size, holds no floats, or leaves [0, 1], or a map is not
-            finite; the message names its index.
+        ValueError: If an image has another size, another dtype than float, or values outside
+            [0, 1], or if a feature map is not finite. The message names the index.
     """
     if isinstance(images, np.ndarray) and _all_fit(real("`x`", images), shape):
         return
@@ -31,8 +34,8 @@ def check_images(images, shape):
         if not _fits(image.shape, shape):
             raise ValueError(
                 f"Image {i} must have shape ({', '.join(map(str, shape))}). Received shape "
-                f"{image.shape}. Resize it, for example by `keras.ops.image.resize`; a single "
-                "image goes in as a list of one."
+                f"{image.shape}. Resize it, for example by `keras.ops.image.resize`. Pass a "
+                "single image as a list of one."
             )
         if not are_images(shape):
             if not np.isfinite(image).all():
@@ -40,8 +43,8 @@ def check_images(images, shape):
             continue
         if not np.issubdtype(image.dtype, np.floating):
             raise ValueError(
-                f"Image {i} must hold floats in [0, 1]. Received dtype {image.dtype}. Bytes "
-                'become such floats by `(image / 255).astype("float32")`.'
+                f"Image {i} must hold floats in [0, 1]. Received dtype {image.dtype}. Convert "
+                'bytes by `(image / 255).astype("float32")`.'
             )
         if not _in_range(image):
             raise ValueError(
@@ -55,10 +58,11 @@ def _all_fit(images, shape):
     return floats and _fits(images.shape[1:], shape) and len(images) and _in_range(images)
 
 
-def _fits(found, shape):
-    same_rank = len(found) == len(shape)
-    return same_rank and all(n in (None, m) for m, n in zip(found, shape, strict=True))
+def _fits(shape, expected):
+    return len(shape) == len(expected) and all(
+        size in (None, received) for received, size in zip(shape, expected, strict=True)
+    )
 
 
 def _in_range(images):
-    return images.min() >= 0 and images.max() <= 1  # of NaN neither holds
+    return images.min() >= 0 and images.max() <= 1  # both are False for NaN

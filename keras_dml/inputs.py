@@ -1,5 +1,6 @@
-"""What a model takes: recordings, symmetric matrices or images. One object of three classes checks
-what is given and stacks it to batches.
+"""The kinds of inputs of a model: recordings, symmetric matrices or images.
+
+`Signals`, `Matrices` and `Images` check the inputs of a model and stack them to batches.
 """
 
 import weakref
@@ -8,26 +9,27 @@ import numpy as np
 
 from keras_dml._arrays import real
 from keras_dml._backend import keras
+from keras_dml._typing import ArrayLike, Recordings
 from keras_dml.contract import Contract
 from keras_dml.images import check_images
 
-ASYMMETRY = 1e-3  # of the largest entry; more is not rounding
+ASYMMETRY = 1e-3  # of the largest entry; a larger asymmetry is not rounding
 
-_DECLARED = weakref.WeakKeyDictionary()  # contracts of models that carry none themselves
+_DECLARED = weakref.WeakKeyDictionary()  # contracts of models without a layer `InputContract`
 
 
-def of(model):
-    """What a model takes.
+def of(model: keras.Model) -> "Signals | Matrices | Images":
+    """Returns the kind of input of a model, which checks and batches inputs.
 
     Args:
-        model: A built `keras.Model` of one input, or a classifier or a trainer of one.
+        model: A built `keras.Model` with one input, or a classifier or trainer around one.
 
     Returns:
-        `Signals`, `Matrices` (the first layer is one on matrices) or `Images`.
+        `Signals`, `Matrices` (if the first layer takes matrices) or `Images`.
 
     Raises:
-        TypeError: If it is not a `keras.Model`.
-        ValueError: If it is not built, has several inputs, or an input of another rank.
+        TypeError: If `model` is not a `keras.Model`.
+        ValueError: If the model is not built, has several inputs, or an input of another rank.
     """
     model = encoder(model)
     shape = _input_shape(model)
@@ -42,14 +44,14 @@ def of(model):
     return Matrices(model) if _begins_with_matrices(model) else Signals(model)
 
 
-def encoder(model):
-    """The part of a model that gives embeddings: that of a classifier or a trainer, or the model
-    itself."""
+def encoder(model: keras.Model) -> keras.Model:
+    """Returns the part of a model that computes embeddings, which is the model itself unless it is
+    a classifier or a trainer."""
     return getattr(model, "encoder", model)
 
 
-def declare(model, contract):
-    """Gives a model the contract of its card, for a model without the layer `InputContract`.
+def declare(model: keras.Model, contract: Contract) -> None:
+    """Sets the contract of a model that has no layer `InputContract`, such as the one on its card.
 
     Args:
         model: A `keras.Model`.
@@ -59,56 +61,58 @@ def declare(model, contract):
 
 
 class _Input:
-    """An input of a known kind.
+    """Base class of the kinds of inputs.
 
     Attributes:
         model: The model.
         shape: Shape of one array; None is any size.
-        arguments: Names of the arguments of a function of such a batch.
-        contract: `keras_dml.contract.Contract`; None where neither a layer nor a card has one.
-        ignores_zeros: Whether a layer cuts zeros out, so that padding changes nothing.
+        name: Name of one input in error messages.
+        axes: Shape of one input in error messages.
+        arguments: Names of the arguments of an exported function that takes a batch.
+        contract: `keras_dml.contract.Contract`; None if neither a layer nor a card has one.
+        ignores_zeros: Whether a layer removes zeros, so that padding changes nothing.
     """
 
     name, axes, arguments = None, None, ()
 
-    def __init__(self, model):
+    def __init__(self, model: keras.Model) -> None:
         self.model = model
         self.shape = tuple(model.inputs[0].shape[1:])
         carried = (getattr(layer, "contract", None) for layer in model._flatten_layers())
-        carried = (found for found in carried if isinstance(found, Contract))
+        carried = (contract for contract in carried if isinstance(contract, Contract))
         self.contract = next(carried, _DECLARED.get(model))
         self.ignores_zeros = any(
             getattr(layer, "ignores_zeros", False) for layer in model._flatten_layers()
         )
 
-    def read(self, given):
-        """What is given to the model, as float32 arrays that have been checked.
+    def read(self, recordings: ArrayLike | Recordings) -> list[np.ndarray]:
+        """Checks inputs of the model, and returns them as float32 arrays.
 
         Args:
-            given: Recordings, matrices or images.
+            recordings: Recordings, matrices or images.
 
         Returns:
             List of NumPy arrays.
 
         Raises:
-            TypeError: If one does not hold real numbers.
-            ValueError: If there is none, or the model does not take one; the message names its
-                index.
+            TypeError: If an input does not hold real numbers.
+            ValueError: If the list is empty, or the model does not take an input. The message names
+                its index.
         """
-        given = _listed(given)
-        if not given:
+        recordings = _as_list(recordings)
+        if not recordings:
             raise ValueError(
                 f"`recordings` is empty; give at least one array of shape {self.axes}."
             )
-        arrays = [real(f"{self.name} {i}", one, np.float32) for i, one in enumerate(given)]
-        self._check(arrays, given)
+        arrays = [real(f"{self.name} {i}", x, np.float32) for i, x in enumerate(recordings)]
+        self._check(arrays, recordings)
         return arrays
 
-    def check_rate(self, rate_hz):
-        """Refuses recordings of another rate than the model's.
+    def check_rate(self, rate_hz: float) -> None:
+        """Checks that recordings have the rate of the model.
 
         Raises:
-            ValueError: If the rates differ, or the model has none.
+            ValueError: If the rates differ, or the model has no rate.
         """
         if self.contract is not None and self.contract.rate_hz is not None:
             self.contract.check_rate(rate_hz)
@@ -118,42 +122,42 @@ class _Input:
         }
         if not rates:
             raise ValueError(
-                "`rate_hz` is compared with the rate of an `InputContract` or a `LogMel` layer, "
-                "and this model has none; its card says what rate it takes. Received "
-                f"rate_hz={rate_hz!r}."
+                f"Received rate_hz={rate_hz!r}, but this model has no layer with a rate "
+                "(`InputContract` or `LogMel`) to compare `rate_hz` with. See its card for the "
+                "rate, and leave `rate_hz` out."
             )
         if rates != {rate_hz}:
             expected = " and ".join(f"{rate:g}" for rate in sorted(rates))
             raise ValueError(
-                f"The model hears sound of {expected} Hz. Received rate_hz={rate_hz!r}. Resample "
+                f"The model takes sound of {expected} Hz. Received rate_hz={rate_hz!r}. Resample "
                 "the recordings, for example by `scipy.signal.resample_poly`."
             )
 
-    def one(self, array):
-        """The arguments of a function of one array, by name."""
+    def one(self, array: np.ndarray) -> dict[str, np.ndarray]:
+        """Returns the arguments of an exported function for a batch of one input, by name."""
         return self.batch([array])
 
-    def batch(self, arrays):
-        """The arguments of a function of a batch, by name."""
+    def batch(self, arrays: list[np.ndarray]) -> dict[str, np.ndarray]:
+        """Returns the arguments of an exported function for a batch, by name."""
         (name,) = self.arguments
         return {name: np.stack(arrays).astype(np.float32)}
 
-    def length(self, array):
-        """Steps of a recording, rows of a matrix; None of an image."""
+    def length(self, array: np.ndarray) -> int | None:
+        """Returns the number of steps of a recording or rows of a matrix; None for an image."""
         return len(array)
 
 
 class Signals(_Input):
-    """Recordings of shape `(time, channels)`, which come with their lengths."""
+    """Recordings of shape `(time, channels)`, which are batched together with their lengths."""
 
     name, axes, arguments = "Recording", "(time, channels)", ("signal", "length")
 
     @property
-    def has_any_length(self):
-        """Whether the model takes recordings of any number of steps."""
+    def has_any_length(self) -> bool:
+        """True if the model takes recordings of any number of steps."""
         return self.shape[0] is None
 
-    def _check(self, signals, given):
+    def _check(self, signals, _):
         for i, signal in enumerate(signals):
             self._check_one(i, signal)
         if self.contract is not None:
@@ -164,14 +168,14 @@ class Signals(_Input):
         if signal.ndim != 2:
             raise ValueError(
                 f"Recording {i} must have shape (time, channels). Received shape {signal.shape}. "
-                "A single recording goes in as a list of one."
+                "Pass a single recording as a list of one."
             )
         if signal.shape[1] != channels:
-            named = f"{channels}. The model's card names them in order."
+            expected = f"{channels}. The model's card names them in order."
             if self.contract is not None and len(self.contract.channels) == channels:
-                named = f"{self.contract.named_channels()}, in this order."
+                expected = f"{self.contract.named_channels()}, in this order."
             raise ValueError(
-                f"Recording {i} has {signal.shape[1]} channels, the model takes {named}"
+                f"Recording {i} has {signal.shape[1]} channels, the model takes {expected}"
             )
         if len(signal) == 0:
             raise ValueError(f"Recording {i} has no steps; leave it out.")
@@ -189,15 +193,15 @@ class Signals(_Input):
         if self.contract is not None:
             self.contract.check(i, signal, self.ignores_zeros)
 
-    def one(self, signal):
+    def one(self, signal: np.ndarray) -> dict[str, np.ndarray]:
         return {"signal": signal[None], "length": np.array(len(signal), np.int32)}
 
-    def batch(self, signals, steps=None):
-        """The arguments of a function of recordings of several lengths, by name.
+    def batch(self, signals: list[np.ndarray], steps: int | None = None) -> dict[str, np.ndarray]:
+        """Returns the arguments of an exported function for recordings of several lengths, by name.
 
         Args:
             signals: Arrays of shape `(time, channels)`.
-            steps: Length to pad to with zeros; None: the largest.
+            steps: Length to pad to with zeros; None: the length of the longest recording.
 
         Returns:
             Dict of `signal`, shape `(batch, time, channels)`, and `length`, shape `(batch,)`.
@@ -216,24 +220,24 @@ class Matrices(_Input):
     name, axes, arguments = "Matrix", "(n, n)", ("matrix",)
     has_any_length = False
 
-    def _check(self, matrices, given):
+    def _check(self, matrices, _):
         n = self.shape[0]
         for i, matrix in enumerate(matrices):
             if matrix.shape != (n, n):
                 raise ValueError(
-                    f"Matrix {i} must have shape ({n}, {n}). Received shape {matrix.shape}. A "
-                    "single matrix goes in as a list of one; the model's card names the channels "
-                    "in order."
+                    f"Matrix {i} must have shape ({n}, {n}). Received shape {matrix.shape}. "
+                    "Pass a single matrix as a list of one. The model's card names the channels in "
+                    "order."
                 )
             if not np.isfinite(matrix).all():
                 row, column = np.argwhere(~np.isfinite(matrix))[0]
                 raise ValueError(
                     f"Matrix {i} holds NaN or infinity, first at row {row}, column {column}. Leave "
-                    "it out, or estimate it again without the steps that are missing."
+                    "it out, or estimate it again without the missing steps."
                 )
             if np.abs(matrix - matrix.T).max() > ASYMMETRY * np.abs(matrix).max():
                 raise ValueError(
-                    f"Matrix {i} is not symmetric, so it is no covariance matrix. Give "
+                    f"Matrix {i} is not symmetric, so it is not a covariance matrix. Give "
                     "`numpy.cov(recording, rowvar=False)` of a recording (time, channels)."
                 )
 
@@ -244,10 +248,10 @@ class Images(_Input):
     name, axes, arguments = "Image", "(height, width, channels)", ("image",)
     has_any_length = False
 
-    def _check(self, images, given):
-        check_images(given, self.shape)  # as they were given: bytes are refused
+    def _check(self, _, images):
+        check_images(images, self.shape)  # before conversion to float32, so that bytes are refused
 
-    def length(self, array):
+    def length(self, array: np.ndarray) -> None:
         return None
 
 
@@ -260,13 +264,13 @@ def _input_shape(model):
     inputs = getattr(model, "inputs", None)
     if not inputs:
         raise ValueError(
-            f"The model {model.name!r} is not built, so it is not known what it takes. Begin it "
-            "with `keras.Input((None, channels))`, or call it once on a batch."
+            f"The model {model.name!r} is not built, so the shape of its input is unknown. Begin "
+            "it with `keras.Input((None, channels))`, or call it once on a batch."
         )
     if len(inputs) > 1:
         raise ValueError(
-            f"The model {model.name!r} has {len(inputs)} inputs; recordings go through models of "
-            "one."
+            f"The model {model.name!r} has {len(inputs)} inputs. Expected a model with one input. "
+            "Give a model that takes recordings alone."
         )
     return tuple(inputs[0].shape[1:])
 
@@ -283,11 +287,11 @@ def _only_passes(layer):
     return isinstance(layer, keras.layers.InputLayer) or hasattr(layer, "contract")
 
 
-def _listed(given):
+def _as_list(recordings):
     try:
-        return list(given)
+        return list(recordings)
     except TypeError:
         raise TypeError(
-            "`recordings` must be a list of arrays, one a recording. Received "
-            f"{type(given).__name__}."
+            "`recordings` must be a list of arrays, one per recording. Received "
+            f"{type(recordings).__name__}."
         ) from None

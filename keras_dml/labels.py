@@ -1,16 +1,17 @@
-"""Checks of labels: class ids, one a row, each of a known class."""
+"""Checks of labels, which are class ids: one per row, each of a known class."""
 
 import numpy as np
 
 from keras_dml._arrays import real
 from keras_dml._backend import keras, ops
+from keras_dml._typing import ArrayLike, Tensor
 
 
-def numeric_labels(labels):
-    """Labels as an array of numbers; a tensor is returned unchanged.
+def numeric_labels(labels: ArrayLike | Tensor) -> Tensor:
+    """Returns labels as an array of numbers; a tensor is returned unchanged.
 
     Raises:
-        TypeError: If they are names, or not numbers by `keras_dml._arrays.real`.
+        TypeError: If the labels are names, or are refused by `keras_dml._arrays.real`.
     """
     if _are_names(labels):
         raise TypeError(
@@ -21,8 +22,8 @@ def numeric_labels(labels):
     return labels if ops.is_tensor(labels) else real("`labels`", labels)
 
 
-def column_of(labels):
-    """Labels of shape `(rows, 1)` as `(rows,)`; others unchanged.
+def column_of(labels: ArrayLike | Tensor) -> Tensor:
+    """Returns labels of shape `(rows, 1)` as `(rows,)`, and others unchanged.
 
     Args:
         labels: Array or tensor.
@@ -30,8 +31,8 @@ def column_of(labels):
     return labels[:, 0] if len(labels.shape) == 2 and labels.shape[1] == 1 else labels
 
 
-def checked_labels(labels, rows, classes):
-    """Labels as an array of known class ids, one a row.
+def checked_labels(labels: ArrayLike | Tensor, rows: int, classes: int) -> np.ndarray:
+    """Returns labels as an array of known class ids, one per row.
 
     Args:
         labels: Labels, shape `(rows,)` or `(rows, 1)`.
@@ -39,20 +40,22 @@ def checked_labels(labels, rows, classes):
         classes: Number of classes.
 
     Raises:
-        TypeError: If they are neither numbers nor names, as in `numeric_labels`.
-        ValueError: If they have another shape, or a label is not a class; the message names it.
+        TypeError: If the labels are neither numbers nor names, as in `numeric_labels`.
+        ValueError: If the labels have another shape, or a label is not a class. The message names
+            it.
     """
-    names = _are_names(labels)  # reported with the number of classes below
+    names = _are_names(labels)  # refused below, with the number of classes
     labels = column_of(np.asarray(labels if names else numeric_labels(labels)))
     if labels.shape != (rows,):
         raise ValueError(
-            f"`labels` must be one class id a row, shape ({rows},). Received shape {labels.shape}."
+            f"`labels` must be one class id per row, shape ({rows},). Received shape "
+            f"{labels.shape}."
         )
-    strange = ~np.isin(labels, np.arange(classes))
-    if strange.any():
+    unknown = ~np.isin(labels, np.arange(classes))
+    if unknown.any():
         raise ValueError(
             f"`labels` must be class ids from 0 to {classes - 1}. Received "
-            f"{np.unique(labels[strange])[:8].tolist()}. "
+            f"{np.unique(labels[unknown])[:8].tolist()}. "
             "`numpy.unique(labels, return_inverse=True)` gives ids for names."
         )
     return labels.astype(int)

@@ -1,7 +1,9 @@
-"""Progress of long work on stderr; stdout is left to the output of programs."""
+"""Progress of long work, on stderr only, because stdout carries the output of programs."""
 
 import sys
 import time
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from rich.console import Console
 from rich.progress import (
@@ -17,11 +19,11 @@ from rich.text import Text
 SECONDS_BETWEEN_LINES = 10.0
 
 
-def track(iterable, description, total=None):
+def track(iterable: Iterable[Any], description: str, total: int | None = None) -> Iterator[Any]:
     """Yields the items of an iterable and shows progress on stderr.
 
-    On a terminal it shows a bar with count, rate and time left. On a pipe it prints one line every
-    ten seconds, so that short work leaves no trace in a log.
+    On a terminal it shows a bar with count, rate and time left. Otherwise it prints one line every
+    ten seconds, so that short work adds nothing to a log.
 
     Args:
         iterable: Items to work through.

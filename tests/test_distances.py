@@ -514,3 +514,55 @@ def test_a_custom_distance_has_neither_bounds_nor_vectors(rng):
     own = distances.get(lambda x, y: x @ y.T)
     x = rng.normal(size=(3, 2))
     assert own.lower_bounds(x) is None and own.index_vectors(x) is None
+
+
+# ---- what a distance declares for galleries and explanations ----------------------------------
+
+
+def sample(name, rng, count):
+    """Returns `count` embeddings that are valid for the distance."""
+    if name == "wasserstein":
+        return embeddings(rng, count)
+    if name in OF_SPD:
+        return matrices.spd(rng, count, 4).astype("float32")
+    return rng.normal(size=(count, 4)).astype("float32")
+
+
+DECLARED = {
+    "affine_invariant": {"difference"},
+    "bures_wasserstein": set(),
+    "cosine": {"mean"},
+    "euclidean": {"difference", "mean"},
+    "log_euclidean": {"difference", "mean"},
+    "stein": set(),
+    "wasserstein": {"segment_parts"},
+}
+
+
+@pytest.mark.parametrize("name, kind", KINDS.items())
+def test_declared_means_and_parts_agree_with_the_distance(rng, name, kind):
+    distance = kind()
+    x, y = z = sample(name, rng, 2)
+    expected = numpy(distance(z[:1], z[1:])).item()
+    values = {}
+    difference, parts = distance.difference(x, y), distance.segment_parts(x, y)
+    if difference is not None:
+        values["difference"] = np.linalg.norm(difference)
+    if parts is not None:
+        values["segment_parts"] = parts.sum()
+        halves = distance.activation_parts(x, y, 9), distance.activation_parts(y, x, 9)
+        np.testing.assert_allclose([half.sum() for half in halves], parts.sum() / 2, rtol=1e-6)
+    assert {*values, *(["mean"] if distance.has_mean else [])} == DECLARED[name]
+    np.testing.assert_allclose(list(values.values()), expected, rtol=1e-4)
+    if distance.has_mean:
+        point = distance.mean_points(z[:1])[0]
+        assert point.dtype == np.float64
+        restored = distance.from_mean_point(point)[None].astype("float32")
+        gap = numpy(distance(restored, z[:1])).item() - numpy(distance(z[:1], z[:1])).item()
+        np.testing.assert_allclose(gap, 0, atol=1e-3)
+
+
+def test_quantile_embeddings_have_a_mean_for_order_2_only(rng):
+    assert [p for p in (1, 1.5, 2, 3) if distances.Wasserstein(p).has_mean] == [2]
+    with pytest.raises(NotImplementedError, match="BuresWasserstein"):
+        distances.BuresWasserstein().mean_points(np.eye(2)[None])

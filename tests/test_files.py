@@ -366,7 +366,7 @@ def test_a_link_to_a_folder_is_no_folder_to_replace(tmp_path):
 def test_a_folder_with_something_foreign_is_left(tmp_path, foreign):
     thing(tmp_path / "thing", "old")
     (tmp_path / "thing" / foreign).mkdir()
-    with pytest.raises(ValueError, match=f"holds '{foreign}', which is no part of a thing"):
+    with pytest.raises(ValueError, match=f"holds '{foreign}', which is not part of a thing"):
         replaceable_folder(tmp_path / "thing")
 
 

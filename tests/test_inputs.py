@@ -173,7 +173,7 @@ def test_without_magnitudes_nothing_is_compared(rng):
 
 
 def test_a_contract_without_a_rate_says_that_there_is_none(rng):
-    with pytest.raises(ValueError, match="this model has none; its card says"):
+    with pytest.raises(ValueError, match="rate_hz=100, but this model has no"):
         keras_dml.embed(contracted(rate_hz=None), [walk(rng)], rate_hz=100)
 
 

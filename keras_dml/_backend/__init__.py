@@ -1,8 +1,8 @@
-"""The one place where Keras is first imported, so that a missing backend is explained and
-TensorFlow starts without its notes.
+"""Imports Keras for the whole package, explains a missing backend, and hides TensorFlow's start-up
+notes.
 
-Keras names no backend as a dependency, and neither does this package; without one, importing
-Keras ends in `No module named 'tensorflow'`, which tells a newcomer nothing.
+Neither Keras nor this package depends on a backend. Without a backend, importing Keras raises
+`No module named 'tensorflow'`, which does not say what to install.
 """
 
 from keras_dml._backend import startup

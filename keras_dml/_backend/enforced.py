@@ -1,4 +1,4 @@
-"""Assertions in compiled steps, where Python raises nothing."""
+"""Assertions that also hold in compiled steps, where Python raises nothing."""
 
 import numpy as np
 
@@ -6,17 +6,17 @@ from keras_dml._backend import keras, ops
 
 
 def enforced(condition, message, values=None):
-    """Returns the condition; the step stops with an error if an element of it is False.
+    """Returns the condition. A compiled step stops with an error if an element of it is False.
 
-    Only a false condition calls Python or builds the message. TensorFlow stops before anything
+    Python is called only if the condition is False. TensorFlow stops before it computes anything
     that depends on the result. XLA on TensorFlow drops the assertion, so the caller must handle a
     False condition too.
 
     Args:
         condition: Boolean tensor.
         message: Error message.
-        values: Tensor of the shape of `condition`; the error names the first value whose element
-            of the condition is False. None: the error names no value.
+        values: Tensor of the shape of `condition`. The error names the first value where the
+            condition is False. None: the error names no value.
     """
     if keras.backend.backend() == "tensorflow":
         return _on_tensorflow(condition, message, values)
@@ -50,7 +50,8 @@ def _on_jax(condition, message, values):
 
     result = jax.ShapeDtypeStruct(condition.shape, condition.dtype)
     arguments = (condition,) if values is None else (condition, values)
-    # without an effect, and where all is well without a call: steps are dispatched as before
+    # A pure callback has no effect and is skipped if the condition holds, so steps are dispatched
+    # as without the assertion.
     return ops.cond(
         ops.all(condition),
         lambda: condition,

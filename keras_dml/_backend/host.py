@@ -1,4 +1,4 @@
-"""NumPy functions within a step of TensorFlow."""
+"""Calls of NumPy functions within a step of TensorFlow."""
 
 from keras_dml._backend import keras, xla
 
@@ -9,7 +9,8 @@ def is_reachable():
 
 
 def is_faster():
-    """Whether NumPy's sort is faster: on TensorFlow without an accelerator."""
+    """Returns True if NumPy sorts faster than the backend, which holds for TensorFlow without an
+    accelerator."""
     if not is_reachable():
         return False
     import tensorflow as tf
@@ -18,7 +19,7 @@ def is_faster():
 
 
 def call(function, inputs, dtype, shape):
-    """Result of a pure NumPy function within a step; carries no gradient.
+    """Computes a pure NumPy function within a step, without a gradient.
 
     Args:
         function: Function from arrays to an array.

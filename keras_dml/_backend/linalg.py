@@ -1,4 +1,4 @@
-"""Matrix products and decompositions that Keras lacks or does differently."""
+"""Matrix products and decompositions that Keras lacks or computes differently."""
 
 import functools
 
@@ -6,8 +6,10 @@ from keras_dml._backend import keras, ops
 
 
 def matmul_transposed(x, y):
-    """`x y'`, `(n, features)` and `(m, features)` to `(n, m)`; on TensorFlow without a transpose,
-    in the gradient too."""
+    """Computes `x y'` from `(n, features)` and `(m, features)`, shape `(n, m)`.
+
+    On TensorFlow neither the product nor its gradient transposes a tensor.
+    """
     if keras.backend.backend() != "tensorflow":
         return ops.matmul(x, ops.transpose(y))
     import tensorflow as tf
@@ -16,7 +18,8 @@ def matmul_transposed(x, y):
 
 
 def eigh(x):
-    """Ascending eigenvalues `(..., n)` and eigenvectors `(..., n, n)` of finite matrices."""
+    """Computes ascending eigenvalues `(..., n)` and eigenvectors `(..., n, n)` of finite
+    matrices."""
     if keras.backend.backend() == "tensorflow":
         return ops.linalg.eigh(x)
     return _in_turn("eigh")(x)
@@ -35,9 +38,10 @@ def eigenvalues(x):
 
 
 def cholesky(x):
-    """Lower triangular L with `L L' = x`, shape `(..., n, n)`; NaN where there is none.
+    """Computes the lower triangular L with `L L' = x`, shape `(..., n, n)`. It is NaN for matrices
+    that are not positive definite.
 
-    Keras's own function raises instead, for one bad matrix of a batch.
+    `keras.ops.cholesky` raises an error instead if one matrix of a batch is not positive definite.
     """
     if keras.backend.backend() == "tensorflow":
         import tensorflow as tf
@@ -47,7 +51,7 @@ def cholesky(x):
 
 
 def inverse_lower(factor):
-    """Inverses of lower triangular matrices, shape `(..., n, n)`."""
+    """Computes inverses of lower triangular matrices, shape `(..., n, n)`."""
     if keras.backend.backend() == "tensorflow":
         identity = ops.eye(factor.shape[-1], dtype=factor.dtype)
         identity = ops.broadcast_to(identity, ops.shape(factor))
@@ -57,12 +61,13 @@ def inverse_lower(factor):
 
 @functools.cache
 def _in_turn(name):
-    """A decomposition of stacks of matrices on JAX; on a CPU of one matrix after another.
+    """Returns a decomposition of stacks of matrices for JAX, which decomposes one matrix after
+    another on a CPU.
 
-    There, LAPACK's call for a whole stack hands parts of it to the threads of XLA's pool and blocks
-    its own until they are done. As many such calls at once as there are threads wait for each other
-    forever: a step of the potato ranking loss did on two cores (jaxlib 0.10.2). One matrix at a
-    time is computed where it is called.
+    LAPACK's call for a whole stack distributes the matrices over the threads of XLA's pool and
+    blocks its own thread until they are done. If there are as many such calls at once as threads,
+    they wait for each other forever. A step of the potato ranking loss did so on two cores (jaxlib
+    0.10.2). A decomposition of one matrix runs in the calling thread.
 
     Args:
         name: `"eigh"`, `"eigenvalues"`, `"cholesky"` or `"inverse_lower"`.

@@ -1,4 +1,4 @@
-"""A loop of a known number of turns that has a gradient everywhere."""
+"""A loop with a fixed number of turns that has a gradient on all backends."""
 
 from keras_dml._backend import keras, ops
 
@@ -6,9 +6,9 @@ from keras_dml._backend import keras, ops
 def repeated(turns, body, state):
     """Applies `state = body(i, state)` for i from 0 to `turns - 1`, as one loop of the graph.
 
-    XLA on TensorFlow needs the number of turns beside the loop to go back through it; JAX goes back
-    only through a loop that is given no such bound. An eager loop of TensorFlow is traced first:
-    one operation after the other takes three times as long.
+    XLA on TensorFlow needs the number of turns as a bound to compute the gradient of a loop. JAX
+    computes the gradient only of loops without such a bound. An eager loop of TensorFlow is traced
+    first, because separate operations take three times as long.
 
     Args:
         turns: Number of turns, an int.
@@ -32,5 +32,5 @@ def repeated(turns, body, state):
 
     if not tf.executing_eagerly():
         return loop(*state)
-    # A concrete function does not warn of retracing, as many layers called once each would.
+    # A concrete function does not warn of retracing, which many layers called once would cause.
     return tf.function(loop, autograph=False).get_concrete_function(*state)(*state)

@@ -2,12 +2,12 @@
 
 import weakref
 
-_MARKS = {}  # by the id of tensors that take no attributes: those of JAX
+_MARKS = {}  # by the id of the tensor, for tensors of JAX, which take no attributes
 _ATTRIBUTE = "_keras_dml_mark"
 
 
 def put(tensor, mark):
-    """Attaches an object to a tensor, an eager one or one of a graph."""
+    """Attaches an object to a tensor, which may be eager or part of a graph."""
     try:
         setattr(tensor, _ATTRIBUTE, mark)
     except AttributeError:
@@ -17,5 +17,5 @@ def put(tensor, mark):
 
 
 def read(tensor):
-    """The object attached to a tensor; None without one."""
+    """Returns the object attached to a tensor, or None."""
     return getattr(tensor, _ATTRIBUTE, _MARKS.get(id(tensor)))

@@ -1,4 +1,4 @@
-"""Computation in float64 within a step of float32."""
+"""Computation in float64 within a float32 step."""
 
 import functools
 
@@ -6,15 +6,15 @@ from keras_dml._backend import keras, ops
 
 
 def in_float64(function):
-    """Makes a function of float32 tensors compute in float64, with its gradient.
+    """Makes a function of float32 tensors compute in float64, its gradient included.
 
-    On JAX this works with the 64-bit mode off, where a plain cast stays float32.
+    This also works on JAX without the 64-bit mode, where a plain cast to float64 stays float32.
 
     Args:
         function: Function from floating-point tensors to one tensor. It reads no other tensor.
 
     Returns:
-        The function. Its result has the dtype of its first argument.
+        Function whose result has the dtype of its first argument.
     """
 
     @functools.wraps(function)
@@ -30,6 +30,7 @@ def in_float64(function):
 
 
 def _on_jax(function, dtype):
+    """Returns the float64 version of a function for JAX, with a custom gradient."""
     import jax
     import jax.numpy as jnp
 

@@ -1,4 +1,4 @@
-"""Random bytes from few random bits."""
+"""Random bytes from as few random bits as possible."""
 
 import math
 
@@ -6,7 +6,7 @@ from keras_dml._backend import keras
 
 
 def random_bytes(shape, bits, seed):
-    """Random bytes, uniform below 2 ** bits; TensorFlow draws no more bits than that.
+    """Draws random bytes, uniform below 2 ** bits. TensorFlow draws no more bits than needed.
 
     Args:
         shape: Tuple of whole numbers, or of scalar tensors on TensorFlow.

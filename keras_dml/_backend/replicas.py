@@ -1,12 +1,12 @@
-"""Losses and rows across the replicas of a TensorFlow strategy."""
+"""Losses and rows across the replicas of a TensorFlow distribution strategy."""
 
 from keras_dml._backend import keras
 
 
 def per_replica(loss):
-    """Loss of a replica divided by their number, since Keras sums the gradients of all replicas.
+    """Divides the loss of a replica by the number of replicas, because Keras sums their gradients.
 
-    On JAX the loss itself: a step there sees the global batch.
+    On JAX it returns the loss unchanged, because a step sees the global batch.
     """
     if keras.backend.backend() != "tensorflow":
         return loss
@@ -16,9 +16,9 @@ def per_replica(loss):
 
 
 def gathered(tensor):
-    """Rows of all replicas, in their order, on each replica; the tensor itself on one device.
+    """Gathers the rows of all replicas, in order, on each replica.
 
-    On JAX the tensor itself: a step there sees the global batch.
+    It returns the tensor unchanged on one device, and on JAX, where a step sees the global batch.
     """
     if keras.backend.backend() != "tensorflow":
         return tensor

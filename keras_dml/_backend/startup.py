@@ -1,8 +1,7 @@
-"""TensorFlow's notes at start-up, kept off the terminal.
+"""Hides the notes that TensorFlow prints at start-up.
 
-While its libraries are loaded, before its log is set up, TensorFlow prints two notes about oneDNN
-that no setting silences (measured with TensorFlow 2.21). All later ones follow
-TF_CPP_MIN_LOG_LEVEL.
+Before its log is set up, TensorFlow prints two notes about oneDNN that no setting silences
+(measured with TensorFlow 2.21). All later messages follow TF_CPP_MIN_LOG_LEVEL.
 """
 
 import contextlib
@@ -20,10 +19,10 @@ NOTES = re.compile(
 
 @contextlib.contextmanager
 def notes_hidden():
-    """Hides the notes in the block; other lines on standard error are printed when it ends.
+    """Hides the notes within the block. Other lines on standard error are printed when it ends.
 
-    Sets TF_CPP_MIN_LOG_LEVEL to 1, warnings and errors, where it is not set; with 0 everything is
-    shown.
+    If TF_CPP_MIN_LOG_LEVEL is not set, it becomes 1 (warnings and errors). With the value 0, all
+    messages are shown.
     """
     if os.environ.setdefault(LEVEL, "1") == "0" or not _is_open(2):
         yield

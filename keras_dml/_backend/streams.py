@@ -1,4 +1,4 @@
-"""Standard streams of the process, below Python: what C++ code prints goes there."""
+"""Redirection of the standard streams of the process, to which C++ code writes directly."""
 
 import contextlib
 import os
@@ -7,7 +7,7 @@ import sys
 
 @contextlib.contextmanager
 def redirected(file, *streams):
-    """Sends what the process writes to its standard streams to a file.
+    """Redirects standard streams of the process to a file within the block.
 
     Args:
         file: An open binary file with a descriptor.
@@ -17,14 +17,14 @@ def redirected(file, *streams):
         OSError: If a stream is closed.
     """
     _flush()
-    kept = [os.dup(stream) for stream in streams]
+    copies = [os.dup(stream) for stream in streams]
     try:
         for stream in streams:
             os.dup2(file.fileno(), stream)
         yield
     finally:
         _flush()
-        for stream, copy in zip(streams, kept, strict=True):
+        for stream, copy in zip(streams, copies, strict=True):
             os.dup2(copy, stream)
             os.close(copy)
 

@@ -1,15 +1,15 @@
-"""The TensorFlow module, for what no other backend can do."""
+"""The TensorFlow module, for operations that other backends do not have."""
 
 from keras_dml._backend import keras
 
 
 def is_backend():
-    """Whether Keras runs on TensorFlow."""
+    """Returns True if Keras runs on TensorFlow."""
     return keras.backend.backend() == "tensorflow"
 
 
 def tensorflow():
-    """The TensorFlow module.
+    """Returns the TensorFlow module.
 
     Raises:
         RuntimeError: If Keras runs on another backend.
@@ -17,7 +17,7 @@ def tensorflow():
     backend = keras.backend.backend()
     if backend != "tensorflow":
         raise RuntimeError(
-            f"Exports are written with the TensorFlow backend; Keras runs on {backend!r} here. "
+            f"Keras runs on {backend!r}. Exports are written with the TensorFlow backend. "
             "Save the model as a .keras file, start Python with KERAS_BACKEND=tensorflow "
             "(install it with "
             '`pip install "keras-dml[cpu]"`), load the file there and export it.'

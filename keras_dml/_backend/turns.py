@@ -1,4 +1,4 @@
-"""A function of a batch in turns: part after part, of which no activation is kept."""
+"""A function of a batch computed part by part, without storing activations."""
 
 import functools
 
@@ -6,25 +6,25 @@ from keras_dml._backend import keras, ops
 
 
 def in_turns(function, weights, state, inputs, turns, output):
-    """Outputs of a function of the parts of a batch, whose gradient computes each part again.
+    """Computes a function on the parts of a batch. The gradient computes each part again.
 
-    Both ways are one loop, whatever the number of turns. The second starts from the same state as
-    the first, so that it draws the same random numbers.
+    The forward and the backward pass are one loop each, whatever the number of turns. Both start
+    from the same state, so that they draw the same random numbers.
 
     Args:
         function: Function of weights, state and one part of the inputs that returns an output and
             the next state, a list of tensors like `state`.
-        weights: List of tensors, the only ones that get a gradient.
+        weights: List of tensors. Only these get a gradient.
         state: List of tensors.
         inputs: Tuple of tensors, shape `(size, turns, ...)`; part i is `[:, i]` of each.
         turns: Number of parts, an int, or a scalar tensor on TensorFlow.
-        output: Symbolic output of the function, for its type and its shape behind `size`.
+        output: Symbolic output of the function, for its dtype and its shape after the axis `size`.
 
     Returns:
         Outputs, shape `(turns, size, ...)`, and the last state.
 
     Raises:
-        NotImplementedError: On another backend than TensorFlow or JAX.
+        NotImplementedError: If the backend is not TensorFlow or JAX.
     """
     backend = keras.backend.backend()
     if backend == "tensorflow":
@@ -38,43 +38,43 @@ def in_turns(function, weights, state, inputs, turns, output):
 
 
 def _part(inputs, i):
-    return tuple(one[:, i] for one in inputs)
+    return tuple(x[:, i] for x in inputs)
 
 
 def _on_tensorflow(function, weights, state, inputs, turns, output):
     import tensorflow as tf
 
-    # variables would be read again in the second pass, after they have moved
-    weights, state = ([tf.identity(one) for one in given] for given in (weights, state))
+    # The backward pass would read variables again, after training has changed them.
+    weights, state = (list(map(tf.identity, tensors)) for tensors in (weights, state))
 
     def loop(body, *start):
-        """One turn at a time, since several at once would need memory for several."""
+        """Runs one turn at a time, because parallel turns would need the memory of all of them."""
         return tf.while_loop(lambda i, *_: i < turns, body, (0, *start), parallel_iterations=1)[1:]
 
     @tf.custom_gradient
     def embedded(*weights):
         def forward(i, outputs, state):
-            found, state = function(weights, state, _part(inputs, i))
-            return i + 1, tf.tensor_scatter_nd_update(outputs, [[i]], found[None]), state
+            part_output, state = function(weights, state, _part(inputs, i))
+            return i + 1, tf.tensor_scatter_nd_update(outputs, [[i]], part_output[None]), state
 
         def gradient(upstream, *_):
             def backward(i, sums, state):
                 with tf.GradientTape(watch_accessed_variables=False) as tape:
                     tape.watch(weights)
-                    found, state = function(weights, state, _part(inputs, i))
+                    part_output, state = function(weights, state, _part(inputs, i))
                 parts = tape.gradient(
-                    found, weights, output_gradients=upstream[i], unconnected_gradients="zero"
+                    part_output, weights, output_gradients=upstream[i], unconnected_gradients="zero"
                 )
                 return i + 1, [a + b for a, b in zip(sums, parts, strict=True)], state
 
-            return loop(backward, [tf.zeros_like(one) for one in weights], state)[0]
+            return loop(backward, list(map(tf.zeros_like, weights)), state)[0]
 
         shape = (turns, ops.shape(inputs[0])[0], *output.shape[1:])
-        found, end = loop(forward, tf.zeros(shape, output.dtype), state)
-        return (found, *end), gradient
+        outputs, end = loop(forward, tf.zeros(shape, output.dtype), state)
+        return (outputs, *end), gradient
 
-    found, *end = embedded(*weights)
-    return found, end
+    outputs, *end = embedded(*weights)
+    return outputs, end
 
 
 def _on_jax(function, weights, state, inputs, turns):
@@ -82,33 +82,36 @@ def _on_jax(function, weights, state, inputs, turns):
 
     moving = _moving(function, weights, state, _part(inputs, 0))
 
-    def with_moved(values):
-        moved = dict(zip(moving, values, strict=True))
-        return [moved.get(k, one) for k, one in enumerate(state)]
+    def with_values(values):
+        changed = dict(zip(moving, values, strict=True))
+        return [changed.get(k, tensor) for k, tensor in enumerate(state)]
 
-    # the barriers that it sets by default are for straight code, not for a loop
+    # The barriers of `prevent_cse` are needed in straight code only, not in a loop.
     @functools.partial(jax.checkpoint, prevent_cse=False)
     def turn(values, i):
-        found, after = function(weights, with_moved(values), _part(inputs, i))
-        return [after[k] for k in moving], found
+        output, after = function(weights, with_values(values), _part(inputs, i))
+        return [after[k] for k in moving], output
 
     start = [state[k] for k in moving]
-    values, found = jax.lax.scan(turn, start, jax.numpy.arange(turns))
-    return found, with_moved(values)
+    values, outputs = jax.lax.scan(turn, start, jax.numpy.arange(turns))
+    return outputs, with_values(values)
 
 
 def _moving(function, weights, state, part):
-    """Indices of the state that a turn changes. The loop keeps these of each turn, and would keep
-    the frozen weights of a large network as often."""
+    """Returns the indices of the state that a turn changes.
+
+    The loop stores this part of the state for each turn. If it stored the whole state, it would
+    also store the frozen weights of a large network for each turn.
+    """
     import jax
 
     moving = []
 
     def watched(state):
-        found, after = function(weights, state, part)
+        output, after = function(weights, state, part)
         pairs = enumerate(zip(state, after, strict=True))
         moving.extend(k for k, (old, new) in pairs if new is not old)
-        return found
+        return output
 
     jax.eval_shape(watched, state)
     return moving

@@ -1,4 +1,4 @@
-"""Concrete values of tensors, and their distinct ones."""
+"""Concrete values of tensors, and their distinct values."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from keras_dml._backend import keras, ops
 
 
 def concrete(tensor):
-    """Values of a tensor as a NumPy array; None if it is symbolic."""
+    """Returns the values of a tensor as a NumPy array, or None if the tensor is symbolic."""
     if isinstance(tensor, np.ndarray):
         return tensor
     if keras.backend.backend() == "jax":
@@ -19,19 +19,20 @@ def concrete(tensor):
 
 
 def immutable_weights(model):
-    """Arrays of the weights where training replaces them, on JAX; None on TensorFlow."""
+    """Returns the arrays of the weights on JAX, where training replaces them, or None on
+    TensorFlow."""
     if keras.backend.backend() != "jax":
         return None
     return [variable.value for variable in model.variables]
 
 
 def unique(ids, size, static):
-    """Distinct ids, and the index of each id among them.
+    """Finds the distinct ids and the index of each id among them.
 
     Args:
         ids: Ids, int32, shape `(batch,)`.
-        size: Number of distinct ids to return where no shape may depend on values, always so on
-            JAX; repeated ids fill the rest.
+        size: Number of distinct ids to return if no shape may depend on values, as always on JAX.
+            Repeated ids fill the rest.
         static: Whether XLA compiles the step, so that no shape may depend on values.
     """
     if keras.backend.backend() == "tensorflow":

@@ -1,7 +1,7 @@
-"""XLA, which compiles a function to one pass over memory where TensorFlow alone takes many.
+"""Compilation by XLA, which fuses many passes over memory into one.
 
-Not used with TensorFlow on a GPU, where Keras lets it compile the whole step unless that is turned
-off, nor in exported files, which must run without XLA.
+It is not used in exported files, which must run without XLA. Nor is it used with TensorFlow on a
+GPU, where Keras already compiles the whole step with XLA by default.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ _AVOIDED = contextvars.ContextVar("avoided", default=False)
 
 @contextlib.contextmanager
 def avoided():
-    """Context manager in which no graph needs XLA to run."""
+    """Creates graphs that do not need XLA to run, within the block."""
     token = _AVOIDED.set(True)
     try:
         yield
@@ -23,13 +23,13 @@ def avoided():
 
 
 def is_avoided():
-    """Whether a graph is being made that must run without XLA: that of a file for devices."""
+    """Returns True within `avoided`, while a graph is created that must run without XLA."""
     return _AVOIDED.get()
 
 
 def is_used():
-    """Whether a function can be compiled: always on JAX; on TensorFlow without a GPU and outside
-    `avoided`."""
+    """Returns True if functions can be compiled. JAX always compiles. TensorFlow compiles without a
+    GPU and outside `avoided`."""
     if keras.backend.backend() != "tensorflow":
         return True
     import tensorflow as tf
@@ -38,7 +38,7 @@ def is_used():
 
 
 def is_traced():
-    """Whether a TensorFlow graph is being traced, in which a function can be compiled."""
+    """Returns True while TensorFlow traces a graph in which functions can be compiled."""
     if keras.backend.backend() != "tensorflow":
         return False
     import tensorflow as tf
@@ -51,14 +51,16 @@ def is_compiling():
     if keras.backend.backend() != "tensorflow":
         return False
     import tensorflow as tf
-    from tensorflow.python.ops import control_flow_util  # no public function tells
+    from tensorflow.python.ops import control_flow_util  # there is no public function for this
 
     return control_flow_util.GraphOrParentsInXlaContext(tf.compat.v1.get_default_graph())
 
 
 def compiled(function):
-    """The function compiled by XLA for each shape on TensorFlow, without a gradient; unchanged on
-    JAX and where XLA is not used."""
+    """Compiles a function with XLA on TensorFlow, once for each shape and without a gradient.
+
+    Returns the function unchanged on JAX, and if XLA is not used.
+    """
     if keras.backend.backend() != "tensorflow" or not is_used():
         return function
     import tensorflow as tf
@@ -67,7 +69,7 @@ def compiled(function):
 
 
 def traced(function):
-    """The function traced for each shape; XLA compiles it on JAX only."""
+    """Traces a function once for each shape. Only JAX compiles it with XLA."""
     if keras.backend.backend() == "jax":
         import jax
 
@@ -78,7 +80,7 @@ def traced(function):
 
 
 def fused(function):
-    """The function compiled by XLA for each shape, with its gradient.
+    """Compiles a function with XLA once for each shape, with its gradient.
 
     On TensorFlow in a graph its forward-mode derivative raises NotImplementedError.
     """
@@ -88,19 +90,24 @@ def fused(function):
 
 
 def compiles_each_shape():
-    """Whether a call with a new shape compiles again."""
+    """Returns True if a call with a new shape compiles again."""
     return keras.backend.backend() == "jax"
 
 
 def compiles_eigh():
-    """Whether XLA may compile an eigendecomposition; its own for TensorFlow is many times slower
-    (64 matrices of 80 x 80 on a CPU: 744 ms in place of 12)."""
+    """Returns True if XLA may compile an eigendecomposition.
+
+    The one that XLA has for TensorFlow is many times slower (64 matrices of 80 x 80 on a CPU: 744
+    ms instead of 12).
+    """
     return keras.backend.backend() != "tensorflow"
 
 
 def _differentiable(fast, plain):
-    """A compiled function with the gradient of the plain one, TensorFlow only: no tape may look
-    into XLA, since what a loop keeps for its backward pass cannot leave it.
+    """Gives a compiled TensorFlow function the gradient of the function that is not compiled.
+
+    A gradient tape must not record the compiled function, because the values that a loop stores for
+    its backward pass cannot leave XLA.
 
     Args:
         fast: Compiled function of tensors.
@@ -115,8 +122,8 @@ def _differentiable(fast, plain):
     def hidden(argument):
         def forward_mode(_):
             raise NotImplementedError(
-                "There is no forward-mode derivative (`tf.autodiff.ForwardAccumulator`) of a "
-                "function that XLA has compiled. Take it outside `tf.function`, or use "
+                "A function that XLA has compiled has no forward-mode derivative "
+                "(`tf.autodiff.ForwardAccumulator`). Compute it outside `tf.function`, or use "
                 "`tf.GradientTape`."
             )
 
@@ -136,11 +143,12 @@ def _differentiable(fast, plain):
 
 
 def filled_up(x, sizes):
-    """Rows `(n, ...)` padded with zeros to one of few numbers of rows, each of which compiles once.
+    """Pads rows `(n, ...)` with zeros to one of few numbers of rows, so that few sizes are
+    compiled.
 
     Args:
         x: Tensor, shape `(n, ...)`.
-        sizes: Numbers of rows between a power of two and the next.
+        sizes: How many numbers of rows to allow between a power of two and the next.
     """
     rows = ops.shape(x)[0]
     if isinstance(rows, int):

@@ -1,4 +1,4 @@
-"""Atomic writes of files and folders, which never replace anything else."""
+"""Atomic writes of files and folders that replace only files and folders of the same kind."""
 
 from keras_dml._files.paths import (
     path_with_name,

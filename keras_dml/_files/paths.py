@@ -1,5 +1,4 @@
-"""Checks of paths before they are written to: nothing that this package did not write is
-overwritten."""
+"""Checks of paths before writing, so that only output of this package is overwritten."""
 
 import fnmatch
 import os
@@ -25,7 +24,7 @@ _KINDS = {
 
 
 def replaceable_file(path):
-    """Path to write a file to: the given path, or the target of the link there.
+    """Returns the path to write a file to, which is `path` or the target of a link there.
 
     Args:
         path: Path of the file.
@@ -34,38 +33,38 @@ def replaceable_file(path):
         A `pathlib.Path` at which nothing or a regular file exists.
 
     Raises:
-        ValueError: If the path names no file, or a folder, a device, a pipe, a socket or a link to
-            one of these or to nothing exists there.
+        ValueError: If the path does not end in a name, if a folder, device, pipe or socket exists
+            there, or if the path is a link to one of these or a broken link.
         FileNotFoundError: If its parent folder does not exist.
     """
     path = path_with_name(path)
     is_link = path.is_symlink()
     if is_link and not path.exists():
         raise ValueError(
-            f"{str(path)!r} is a link to nothing, so it is left as it is. Give the file itself."
+            f"{str(path)!r} is a link to nothing, so it is left as it is. Give the path of a file."
         )
     if path.exists() and not path.is_file():
         raise ValueError(
-            f"{str(path)!r} is {_kind(path)}, so it is left as it is. Give the name of a file, one "
-            "that does not exist yet or may be replaced."
+            f"{str(path)!r} is {_kind(path)}, so it is left as it is. Give the path of a file that "
+            "does not exist yet or may be replaced."
         )
     return pathlib.Path(os.path.realpath(path)) if is_link else _with_parent(path)
 
 
 def replaceable_folder(path, what, mark, members):
-    """Path to write a folder to, after a check that only a folder of the same kind is replaced.
+    """Returns the path to write a folder to, if only a folder of the same kind would be replaced.
 
     Args:
         path: Path of the folder.
         what: Name of the kind of folder in error messages, such as `"SavedModel"`.
-        mark: Name of a file that every such folder contains.
-        members: Patterns of all paths that such a folder may contain.
+        mark: Name of a file that every folder of this kind contains.
+        members: Patterns of all paths that a folder of this kind may contain.
 
     Returns:
-        A `pathlib.Path` at which nothing, an empty folder or such a folder exists.
+        A `pathlib.Path` at which nothing, an empty folder or a folder of this kind exists.
 
     Raises:
-        ValueError: If the path names no folder, or something else exists there.
+        ValueError: If the path does not end in a name, or something else exists there.
         FileNotFoundError: If its parent folder does not exist.
     """
     path = path_with_name(path, "folder")
@@ -82,18 +81,20 @@ def replaceable_folder(path, what, mark, members):
         raise ValueError(
             f"{str(path)!r} exists and is not a {what}, so it is left as it is. {advice}"
         )
-    found = sorted(one.relative_to(path).as_posix() for one in path.rglob("*"))
-    foreign = [one for one in found if not any(fnmatch.fnmatchcase(one, each) for each in members)]
+    contents = sorted(member.relative_to(path).as_posix() for member in path.rglob("*"))
+    foreign = [
+        name for name in contents if not any(fnmatch.fnmatchcase(name, part) for part in members)
+    ]
     if foreign:
         raise ValueError(
-            f"{str(path)!r} holds {foreign[0]!r}, which is no part of a {what}, so it is left as "
-            f"it is. Move that elsewhere. {advice}"
+            f"{str(path)!r} holds {foreign[0]!r}, which is not part of a {what}, so it is left "
+            f"as it is. Move {foreign[0]!r} elsewhere. {advice}"
         )
     return path
 
 
 def replaceable_saved_model(path):
-    """Path to write a SavedModel to: a new path, an empty folder, or another SavedModel.
+    """Returns the path to write a SavedModel to, if it is new, an empty folder or a SavedModel.
 
     Raises:
         ValueError: See `replaceable_folder`.
@@ -103,7 +104,7 @@ def replaceable_saved_model(path):
 
 
 def path_with_name(path, what="file"):
-    """A path, after a check that it ends in the name of a file or folder.
+    """Returns a path that ends in the name of a file or folder.
 
     Args:
         path: Path of a file or folder.
@@ -113,19 +114,20 @@ def path_with_name(path, what="file"):
         A `pathlib.Path`.
 
     Raises:
-        ValueError: If the path is empty, a root, `.` or `..`, contains a null character, or is
-            that of a file and ends in a separator.
+        ValueError: If the path is empty, a root, `.` or `..`, contains a null character, or ends
+            in a separator although it is the path of a file.
     """
-    given = os.fsdecode(path)
-    if "\0" in given:
-        raise ValueError(f"No path holds a null character. Received {given!r}.")
-    text = given.rstrip(os.sep + (os.altsep or "")) if what == "folder" else given
+    decoded = os.fsdecode(path)
+    if "\0" in decoded:
+        raise ValueError(f"A path must not contain a null character. Received {decoded!r}.")
+    text = decoded.rstrip(os.sep + (os.altsep or "")) if what == "folder" else decoded
     if os.path.basename(text) in ("", os.curdir, os.pardir):
-        raise ValueError(f"The path of a {what} must end in its name. Received {given!r}.")
+        raise ValueError(f"The path of a {what} must end in its name. Received {decoded!r}.")
     return pathlib.Path(text)
 
 
 def _kind(path):
+    """Returns the kind of the file at a path in words."""
     return _KINDS.get(stat.S_IFMT(path.stat().st_mode), "no regular file")
 
 

@@ -11,22 +11,23 @@ from keras_dml._files.tmp_dirs import REPLACED, tmp_dir
 
 @contextlib.contextmanager
 def staged(path, place=replaceable_file):
-    """Replaces `path` atomically by what the block writes to a temporary path.
+    """Replaces `path` atomically by the file or folder that the block writes to a temporary path.
 
-    The new file or folder takes the permissions of the one it replaces. After an error `path` is
-    unchanged and nothing else is left. Leftovers of killed processes beside `path` are removed
-    first, and a folder that one of them had moved away is restored; those of a process that is
-    still writing stay.
+    The new file or folder takes the permissions of the old one. After an error `path` is unchanged
+    and no temporary files remain. Before the block, temporary files of killed processes beside
+    `path` are removed, and a folder that one of them had moved away is restored. Temporary files of
+    a process that is still writing are not touched.
 
     Args:
         path: Path of a file or folder.
-        place: Function that returns the path to write to, and raises where nothing may be replaced.
+        place: Function that returns the path to write to, and raises ValueError if the file or
+            folder there must not be replaced.
 
     Yields:
         A path that does not exist yet, in a temporary folder on the same file system.
 
     Raises:
-        ValueError: If `place` raises it, before or after the block.
+        ValueError: If `place` raises it. It is called before and after the block.
         FileNotFoundError: If the parent folder of `path` does not exist.
         OSError: If the disk is full, or the folder cannot be written to.
     """
@@ -51,15 +52,15 @@ def write_text(path, text):
         text: Content of the file.
 
     Raises:
-        ValueError: If no file can be written there, see `replaceable_file`.
-        OSError: If it cannot be written.
+        ValueError: If no file can be written at the path, see `replaceable_file`.
+        OSError: If the file cannot be written.
     """
     with staged(path) as candidate:
         candidate.write_text(text, encoding="utf-8")
 
 
 def size(path):
-    """Size in bytes of a file, or of all files under a folder."""
+    """Returns the size in bytes of a file, or of all files under a folder."""
     path = pathlib.Path(path)
     files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
     return sum(file.stat().st_size for file in files)
@@ -67,12 +68,12 @@ def size(path):
 
 @contextlib.contextmanager
 def _errors_name(path):
-    """Adds the path to errors without a file name, such as that of a full disk."""
+    """Adds the path to errors without a file name, such as the error for a full disk."""
     try:
         yield
     except OSError as error:
         if error.filename is not None:
             raise
         number = [] if error.errno is None else [error.errno]
-        reason = f"{str(path)!r} was not written: {error.strerror or error}. Nothing of it is left."
+        reason = f"{str(path)!r} was not written: {error.strerror or error}. No part of it remains."
         raise OSError(*number, reason) from error

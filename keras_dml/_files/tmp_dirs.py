@@ -1,4 +1,4 @@
-"""Temporary folders beside a target, removed even after a killed process."""
+"""Temporary folders beside a target, which are removed even if a process is killed."""
 
 import contextlib
 import glob
@@ -9,18 +9,18 @@ import tempfile
 
 try:
     import fcntl
-except ImportError:  # Windows has no such locks, so leftovers stay there
+except ImportError:  # Windows has no such locks, so leftovers remain there
     fcntl = None
 
-# Contents of a temporary folder beside a target: a lock, held while its process lives; the folder
-# to write to; and the previous folder at the target, while it is being replaced.
+# A temporary folder beside a target contains a lock, which its process holds; the folder to write
+# to; and, while the target is being replaced, the previous folder of the target.
 _LOCK, _NEW, REPLACED = "lock", "new", "replaced"
-_RANDOM = 8 * "?"  # how `tempfile` ends a name
+_RANDOM = 8 * "?"  # the random end of a name of `tempfile`
 
 
 @contextlib.contextmanager
 def tmp_dir(target):
-    """A temporary folder beside a target, removed afterwards.
+    """Creates a temporary folder beside a target, and removes it afterwards.
 
     Temporary folders that killed processes left for the same target are removed first.
 
@@ -47,19 +47,19 @@ def _prefix(target):
 
 
 def _new_tmp_dir(target):
-    """A new temporary folder and its lock, which the system releases when the process ends."""
+    """Creates a temporary folder and its lock, which the system releases when the process ends."""
     while True:
         folder = pathlib.Path(tempfile.mkdtemp(prefix=_prefix(target), dir=target.parent))
         try:
             return folder, _locked(folder, "xb")
         except (BlockingIOError, FileNotFoundError):
-            continue  # another process took it, not locked yet, for a leftover
+            continue  # another process removed the folder before it was locked
         except OSError:
             return folder, contextlib.nullcontext()  # without locks leftovers are not removed
 
 
 def _locked(folder, mode):
-    """The locked lock file of a temporary folder.
+    """Opens and locks the lock file of a temporary folder.
 
     Args:
         folder: Path of the folder.
@@ -67,13 +67,13 @@ def _locked(folder, mode):
 
     Raises:
         BlockingIOError: If a running process holds the lock.
-        FileNotFoundError: If there is no lock file, or the folder is gone.
-        OSError: If there are no locks on this system.
+        FileNotFoundError: If the lock file or the folder does not exist.
+        OSError: If the system has no locks.
     """
     file = open(folder / _LOCK, mode)
     try:
         if fcntl is None:
-            raise OSError("There are no locks on this system.")
+            raise OSError("This system has no locks.")
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.stat(folder / _LOCK)  # another process may have removed it before it was locked
     except BaseException:
@@ -86,7 +86,7 @@ def _remove_leftover(folder, target):
     """Removes the temporary folder of a process that has ended.
 
     Raises:
-        OSError: If the process is still running, or this cannot be determined.
+        OSError: If the process is still running, or if that cannot be determined.
     """
     try:
         with _locked(folder, "r+b"):
@@ -96,10 +96,10 @@ def _remove_leftover(folder, target):
 
 
 def _remove(folder, target):
-    """Removes a temporary folder, and restores the previous target if it is still in there.
+    """Removes a temporary folder, and restores the previous target if the folder contains it.
 
-    The lock is deleted last, since `_remove_leftover` expects a folder without one to be empty:
-    whatever a process killed in here leaves, the next one can remove.
+    The lock is deleted last, because `_remove_leftover` expects a folder without a lock to be
+    empty. So the next process can remove the folder if this process is killed here.
     """
     replaced = folder / REPLACED
     if replaced.exists() and not os.path.lexists(target):

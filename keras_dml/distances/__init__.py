@@ -1,15 +1,15 @@
-"""The geometry as objects: `d(x, y) -> (n, m)`, smaller is closer.
+"""Distances as objects, which compute `d(x, y) -> (n, m)`. Smaller is closer.
 
-- `base`: what a distance declares; names and their register
+- `base`: base class `Distance`, and the registry of names
 - `vector`: cosine and Euclidean distance
 - `wasserstein`: p-Wasserstein distance of quantile embeddings
 - `spd`: distances of symmetric positive definite matrices
 - `learned`: a learned similarity as a distance
 
 Losses, evaluation, galleries and exports take one of these objects or its name, so that training,
-testing and the device cannot disagree. An embedding carries all that its distance needs; the
-objects have no state. All raise a ValueError for embeddings of another rank or of two models, which
-says what was given. A custom distance is a subclass of `Distance` under `@register`.
+tests and devices use the same distance. Distances have no state, because an embedding contains
+everything that its distance needs. They raise a ValueError for embeddings of another rank or of two
+models. A custom distance is a subclass of `Distance` under `@register`.
 """
 
 from keras_dml.distances import base, learned, spd, vector, wasserstein

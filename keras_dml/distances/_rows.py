@@ -1,27 +1,27 @@
-"""Distances of one vector to many, in NumPy, in blocks that stay in the cache."""
+"""Distances of one vector to many, computed by NumPy in blocks that fit the processor cache."""
 
 import numpy as np
 
-BLOCK_BYTES = 2**18  # of 1,152 numbers, 10,000 rows in 4.5 ms; in one block 25 ms
+BLOCK_BYTES = 2**18  # 10,000 rows of 1,152 numbers take 4.5 ms, in one block 25 ms
 
 
-def l1(rows, query):
-    """Sums of absolute differences, `(n, numbers)` and `(numbers,)` to `(n,)`."""
+def l1(rows: np.ndarray, query: np.ndarray) -> np.ndarray:
+    """Computes sums of absolute differences, `(n, numbers)` and `(numbers,)` to `(n,)`."""
     return _blocks(rows, query, np.abs)
 
 
-def l2(rows, query):
-    """Euclidean distances, `(n, numbers)` and `(numbers,)` to `(n,)`."""
+def l2(rows: np.ndarray, query: np.ndarray) -> np.ndarray:
+    """Computes Euclidean distances, `(n, numbers)` and `(numbers,)` to `(n,)`."""
     return np.sqrt(_blocks(rows, query, np.square))
 
 
 def _blocks(rows, query, measure):
-    found = np.empty(len(rows), rows.dtype)
+    distances = np.empty(len(rows), rows.dtype)
     ones = np.ones(rows.shape[1], rows.dtype)
     step = max(1, BLOCK_BYTES // max(1, rows[:1].nbytes))
     gap = np.empty((step, rows.shape[1]), rows.dtype)
     for start in range(0, len(rows), step):
         block = gap[: len(rows) - start]
         np.subtract(rows[start : start + step], query, out=block)
-        np.dot(measure(block, out=block), ones, out=found[start : start + step])
-    return found
+        np.dot(measure(block, out=block), ones, out=distances[start : start + step])
+    return distances

@@ -4,15 +4,16 @@ import warnings
 
 import numpy as np
 
-from keras_dml._backend import marks
+from keras_dml._backend import keras, marks
+from keras_dml._typing import Tensor
 from keras_dml.distances.base import Custom, Distance
 
 
-def mark(embeddings, head):
+def mark(embeddings: Tensor, head: keras.layers.Layer) -> Tensor:
     """Attaches the head's name and distance to its embeddings, for `warn_of_another`.
 
     Args:
-        embeddings: Tensor, eager or of a graph.
+        embeddings: Tensor, which may be eager or part of a graph.
         head: Layer that names its `distance`.
 
     Returns:
@@ -22,36 +23,36 @@ def mark(embeddings, head):
     return embeddings
 
 
-def warn_of_another(loss, embeddings):
-    """Warns if embeddings come from a head whose distance is not the loss's.
+def warn_of_another(loss: keras.losses.Loss, embeddings: Tensor) -> None:
+    """Warns if the head that computed embeddings has another distance than the loss.
 
     The network is then trained for one distance, while `keras_dml.distance`, galleries and exports
-    compare by the other. Embeddings without a mark, from a `Dense` layer or as an array of the
-    caller, are not checked.
+    compare by another distance. Embeddings without a mark, such as the output of a `Dense` layer or
+    an array of the caller, are not checked.
 
     Args:
-        loss: Loss; one without a `distance` is not checked.
-        embeddings: Tensor, as the head returned it.
+        loss: Loss. A loss without a `distance` is not checked.
+        embeddings: Output tensor of the head.
     """
     head = marks.read(embeddings)
     if head is not None:
         warn_if_different(loss, *head)
 
 
-def warn_if_different(loss, head, distance):
+def warn_if_different(loss: keras.losses.Loss, head: str, distance: Distance) -> None:
     """Warns if a loss has another distance than the head of its model.
 
     Args:
-        loss: Loss; one without a `distance` is not checked.
+        loss: Loss. A loss without a `distance` is not checked.
         head: Description of the head, such as its class and name.
         distance: Distance that the head names.
     """
-    trained = getattr(loss, "distance", None)
-    if not _differ(trained, distance):
+    loss_distance = getattr(loss, "distance", None)
+    if not _differ(loss_distance, distance):
         return
     warnings.warn(
         f"The loss {type(loss).__name__} {loss.name!r} compares embeddings by "
-        f"{_described(trained)}, but the head {head} names {_described(distance)}, by which "
+        f"{_described(loss_distance)}, but the head {head} names {_described(distance)}, by which "
         "`keras_dml.distance`, galleries and exports compare them. Give both one distance: the "
         "head's `p`, or `distance=head.distance` in the loss.",
         stacklevel=3,
@@ -59,7 +60,7 @@ def warn_if_different(loss, head, distance):
 
 
 def _differ(first, second):
-    """Returns True if two distances differ; a function or a learned similarity is not compared."""
+    """Returns True if two distances differ. Functions and learned similarities are not compared."""
     comparable = all(
         isinstance(distance, Distance)
         and not isinstance(distance, Custom)
@@ -77,7 +78,8 @@ def _equal(first, second):
 
 
 def _path(distance):
-    """Name of the class, the same for a class that a notebook defines again."""
+    """Returns module and name of the class, which are equal for a class that a notebook defines
+    again."""
     return type(distance).__module__, type(distance).__qualname__
 
 

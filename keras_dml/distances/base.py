@@ -1,46 +1,52 @@
-"""Base class of distances, and the register of their names."""
+"""Base class of distances, and the registry of their names."""
 
 import difflib
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 
 from keras_dml._arrays import real
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 
 __all__ = ["Distance", "declared", "get", "names", "register", "serialize"]
 PACKAGE = "keras_dml"
+Kind = TypeVar("Kind", bound=type)  # a class, which `register` returns
 _NAMES = {}
 
 
 class Distance:
     """Distances between all pairs of two sets of embeddings: `d(x, y) -> (n, m)`.
 
-    Smaller is closer. A subclass implements `pairwise` and declares the attributes below; losses,
-    mining, inference, exporters and cards use nothing else. Objects have no state: what a distance
-    needs beside two embeddings travels inside them.
+    Smaller is closer. A subclass implements `pairwise` and declares the attributes below. Losses,
+    mining, inference, galleries, explanations, exporters and cards use nothing else. Distances have
+    no state: an embedding contains everything that its distance needs.
 
-    A subclass writes, on the left, for the use on the right:
+    A subclass implements:
 
-    - `pairwise`, on `keras.ops`: everything. A file for devices needs builtin TFLite operators, in
-      `pairwise` or in `on_device`.
-    - `@register(name)`: models, losses and cards that are saved and loaded again.
-    - `get_config`: the same, if the constructor has arguments.
-    - `degenerate`: exports, if an embedding of zeros is invalid for the distance.
-    - `is_zero_at_itself = False`: losses that compare squares, if d(x, x) is not 0.
-    - `index_vectors`: galleries on a server.
-    - `check`: optional, refuses embeddings that are invalid or of another model.
+    - `pairwise`, with `keras.ops`. A file for devices needs builtin TFLite operators, in `pairwise`
+      or in `on_device`.
+    - `@register(name)`, so that models, losses and cards can be saved and loaded.
+    - `get_config`, if the constructor has arguments.
+    - `degenerate`, for exports, if an embedding of zeros is invalid for the distance.
+    - `is_zero_at_itself = False`, for losses that compare squares, if d(x, x) is not 0.
+    - `index_vectors`, for galleries on a server.
+    - `check`: optional, to refuse embeddings that are invalid or of another model.
     - `ranking`, `lower_bounds`, `bytes_per_pair`: optional, for speed and memory.
+    - `has_mean`, `mean_points`, `from_mean_point`: optional, for mean templates of galleries.
+    - `difference`, or `segment_parts` and `activation_parts`: optional, for explanations.
 
     Attributes:
         name: Name in `get`, cards and commands, set by `register`.
-        rank: Rank of a batch of embeddings; None: any.
+        rank: Rank of a batch of embeddings; None: any rank.
         embeddings: Description of such a batch, for error messages.
         is_zero_at_itself: Whether d(x, x) = 0.
-        is_symmetric: Whether d(x, y) = d(y, x).
-        is_metric: Whether it is a metric, up to rounding.
-        is_learned: Whether it has weights, which an exporter may round.
+        is_learned: Whether the distance has weights, which an exporter may round.
+        weights: Weights of a learned distance.
+        has_mean: Whether embeddings have a mean that is an average of points, see `mean_points`.
         device_distance: Name of the distance that a TFLite file computes instead, on tangent
-            vectors, since no device has an eigendecomposition; None: this distance itself.
+            vectors, because devices have no eigendecomposition; None: this distance.
         device_tolerance: Largest error of `on_device`, as a fraction of the largest distance.
         index_metric: Metric of `index_vectors`, "l1" or "l2".
     """
@@ -49,25 +55,25 @@ class Distance:
     rank = 2
     embeddings = "vectors, shape (batch, features)"
     is_zero_at_itself = True
-    is_symmetric = True
-    is_metric = True
     is_learned = False
+    weights = ()
+    has_mean = False
     device_distance = None
     device_tolerance = 0.0
     index_metric = "l2"
 
     def __init_subclass__(cls, **kwargs):
-        """Resets `squared` for a subclass that overrides `pairwise` alone."""
+        """Resets `squared` for a subclass that overrides `pairwise` only."""
         super().__init_subclass__(**kwargs)
         measures = {"pairwise", "__call__"} & vars(cls).keys()
         if measures and "squared" not in vars(cls):
             cls.squared = Distance.squared
 
-    def __call__(self, x, y):
+    def __call__(self, x: Tensor, y: Tensor) -> Tensor:
         return self.pairwise(*self.checked(x, y))
 
-    def pairwise(self, x, y):
-        """All distances between checked embeddings.
+    def pairwise(self, x: Tensor, y: Tensor) -> Tensor:
+        """Computes all distances between checked embeddings.
 
         Args:
             x: Tensor, shape `(n, ...)`.
@@ -78,62 +84,62 @@ class Distance:
         """
         raise NotImplementedError(_unwritten(type(self)))
 
-    def on_device(self, x, y):
-        """All distances as an exported file computes them, `(n, ...)` and `(m, ...)` to `(n, m)`.
+    def on_device(self, x: Tensor, y: Tensor) -> Tensor:
+        """Computes all distances as an exported file does, `(n, ...)` and `(m, ...)` to `(n, m)`.
 
-        Override it where `pairwise` needs an operator that devices do not have.
+        Override it if `pairwise` needs an operator that devices do not have.
         """
         return self(x, y)
 
-    def squared(self, x, y):
-        """All squared distances, shape `(n, m)`, in the square of the unit."""
+    def squared(self, x: Tensor, y: Tensor) -> Tensor:
+        """Computes all squared distances, shape `(n, m)`, in the square of the unit."""
         return ops.square(self(x, y))
 
     @property
-    def has_cheap_square(self):
-        """Whether `squared` saves the root of the distance."""
+    def has_cheap_square(self) -> bool:
+        """True if `squared` does not compute the root of the distance."""
         return type(self).squared is not Distance.squared
 
-    def checked(self, x, y):
-        """Both sets as tensors, after a check of their ranks and sizes.
+    def checked(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        """Checks ranks and sizes of two sets of embeddings, and returns them as tensors.
 
         Raises:
-            ValueError: If one has another rank, or they are not of one model.
+            ValueError: If a set has another rank, or the sets are from different models.
         """
         x, y = _tensor("x", x), _tensor("y", y)
         if self.rank is not None:
             self._check_shapes(x, y)
         return x, y
 
-    def check(self, name, embeddings, owner=None):
+    def check(self, name: str, embeddings: np.ndarray, owner: keras.Model | None = None) -> None:
         """Checks the values of embeddings, beyond their shape.
 
         Args:
             name: Name of the argument, for error messages.
             embeddings: NumPy array, shape `(n, ...)`.
-            owner: Model that they should be of; None: unknown.
+            owner: Model that should have computed the embeddings; None: unknown.
 
         Raises:
-            ValueError: If they are not such embeddings, or another model's.
+            ValueError: If the embeddings are invalid, or from another model.
         """
 
-    def check_same(self, found, expected):
-        """Checks that embeddings of an exported file are comparable with the model's.
+    def check_same(self, embeddings: np.ndarray, expected: np.ndarray) -> None:
+        """Checks that embeddings of an exported file are comparable with embeddings of the model.
 
         Args:
-            found: Embeddings of the file, shape `(n, ...)`.
+            embeddings: Embeddings of the file, shape `(n, ...)`.
             expected: Embeddings of the model, same shape.
 
         Raises:
-            ValueError: If they are not.
+            ValueError: If they are not comparable.
         """
 
-    def degenerate(self, like):
+    def degenerate(self, like: np.ndarray) -> np.ndarray:
         """Returns a valid embedding for which the distance is hardest to compute: zeros.
 
-        Exports compare the file with Keras on it, and galleries on a server ask it for the number
-        of vectors. Override it if the distance is undefined for zeros, as for SPD matrices, where
-        it returns the identity.
+        Exports compare the file with Keras on this embedding, and galleries on a server derive the
+        size of index vectors from it. Override it if the distance is undefined for zeros. For SPD
+        matrices it returns the identity.
 
         Args:
             like: Embedding, shape `(...)`.
@@ -143,16 +149,16 @@ class Distance:
         """
         return np.zeros_like(like)
 
-    def bytes_per_pair(self, embedding):
-        """Memory in bytes that a pair takes within `pairwise`, beside the result.
+    def bytes_per_pair(self, embedding: np.ndarray) -> int:
+        """Returns the memory in bytes that a pair takes in `pairwise`, without the result.
 
         Args:
             embedding: NumPy array, shape `(...)`.
         """
         return max(1, embedding.nbytes)
 
-    def ranking(self, gallery):
-        """A NumPy function that ranks the gallery as the distance does; None if there is none.
+    def ranking(self, gallery: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
+        """Returns a NumPy function whose values rank the gallery like the distance, or None.
 
         Args:
             gallery: NumPy array, shape `(m, ...)`.
@@ -161,20 +167,21 @@ class Distance:
             A function from queries `(n, ...)` to float64 `(n, m)`, or None.
         """
 
-    def index_vectors(self, embeddings):
-        """Vectors that an index of a database ranks nearly as the distance ranks embeddings.
+    def index_vectors(self, embeddings: np.ndarray) -> np.ndarray | None:
+        """Returns vectors by which the index of a database ranks embeddings almost as the distance
+        does, or None.
 
         Args:
             embeddings: NumPy array, shape `(n, ...)`.
 
         Returns:
-            NumPy array, shape `(n, numbers)`, to be compared in `index_metric`; None if there is no
-            such thing.
+            NumPy array, shape `(n, numbers)`, to be compared by `index_metric`, or None if the
+            distance has no such vectors.
         """
 
-    def lower_bounds(self, gallery):
-        """A NumPy function of numbers that the distances to the gallery are not below, but for
-        rounding, and that cost less; None if there is none.
+    def lower_bounds(self, gallery: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
+        """Returns a NumPy function that computes cheap lower bounds of the distances to `gallery`,
+        up to rounding, or None if the distance has no such bounds.
 
         Args:
             gallery: NumPy array, shape `(m, ...)`.
@@ -183,11 +190,76 @@ class Distance:
             A function from queries `(n, ...)` to `(n, m)`, or None.
         """
 
-    def get_config(self):
+    def mean_points(self, embeddings: np.ndarray) -> np.ndarray:
+        """Returns points whose average is the mean of embeddings in the geometry of the distance.
+
+        Only distances with `has_mean` have such points. Since the mean is an average, an embedding
+        can be added to a mean or removed from it exactly.
+
+        Args:
+            embeddings: NumPy array, shape `(n, ...)`.
+
+        Returns:
+            NumPy array, float64, shape `(n, ...)`.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no mean of embeddings.")
+
+    def from_mean_point(self, point: np.ndarray) -> np.ndarray:
+        """Returns the embedding of a point, the inverse of `mean_points`.
+
+        Args:
+            point: NumPy array, float64, an average of points.
+
+        Returns:
+            NumPy array, float64.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no mean of embeddings.")
+
+    def difference(self, x: np.ndarray, y: np.ndarray) -> np.ndarray | None:
+        """Returns an array whose Euclidean (Frobenius) norm is the distance of two embeddings.
+
+        Explanations divide the distance among the squared entries.
+
+        Args:
+            x: Embedding, NumPy array, shape `(...)`.
+            y: Embedding of the same shape.
+
+        Returns:
+            NumPy array, float64, or None if the distance is not such a norm.
+        """
+
+    def segment_parts(self, x: np.ndarray, y: np.ndarray) -> np.ndarray | None:
+        """Returns the parts of a distance of two quantile embeddings, by filter and segment.
+
+        Args:
+            x: Embedding, NumPy array, shape `(filters + 1, knots)`.
+            y: Embedding of the same shape.
+
+        Returns:
+            NumPy array, shape `(filters, knots - 1)`, which sums to the distance, or None if the
+            distance is not such a sum.
+        """
+
+    def activation_parts(self, x: np.ndarray, y: np.ndarray, count: int) -> np.ndarray | None:
+        """Returns the parts of the distance that the activations behind a quantile embedding carry.
+
+        Only distances with `segment_parts` have such parts.
+
+        Args:
+            x: Embedding, NumPy array, shape `(filters + 1, knots)`.
+            y: Embedding of the same shape.
+            count: Number of activations per filter.
+
+        Returns:
+            NumPy array, shape `(filters, count)`, by rank of the activation in its filter. It sums
+            to half the distance.
+        """
+
+    def get_config(self) -> dict[str, Any]:
         return {}
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: dict[str, Any]) -> "Distance":
         return cls(**config)
 
     def _check_shapes(self, x, y):
@@ -207,34 +279,31 @@ class Distance:
 
 @keras.saving.register_keras_serializable(package=PACKAGE)
 class Custom(Distance):
-    """A custom function `d(x, y) -> (n, m)` as a distance, without any known property.
+    """Custom function `d(x, y) -> (n, m)` as a distance, without known properties.
 
     Args:
-        function: Function, or its serialized form.
+        function: Function or its serialized form.
     """
 
     rank = None
-    is_metric = False
-    is_symmetric = False
 
-    def __init__(self, function):
+    def __init__(self, function: Callable | dict[str, Any]) -> None:
         if isinstance(function, dict):
             function = keras.saving.deserialize_keras_object(function)
         self.function = function
 
-    def __call__(self, x, y):
+    def __call__(self, x: Tensor, y: Tensor) -> Tensor:
         return self.function(x, y)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {"function": keras.saving.serialize_keras_object(self.function)}
 
 
-def register(name):
+def register(name: str) -> Callable[[Kind], Kind]:
     """Class decorator that registers a `Distance` by name, for `get` and saved models.
 
-    A name belongs to one class. Registering a class again under its name replaces it, so a cell of
-    a notebook can be run again and a module reloaded: a class of the same module and the same
-    qualified name counts as the same class.
+    A name belongs to one class. A class with the same module and qualified name counts as the same
+    class and replaces it, so that a notebook cell can run again and a module can be reloaded.
 
     Args:
         name: Name, such as `"stein"`.
@@ -242,8 +311,8 @@ def register(name):
     Raises:
         TypeError: If `name` is not a string, or the decorated object is not a subclass of
             `Distance` that has a `pairwise`.
-        ValueError: If `name` is empty or registered by another class, or the class is registered
-            under another name, or Keras knows another class of this package by the class's name.
+        ValueError: If `name` is empty or belongs to another class, the class has another name, or
+            another class of this package is registered in Keras under the name of the class.
     """
     if not isinstance(name, str):
         received = name.__name__ if isinstance(name, type) else repr(name)
@@ -286,7 +355,7 @@ def _check_free(name, kind):
     holder = keras.saving.get_registered_object(f"{PACKAGE}>{kind.__name__}")
     if holder is not None and not _is_same_class(holder, kind):
         raise ValueError(
-            f"Saved models know {_path(holder)} by its class name, {kind.__name__!r}. Received "
+            f"Saved models use the class name {kind.__name__!r} for {_path(holder)}. Received "
             f"{_path(kind)}. Rename the class."
         )
 
@@ -314,22 +383,23 @@ def _unwritten(kind):
     )
 
 
-def names():
-    """Names that `get` takes, sorted: all registered distances but learned ones."""
+def names() -> list[str]:
+    """Returns the names that `get` takes, sorted, which are all registered distances except learned
+    ones."""
     return sorted(name for name, kind in _NAMES.items() if not kind.is_learned)
 
 
-def declared(name):
-    """Class of a registered distance, with the attributes that it declares.
+def declared(name: str) -> type[Distance]:
+    """Returns the class of a registered distance, with the attributes that it declares.
 
     Args:
-        name: Name of the distance, as on a card; a learned one too.
+        name: Name of the distance, as on a card, which may be learned.
 
     Returns:
         A subclass of `Distance`.
 
     Raises:
-        ValueError: If the name is unknown; the message lists the known ones.
+        ValueError: If the name is unknown. The message lists the registered names.
     """
     if name in _NAMES:
         return _NAMES[name]
@@ -338,8 +408,8 @@ def declared(name):
     raise ValueError(f"Unknown distance {name!r}. Known: {', '.join(names())}.{hint}")
 
 
-def get(identifier):
-    """The distance of that name, or the object itself.
+def get(identifier: str | dict[str, Any] | Distance | Callable) -> Distance:
+    """Returns the distance of a name, or the object itself.
 
     Args:
         identifier: A name such as `"wasserstein"`, a serialized distance, a `Distance`, or a
@@ -349,8 +419,9 @@ def get(identifier):
         A `Distance`.
 
     Raises:
-        ValueError: If the name is unknown or of a learned distance; the message lists the others.
-        TypeError: If it is none of these, or a `Distance` without `pairwise`.
+        ValueError: If the name is unknown or the name of a learned distance. The message for
+            unknown names lists the registered names.
+        TypeError: If `identifier` is of another type, or a `Distance` without `pairwise`.
     """
     if isinstance(identifier, dict):
         identifier = keras.saving.deserialize_keras_object(identifier)
@@ -361,8 +432,8 @@ def get(identifier):
         kind = declared(identifier)
         if kind.is_learned:
             raise ValueError(
-                f"The distance {identifier!r} is learned and part of its model. Pass the model's "
-                "own, `model.distance`."
+                f"The distance {identifier!r} is learned and part of its model. Pass "
+                "`model.distance`."
             )
         return kind()
     if isinstance(identifier, type) and issubclass(identifier, Distance):
@@ -377,8 +448,8 @@ def get(identifier):
     )
 
 
-def serialize(distance):
-    """Serialized form of a distance, for `get_config`; `get` reads it."""
+def serialize(distance: Distance) -> dict[str, Any]:
+    """Returns the serialized form of a distance for `get_config`, which `get` reads."""
     return keras.saving.serialize_keras_object(distance)
 
 

@@ -1,5 +1,11 @@
 """Learned similarities as distances."""
 
+from typing import Any
+
+import numpy as np
+
+from keras_dml._backend import keras
+from keras_dml._typing import Tensor
 from keras_dml.distances.base import Distance, register
 from keras_dml.distances.vector import Cosine
 
@@ -10,33 +16,33 @@ __all__ = ["NegativeSimilarity"]
 class NegativeSimilarity(Distance):
     """Negative learned similarity, `d(x, y) = -S(x, y)`: smaller is closer.
 
-    Not a metric: it has no zero, may be negative and violates the triangle inequality. It is part
-    of its model, so `get` does not create it from its name.
+    It is not a metric: d(x, x) is not 0, distances may be negative, and the triangle inequality
+    does not hold. It is part of its model, so `get` does not create it from its name.
 
     Args:
         layer: Built `keras_dml.layers.LearnedSimilarity`.
     """
 
     is_zero_at_itself = False
-    is_metric = False
     is_learned = True
 
-    def __init__(self, layer):
+    def __init__(self, layer: keras.layers.Layer) -> None:
         self.layer = layer
 
     @property
-    def is_symmetric(self):
-        return self.layer.symmetry != "none"
+    def weights(self) -> list[keras.Variable]:
+        return self.layer.weights
 
-    def pairwise(self, x, y):
+    def pairwise(self, x: Tensor, y: Tensor) -> Tensor:
         return -self.layer(x, y, training=False)
 
-    def index_vectors(self, embeddings):
-        """Candidates are those of the cosine; how well that serves, the similarity decides."""
+    def index_vectors(self, embeddings: np.ndarray) -> np.ndarray | None:
+        """Returns vectors that find candidates by the cosine. How good the candidates are depends
+        on the similarity."""
         return Cosine().index_vectors(embeddings)
 
-    def bytes_per_pair(self, embedding):
-        return 4  # the hidden units of a pair are not kept
+    def bytes_per_pair(self, embedding: np.ndarray) -> int:
+        return 4  # hidden units of pairs are not stored
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {"symmetry": self.layer.symmetry}

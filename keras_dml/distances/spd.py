@@ -1,14 +1,22 @@
 """Distances of symmetric positive definite (SPD) matrices."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from keras_dml._backend import ops
 from keras_dml._backend.values import concrete
+from keras_dml._typing import Tensor
 from keras_dml.distances import _rows
 from keras_dml.distances.base import Distance, register
 from keras_dml.geometry import spd
-from keras_dml.geometry.spd.difference import logarithm
+from keras_dml.geometry.spd.difference import (
+    affine_invariant_difference,
+    log_euclidean_difference,
+    logarithm,
+)
 from keras_dml.geometry.spd.matrices import condition_limit
+from keras_dml.geometry.spd.mean import spectral
 
 __all__ = ["AffineInvariant", "BuresWasserstein", "LogEuclidean", "Stein"]
 
@@ -17,8 +25,8 @@ class SPDDistance(Distance):
     """Base class of distances of SPD matrices, `(n, k, k)` and `(m, k, k)` to `(n, m)`.
 
     Attributes:
-        needs_definite: Whether matrices must be positive definite. Any other matrix has the
-            distance NaN, and an eager call raises a ValueError.
+        needs_definite: Whether matrices must be positive definite. For other matrices an eager call
+            raises a ValueError, and in a compiled step their distances are NaN.
     """
 
     rank = 3
@@ -26,7 +34,7 @@ class SPDDistance(Distance):
     device_distance = "log_euclidean"
     needs_definite = False
 
-    def __call__(self, x, y):
+    def __call__(self, x: Tensor, y: Tensor) -> Tensor:
         x, y = self.checked(x, y)
         distances = self.pairwise(x, y)
         values = concrete(distances)
@@ -35,11 +43,11 @@ class SPDDistance(Distance):
             _check_definite("y", concrete(y))
         return distances
 
-    def degenerate(self, like):
-        """The identity: the zero matrix is not definite."""
+    def degenerate(self, like: np.ndarray) -> np.ndarray:
+        """Returns the identity, because the zero matrix is not definite."""
         return np.eye(like.shape[-1], dtype=like.dtype)
 
-    def index_vectors(self, embeddings):
+    def index_vectors(self, embeddings: np.ndarray) -> np.ndarray | None:
         """Returns logarithms as vectors, whose Euclidean distance is the log-Euclidean one."""
         embeddings = ops.convert_to_numpy(embeddings)
         vectors = ops.convert_to_numpy(spd.vectorize(logarithm(embeddings)))
@@ -50,7 +58,7 @@ class SPDDistance(Distance):
 class AffineInvariant(SPDDistance):
     """Affine-invariant distance of SPD matrices (Kim2020, Eq. 5), without unit.
 
-    Takes an eigendecomposition for each pair; `LogEuclidean` takes one for each matrix.
+    It takes an eigendecomposition for each pair. `LogEuclidean` takes one for each matrix.
 
     A matrix that is not positive definite, or whose condition number exceeds 2e6 in float32 (1e13
     in float64), raises a ValueError. In a compiled step its distances are NaN.
@@ -58,45 +66,61 @@ class AffineInvariant(SPDDistance):
 
     needs_definite = True
 
-    def pairwise(self, x, y):
+    def pairwise(self, x: Tensor, y: Tensor) -> Tensor:
         return spd.affine_invariant_pairwise(x, y)
 
-    def lower_bounds(self, gallery):
-        """The log-Euclidean distance, which is never above."""
+    def lower_bounds(self, gallery: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
+        """Returns a function for the log-Euclidean distance, which is never larger."""
         return LogEuclidean().lower_bounds(gallery)
+
+    def difference(self, x: np.ndarray, y: np.ndarray) -> np.ndarray | None:
+        return affine_invariant_difference(x, y)
 
 
 @register("log_euclidean")
 class LogEuclidean(SPDDistance):
     """Log-Euclidean distance of SPD matrices (Kim2020, Eq. 4), without unit.
 
-    Never above the affine-invariant distance. Eigenvalues of a singular or indefinite matrix that
-    are below rounding count as rounding: the distance is finite.
+    It is at most the affine-invariant distance. The rounding error is the lower limit of
+    eigenvalues, so that distances of singular or indefinite matrices are finite.
     """
 
-    def pairwise(self, x, y):
+    has_mean = True
+
+    def pairwise(self, x: Tensor, y: Tensor) -> Tensor:
         return spd.log_euclidean_pairwise(x, y)
 
-    def lower_bounds(self, gallery):
-        """The distance itself, with the logarithms of the gallery taken once."""
+    def lower_bounds(self, gallery: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
+        """Returns a function for the distance itself, which computes the logarithms of the gallery
+        once."""
         vectors = self.index_vectors(gallery)
         return lambda queries: np.stack(
-            [_rows.l2(vectors, one) for one in self.index_vectors(queries)]
+            [_rows.l2(vectors, query) for query in self.index_vectors(queries)]
         )
+
+    def mean_points(self, embeddings: np.ndarray) -> np.ndarray:
+        """Returns matrix logarithms: the mean is the log-Euclidean one."""
+        return logarithm(embeddings)
+
+    def from_mean_point(self, point: np.ndarray) -> np.ndarray:
+        return spectral(np.exp, point)
+
+    def difference(self, x: np.ndarray, y: np.ndarray) -> np.ndarray | None:
+        return log_euclidean_difference(x, y)
 
 
 @register("stein")
 class Stein(SPDDistance):
     """Stein distance of SPD matrices, without unit (Sra2012).
 
-    Computed from determinants. A matrix that is not positive definite, or whose condition number
-    exceeds 2e6 in float32 (1e13 in float64), raises a ValueError. In a compiled step its distances
-    are NaN.
+    It is computed from determinants. A matrix that is not positive definite, or whose condition
+    number exceeds 2e6 in float32 (1e13 in float64), raises a ValueError. In a compiled step its
+    distances are NaN.
     """
 
     needs_definite = True
 
-    def pairwise(self, x, y):
+    def pairwise(self, x: Tensor, y: Tensor) -> Tensor:
         return spd.stein_pairwise(x, y)
 
 
@@ -105,17 +129,17 @@ class BuresWasserstein(SPDDistance):
     """Bures-Wasserstein distance of positive semidefinite matrices, in the root of their unit
     (Bhatia2019).
 
-    Singular matrices are at a finite distance; an indefinite one is compared by its positive part.
-    Exported files compute it from matrix products, without an eigendecomposition.
+    The distance to a singular matrix is finite. An indefinite matrix is compared by its positive
+    part. Exported files compute it from matrix products, without an eigendecomposition.
     """
 
     device_distance = None
     device_tolerance = 2e-3
 
-    def pairwise(self, x, y):
+    def pairwise(self, x: Tensor, y: Tensor) -> Tensor:
         return spd.bures_wasserstein_pairwise(x, y)
 
-    def on_device(self, x, y):
+    def on_device(self, x: Tensor, y: Tensor) -> Tensor:
         return spd.bures_wasserstein_by_polynomials(*self.checked(x, y))
 
 

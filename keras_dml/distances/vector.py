@@ -1,7 +1,10 @@
 """Distances of vectors."""
 
+from collections.abc import Callable
+
 import numpy as np
 
+from keras_dml._typing import Tensor
 from keras_dml.distances.base import Distance, register
 from keras_dml.geometry import vector
 
@@ -10,40 +13,51 @@ __all__ = ["Cosine", "Euclidean"]
 
 @register("cosine")
 class Cosine(Distance):
-    """Negative cosine of vectors, in [-1, 1]; 0 for a zero vector (Abdelwahab2019, section 5.3)."""
+    """Negative cosine of vectors, in [-1, 1] (Abdelwahab2019, section 5.3). It is 0 for a zero
+    vector."""
 
     is_zero_at_itself = False
-    is_metric = False
+    has_mean = True
 
-    def pairwise(self, x, y):
+    def pairwise(self, x: Tensor, y: Tensor) -> Tensor:
         return -vector.cosine(x, y)
 
-    def ranking(self, gallery):
+    def ranking(self, gallery: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
         entries = _unit(gallery).T
         return lambda queries: -_unit(queries) @ entries
 
-    def index_vectors(self, embeddings):
-        """Vectors of length 1: their Euclidean distance falls as the cosine rises."""
+    def index_vectors(self, embeddings: np.ndarray) -> np.ndarray | None:
+        """Returns vectors of length 1, whose Euclidean distance falls as the cosine rises."""
         return _unit(embeddings)
+
+    def mean_points(self, embeddings: np.ndarray) -> np.ndarray:
+        """Returns vectors of length 1, so that the mean is the mean direction."""
+        return _unit(embeddings)
+
+    def from_mean_point(self, point: np.ndarray) -> np.ndarray:
+        return point
 
 
 @register("euclidean")
 class Euclidean(Distance):
     """Euclidean distance of vectors, in their unit.
 
-    For vectorized logarithms of SPD matrices it is the log-Euclidean distance.
+    For vectorized logarithms of SPD matrices it equals the log-Euclidean distance.
     """
 
-    def pairwise(self, x, y):
+    has_mean = True
+
+    def pairwise(self, x: Tensor, y: Tensor) -> Tensor:
         return vector.euclidean(x, y)
 
-    def squared(self, x, y):
-        """All squared distances, without a root."""
+    def squared(self, x: Tensor, y: Tensor) -> Tensor:
+        """Computes all squared distances, without a root."""
         return vector.squared_euclidean(*self.checked(x, y))
 
-    def ranking(self, gallery):
-        """Ranking by |y|^2 - 2 x.y, the squared distance less |x|^2, which all entries share."""
-        origin = gallery[:1].astype(np.float64)  # one of the points: no digits lost on an offset
+    def ranking(self, gallery: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
+        """Returns a function for |y|^2 - 2 x.y, the squared distance minus |x|^2, which is equal
+        for all entries."""
+        origin = gallery[:1].astype(np.float64)  # so that a large offset loses no digits
         entries = gallery - origin
         squares = np.einsum("nd,nd->n", entries, entries)
         entries *= 2.0
@@ -54,12 +68,21 @@ class Euclidean(Distance):
 
         return distances
 
-    def index_vectors(self, embeddings):
+    def index_vectors(self, embeddings: np.ndarray) -> np.ndarray | None:
         return embeddings
+
+    def mean_points(self, embeddings: np.ndarray) -> np.ndarray:
+        return embeddings.astype(np.float64)
+
+    def from_mean_point(self, point: np.ndarray) -> np.ndarray:
+        return point
+
+    def difference(self, x: np.ndarray, y: np.ndarray) -> np.ndarray | None:
+        return y.astype(np.float64) - x.astype(np.float64)
 
 
 def _unit(x):
-    """Vectors of length 1 in float64; a zero vector stays zero."""
+    """Scales vectors to length 1 in float64. A zero vector stays zero."""
     x = x.astype(np.float64)
     lengths = np.linalg.norm(x, axis=-1, keepdims=True)
     return x / np.where(lengths > 0, lengths, 1.0)

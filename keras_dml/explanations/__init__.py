@@ -1,5 +1,4 @@
-"""Why two recordings are far apart: the moments, channels and regions that a distance comes
-from."""
+"""Explanations of the distance of two recordings by moments, channels and regions."""
 
 from keras_dml import _lazy
 

@@ -4,56 +4,54 @@ import dataclasses
 
 import numpy as np
 
-from keras_dml import distances, inference, inputs
-from keras_dml._backend import ops
+from keras_dml import inference, inputs
+from keras_dml._backend import keras, ops
+from keras_dml._typing import ArrayLike, Path
 from keras_dml.explanations import _matrices, _occlusion, _quantile
 from keras_dml.explanations._result import Explanation
 from keras_dml.geometry import spd
-from keras_dml.geometry.spd.difference import (
-    affine_invariant_difference,
-    log_euclidean_difference,
-)
 from keras_dml.layers import TangentMap, TangentVector
 from keras_dml.zoo import reading
 
 
-def explain(model, a, b) -> Explanation:
+def explain(model: keras.Model | Path, a: ArrayLike, b: ArrayLike) -> Explanation:
     """Explains the distance of two recordings by moments, channels or regions.
 
     Some distances are sums of parts that come from moments or channels:
 
     - Quantile embeddings: by filter and segment of the quantile functions, and by the moments of
-      both recordings. The transport plan between the activations of a filter has a cost; its
-      potentials (Villani2009, Theorem 5.10) say how much of it each activation carries, and an
-      activation stands for some steps of its recording. Each recording carries one half.
-    - SPD matrices, compared by the log-Euclidean distance or the affine-invariant one, and tangent
-      vectors of them: by pairs of channels. Each of the two distances is the norm of a symmetric
-      matrix (`geometry.spd.difference`), whose squared entries, over the distance, are the parts.
+      both recordings. The potentials of the transport plan between the activations of a filter
+      (Villani2009, Theorem 5.10) divide its cost among the activations, and an activation covers
+      some steps of its recording. Each recording carries one half of the distance.
+    - SPD matrices with the log-Euclidean or the affine-invariant distance, and their tangent
+      vectors: by pairs of channels. Both distances are the norm of a symmetric matrix
+      (`geometry.spd.difference`). Its squared entries, divided by the distance, are the parts.
 
     All other distances, such as a cosine or a learned similarity, are explained by occlusion
     (Zeiler2014): the distance is computed again without each of 20 moments, without each channel of
-    several, or without each of 25 regions of an image. Occlusion also explains a quantile embedding
-    or an SPD matrix if the network mixes moments or channels in an unknown way. These changes do
+    several, or without each of 25 regions of an image. Occlusion also explains quantile embeddings
+    and SPD matrices if the network mixes moments or channels in an unknown way. These changes do
     not sum to the distance (`Explanation.by_removal`). They take one embedding per moment and two
     per channel.
 
-    Measured on walks of 40 people whom `gait_qp_wl` was not trained on, a fifth of each masked
-    (`tests/bench/explanations.py`, which cuts and interpolates too): without the largest moments
-    the score of a false claim falls by 11.2 %, without as long ones elsewhere by 3.2 % (difference
-    8.0, 95 % interval 6.2 to 9.8); without those that are alike the score of a true claim rises by
-    68 %, elsewhere by 36 % (32, 24 to 42). Whatever is missing raises the score of a true claim:
-    without its largest moments it rises less than elsewhere, by 11.4 % for 23.4 %, so these are not
-    what changes it most.
+    Moments were tested on walks of 40 people whom `gait_qp_wl` was not trained on, with a fifth of
+    each walk masked (`tests/bench/explanations.py`, which also cuts and interpolates). If the
+    largest moments are masked, the score of a false claim falls by 11.2 %; if spans of equal length
+    elsewhere are masked, by 3.2 % (difference 8.0, 95 % interval 6.2 to 9.8). If the moments that
+    are alike are masked, the score of a true claim rises by 68 %; elsewhere by 36 % (difference 32,
+    interval 24 to 42). Masking any span raises the score of a true claim. If its largest moments
+    are masked it rises by 11.4 %, less than the 23.4 % elsewhere, so these moments do not change it
+    most.
 
-    Moments are only as good as the network separates them. `vowels_qp_wl` sees a whole vowel around
-    each step: cutting out its largest moment brings recordings closer than cutting out 58 % (false
-    claims) and 62 % (true claims) of as long spans, in nine recordings each, so hardly more than by
-    chance.
+    Moments depend on how well the network separates them. `vowels_qp_wl` uses a whole vowel around
+    each step. Cutting out its largest moment brings recordings closer than cutting out 58 % (false
+    claims) and 62 % (true claims) of spans of equal length, in nine recordings each, which is
+    almost chance.
 
     Args:
-        model: A `keras.Model` whose head names its distance, or the name or path of one.
+        model: A `keras.Model` whose head names its distance, or the name or path of a saved model.
         a: Recording, as `keras_dml.embed` takes it.
-        b: Another one.
+        b: Second recording.
 
     Returns:
         `Explanation`.
@@ -65,8 +63,9 @@ def explain(model, a, b) -> Explanation:
     Example:
         >>> rng = np.random.default_rng(0)
         >>> a, b = rng.normal(scale=0.1, size=(2, 20, 12))
-        >>> found = explain("vowels_qp_wl", a, b)
-        >>> found.parts.shape, bool(np.isclose(found.parts.sum(), found.distance))
+        >>> explanation = explain("vowels_qp_wl", a, b)
+        >>> parts = explanation.parts
+        >>> parts.shape, bool(np.isclose(parts.sum(), explanation.distance))
         ((64, 17), True)
     """
     model = reading.loaded(model)
@@ -74,12 +73,14 @@ def explain(model, a, b) -> Explanation:
     return _between(model, dict(zip("ab", z, strict=True)), {"a": a, "b": b})
 
 
-def explain_nearest(model, recording, embeddings) -> Explanation:
-    """Explains the distance of a recording to the nearest of several embeddings, whose own
-    recordings were not kept.
+def explain_nearest(
+    model: keras.Model | Path, recording: ArrayLike, embeddings: np.ndarray
+) -> Explanation:
+    """Explains the distance of a recording to the nearest of several embeddings, whose recordings
+    were not stored.
 
-    The recording, called `"probe"`, carries half of a Wasserstein distance; the moments of the
-    other half are not known.
+    The recording, named `"probe"`, carries half of a Wasserstein distance. The moments of the other
+    half are unknown.
 
     Args:
         model: As in `explain`.
@@ -90,8 +91,8 @@ def explain_nearest(model, recording, embeddings) -> Explanation:
         `Explanation`.
 
     Raises:
-        TypeError: As in `explain`.
-        ValueError: As in `explain`, or the embeddings are not this model's.
+        TypeError: Same as in `explain`.
+        ValueError: Same as in `explain`, or if the embeddings are from another model.
     """
     model = reading.loaded(model)
     z = inference.embed(model, [recording], progress=False)
@@ -103,25 +104,24 @@ def _between(model, embeddings, recordings):
     explanation = _sum_of_parts(model, embeddings, recordings)
     if explanation is not None and (explanation.timelines or explanation.channels):
         return explanation
-    occlusion = _occlusion.explained(model, embeddings, recordings)
+    occlusion = _occlusion.explain_by_occlusion(model, embeddings, recordings)
     if explanation is None:
         return occlusion
     return dataclasses.replace(occlusion, parts=explanation.parts, labels=explanation.labels)
 
 
 def _sum_of_parts(model, embeddings, recordings):
-    """Returns an explanation whose parts sum to the distance, or None if there are none."""
+    """Returns an explanation whose parts sum to the distance, or None if it has no such parts."""
     metric = inference.head_distance(model)
     encoder = inputs.encoder(model)
-    if isinstance(metric, distances.Wasserstein):
-        return _quantile.explained(encoder, metric.p, embeddings, recordings)
     x, y = embeddings.values()
-    if isinstance(metric, distances.LogEuclidean):
-        return _matrices.explained(encoder, log_euclidean_difference(x, y))
-    if isinstance(metric, distances.AffineInvariant):
-        return _matrices.explained(encoder, affine_invariant_difference(x, y))
-    is_tangent = isinstance(encoder.layers[-1], (TangentMap, TangentVector))
-    if isinstance(metric, distances.Euclidean) and is_tangent:
-        difference = y.astype(np.float64) - x.astype(np.float64)
-        return _matrices.explained(encoder, ops.convert_to_numpy(spd.unvectorize(difference)))
-    return None
+    segments = metric.segment_parts(x, y)
+    if segments is not None:
+        return _quantile.explain_segments(encoder, metric, segments, embeddings, recordings)
+    difference = metric.difference(x, y)
+    if difference is None:
+        return None
+    if isinstance(encoder.layers[-1], (TangentMap, TangentVector)):
+        difference = ops.convert_to_numpy(spd.unvectorize(difference))
+    is_matrix = difference.ndim == 2
+    return _matrices.explain_difference(encoder, difference) if is_matrix else None

@@ -1,9 +1,9 @@
-"""Parts of a distance of SPD matrices by pairs of channels."""
+"""Explanations of distances of SPD matrices, by pairs of channels."""
 
 import numpy as np
 
 from keras_dml import inputs
-from keras_dml._backend import ops
+from keras_dml._backend import keras, ops
 from keras_dml.explanations import _graph
 from keras_dml.explanations._result import Explanation
 from keras_dml.layers import (
@@ -22,7 +22,7 @@ from keras_dml.layers import (
 )
 
 KEEPS_CHANNELS = (
-    CanonicalPose,  # joints stay joints, their axes become the person's
+    CanonicalPose,  # joints stay joints, but their axes are relative to the person
     ChannelNormalization,
     FirstDifference,
     FixedNormalization,
@@ -37,17 +37,17 @@ CHANNELS = (
 )
 
 
-def explained(model, difference):
-    """Explanation of a distance that is the norm of a symmetric matrix.
+def explain_difference(model: keras.Model, difference: np.ndarray) -> Explanation | None:
+    """Explains a distance that is the norm of a symmetric matrix.
 
-    Maps `W'XW` with orthonormal columns W are undone: `W D W'` has the norm of D.
+    Maps `W'XW` with orthonormal columns W are inverted, because `W D W'` has the same norm as D.
 
     Args:
         model: The model that embeds.
         difference: Symmetric matrix D, shape `(n, n)`.
 
     Returns:
-        `Explanation`; None if the network mixes channels in a way that cannot be undone exactly.
+        `Explanation`, or None if the network mixes channels in a way that cannot be inverted.
     """
     frame = _frame(model, len(difference))
     names = None if frame is None else _names(model, len(frame))
@@ -56,7 +56,7 @@ def explained(model, difference):
     squares = np.triu(2 * (frame @ difference @ frame.T) ** 2)
     squares[np.diag_indices_from(squares)] /= 2
     distance, total = np.linalg.norm(difference), squares.sum()
-    parts = squares * (distance / total if total else 0.0)  # kernels are orthonormal to 1e-6
+    parts = squares * (distance / total if total else 0.0)  # frames are orthonormal to 1e-6 only
     shares = (parts.sum(axis=0) + parts.sum(axis=1)) / 2
     channels = dict(zip(names, shares.tolist(), strict=True))
     return Explanation(float(distance), parts, (names, names), CHANNELS, channels)
@@ -79,10 +79,11 @@ def _frame(model, units):
 
 
 def _names(model, count):
-    """Returns the names of the channels; None if the recordings have another number of them."""
-    taken = inputs.of(model)
-    if taken.shape[-1] != count:
+    """Returns the names of the channels, or None if the recordings have another number of
+    channels."""
+    kind = inputs.of(model)
+    if kind.shape[-1] != count:
         return None
-    if taken.contract is not None and len(taken.contract.channels) == count:
-        return taken.contract.channels
+    if kind.contract is not None and len(kind.contract.channels) == count:
+        return kind.contract.channels
     return tuple(f"channel {i}" for i in range(count))

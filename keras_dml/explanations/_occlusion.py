@@ -1,4 +1,5 @@
-"""Moments, channels and regions by occlusion: how the distance changes without each of them."""
+"""Explanations by occlusion, which measure how the distance changes without each moment, channel or
+region."""
 
 import dataclasses
 import functools
@@ -7,15 +8,16 @@ import numpy as np
 
 from keras_dml import inference, inputs
 from keras_dml import progress as bars
-from keras_dml._backend import ops
+from keras_dml._backend import keras, ops
+from keras_dml._typing import ArrayLike
 from keras_dml.explanations._result import Explanation, Timeline
 from keras_dml.zoo import reading
 
-SPANS = 20  # of a recording: a sound of 30 s is embedded 21 times
-GRID = 5  # rows and columns of regions of an image
-BATCH_NUMBERS = 2**20  # of the inputs of a batch: a minute of sound is alone in one
+SPANS = 20  # spans per recording, which is embedded 21 times
+GRID = 5  # number of rows and columns of regions in an image
+BATCH_NUMBERS = 2**20  # largest number of values in a batch, about a minute of sound
 BATCH_ROWS = 32
-ROUNDING = 1e-5  # of the distance or of the largest change, whichever is larger
+ROUNDING = 1e-5  # fraction of the distance, or of the largest change if that is larger
 
 MOMENTS = "Each moment was replaced by the mean of the recording."
 REGIONS = "Each region was replaced by the mean color of the image."
@@ -24,23 +26,25 @@ ROWS = "Each channel was made uncorrelated with the others."
 ALONE = "Only one was replaced at a time, so the changes do not sum to the distance."
 
 
-def explained(model, embeddings, recordings):
+def explain_by_occlusion(
+    model: keras.Model, embeddings: dict[str, np.ndarray], recordings: dict[str, ArrayLike]
+) -> Explanation:
     """Explains a distance by occlusion (Zeiler2014).
 
-    A moment or a region is replaced by the mean of the recording. The span that this names first
+    A moment or a region is replaced by the mean of the recording. The span with the largest change
     also changes the distance if it is removed in other ways (zeros, interpolation, cutting, steps
-    from elsewhere): on average more than 65 to 88 % of the other spans. Spans named by
-    interpolation change it more than 56 to 64 % of the others, by cutting more than 61 to 84 %.
-    Measured with 16 to 24 pairs of real recordings for each of `gait_lda`, `phone_gait_lda`,
-    `watch_lda`, `eye_lda` and `vowels_qp_wl`.
+    from elsewhere), on average more than 65 to 88 % of the other spans do. With interpolation
+    instead of the mean these are 56 to 64 %, with cutting 61 to 84 %. Measured with 16 to 24 pairs
+    of real recordings for each of `gait_lda`, `phone_gait_lda`, `watch_lda`, `eye_lda` and
+    `vowels_qp_wl`.
 
-    A channel is replaced by its mean and by 0: the first removes its movement, the second its level
-    too.
+    A channel is replaced by its mean, which removes its variation, and by 0, which also removes its
+    level.
 
     Args:
         model: The model that embeds.
-        embeddings: The two embeddings, by the names of their recordings.
-        recordings: The recordings that are available, by name.
+        embeddings: The two embeddings by name of the recording.
+        recordings: The available recordings by name.
 
     Returns:
         `Explanation` without parts.

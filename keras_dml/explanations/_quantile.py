@@ -1,4 +1,5 @@
-"""Parts of a Wasserstein distance: by filter and segment, and by the steps of the recordings."""
+"""Explanations of Wasserstein distances, by filter and segment, and by the steps of the
+recordings."""
 
 import itertools
 
@@ -6,10 +7,10 @@ import numpy as np
 
 from keras_dml import inputs
 from keras_dml._backend import keras, ops
+from keras_dml._typing import ArrayLike
+from keras_dml.distances import Distance
 from keras_dml.explanations import _graph
-from keras_dml.explanations._receptive_field import receptive_field
 from keras_dml.explanations._result import Explanation, Timeline
-from keras_dml.geometry.quantile.plan import rank_parts, segment_parts
 from keras_dml.layers import QuantileLayer
 
 MEANING = (
@@ -24,25 +25,31 @@ WHOLE = (
 )
 
 
-def explained(model, order, embeddings, recordings):
-    """Explanation of a Wasserstein distance.
+def explain_segments(
+    model: keras.Model,
+    distance: Distance,
+    parts: np.ndarray,
+    embeddings: dict[str, np.ndarray],
+    recordings: dict[str, ArrayLike],
+) -> Explanation:
+    """Explains a distance of quantile embeddings by segments and by the steps of recordings.
 
     Args:
         model: The model that embeds.
-        order: Order p of the distance.
-        embeddings: The two, by the names of their recordings, each `(filters + 1, knots)`.
-        recordings: Recordings of the same names, those that there are.
+        distance: Distance with `segment_parts` and `activation_parts`.
+        parts: Result of `segment_parts`.
+        embeddings: The two embeddings by name of the recording, each `(filters + 1, knots)`.
+        recordings: The available recordings by name.
 
     Returns:
         `Explanation`.
     """
-    (x, knots), (y, _) = ((one[:-1], one[-1]) for one in embeddings.values())
-    parts = segment_parts(x, y, knots, order)
-    filters = tuple(f"filter {i}" for i in range(len(x)))
+    knots = next(iter(embeddings.values()))[-1]
+    filters = tuple(f"filter {i}" for i in range(len(parts)))
     percent = [f"{100 * knot:.0f}" for knot in knots]
     segments = tuple(f"quantiles {low} to {high} %" for low, high in itertools.pairwise(percent))
     contract = inputs.of(model).contract
-    timelines = _timelines(model, order, embeddings, recordings)
+    timelines = _timelines(model, distance, embeddings, recordings)
     sees_all = any(line.before + line.after >= len(line.parts) for line in timelines.values())
     return Explanation(
         float(parts.sum()),
@@ -54,27 +61,28 @@ def explained(model, order, embeddings, recordings):
     )
 
 
-def _timelines(model, order, embeddings, recordings):
+def _timelines(model, distance, embeddings, recordings):
+    """Computes the parts of all steps of each recording, or an empty dict if the network mixes
+    moments."""
     chain = _graph.chain(model)
     if not _graph.reaches_the_input(model, chain) or not isinstance(chain[0][0], QuantileLayer):
         return {}
-    field = receptive_field([operation for operation, _ in chain[:0:-1]])
+    field = _graph.receptive_field([operation for operation, _ in chain[:0:-1]])
     encoder = keras.Model(model.inputs, chain[0][1])
     lines = {}
-    for name, given in recordings.items():
-        recording = np.asarray(given, np.float32)
-        (other,) = (z for key, z in embeddings.items() if key != name)
-        steps = _step_parts(encoder, order, recording, embeddings[name], other)
-        spread = field.spread(steps, len(recording))
+    for name, array in recordings.items():
+        recording = np.asarray(array, np.float32)
+        (reference,) = (z for key, z in embeddings.items() if key != name)
+        activations = ops.convert_to_numpy(encoder([recording[None]], training=False))[0]
+        by_rank = distance.activation_parts(embeddings[name], reference, len(activations))
+        spread = field.spread(_step_parts(activations, by_rank), len(recording))
         if spread is None:
             return {}
         lines[name] = Timeline(recording, spread, field.before, field.after)
     return lines
 
 
-def _step_parts(encoder, order, recording, own, other):
-    """Parts of a recording's activations, summed over the filters."""
-    activations = ops.convert_to_numpy(encoder([recording[None]], training=False))[0]
-    by_rank = rank_parts(own[:-1], other[:-1], own[-1], len(activations), order)
+def _step_parts(activations, by_rank):
+    """Returns the parts of the steps of a recording, summed over the filters."""
     steps = np.argsort(activations, axis=0, kind="stable").T  # (filters, ranks)
     return np.bincount(steps.ravel(), by_rank.ravel(), minlength=len(activations))

@@ -1,4 +1,4 @@
-"""An explanation of a distance: the moments, channels and regions that it comes from."""
+"""Explanation of a distance by moments, channels and regions."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import dataclasses
 
 import numpy as np
 
-LISTED = 3  # moments, channels, regions and pairs in words
+LISTED = 3  # number of moments, channels, regions and pairs in words
 
 
 @dataclasses.dataclass(frozen=True)
 class Moment:
-    """A span of a recording that keeps it away from the other, or makes it like the other.
+    """Span of a recording that makes it different from, or similar to, the other recording.
 
     Attributes:
         recording: Name of the recording: `"a"`, `"b"` or `"probe"`.
         start: First step.
         end: Step after the last.
-        part: Its part of the distance; by removal: by how much the distance falls without it.
+        part: Part of the distance; by removal: decrease of the distance without this span.
     """
 
     recording: str
@@ -28,15 +28,15 @@ class Moment:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Timeline:
-    """A recording, and the part of the distance that each of its steps carries.
+    """Recording with the part of the distance that each of its steps carries.
 
     Attributes:
-        recording: Array of shape `(steps, channels)`, as it was given.
-        parts: Array of shape `(steps,)` that sums to half the distance, negative where a step makes
-            the recordings alike. Steps that one activation of the network stands for have the same.
+        recording: Array of shape `(steps, channels)`.
+        parts: Array of shape `(steps,)` that sums to half the distance. It is negative for steps
+            that make the recordings similar, and equal for steps of one activation of the network.
             By removal: the change of each span, divided evenly among its steps.
-        before: Steps before a moment's first that the network saw with it.
-        after: Steps after a moment's last that the network saw with it.
+        before: Number of steps before a moment that the network used with it.
+        after: Number of steps after a moment that the network used with it.
         spans: By removal: start and end of each span that was removed. Otherwise empty.
     """
 
@@ -47,7 +47,7 @@ class Timeline:
     spans: tuple[tuple[int, int], ...] = ()
 
     def _runs(self, selected):
-        """Starts and ends of the spans, or of the runs, whose steps are selected."""
+        """Lists starts and ends of the spans, or of the runs, whose steps are selected."""
         if self.spans:
             return [(start, end) for start, end in self.spans if selected[start]]
         steps = np.diff(np.concatenate([[0], selected.astype(int), [0]]))
@@ -57,24 +57,23 @@ class Timeline:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Explanation:
-    """A distance, and what makes it: moments, channels or regions. As personal as the embeddings
-    that it compares.
+    """Distance with the moments, channels or regions that it comes from.
 
     Attributes:
         distance: The distance; that of `keras_dml.distance` up to its rounding.
-        parts: Array whose sum is the distance: of quantile embeddings `(filters, segments)`, of
+        parts: Array whose sum is the distance: for quantile embeddings `(filters, segments)`, for
             matrices `(channels, channels)` with the pair i, j above the diagonal and 0 below. None
-            if the distance is not a sum of parts that have a meaning.
-        labels: What each axis of `parts` counts.
-        meaning: How the moments, channels and regions were computed.
-        channels: Part of each channel, which sum to the distance; by removal: by how much the
-            distance falls without it. Empty if they are not known.
-        timelines: `Timeline` by the name of a recording; empty where time is not known.
-        rate_hz: Steps a second; None: not known.
-        by_removal: Whether moments, channels and regions are changes of the distance by removal,
-            each one alone. Such changes do not sum to the distance.
-        regions: By how much the distance falls without each region of an image, by its rows,
-            columns and recording.
+            if the distance is not a sum of meaningful parts.
+        labels: Labels of each axis of `parts`.
+        meaning: Description of how the moments, channels and regions were computed.
+        channels: Part of each channel, which sum to the distance; by removal: decrease of the
+            distance without the channel. Empty if unknown.
+        timelines: `Timeline` by name of the recording; empty if the parts of steps are unknown.
+        rate_hz: Steps per second; None: unknown.
+        by_removal: Whether moments, channels and regions are changes of the distance by removal of
+            one of them at a time. Such changes do not sum to the distance.
+        regions: Decrease of the distance without each region of an image, by its rows, columns and
+            recording.
     """
 
     distance: float
@@ -96,9 +95,11 @@ class Explanation:
 
     @property
     def moments(self) -> tuple[Moment, ...]:
-        """Spans without which the recordings are closer, largest part first: those whose steps
-        carry more than the mean, as far as the network keeps moments apart; by removal: those that
-        lowered the distance."""
+        """Spans without which the recordings are closer, largest part first.
+
+        These are the spans whose steps carry more than the mean, as far as the network separates
+        moments; by removal: the spans whose removal lowered the distance.
+        """
         least = {
             name: 0.0 if self.by_removal else self.distance / 2 / len(line.parts)
             for name, line in self.timelines.items()
@@ -108,7 +109,7 @@ class Explanation:
 
     @property
     def alike(self) -> tuple[Moment, ...]:
-        """Spans of negative parts, smallest first: without one of them the recordings are further
+        """Spans of negative parts, smallest first, without which the recordings are further
         apart."""
         spans = self._spans(lambda name, parts: parts < 0)
         return tuple(sorted(spans, key=lambda moment: moment.part))
@@ -121,8 +122,14 @@ class Explanation:
         ]
 
     def largest(self, count: int | None = LISTED) -> dict[str, float]:
-        """Returns the largest parts by their labels, largest first whatever their sign; all if
-        `count` is None, an empty dict if `parts` is None."""
+        """Returns the largest parts by their labels, ordered by absolute value.
+
+        Args:
+            count: Number of parts; None: all.
+
+        Returns:
+            Dict from labels to parts, which is empty if `parts` is None.
+        """
         if self.parts is None:
             return {}
         order = np.argsort(-np.abs(self.parts), axis=None, kind="stable")[:count]
@@ -133,14 +140,19 @@ class Explanation:
         return largest
 
     def pairs(self, count: int = LISTED) -> dict[str, float]:
-        """Returns the largest parts if they are of pairs of channels, otherwise an empty dict. A
-        filter of a network means nothing to a person."""
+        """Returns the largest parts of pairs of channels, or an empty dict.
+
+        Parts of filters are left out, because a filter of a network has no meaning for people.
+        """
         names = tuple(self.channels)
         return self.largest(count) if names and names in self.labels else {}
 
     def ranked(self) -> dict[str, dict[str, float]]:
-        """Returns moments, channels and regions in words, each with its part, the largest first
-        whatever their sign; without those that change nothing."""
+        """Returns moments, channels and regions in words, each with its part, ordered by absolute
+        value.
+
+        Items that change nothing are left out.
+        """
         moments = {self.when(moment): moment.part for moment in (*self.moments, *self.alike)}
         lists = {"moments": moments, "channels": self.channels, "regions": self.regions}
         return {
@@ -150,7 +162,7 @@ class Explanation:
         }
 
     def when(self, moment: Moment) -> str:
-        """A moment in words, in seconds if the rate is known."""
+        """Describes a moment in words, in seconds if the rate is known."""
         if self.rate_hz is None:
             return f"steps {moment.start} to {moment.end} of {moment.recording}"
         start, end = moment.start / self.rate_hz, moment.end / self.rate_hz
@@ -161,7 +173,8 @@ class Explanation:
         return "\n".join([*lines, self.meaning])
 
     def _changes(self):
-        """Returns lines of what brings the recordings closer, and of what moves them apart."""
+        """Returns lines with the removals that bring the recordings closer, and those that move
+        them apart."""
         lines = [self.measure]
         for kind, parts in self.ranked().items():
             signs = dict.fromkeys(part > 0 for part in parts.values())  # the larger change first

@@ -1,4 +1,5 @@
-"""Pure functions of tensors on `keras.ops`: no state, no layers, no files; a folder a manifold.
+"""Pure functions of tensors on `keras.ops`, without state, layers or files. Each manifold has a
+folder.
 
 Distributions (quantile functions):
 
@@ -16,25 +17,26 @@ Symmetric positive definite (SPD) matrices; `spd` itself exports the functions:
 - `spd.difference`: the symmetric matrix whose norm is a distance
 - `spd.mean`: Karcher and log-Euclidean means, geodesics
 - `spd.functions`: matrix logarithm, exponential, powers, rectification and their derivatives
-- `spd.polynomial`: the same from matrix products, for devices without an eigensolver
-- `spd.sign_polynomials`: coefficients of these polynomials
+- `spd.polynomial`: matrix functions from matrix products, for devices without an eigensolver
+- `spd.sign_polynomials`: coefficients of the polynomials in `spd.polynomial`
 - `spd.divided_differences`: difference quotients of the Daleckii-Krein derivative
 - `spd.vectors`: symmetric matrices as vectors with the same inner product
 - `spd.tangent`: logarithms of mapped matrices as vectors, compiled
 - `spd.stiefel`: orthonormal frames, by polar factor or QR decomposition
 - `spd.potato`: z-scores of the Riemannian potato
 - `spd.matrices`, `spd.pairs`: checks, eigendecompositions, pairs of matrices
-- `spd.namespaces`: one set of names for functions of tensors and of NumPy arrays
+- `spd.namespaces`: functions with the same names for tensors and for NumPy arrays
 
 Vectors and signals:
 
 - `vector`: cosine, Euclidean and signal-to-noise-ratio distances
 - `similarity`: learned similarities of all pairs of vectors
-- `prototypes`: class means and their moving average
+- `prototypes`: class means and their exponential moving average (EMA)
 - `signals.covariance`: covariance matrices, with shrinkage
 - `signals.correlation`: correlations of channels at lags
+- `signals.spectrum`: power spectra
 
-What they share: `numerics` (guards, dtypes), `chunks` (blocks of bounded memory) and `weights`
+Shared by all: `numerics` (guards, dtypes), `chunks` (blocks of bounded memory) and `weights`
 (weights of means).
 
 Modules load on first use.

@@ -1,18 +1,24 @@
-"""All-pairs functions in blocks of rows, so that memory does not grow with the number of pairs."""
+"""Functions of all pairs in blocks of rows, so that memory does not grow with the number of
+pairs."""
 
 import math
+from collections.abc import Callable
 
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 
 
-def rows_per_block(x, y, max_bytes, numbers=None):
-    """Number of rows of `x` whose pairs with all of `y` fit `max_bytes`; None if all rows do.
+def rows_per_block(
+    x: Tensor, y: Tensor, max_bytes: float, numbers: int | None = None
+) -> int | Tensor | None:
+    """Computes how many rows of `x`, paired with all rows of `y`, fit `max_bytes`. Returns None if
+    all rows fit.
 
     Args:
         x: Tensor, shape `(n, ...)`.
         y: Tensor, shape `(m, ...)`.
         max_bytes: Size of one block of shape `(rows, m, numbers)`.
-        numbers: Numbers that a pair takes; None: as many as a row of `x`, for a difference.
+        numbers: Numbers stored per pair; None: as many as in a row of `x`, for a difference.
     """
     n, m = ops.shape(x)[0], ops.shape(y)[0]
     numbers = math.prod(x.shape[1:]) if numbers is None else numbers
@@ -24,8 +30,9 @@ def rows_per_block(x, y, max_bytes, numbers=None):
     return ops.maximum(1, ops.minimum(n, max_bytes // ops.maximum(row, 1)))
 
 
-def in_blocks(x, rows):
-    """`(n, ...)` as `(blocks, rows, ...)`, at least one; the last block is filled with zeros."""
+def in_blocks(x: Tensor, rows: int | Tensor) -> Tensor:
+    """Reshapes `(n, ...)` to at least one block `(blocks, rows, ...)`, and pads the last block with
+    zeros."""
     n = ops.shape(x)[0]
     count = (n + rows - 1) // rows
     count = max(count, 1) if isinstance(count, int) else ops.maximum(count, 1)
@@ -33,25 +40,25 @@ def in_blocks(x, rows):
     return ops.reshape(ops.pad(x, missing), (count, rows, *ops.shape(x)[1:]))
 
 
-def joined(blocks, n):
-    """The inverse of `in_blocks`: the first `n` rows of `(blocks, rows, ...)`."""
+def joined(blocks: Tensor, n: int | Tensor) -> Tensor:
+    """Joins blocks `(blocks, rows, ...)` to their first `n` rows, the inverse of `in_blocks`."""
     return ops.reshape(blocks, (-1, *ops.shape(blocks)[2:]))[:n]
 
 
-def map_rows(function, rows, x, *others):
-    """Joined results of `function(block, *others)` on blocks of rows; the backward pass computes
-    the intermediates again.
+def map_rows(function: Callable, rows: int | Tensor, x: Tensor, *arguments: Tensor) -> Tensor:
+    """Computes `function(block, *arguments)` on blocks of rows, and joins the results. The backward
+    pass computes intermediate values again.
 
     Args:
-        function: Function from `(rows, ...)` and the other tensors to `(rows, ...)`.
+        function: Function from `(rows, ...)` and the arguments to `(rows, ...)`.
         rows: Number of rows of a block.
         x: Tensor, shape `(n, ...)`.
-        *others: Tensors that every block takes whole.
+        *arguments: Further arguments of the function, passed whole to every block.
     """
-    again = keras.remat(
-        function
-    )  # sees gradients of its arguments only, so nothing may be captured
-    return joined(ops.map(lambda block: again(block, *others), in_blocks(x, rows)), ops.shape(x)[0])
+    # `remat` computes gradients of arguments only, so the function must not capture tensors.
+    rematerialized = keras.remat(function)
+    blocks = ops.map(lambda block: rematerialized(block, *arguments), in_blocks(x, rows))
+    return joined(blocks, ops.shape(x)[0])
 
 
 def _bytes(x):

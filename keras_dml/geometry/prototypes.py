@@ -1,11 +1,13 @@
-"""Prototypes of classes: mean embeddings, their moving averages, and scores of added classes."""
+"""Prototypes of classes: mean embeddings, their exponential moving averages (EMA), and scores of
+added classes."""
 
 from keras_dml._backend import ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry import vector
 
 
-def class_means(z, labels, classes):
-    """Mean embedding of each class in a batch; rows that are not finite are left out.
+def class_means(z: Tensor, labels: Tensor, classes: int) -> tuple[Tensor, Tensor]:
+    """Computes the mean embedding of each class in a batch, without rows that are not finite.
 
     Args:
         z: Embeddings, shape `(batch, features)`.
@@ -16,17 +18,19 @@ def class_means(z, labels, classes):
         Means, shape `(classes, features)`, zeros for absent classes; counts, shape `(classes,)`, in
         the dtype of `z`.
     """
-    known = ops.logical_and(labels >= 0, ops.all(ops.isfinite(z), axis=1))
-    bins = ops.where(known, labels, classes)
+    valid = ops.logical_and(labels >= 0, ops.all(ops.isfinite(z), axis=1))
+    bins = ops.where(valid, labels, classes)
     sums = ops.segment_sum(z, bins, num_segments=classes + 1)[:classes]
     counts = ops.segment_sum(ops.ones_like(z[:, 0]), bins, num_segments=classes + 1)[:classes]
     return sums / ops.maximum(counts, 1)[:, None], counts
 
 
-def moved(prototypes, z, labels, decay):
-    """Prototypes after a batch: a moving average of the class means (Monteiro2020, Algorithm 1).
+def updated(prototypes: Tensor, z: Tensor, labels: Tensor, decay: Tensor) -> tuple[Tensor, Tensor]:
+    """Updates prototypes by an exponential moving average (EMA) of the class means (Monteiro2020,
+    Algorithm 1).
 
-    `decay` times the old prototype plus `1 - decay` times the mean of the class in the batch.
+    A prototype becomes `decay` times the old prototype plus `1 - decay` times the mean of its class
+    in the batch.
 
     Args:
         prototypes: Prototypes, shape `(classes, features)`.
@@ -35,8 +39,8 @@ def moved(prototypes, z, labels, decay):
         decay: Weight of the old prototype (lambda), from 0 to 1, shape `()` or `(classes, 1)`.
 
     Returns:
-        Prototypes, shape `(classes, features)`, unchanged for absent classes; which classes were
-        present, boolean, shape `(classes,)`.
+        Prototypes, shape `(classes, features)`, unchanged for absent classes; a mask of the classes
+        in the batch, boolean, shape `(classes,)`.
     """
     means, counts = class_means(z, labels, prototypes.shape[0])
     present = counts > 0
@@ -44,37 +48,46 @@ def moved(prototypes, z, labels, decay):
     return ops.where(present[:, None], after, prototypes), present
 
 
-def balanced(similarities, z, prototypes, added, whitening, spread, counts):
-    """Scores of classes of which some were added after the similarity was trained.
+def balanced(
+    similarities: Tensor,
+    z: Tensor,
+    prototypes: Tensor,
+    added: Tensor,
+    whitening: Tensor,
+    spread: Tensor,
+    counts: Tensor,
+) -> Tensor:
+    """Computes scores of classes if some of them were added after the similarity was trained.
 
-    A learned similarity is trained on the old classes and hardly ever prefers another one. So the
-    nearest class mean decides between old and added classes, and among the added ones: the score of
-    an added class c is
+    A learned similarity is trained on the old classes and almost never prefers an added class. So
+    the nearest class mean decides between old and added classes, and among added classes. The score
+    of an added class c is
 
         max_o S(z, o) + (min_o D(z, o) - D(z, c)) / 2,   D(z, j) = |W'(z - j)|^2 - spread / count_j
 
     with o over the old classes. It exceeds all similarities exactly if c is the nearest class. The
-    mean of few examples lies farther from other examples of its class than the mean of many does,
-    by `spread / count` on average, which D subtracts. Without old classes the score is -D / 2.
+    mean of few examples is farther from other examples of its class than the mean of many examples,
+    on average by `spread / count`, which D subtracts. Without old classes the score is -D / 2.
 
     Args:
         similarities: Learned similarities S, shape `(batch, classes)`.
         z: Embeddings, shape `(batch, features)`.
         prototypes: Prototypes, shape `(classes, features)`.
-        added: Which classes were added, boolean, shape `(classes,)`.
+        added: Mask of the added classes, boolean, shape `(classes,)`.
         whitening: W, shape `(features, features)`.
         spread: Mean of `|W'(z - class mean)|^2` over examples z of a class; scalar.
-        counts: Number of examples that each prototype is the mean of, shape `(classes,)`; 0: not
-            known, as many as make no difference.
+        counts: Number of examples in the mean of each prototype, shape `(classes,)`; 0: unknown,
+            and so large that it makes no difference.
 
     Returns:
-        Scores, shape `(batch, classes)`; those of the old classes are their similarities.
+        Scores, shape `(batch, classes)`. The scores of old classes are their similarities.
     """
     distances = vector.squared_euclidean(
         ops.matmul(z, whitening), ops.matmul(prototypes, whitening)
     )
     distances = distances - ops.where(counts > 0, spread / ops.maximum(counts, 1), 0)
-    # Added classes count as the least similar and the farthest: infinite values have no 8 bits.
+    # Added classes count as the least similar and the farthest, because infinity has no 8-bit
+    # value.
     lowest = ops.min(similarities, axis=1, keepdims=True)
     farthest = ops.max(distances, axis=1, keepdims=True)
     highest = ops.max(ops.where(added, lowest, similarities), axis=1, keepdims=True)

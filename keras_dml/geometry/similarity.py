@@ -1,24 +1,26 @@
 """Learned similarities of all pairs of vectors: a perceptron on the concatenated pair
 (Monteiro2020) or on the absolute difference (Koch2015).
 
-The first layer splits, `W [x; y] = V x + U y`, so the concatenated pairs never exist. Its leaky
-rectifier splits too: with `a = V x` and `b = U y`, `max(a + b, 0) = max(a, -b) + b`, and only the
-maximum is computed for each pair; all else is once a vector.
+The first layer splits, `W [x; y] = V x + U y`, so concatenated pairs are never stored. Its leaky
+rectifier splits too: with `a = V x` and `b = U y`, `max(a + b, 0) = max(a, -b) + b`. Only the
+maximum is computed once per pair, everything else once per vector.
 """
 
 import functools
+from collections.abc import Callable
 from typing import NamedTuple
 
 from keras_dml._backend import keras, ops, xla
 from keras_dml._backend.values import concrete
+from keras_dml._typing import Tensor
 from keras_dml.geometry import chunks
 from keras_dml.geometry.numerics import absolute, widest
 
 BLOCK_BYTES = 2**22  # of one block of hidden units: stays in a cache (tests/bench/prototypes)
-DROPPED_BYTES = 2**24  # of one with dropout, in training: what fits one block is computed once
-GALLERY_BYTES = 2**25  # of what is computed once for each row of `y`, where values are at hand
-# Hidden units of all pairs from which on XLA, which fuses the maximum and the product and is six
-# times faster, saves its 0.3 s of compiling in one call.
+DROPPED_BYTES = 2**24  # of one block with dropout, in training
+GALLERY_BYTES = 2**25  # of the values computed once for each row of `y`, in an eager call
+# Number of hidden units of all pairs from which on XLA saves its 0.3 s of compiling in one call.
+# XLA fuses the maximum and the product, and is six times faster.
 FUSED_FROM = 2**29
 
 
@@ -37,8 +39,8 @@ class Perceptron(NamedTuple):
     slope: float
 
 
-def compiled(similarity, x, y, perceptron):
-    """One of the similarities below, compiled where values are at hand and it takes several blocks.
+def compiled(similarity: Callable, x: Tensor, y: Tensor, perceptron: Perceptron) -> Tensor:
+    """Computes one of the similarities below, compiled in an eager call that takes several blocks.
 
     Args:
         similarity: `concatenation`, `concatenation_swapped` or `absolute_difference`.
@@ -47,10 +49,10 @@ def compiled(similarity, x, y, perceptron):
         perceptron: A `Perceptron`.
     """
     if concrete(x[:1]) is None:
-        # a file on a device is asked by one probe: no loop there
+        # A file on a device compares one probe at a time, and needs no loop.
         return similarity(x, y, perceptron, max_bytes=None if x.shape[0] == 1 else BLOCK_BYTES)
     width = perceptron.biases[0].shape[0]
-    if similarity is absolute_difference:  # the differences themselves are of pairs too
+    if similarity is absolute_difference:  # the differences take memory per pair too
         width = max(width, x.shape[-1])
     rows = max(1, GALLERY_BYTES // (4 * width))
     if y.shape[0] > rows:
@@ -69,7 +71,8 @@ def compiled(similarity, x, y, perceptron):
 
 @functools.cache
 def _compiled(similarity, slope, shapes, fused):
-    """One function for each architecture: over numbers of rows alone can TensorFlow generalize."""
+    """Compiles a similarity for an architecture, because TensorFlow generalizes over numbers of
+    rows only."""
     layers = len(shapes) // 2
 
     def function(x, y, *weights):
@@ -79,16 +82,24 @@ def _compiled(similarity, slope, shapes, fused):
     return xla.fused(plain) if fused else plain
 
 
-def concatenation(x, y, perceptron, *, drop=None, max_bytes=BLOCK_BYTES):
-    """Perceptron of every concatenation `[x_i; y_j]` (Monteiro2020, Eq. 1), not symmetric.
+def concatenation(
+    x: Tensor,
+    y: Tensor,
+    perceptron: Perceptron,
+    *,
+    drop: Callable | None = None,
+    max_bytes: float | None = BLOCK_BYTES,
+) -> Tensor:
+    """Applies a perceptron to every concatenation `[x_i; y_j]` (Monteiro2020, Eq. 1), which is
+    not symmetric.
 
     Args:
         x: Vectors, shape `(n, features)`: examples, probes or queries.
-        y: Vectors, shape `(m, features)`: prototypes or enrolled.
+        y: Vectors, shape `(m, features)`: prototypes or enrolled embeddings.
         perceptron: A `Perceptron`.
-        drop: Dropout of the last hidden units, `drop(units, block)`, where `block` is the index of
-            the block of rows of `y`; None: no dropout.
-        max_bytes: Memory of one block of hidden units; None: all at once, without a loop.
+        drop: Dropout of the last hidden units, a function `drop(units, block)` of the units and the
+            index of the block of rows of `y`; None: no dropout.
+        max_bytes: Memory of one block of hidden units; None: one block, without a loop.
 
     Returns:
         Similarities, shape `(n, m)`, unbounded; higher is more similar.
@@ -96,25 +107,41 @@ def concatenation(x, y, perceptron, *, drop=None, max_bytes=BLOCK_BYTES):
     x, y = widest(x, y)
     kernel, *kernels = perceptron.kernels
     bias, *biases = perceptron.biases
-    of_x, of_y = ops.split(kernel, 2)
-    left, right = ops.matmul(x, of_x), ops.matmul(y, of_y) + bias
-    return _of_sums(left, right, Perceptron(kernels, biases, perceptron.slope), drop, max_bytes)
-
-
-def concatenation_swapped(x, y, perceptron, *, drop=None, max_bytes=BLOCK_BYTES):
-    """Perceptron of every concatenation `[y_j; x_i]`, shape `(n, m)`; see `concatenation` for the
-    arguments."""
-    kernel, *rest = perceptron.kernels
-    features = x.shape[-1]
-    turned = ops.concatenate([kernel[features:], kernel[:features]])
-    return concatenation(
-        x, y, perceptron._replace(kernels=(turned, *rest)), drop=drop, max_bytes=max_bytes
+    x_kernel, y_kernel = ops.split(kernel, 2)
+    left, right = ops.matmul(x, x_kernel), ops.matmul(y, y_kernel) + bias
+    return _perceptron_of_sums(
+        left, right, Perceptron(kernels, biases, perceptron.slope), drop, max_bytes
     )
 
 
-def absolute_difference(x, y, perceptron, *, drop=None, max_bytes=BLOCK_BYTES):
-    """Perceptron of every `|x_i - y_j|` (Koch2015), symmetric; see `concatenation` for the
-    arguments."""
+def concatenation_swapped(
+    x: Tensor,
+    y: Tensor,
+    perceptron: Perceptron,
+    *,
+    drop: Callable | None = None,
+    max_bytes: float | None = BLOCK_BYTES,
+) -> Tensor:
+    """Applies a perceptron to every concatenation `[y_j; x_i]`, shape `(n, m)`. Arguments are
+    the same as in `concatenation`."""
+    kernel, *rest = perceptron.kernels
+    features = x.shape[-1]
+    swapped = ops.concatenate([kernel[features:], kernel[:features]])
+    return concatenation(
+        x, y, perceptron._replace(kernels=(swapped, *rest)), drop=drop, max_bytes=max_bytes
+    )
+
+
+def absolute_difference(
+    x: Tensor,
+    y: Tensor,
+    perceptron: Perceptron,
+    *,
+    drop: Callable | None = None,
+    max_bytes: float | None = BLOCK_BYTES,
+) -> Tensor:
+    """Applies a perceptron to every `|x_i - y_j|` (Koch2015), which is symmetric. Arguments are the
+    same as in `concatenation`."""
     x, y = widest(x, y)
     kernel, *kernels = perceptron.kernels
     bias, *biases = perceptron.biases
@@ -128,24 +155,26 @@ def absolute_difference(x, y, perceptron, *, drop=None, max_bytes=BLOCK_BYTES):
     return _in_blocks(scores, y, (x, kernel, bias, *kernels, *biases), width, max_bytes)
 
 
-def _of_sums(left, right, rest, drop, max_bytes):
-    """Outputs of the layers after the first for every `left_i + right_j`, `(n, m)`."""
+def _perceptron_of_sums(left, right, rest, drop, max_bytes):
+    """Applies the layers after the first to every `left_i + right_j`, shape `(n, m)`."""
     function = _scores_of_maxima if drop is None else _scores_of_sums
 
     def scores(right, block, left, *weights):
         return function(left, right, _filled(rest, weights), drop, block)
 
-    others = (left, *rest.kernels, *rest.biases)
-    return _in_blocks(scores, right, others, left.shape[-1], max_bytes)
+    arguments = (left, *rest.kernels, *rest.biases)
+    return _in_blocks(scores, right, arguments, left.shape[-1], max_bytes)
 
 
 def _scores_of_maxima(left, right, rest, drop, block):
-    """`(rows, n)` from `(n, h)` and `(rows, h)`, linear parts taken out of the pairs."""
+    """Computes scores `(rows, n)` from `(n, h)` and `(rows, h)`. The linear parts are computed once
+    per vector, not once per pair."""
     kernel, bias, slope = rest.kernels[0], rest.biases[0], rest.slope
-    of_left, of_right = ops.matmul(left, kernel), ops.matmul(right, kernel)  # (n, h'), (rows, h')
+    left_product = ops.matmul(left, kernel)  # (n, h')
+    right_product = ops.matmul(right, kernel)  # (rows, h')
     maxima = ops.maximum(left[None], -right[:, None])  # (rows, n, h)
-    of_pairs = (1 - slope) * ops.matmul(maxima, kernel)
-    first = of_pairs + slope * of_left[None] + (of_right + bias)[:, None]
+    pairs = (1 - slope) * ops.matmul(maxima, kernel)
+    first = pairs + slope * left_product[None] + (right_product + bias)[:, None]
     later = Perceptron(rest.kernels[1:], rest.biases[1:], slope)
     if not later.kernels:
         return first[..., 0]
@@ -153,11 +182,13 @@ def _scores_of_maxima(left, right, rest, drop, block):
 
 
 def _scores_of_sums(left, right, rest, drop, block):
+    """Computes scores as `_scores_of_maxima` does, with dropout of the sums of all pairs."""
     return _outputs(_leaky(left[None] + right[:, None], rest.slope), rest, drop, block)
 
 
 def _outputs(units, rest, drop, block):
-    """`(rows, n)` from hidden units `(rows, n, h)`; the last hidden units are dropped out."""
+    """Computes outputs `(rows, n)` from hidden units `(rows, n, h)`, with dropout of the last
+    hidden units."""
     for kernel, bias in zip(rest.kernels[:-1], rest.biases[:-1], strict=True):
         units = _leaky(ops.matmul(units, kernel) + bias, rest.slope)
     if drop is not None:
@@ -165,35 +196,38 @@ def _outputs(units, rest, drop, block):
     return ops.squeeze(ops.matmul(units, rest.kernels[-1]) + rest.biases[-1], axis=-1)
 
 
-def _in_blocks(scores, y, others, width, max_bytes):
-    """`scores(rows of y, block, *others) -> (rows, n)` for all rows, as `(n, m)`; the backward pass
-    computes each block again."""
-    x = others[0]
+def _in_blocks(scores, y, arguments, width, max_bytes):
+    """Computes `scores(rows of y, block, *arguments) -> (rows, n)` for all rows, as `(n, m)`. The
+    backward pass computes each block again."""
+    x = arguments[0]
     rows = None
     if max_bytes is not None:
         rows = chunks.rows_per_block(y, x, max_bytes, width)
     if rows is None:
-        return ops.transpose(scores(y, 0, *others))
-    others = _values(others)
+        return ops.transpose(scores(y, 0, *arguments))
+    arguments = _values(arguments)
 
-    def one(pair):
+    def block_scores(pair):
         rows_of_y, block = pair
-        again = keras.remat(lambda rows_of_y, *others: scores(rows_of_y, block, *others))
-        return again(rows_of_y, *others)
+        rematerialized = keras.remat(lambda y, *arguments: scores(y, block, *arguments))
+        return rematerialized(rows_of_y, *arguments)
 
     parts = chunks.in_blocks(y, rows)
-    found = ops.map(one, (parts, ops.arange(ops.shape(parts)[0], dtype="int32")))
-    return ops.transpose(chunks.joined(found, ops.shape(y)[0]))
+    blocks = ops.map(block_scores, (parts, ops.arange(ops.shape(parts)[0], dtype="int32")))
+    return ops.transpose(chunks.joined(blocks, ops.shape(y)[0]))
 
 
 def _values(weights):
-    """Values of variables. A custom gradient of TensorFlow refuses variables, and they make a loop
-    stateful, so that it would run even where its result is not used."""
+    """Returns the values of variables.
+
+    A custom gradient of TensorFlow refuses variables. They also make a loop stateful, so that it
+    runs even if its result is not used.
+    """
     return [weight[...] for weight in weights]
 
 
 def _filled(rest, weights):
-    """The perceptron of these weights: kernels, then biases."""
+    """Returns a perceptron with these weights, which are kernels and then biases."""
     count = len(rest.kernels)
     return Perceptron(weights[:count], weights[count:], rest.slope)
 

@@ -1,19 +1,22 @@
-"""Similarities and distances of plain vectors."""
+"""Similarities and distances of vectors."""
 
 import numpy as np
 
 from keras_dml._backend import gradients, keras, linalg, ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry import chunks
 from keras_dml.geometry.numerics import at_least_float32, mean, widest
 
 SMALLEST_SQUARE = 1e-12  # squared length below which a vector counts as zero
-SMALLEST_VARIANCE = 1e-12  # of an anchor that is constant over its features
-DIFFERENCES_BYTES = 2**20  # up to here differences cost no more than a product (tests/bench/losses)
-PRODUCT_NOISE = 16  # machine epsilons; seen: up to 9 between equal rows of 4 to 2,080 features
+SMALLEST_VARIANCE = 1e-12  # used for an anchor that is constant over its features
+# Up to this size, differences are as fast as a product (tests/bench/losses).
+DIFFERENCES_BYTES = 2**20
+# In machine epsilons. The noise between equal rows of 4 to 2,080 features was at most 9.
+PRODUCT_NOISE = 16
 
 
-def unit(x):
-    """Vectors of length 1; a zero vector stays zero, with gradient 0.
+def unit(x: Tensor) -> Tensor:
+    """Scales vectors to length 1. A zero vector stays zero, with gradient 0.
 
     Args:
         x: Vectors, shape `(..., features)`.
@@ -24,24 +27,25 @@ def unit(x):
     return ops.where(zero, 0, x) * ops.rsqrt(ops.where(zero, 1, square))
 
 
-def inner(x, y):
-    """All inner products, `(n, features)` and `(m, features)` to `(n, m)`."""
+def inner(x: Tensor, y: Tensor) -> Tensor:
+    """Computes all inner products, `(n, features)` and `(m, features)` to `(n, m)`."""
     return linalg.matmul_transposed(*widest(x, y))
 
 
-def cosine(x, y):
-    """All cosines, `(n, features)` and `(m, features)` to `(n, m)`, in [-1, 1]."""
+def cosine(x: Tensor, y: Tensor) -> Tensor:
+    """Computes all cosines in [-1, 1], `(n, features)` and `(m, features)` to `(n, m)`."""
     return inner(unit(x), unit(y))
 
 
-def squared_euclidean(x, y):
-    """All squared Euclidean distances; exactly 0 between equal rows.
+def squared_euclidean(x: Tensor, y: Tensor) -> Tensor:
+    """Computes all squared Euclidean distances, which are exactly 0 between equal rows.
 
-    One row against many, and sets whose differences take at most 1 MiB, are computed from
-    differences, to machine precision. Larger ones come from one matrix of inner products, which is
-    twenty times faster and cancels: the error is some `1e-6 (|x|^2 + |y|^2)` in float32, lengths
-    taken from the mean of `x`, and what is below it counts as 0. Pairs closer than a thousandth of
-    their distance from the mean are one point there; in float64, than 6e-8.
+    Distances of one row to many, and of sets whose differences take at most 1 MiB, are computed
+    from differences, to machine precision. Distances of larger sets are computed from one matrix of
+    inner products, which is twenty times faster but cancels. The error is then about `1e-6 (|x|^2 +
+    |y|^2)` in float32, with x and y relative to the mean of `x`, and smaller distances count as 0.
+    So pairs closer than a thousandth of their distance from the mean count as equal. In float64
+    that fraction is 6e-8.
 
     Args:
         x: Vectors, shape `(n, features)`.
@@ -55,7 +59,7 @@ def squared_euclidean(x, y):
     if chunks.rows_per_block(x, y, DIFFERENCES_BYTES) is None:
         return ops.sum(ops.square(x[:, None] - y[None]), axis=-1)
     center = ops.stop_gradient(mean(x, axis=0))
-    center = ops.where(ops.equal(center - center, 0), center, 0)  # one row of NaN is not all rows'
+    center = ops.where(ops.equal(center - center, 0), center, 0)  # a NaN affects its own row only
     if within:
         return _squares_within(x - center)
     squares, lost = _squares_by_product(x - center, y - center)
@@ -64,19 +68,20 @@ def squared_euclidean(x, y):
 
 @ops.custom_gradient
 def _squares_within(x):
-    """Squared distances between all rows of `x`; the gradient takes one product instead of two."""
+    """Computes squared distances between all rows of `x`. The gradient takes one product instead of
+    two."""
     squares, lost = _squares_by_product(x, x)
 
     def gradient(*args, upstream=None):
         upstream = ops.where(lost, 0, args[0] if upstream is None else upstream)
-        both = upstream + ops.transpose(upstream)
-        return 2 * (ops.sum(both, axis=1)[:, None] * x - ops.matmul(both, x))
+        total = upstream + ops.transpose(upstream)
+        return 2 * (ops.sum(total, axis=1)[:, None] * x - ops.matmul(total, x))
 
     return ops.where(lost, 0, squares), gradient
 
 
 def _squares_by_product(x, y):
-    """Squared distances, and which of them are below rounding, `(n, m)` each."""
+    """Computes squared distances, and a mask of those below rounding, each `(n, m)`."""
     lengths = ops.sum(x * x, axis=1)[:, None] + ops.sum(y * y, axis=1)[None]
     squares = lengths - 2 * inner(x, y)
     epsilon = float(np.finfo(keras.backend.standardize_dtype(x.dtype)).eps)
@@ -84,8 +89,8 @@ def _squares_by_product(x, y):
     return squares, lost
 
 
-def euclidean(x, y):
-    """All Euclidean distances; 0 with gradient 0 between equal rows.
+def euclidean(x: Tensor, y: Tensor) -> Tensor:
+    """Computes all Euclidean distances, which are 0 with gradient 0 between equal rows.
 
     Args:
         x: Vectors, shape `(n, features)`.
@@ -99,11 +104,12 @@ def euclidean(x, y):
     return ops.where(zero, 0, ops.sqrt(ops.where(zero, 1, squares)))
 
 
-def snr(x, y):
-    """All distances by signal-to-noise ratio, `var(y_j - x_i) / var(x_i)` over features (Yuan2019).
+def snr(x: Tensor, y: Tensor) -> Tensor:
+    """Computes all distances by signal-to-noise ratio, `var(y_j - x_i) / var(x_i)` over features
+    (Yuan2019).
 
-    Not symmetric: rows of `x` are anchors, whose variance is the signal. An anchor that is constant
-    over its features is divided by 1e-12 instead, without a gradient through it.
+    It is not symmetric: rows of `x` are anchors, whose variance is the signal. If an anchor is
+    constant over its features, the divisor is 1e-12, without a gradient.
 
     Args:
         x: Anchors, shape `(n, features)`.

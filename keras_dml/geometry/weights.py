@@ -1,14 +1,15 @@
-"""Weights of the members of a mean."""
+"""Weights of means, scaled to the sum 1."""
 
 import numpy as np
 
 from keras_dml._arrays import real
 from keras_dml._backend import ops
 from keras_dml._backend.values import concrete
+from keras_dml._typing import ArrayLike, Tensor
 
 
-def normalized(weights, count, what):
-    """Returns weights scaled to the sum 1. NumPy, in float64.
+def normalized(weights: ArrayLike | None, count: int, what: str) -> np.ndarray:
+    """Scales weights to the sum 1, with NumPy in float64.
 
     Args:
         weights: Non-negative weights, shape `(count,)`; None: equal weights.
@@ -29,17 +30,17 @@ def normalized(weights, count, what):
     return weights / total
 
 
-def normalized_tensor(weights, like, what):
-    """Returns weights scaled to the sum 1 along the last axis.
+def normalized_tensor(weights: ArrayLike | None, like: Tensor, what: str) -> Tensor:
+    """Scales weights to the sum 1 along the last axis.
 
     Args:
         weights: Non-negative weights, shape `(..., count)`; None: equal weights. A compiled step,
-            in which weights have no values to check, gives NaN for weights that are refused.
+            cannot check the values of weights, and gives NaN for invalid ones.
         like: Tensor of the shape and the dtype of the result, `(..., count)`.
         what: Plural name of the members, for the error.
 
     Raises:
-        TypeError, ValueError: As `normalized`, also if the leading axes do not broadcast.
+        TypeError, ValueError: Same as in `normalized`, and if the leading axes do not broadcast.
     """
     if weights is None:
         weights = ops.ones_like(like)
@@ -58,7 +59,7 @@ def normalized_tensor(weights, like, what):
         totals = values.sum(axis=-1)
         if not ((values >= 0).all() and (0 < totals).all() and (totals < np.inf).all()):
             raise ValueError(_message(count, what, f"{values.tolist()}"))
-    if not ops.is_tensor(weights):  # in float64, whose range float32 does not have
+    if not ops.is_tensor(weights):  # in float64, because the sum may overflow float32
         weights = weights / weights.sum(axis=-1, keepdims=True)
     weights = ops.cast(weights, like.dtype)
     total = ops.sum(weights, axis=-1, keepdims=True)

@@ -1,4 +1,4 @@
-"""Embeddings of recordings of any length, of matrices and of images, and their distances."""
+"""Embeddings of recordings, matrices and images, and distances between embeddings."""
 
 from keras_dml.inference._distance import distance, head_distance
 from keras_dml.inference._embed import embed

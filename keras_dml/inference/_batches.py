@@ -1,8 +1,8 @@
-"""Which recordings share a batch, and batches under a mask.
+"""Batches of recordings of similar length, padded under a mask.
 
-Padding must not change an embedding. A layer may drop the mask, and one that takes it may still
-count the padding, as a normalization over time does. So before a batch is padded, one recording
-goes through the model padded and alone.
+Padding must not change an embedding. A layer may drop the mask, and a layer that takes the mask may
+still use the padding, such as a normalization over time. So one recording is embedded with and
+without padding before batches are padded.
 """
 
 import itertools
@@ -10,75 +10,85 @@ import weakref
 
 import numpy as np
 
+from keras_dml import inputs
 from keras_dml._backend import keras, ops
 from keras_dml._backend.values import immutable_weights
 from keras_dml._backend.xla import compiles_each_shape
 
-LENGTHS_PER_OCTAVE = (
-    8  # padded lengths a batch may have: few enough to compile once, padding below 13 %
-)
-FACTOR = 2  # between the lengths of one batch: memory goes with the longest
-TRIED_STEPS = 64  # at least, of the recording that is tried
-# Fractions of the largest number of a row of the embedding: padding that counts moves it by a tenth
-# and more, rounding in another order by 1e-6.
+# Number of padded lengths of a batch per octave: few enough to compile few times, and enough to
+# keep padding below 13 %.
+LENGTHS_PER_OCTAVE = 8
+FACTOR = 2  # largest ratio of lengths in one batch, because memory grows with the longest
+TRIED_STEPS = 64  # smallest number of steps of the recording that is embedded twice
+# Allowed changes by padding, as fractions of the largest number in a row of the embedding. If a
+# layer uses the padding, the embedding changes by a tenth or more; rounding in another order
+# changes 1e-6.
 MOVED = {"float16": 1e-2, "bfloat16": 1e-1}
 MOVED_IN_FLOAT32 = 1e-4
 
-_MASKED = weakref.WeakKeyDictionary()  # JAX: models found to keep masks, with their weights then
+_MASKED = weakref.WeakKeyDictionary()  # on JAX, models that keep masks, with the tested weights
 
 
-def batches(taken, signals, batch_size):
-    """Rows of each batch, and whether they are padded.
+def batches(
+    kind: inputs.Signals | inputs.Matrices | inputs.Images,
+    signals: list[np.ndarray],
+    batch_size: int,
+) -> tuple[list[np.ndarray], bool]:
+    """Selects the rows of each batch, and decides whether batches are padded.
 
     Args:
-        taken: What the model takes, one of `keras_dml.inputs`.
-        signals: Arrays that it has read.
+        kind: Kind of inputs of the model, see `keras_dml.inputs`.
+        signals: Result of `kind.read`.
         batch_size: Largest number of rows.
 
     Returns:
-        `(batches, padded)`: list of arrays of indices of `signals`, similar lengths together; and
-        whether batches are to be padded to one of few lengths, or hold one length each.
+        `(batches, padded)`: a list of arrays of indices of `signals`, with similar lengths in one
+        batch; and whether to pad batches to one of few lengths. Otherwise all recordings of a batch
+        have one length.
     """
     lengths = np.array([len(signal) for signal in signals])
     order = np.argsort(lengths, kind="stable")
     mixed = _cut(order, lengths, batch_size, FACTOR)
-    several = any(lengths[rows[0]] != lengths[rows[-1]] for rows in mixed)
-    pads = taken.has_any_length and (several or compiles_each_shape())
-    if pads and _keeps_masks(taken.model, signals, lengths.min()):
+    differ = any(lengths[rows[0]] != lengths[rows[-1]] for rows in mixed)
+    pads = kind.has_any_length and (differ or compiles_each_shape())
+    if pads and _keeps_masks(kind.model, signals, lengths.min()):
         return mixed, True
     return _cut(order, lengths, batch_size, 1), False
 
 
-def padded(taken, signals):
-    """Recordings of several lengths as a batch, and its mask.
+def padded(
+    kind: inputs.Signals | inputs.Matrices | inputs.Images, signals: list[np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Pads recordings of several lengths to a batch, and returns it with its mask.
 
     Returns:
-        Shape `(batch, time, channels)` with zeros after the end of each, and `(batch, time)`, True
-        before it.
+        The batch, shape `(batch, time, channels)`, with zeros after the end of each recording; and
+        the mask, shape `(batch, time)`, which is True up to the end.
     """
     steps = padded_length(max(len(signal) for signal in signals))
-    batch, lengths = taken.batch(signals, steps).values()
+    batch, lengths = kind.batch(signals, steps).values()
     return batch, np.arange(steps) < lengths[:, None]
 
 
-def padded_length(length):
-    """The next of few lengths, so that a compiling backend compiles few times."""
+def padded_length(length: int) -> int:
+    """Rounds a length up to one of few lengths, so that a compiling backend compiles few times."""
     step = max(1, 2 ** (int(length).bit_length() - 1) // LENGTHS_PER_OCTAVE)
     return -(-int(length) // step) * step
 
 
-def embeddings(model, batch, mask=None):
-    """Embeddings of a batch, NumPy."""
+def embeddings(model: keras.Model, batch: np.ndarray, mask: np.ndarray | None = None) -> np.ndarray:
+    """Computes the embeddings of a batch, NumPy."""
     if mask is None:
         return ops.convert_to_numpy(model(batch, training=False))
     batch, mask = ops.convert_to_tensor(batch), ops.convert_to_tensor(mask)
-    # A model as a layer has no mask of its own to give and warns that it drops this one, although
-    # its layers take it. Silencing a warning is not safe between threads; there is none here.
+    # `model(batch, mask=mask)` warns that the model drops the mask, although its layers take it.
+    # `call` does not warn. Filtering the warning would not be safe between threads.
     return ops.convert_to_numpy(model.call(batch, mask=mask, training=False))
 
 
 def _cut(order, lengths, batch_size, factor):
-    """Indices in order, in parts of at most `batch_size` whose lengths are within a factor."""
+    """Splits indices in order into parts of at most `batch_size`, whose lengths are within a
+    factor."""
     parts = []
     for i in order:
         if not parts or len(parts[-1]) == batch_size:
@@ -90,7 +100,7 @@ def _cut(order, lengths, batch_size, factor):
 
 
 def _keeps_masks(model, signals, shortest):
-    """Whether a recording's embedding is the same padded as alone."""
+    """Returns True if the embedding of a recording is the same with and without padding."""
     if not _passes_masks(model):
         return False
     weights = immutable_weights(model)
@@ -102,32 +112,33 @@ def _keeps_masks(model, signals, shortest):
     batch = np.concatenate([tried, np.zeros_like(tried)])[None]
     try:
         alone = embeddings(model, tried[None])
-        found = embeddings(model, batch, np.arange(2 * steps)[None] < steps)
-    except Exception:  # of any layer that does not take the mask, on any backend
+        masked = embeddings(model, batch, np.arange(2 * steps)[None] < steps)
+    except Exception:  # any layer on any backend may fail if it does not take the mask
         return False
-    kept = _is_close(found, alone, MOVED.get(model.compute_dtype, MOVED_IN_FLOAT32))
-    if kept and weights is not None:
+    is_same = _is_close(masked, alone, MOVED.get(model.compute_dtype, MOVED_IN_FLOAT32))
+    if is_same and weights is not None:
         _MASKED[model] = weights
-    return kept
+    return is_same
 
 
-def _is_close(found, expected, fraction):
-    if found.shape != expected.shape or not np.isfinite(found).all():
+def _is_close(values, expected, fraction):
+    if values.shape != expected.shape or not np.isfinite(values).all():
         return False
-    largest = np.abs(expected).max(axis=-1, keepdims=True)  # of a filter, of a vector
+    largest = np.abs(expected).max(axis=-1, keepdims=True)  # per filter, or of the vector
     allowed = fraction * largest + fraction**2 * largest.max()
-    return bool((np.abs(found - expected) <= allowed).all())
+    return bool((np.abs(values - expected) <= allowed).all())
 
 
 def _same(before, now):
+    """Returns True if two lists contain the same arrays."""
     return before is not None and all(
         a is b for a, b in itertools.zip_longest(before, now, fillvalue=0)
     )
 
 
 def _passes_masks(model):
-    """Whether every operation propagates masks; what a model without a graph does with them cannot
-    be known."""
+    """Returns True if every operation of a model propagates masks. For a model without a graph this
+    is unknown, so it returns False."""
     operations = (
         model.layers if isinstance(model, keras.Sequential) else getattr(model, "operations", None)
     )

@@ -7,37 +7,44 @@ import numpy as np
 from keras_dml import distances
 from keras_dml._arrays import real
 from keras_dml._backend import keras, ops
+from keras_dml._typing import ArrayLike, Path
 from keras_dml.distances import agreement
 from keras_dml.zoo import reading
 
 
-def distance(model, x, y, *, max_bytes=64 * 2**20):
-    """Distances between two sets of embeddings, by the model's head: smaller is closer.
+def distance(
+    model: keras.Model | Path | distances.Distance,
+    x: ArrayLike,
+    y: ArrayLike,
+    *,
+    max_bytes: float = 64 * 2**20,
+) -> np.ndarray:
+    """Computes distances between two sets of embeddings by the head of a model. Smaller is closer.
 
     Args:
-        model: A `keras.Model` whose last layer names its `distance`, the name or path of one, or a
-            distance.
+        model: A `keras.Model` whose last layer names its `distance`, the name or path of a saved
+            model, or a distance.
         x: Embeddings, shape `(n, ...)`.
         y: Embeddings of the same model, shape `(m, ...)`.
-        max_bytes: Memory that a block of pairs may take beside the result.
+        max_bytes: Memory in bytes for a block of pairs, without the result.
 
     Returns:
         NumPy array, shape `(n, m)`.
 
     Raises:
         TypeError: If the embeddings are not real numbers.
-        ValueError: If the model names no distance, or the embeddings are not finite, not this
-            model's, or of different models.
+        ValueError: If the model names no distance, or the embeddings are not finite, or are from
+            another model or different models.
     """
     embeddings = {"x": real("`x`", x), "y": real("`y`", y)}
-    for name, given in embeddings.items():
-        _check_finite(name, given)
+    for name, array in embeddings.items():
+        _check_finite(name, array)
     model = reading.loaded(model)
     if isinstance(model, keras.Model):
         metric = head_distance(model)
-        for name, given in embeddings.items():
-            _check_shape(name, given, model)
-            metric.check(name, given, model)
+        for name, array in embeddings.items():
+            _check_shape(name, array, model)
+            metric.check(name, array, model)
     elif callable(model):
         metric = distances.get(model)
     else:
@@ -48,13 +55,16 @@ def distance(model, x, y, *, max_bytes=64 * 2**20):
     return _matrix(metric, *embeddings.values(), max_bytes)
 
 
-def head_distance(model):
-    """The distance that the model's head names.
+def head_distance(model: keras.Model) -> distances.Distance:
+    """Returns the distance that the head of a model names.
 
     It warns if the model is compiled with a loss that compares by another distance.
 
+    Args:
+        model: A `keras.Model`.
+
     Raises:
-        ValueError: If the last layer names none.
+        ValueError: If the last layer names no distance.
     """
     if hasattr(model, "distance"):
         return distances.get(model.distance)
@@ -73,9 +83,9 @@ def head_distance(model):
 
 
 def _matrix(metric, x, y, max_bytes):
-    """All distances, filled in block by block; rows and columns are cut."""
+    """Computes all distances block by block. Blocks split rows and columns."""
     pairs = max(1, int(max_bytes // metric.bytes_per_pair(y[:1])))
-    rows = min(max(1, len(x)), math.isqrt(pairs))  # square: the sides, which are copied, stay small
+    rows = min(max(1, len(x)), math.isqrt(pairs))  # square blocks copy least
     columns = pairs // rows
     matrix = None
     for i in range(0, len(x), rows):
@@ -93,15 +103,15 @@ def _check_finite(name, embeddings):
         index = tuple(int(i) for i in np.argwhere(~finite)[0])
         raise ValueError(
             f"`{name}` holds NaN or infinity, first at {index}. Leave such embeddings out, and "
-            "look at the recordings that they are of."
+            "check the recordings that they come from."
         )
 
 
 def _check_shape(name, embeddings, model):
     expected = tuple(getattr(model, "encoder", model).output_shape[1:])
-    found = embeddings.shape[1:]
-    fits = len(found) == len(expected) and all(
-        wanted in (None, size) for size, wanted in zip(found, expected, strict=True)
+    shape = embeddings.shape[1:]
+    fits = len(shape) == len(expected) and all(
+        size in (None, received) for received, size in zip(shape, expected, strict=True)
     )
     if not fits:
         raise ValueError(

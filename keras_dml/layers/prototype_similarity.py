@@ -114,7 +114,7 @@ class PrototypeSimilarity(ManagedPrototypes, keras.layers.Layer):
         if self.init == "first_mean":
             decay = ops.where(ops.convert_to_tensor(self.visits) > 0, decay, 0.0)[:, None]
         old = ops.convert_to_tensor(self.prototypes)
-        after, present = prototypes.moved(old, z, labels, decay)
+        after, present = prototypes.updated(old, z, labels, decay)
         self.prototypes.assign(after)
         self.visits.assign_add(ops.cast(present, self.visits.dtype))
         self.counts.assign(ops.where(present, 0, ops.convert_to_tensor(self.counts)))

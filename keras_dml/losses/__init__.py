@@ -1,4 +1,5 @@
-"""Losses on a distance, one value per anchor; importing this registers all of them."""
+"""Losses on distances, which return one value per anchor. Importing this module registers all of
+them with Keras."""
 
 from keras_dml.losses.contrastive import ContrastiveLoss
 from keras_dml.losses.dsml import DSMLTripletLoss

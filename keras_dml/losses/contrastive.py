@@ -1,24 +1,29 @@
-"""The contrastive loss."""
+"""Contrastive loss."""
+
+from collections.abc import Callable
+from typing import Any
 
 from keras_dml import distances
 from keras_dml._arrays import number
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 from keras_dml.losses import mining
-from keras_dml.losses._distance_matrix import DistanceMatrixLoss
+from keras_dml.losses._base import DistanceMatrixLoss
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class ContrastiveLoss(DistanceMatrixLoss):
-    """Pulls equal classes together and pushes others out of a margin (Hadsell2006).
+    """Contrastive loss, which reduces distances within classes and pushes other classes beyond a
+    margin (Hadsell2006).
 
-    An ordered pair at distance d pays `d^2 / 2` if its classes are equal, else `max(margin - d,
-    0)^2 / 2`. The default reduction is the mean over all ordered pairs of a batch.
+    An ordered pair at distance d adds `d^2 / 2` if its classes are equal, otherwise `max(margin -
+    d, 0)^2 / 2`. The default reduction is the mean over all ordered pairs of a batch.
 
-    Labels are class ids, shape `(batch,)`; predictions are embeddings that `distance` takes. A
+    Labels are class ids, shape `(batch,)`. Predictions are embeddings that `distance` takes. A
     batch of one row has the value 0.
 
     Args:
-        margin: Distance from which another class costs nothing, in units of the distance.
+        margin: Distance from which on another class adds nothing, in units of the distance.
         distance: Name of a distance that is 0 between equal embeddings, or an object `d(x, y) ->
             (n, m)`.
         name: Name of the loss.
@@ -37,25 +42,31 @@ class ContrastiveLoss(DistanceMatrixLoss):
     """
 
     def __init__(
-        self, margin=1.0, distance="euclidean", *, name="contrastive", dtype=None, **kwargs
-    ):
+        self,
+        margin: float = 1.0,
+        distance: distances.Distance | str | Callable = "euclidean",
+        *,
+        name: str = "contrastive",
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(distance, name=name, dtype=dtype, **kwargs)
         if not self.distance.is_zero_at_itself:
             raise ValueError(
-                "ContrastiveLoss needs a distance that is 0 between equal embeddings, which "
-                f"{self.distance.name} is not. For the cosine end the model in "
-                '`keras.layers.UnitNormalization()` and take distance="euclidean".'
+                "ContrastiveLoss needs a distance that is 0 between equal embeddings. Received "
+                f"{self.distance.name}. For the cosine end the model in "
+                '`keras.layers.UnitNormalization()` and use distance="euclidean".'
             )
         self.margin = number("margin", margin)
 
-    def values(self, labels, distances, embeddings):
+    def values(self, labels: Tensor, distances: Tensor, embeddings: Tensor) -> Tensor:
         pull = ops.where(mining.positives(labels), ops.square(distances), 0)
         push = ops.square(ops.relu(self.margin - distances))
         terms = ops.where(mining.negatives(labels), push, pull)
-        others = ops.cast(ops.shape(labels)[0] - 1, terms.dtype)
-        return ops.sum(terms, axis=1) / (2 * ops.maximum(others, 1))
+        count = ops.cast(ops.shape(labels)[0] - 1, terms.dtype)
+        return ops.sum(terms, axis=1) / (2 * ops.maximum(count, 1))
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {
             **super().get_config(),
             "margin": self.margin,

@@ -1,24 +1,30 @@
-"""The lifted structure loss."""
+"""Lifted structure loss."""
+
+from collections.abc import Callable
+from typing import Any
 
 from keras_dml import distances
 from keras_dml._arrays import number
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 from keras_dml.losses import mining
-from keras_dml.losses._distance_matrix import DistanceMatrixLoss, mean_of_terms
+from keras_dml.losses._base import DistanceMatrixLoss, mean_of_terms
 
 NO_NEGATIVE = -1e30  # in place of -inf, whose differences are NaN
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class LiftedStructureLoss(DistanceMatrixLoss):
-    """Each positive pair against all negatives of both its rows (Song2016; Kim2020, Eq. 3).
+    """Lifted structure loss, which compares each positive pair with all negatives of both rows
+    (Song2016; Kim2020, Eq. 3).
 
     With `J_ij = d_ij + log(sum_k exp(margin - d_ik) + sum_l exp(margin - d_jl))`, k over the
-    negatives of i and l over those of j, the mean over positive pairs of `max(J_ij, 0)^2 / 2`. In
-    a batch without negatives it is 0. Erratum: Kim2020 Eq. 3 closes a bracket after the first sum;
-    the logarithm takes both.
+    negatives of i and l over the negatives of j, the loss is the mean over positive pairs of
+    `max(J_ij, 0)^2 / 2`. It is 0 for a batch without negatives.
 
-    Labels are class ids, shape `(batch,)`; predictions are embeddings that `distance` takes.
+    Erratum: Kim2020 Eq. 3 closes a bracket after the first sum, but the logarithm takes both sums.
+
+    Labels are class ids, shape `(batch,)`. Predictions are embeddings that `distance` takes.
 
     Args:
         margin: Margin, in units of the distance.
@@ -39,22 +45,28 @@ class LiftedStructureLoss(DistanceMatrixLoss):
     """
 
     def __init__(
-        self, margin=1.0, distance="euclidean", *, name="lifted_structure", dtype=None, **kwargs
-    ):
+        self,
+        margin: float = 1.0,
+        distance: distances.Distance | str | Callable = "euclidean",
+        *,
+        name: str = "lifted_structure",
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(distance, name=name, dtype=dtype, **kwargs)
         self.margin = number("margin", margin)
 
-    def values(self, labels, distances, embeddings):
+    def values(self, labels: Tensor, distances: Tensor, embeddings: Tensor) -> Tensor:
         near, away = mining.positives(labels), mining.negatives(labels)
         rows = ops.logsumexp(
             ops.where(away, self.margin - distances, NO_NEGATIVE), axis=1
         )  # (batch,)
-        both = rows[None, :] + ops.softplus(rows[:, None] - rows[None, :])  # log of a sum
-        pairs = both + distances  # (batch, batch)
+        log_sums = rows[None, :] + ops.softplus(rows[:, None] - rows[None, :])  # of both rows
+        pairs = log_sums + distances  # (batch, batch)
         terms = ops.where(near, ops.square(ops.relu(pairs)) / 2, 0)
         return mean_of_terms(ops.sum(terms, axis=1), ops.sum(ops.cast(near, terms.dtype), axis=1))
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {
             **super().get_config(),
             "margin": self.margin,

@@ -1,33 +1,36 @@
-"""Positives, negatives and triplets of a batch.
+"""Mining of positives, negatives and triplets of a batch (batch-all, batch-hard, semi-hard,
+random).
 
-Positives and negatives are dense masks: no shape depends on the labels, so a step compiles once.
-Triplets are signed weights of the distance matrix: `sum_j weights_ij d_ij + margin * opened_i` is
-the sum of anchor i's open hinges `d_ip - d_in + margin`, and the weights are its gradient. Mining
-itself carries no gradient.
+Positives and negatives are dense masks, so that no shape depends on the labels and a step compiles
+once. Triplets are signed weights of the distance matrix: `sum_j weights_ij d_ij + margin *
+opened_i` is the sum of the open hinges `d_ip - d_in + margin` of anchor i, and the weights are its
+gradient. A hinge is open if it is positive. Mining itself has no gradient.
 """
 
 import functools
+import math
 
 from keras_dml._backend import ops, xla
-from keras_dml.losses._random_negatives import random_negatives, rows_by_class
+from keras_dml._typing import Tensor
+from keras_dml.geometry.numerics import at_least_float32
 
-SLOTS = 8  # positives of an anchor in one pass: (batch, SLOTS, batch) elements
-PARTS = 8  # parts of a row of the distance matrix, reduced elementwise
+SLOTS = 8  # positives of an anchor in one pass, which takes (batch, SLOTS, batch) elements
+PARTS = 8  # parts of a row of the distance matrix, which are reduced elementwise
 
 
-def positives(labels):
-    """Mask of the pairs of different rows of one class, shape `(batch, batch)`.
+def positives(labels: Tensor) -> Tensor:
+    """Returns a mask of the pairs of different rows of one class, shape `(batch, batch)`.
 
     Args:
         labels: Class ids, int32, shape `(batch,)`.
     """
     rows = ops.arange(ops.shape(labels)[0], dtype="int32")
-    other = ops.not_equal(rows[:, None], rows[None, :])
-    return ops.logical_and(ops.equal(labels[:, None], labels[None, :]), other)
+    distinct = ops.not_equal(rows[:, None], rows[None, :])
+    return ops.logical_and(ops.equal(labels[:, None], labels[None, :]), distinct)
 
 
-def negatives(labels):
-    """Mask of the pairs of rows of different classes, shape `(batch, batch)`.
+def negatives(labels: Tensor) -> Tensor:
+    """Returns a mask of the pairs of rows of different classes, shape `(batch, batch)`.
 
     Args:
         labels: Class ids, int32, shape `(batch,)`.
@@ -35,19 +38,20 @@ def negatives(labels):
     return ops.not_equal(labels[:, None], labels[None, :])
 
 
-def farthest(distances, mask):
-    """Largest distance of each row under a mask, shape `(batch,)`; -inf where the mask is
-    empty."""
+def farthest(distances: Tensor, mask: Tensor) -> Tensor:
+    """Computes the largest distance of each row under a mask, shape `(batch,)`. It is -inf if the
+    mask of a row is empty."""
     return ops.max(ops.where(mask, distances, -float("inf")), axis=1)
 
 
-def nearest(distances, mask):
-    """Smallest distance of each row under a mask, shape `(batch,)`; inf where the mask is empty."""
+def nearest(distances: Tensor, mask: Tensor) -> Tensor:
+    """Computes the smallest distance of each row under a mask, shape `(batch,)`. It is inf if the
+    mask of a row is empty."""
     return ops.min(ops.where(mask, distances, float("inf")), axis=1)
 
 
-def with_partners(distances, near, away):
-    """Masks in which every row has partners, as in TensorFlow Addons' hard triplets.
+def with_partners(distances: Tensor, near: Tensor, away: Tensor) -> tuple[Tensor, Tensor]:
+    """Extends masks so that every row has partners, as in the hard triplets of TensorFlow Addons.
 
     Args:
         distances: Distance matrix, shape `(batch, batch)`.
@@ -63,26 +67,27 @@ def with_partners(distances, near, away):
 
 
 def _in_two_passes(mine):
-    """Mining without a gradient; in a traced step compiled by XLA, which takes two passes over the
-    triplets in place of seven.
+    """Wraps a mining function without a gradient. In a traced step it is compiled by XLA, which
+    takes two passes over the triplets instead of seven.
 
-    Each batch size is compiled once, in about half a second: longer than an eager call mines.
+    Each batch size is compiled once, in about half a second, which is longer than an eager call
+    takes.
     """
 
     @functools.wraps(mine)
-    def mined(distances, *others, **options):
-        distances, *others = (
-            ops.stop_gradient(other) if hasattr(other, "shape") else other
-            for other in (distances, *others)
-        )
-        function = mine if hasattr(distances, "numpy") else xla.compiled(mine)
-        return function(distances, *others, **options)
+    def mined(*arguments, **options):
+        arguments = [
+            ops.stop_gradient(argument) if hasattr(argument, "shape") else argument
+            for argument in arguments
+        ]
+        function = mine if hasattr(arguments[0], "numpy") else xla.compiled(mine)
+        return function(*arguments, **options)
 
     return mined
 
 
 @_in_two_passes
-def all_triplets(distances, labels, margin):
+def all_triplets(distances: Tensor, labels: Tensor, margin: float) -> tuple[Tensor, Tensor, Tensor]:
     """Mines all triplets of an anchor, a positive and a negative (Kim2020, Eq. 1).
 
     Args:
@@ -111,20 +116,23 @@ def all_triplets(distances, labels, margin):
 
 
 @_in_two_passes
-def semi_hard(distances, labels, margin, fallback=False):
-    """Mines for each positive pair the nearest negative that is farther than the positive, by less
-    than the margin (Schroff2015).
+def semi_hard(
+    distances: Tensor, labels: Tensor, margin: float, fallback: bool = False
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Mines for each positive pair the semi-hard negative, which is the nearest negative that is
+    farther than the positive by less than the margin (Schroff2015).
 
     Args:
         distances: Distance matrix, shape `(batch, batch)`.
         labels: Class ids, int32, shape `(batch,)`.
         margin: Margin of the hinge, in units of the distances.
-        fallback: Whether each pair takes part, as in TensorFlow Addons: with the nearest farther
-            negative whatever its distance, without one with the farthest negative, and in a batch
-            of one class with the anchor itself.
+        fallback: Whether each pair takes part, as in TensorFlow Addons. It is then paired with the
+            nearest negative that is farther than the positive, whatever its distance. If no
+            negative is farther it is paired with the farthest negative, and in a batch of one class
+            with the anchor itself.
 
     Returns:
-        Same as `all_triplets`; equally close negatives share a weight.
+        Same as `all_triplets`. Negatives at equal distances share a weight.
     """
     mask = negatives(labels)
     if fallback:
@@ -137,16 +145,18 @@ def semi_hard(distances, labels, margin, fallback=False):
         def farther(part):
             return ops.where(part > near[..., None], part, float("inf"))
 
-        def chosen(part, first):
+        def at_distance(part, first):
             return ops.cast(ops.equal(part, first), distances.dtype)
 
         first = ops.min(functools.reduce(ops.minimum, map(farther, parts)), axis=2)
         if fallback:
             first = ops.where(ops.isinf(first), last, first)  # (batch, SLOTS)
-        equal = sum(chosen(part, first[..., None]) for part in parts)
+        equal = sum(at_distance(part, first[..., None]) for part in parts)
         opened = ops.cast(ops.logical_and(there, first < near + margin), distances.dtype)
         part_each = opened / ops.maximum(ops.sum(equal, axis=2), 1)
-        weights = sum(part_each[:, i, None] * chosen(away, first[:, i, None]) for i in range(SLOTS))
+        weights = sum(
+            part_each[:, i, None] * at_distance(away, first[:, i, None]) for i in range(SLOTS)
+        )
         counted = ops.cast(there, distances.dtype) if fallback else opened
         return weights, opened, counted
 
@@ -154,14 +164,16 @@ def semi_hard(distances, labels, margin, fallback=False):
 
 
 @_in_two_passes
-def random(distances, labels, margin, embeddings, seed):
-    """Mines for each positive pair one negative, uniformly drawn.
+def random(
+    distances: Tensor, labels: Tensor, margin: float, embeddings: Tensor, seed: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Mines for each positive pair one random negative, drawn uniformly.
 
     Args:
         distances: Distance matrix, shape `(batch, batch)`.
         labels: Class ids, int32, shape `(batch,)`.
         margin: Margin of the hinge, in units of the distances.
-        embeddings: Embeddings, shape `(batch, ...)`; the draw is a hash of them.
+        embeddings: Embeddings, shape `(batch, ...)`. The draw is a hash of them.
         seed: Integer from 0 to 2**32 - 1.
 
     Returns:
@@ -181,12 +193,12 @@ def random(distances, labels, margin, embeddings, seed):
 
 
 def _over_positives(hinges, distances, labels):
-    """Sums of `hinges` over the positives of each anchor, a few at a time.
+    """Sums `hinges` over the positives of each anchor, a few positives at a time.
 
     Args:
-        hinges: Function of the distances to some positives, a mask of those that exist and their
-            rows, `(batch, SLOTS)` each. Returns weights of negatives, `(batch, batch)`, and which
-            hinges are open and which count, `(batch, SLOTS)` each.
+        hinges: Function of the distances to some positives, a mask of the existing positives and
+            their rows, each `(batch, SLOTS)`. It returns weights of negatives, `(batch, batch)`,
+            and which hinges are open and which count, each `(batch, SLOTS)`.
         distances: Distance matrix, shape `(batch, batch)`.
         labels: Class ids, int32, shape `(batch,)`.
 
@@ -200,7 +212,7 @@ def _over_positives(hinges, distances, labels):
     def add(i, sums):
         weights, opened, counted = sums
         slots = ops.cast(i * SLOTS, "int32") + ops.arange(SLOTS, dtype="int32")[None, :]
-        last = ops.cast(count - 1, "int32")  # under floatx bfloat16, Keras makes floats of an int
+        last = ops.cast(count - 1, "int32")  # Keras makes it a float under floatx bfloat16
         index = ops.take(order, ops.minimum(start[:, None] + slots, last))  # (batch, SLOTS)
         there = ops.logical_and(slots < size[:, None], ops.not_equal(index, rows))
         near = ops.take_along_axis(distances, index, axis=1)
@@ -211,18 +223,18 @@ def _over_positives(hinges, distances, labels):
             counted + ops.sum(counts, axis=1),
         )
 
-    none = ops.zeros_like(distances)
-    start_sums = (none, none[:, 0], none[:, 0])
+    zeros = ops.zeros_like(distances)
+    start_sums = (zeros, zeros[:, 0], zeros[:, 0])
     if isinstance(count, int) and count <= SLOTS:
         return add(0, start_sums)
     return ops.fori_loop(0, (ops.max(size) + SLOTS - 1) // SLOTS, add, start_sums)
 
 
 def _in_parts(away):
-    """The columns in `PARTS` tensors, `(batch, 1, columns)`, the last filled with inf.
+    """Splits the columns into `PARTS` tensors, `(batch, 1, columns)`, and pads the last with inf.
 
-    XLA compiles an elementwise reduction over parts to vector instructions, and a reduction along
-    an axis to scalar ones.
+    XLA compiles an elementwise reduction over parts to vector instructions, but a reduction along
+    an axis to scalar instructions.
     """
     missing = -ops.shape(away)[1] % PARTS
     filled = ops.pad(away, [[0, 0], [0, missing]], constant_values=float("inf"))
@@ -230,7 +242,7 @@ def _in_parts(away):
 
 
 def _placed(values, columns, count):
-    """A matrix of zeros, `(batch, batch)`, with each row's values, `(batch, SLOTS)`, added at its
+    """Returns zeros `(batch, batch)` with the values of each row, `(batch, SLOTS)`, added at its
     columns."""
     rows = ops.arange(count, dtype="int32")[:, None]
     flat = ops.reshape(rows * count + columns, (-1,))
@@ -239,7 +251,80 @@ def _placed(values, columns, count):
 
 
 def _or_itself(mask):
-    """The mask, in which an empty row holds its own diagonal element."""
+    """Extends a mask by the diagonal element of each empty row."""
     diagonal = ops.cast(ops.eye(ops.shape(mask)[0]), "bool")
     empty = ops.logical_not(ops.any(mask, axis=1, keepdims=True))
     return ops.logical_or(mask, ops.logical_and(empty, diagonal))
+
+
+def random_negatives(labels: Tensor, embeddings: Tensor, seed: int, partners: Tensor) -> Tensor:
+    """Draws a negative of row i for each of its partners, uniformly.
+
+    The draw is a hash of the seed and of the embeddings and indices of both rows. It changes in
+    each training step because the embeddings change, and is reproducible for equal batches and
+    weights. So it needs no state. A random generator in a loss would neither be saved with the
+    model nor, on JAX, advance.
+
+    Args:
+        labels: Class ids, int32, shape `(batch,)`.
+        embeddings: Shape `(batch, ...)`.
+        seed: Integer from 0 to 2**32 - 1.
+        partners: Rows, int32, shape `(batch, partners)`.
+
+    Returns:
+        Rows of negatives, int32, shape `(batch, partners)`; an arbitrary row if the batch has no
+        negative.
+    """
+    order, start, size = rows_by_class(labels)
+    rows = ops.shape(labels)[0]
+    words = _digests(embeddings, seed)  # (batch,)
+    row_words = _hashed(words + ops.cast(ops.arange(rows, dtype="int32"), "uint32"))[:, None]
+    words = _hashed(row_words + ops.take(words, partners) + 2 * ops.cast(partners, "uint32"))
+    count = ops.cast(ops.maximum(rows - size, ops.ones_like(size)), "uint32")[:, None]
+    drawn = ops.cast(words % count, "int32")  # position among the rows of other classes
+    start, size = start[:, None], size[:, None]
+    drawn = ops.where(drawn < start, drawn, drawn + size)
+    return ops.take(order, ops.minimum(drawn, ops.cast(rows - 1, "int32")))
+
+
+def rows_by_class(labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Sorts rows by class, and locates each row's class in that order.
+
+    Args:
+        labels: Class ids, int32, shape `(batch,)`.
+
+    Returns:
+        Rows ordered by class; for each row the position where its class begins, and the size of its
+        class. Each int32, shape `(batch,)`.
+    """
+    rows = ops.arange(ops.shape(labels)[0], dtype="int32")
+    equal = ops.equal(labels[:, None], labels[None, :])
+    earlier = ops.logical_and(equal, rows[None, :] < rows[:, None])
+    start, position, size = (
+        ops.cast(ops.sum(ops.cast(mask, "int32"), axis=1), "int32")  # JAX widens the sum
+        for mask in (labels[None, :] < labels[:, None], earlier, equal)
+    )
+    return ops.cast(ops.argsort(start + position), "int32"), start, size
+
+
+def _digests(embeddings, seed):
+    """Computes one word per row from the bits of its float32 values, independent of the order of
+    summation."""
+    values = ops.cast(at_least_float32(ops.stop_gradient(embeddings)), "float32")
+    width = math.prod(values.shape[1:])
+    bits = ops.view(ops.reshape(values, (-1, width)), "uint32")
+    columns = _hashed(ops.cast(ops.arange(width, dtype="int32"), "uint32") + _word(seed))
+    words = ops.sum(_hashed(ops.bitwise_xor(bits, columns[None, :])), axis=1)
+    return ops.cast(words, "uint32")  # JAX widens the sum in 64-bit mode
+
+
+def _hashed(words):
+    """Hashes 32-bit words by a bijection that spreads each bit over all bits (the finalizer of
+    MurmurHash3)."""
+    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
+        words = ops.bitwise_xor(words, ops.right_shift(words, _word(shift))) * _word(factor)
+    return ops.bitwise_xor(words, ops.right_shift(words, _word(16)))
+
+
+def _word(number):
+    return ops.convert_to_tensor(number, "uint32")

@@ -1,10 +1,13 @@
-"""The N-pair loss on vectors."""
+"""N-pair loss on vectors."""
+
+from typing import Any
 
 from keras_dml import distances
 from keras_dml._arrays import number, positive
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry import vector
-from keras_dml.losses._labeled import LabeledLoss
+from keras_dml.losses._base import LabeledLoss
 from keras_dml.losses.pairs import class_ids, split_pairs
 
 SIMILARITIES = {"cosine": vector.cosine, "inner": vector.inner}
@@ -12,36 +15,42 @@ SIMILARITIES = {"cosine": vector.cosine, "inner": vector.inner}
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class NPairLoss(LabeledLoss):
-    """Cross-entropy of picking an anchor's own positive among all positives of the batch
-    (Sohn2016).
+    """N-pair loss, the cross-entropy of finding an anchor's positive among all positives of the
+    batch (Sohn2016; InfoNCE and NT-Xent have the same form).
 
     With `S_ij` the similarity of anchor i and positive j, anchor i has the value `log(sum_j
-    exp(S_ij - S_ii))`, plus `(l2 / 4)(|f_i|^2 + |f_i+|^2)`. The baselines of Abdelwahab2019 take
-    the cosine; Sohn's own loss is `NPairLoss(similarity="inner", l2=0.002)`.
+    exp(S_ij - S_ii))`, plus `(l2 / 4)(|f_i|^2 + |f_i+|^2)`. The baselines of Abdelwahab2019 use the
+    cosine. The loss of Sohn2016 is `NPairLoss(similarity="inner", l2=0.002)`.
 
-    Labels are class ids, shape `(2N,)`; each appears exactly twice. Predictions are vectors, shape
-    `(2N, features)`. A batch with other labels is refused; in a compiled step the backend's own
-    error says so. Where XLA compiles it on TensorFlow, which leaves assertions out, the loss is
-    NaN.
+    Labels are class ids, shape `(2N,)`, each exactly twice. Predictions are vectors, shape `(2N,
+    features)`. Other labels raise an error, in a compiled step an error of the backend. If XLA
+    compiles the step on TensorFlow, which drops assertions, the loss is NaN.
 
     Args:
         similarity: `"cosine"` or `"inner"` (product).
         scale: Factor on the similarities, an inverse temperature.
         l2: Weight of the squared lengths (lambda of Sohn2016).
         name: Name of the loss.
-        dtype: See `keras.losses.Loss`; widened to float32: half precision rounds labels from 257
-            on.
+        dtype: See `keras.losses.Loss`. Half precision is widened to float32, because it rounds
+            labels from 257 on.
         **kwargs: See `reduction` of `keras.losses.Loss`.
 
     Raises:
-        TypeError, ValueError: If `similarity` is unknown, `scale` is not a positive number or `l2`
-            not one of at least 0; in an eager call, if a label does not come exactly
-            twice; if the predictions are not vectors.
+        TypeError, ValueError: If `similarity` is unknown, `scale` is not positive, `l2` is negative
+            or the predictions are not vectors; in an eager call, if a label does not appear exactly
+            twice.
     """
 
     def __init__(
-        self, similarity="cosine", *, scale=1.0, l2=0.0, name="n_pair", dtype=None, **kwargs
-    ):
+        self,
+        similarity: str = "cosine",
+        *,
+        scale: float = 1.0,
+        l2: float = 0.0,
+        name: str = "n_pair",
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(name=name, dtype=dtype, **kwargs)
         if similarity not in SIMILARITIES:
             raise ValueError(
@@ -53,12 +62,12 @@ class NPairLoss(LabeledLoss):
         self.l2 = number("l2", l2, 0)
         self.distance = distances.Cosine() if similarity == "cosine" else None
 
-    def call(self, y_true, y_pred):
+    def call(self, y_true: Tensor, y_pred: Tensor) -> Tensor:
         if len(y_pred.shape) != 2:
             raise ValueError(
                 "NPairLoss compares vectors, shape (batch, features). Received shape "
                 f"{tuple(y_pred.shape)}. For quantile embeddings end the model in "
-                "`QuantileLayer(flatten=True)`, or take `WassersteinLoss`."
+                "`QuantileLayer(flatten=True)`, or use `WassersteinLoss`."
             )
         anchors, positives, valid = split_pairs(y_pred, class_ids(y_true))
         scores = self.scale * SIMILARITIES[self.similarity](anchors, positives)  # (pairs, pairs)
@@ -68,7 +77,7 @@ class NPairLoss(LabeledLoss):
             values = values + self.l2 / 4 * squares
         return ops.where(valid, values, float("nan"))
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {
             **super().get_config(),
             "similarity": self.similarity,

@@ -1,15 +1,16 @@
-"""Labels of a batch, and its pairs."""
+"""Labels and pairs of a batch."""
 
 import numpy as np
 
 from keras_dml._backend import gradients, keras, ops
 from keras_dml._backend.enforced import enforced
 from keras_dml._backend.values import concrete, unique
+from keras_dml._typing import Tensor
 from keras_dml.labels import column_of, numeric_labels
 
 LARGEST_LABEL = 2**31 - 1  # ids are int32
 LARGEST_OF_FLOATS = {"float16": 2**11 - 1, "bfloat16": 2**8 - 1, "float32": 2**24 - 1}
-AT_LEAST_32 = {  # types that do not hold these bounds
+AT_LEAST_32 = {  # wider types for those that cannot represent these bounds
     **dict.fromkeys(("bool", "int8", "int16", "uint8", "uint16"), "int32"),
     **dict.fromkeys(("float16", "bfloat16"), "float32"),
 }
@@ -19,29 +20,29 @@ NOT_PAIRS = (
 )
 
 
-def class_ids(labels):
+def class_ids(labels: Tensor) -> Tensor:
     """Returns labels as int32, shape `(batch,)`.
 
     Args:
         labels: Dense class ids, shape `(batch,)` or `(batch, 1)`: whole numbers from 0 to 2**31 -
-            1. Floats hold fewer numbers exactly: float32 up to 2**24 - 1, float16 up to 2**11 - 1,
-            bfloat16 up to 2**8 - 1. JAX without `JAX_ENABLE_X64` cuts int64 labels to 32 bits
-            before a compiled step sees them.
+            1. Floats represent fewer numbers exactly: float32 up to 2**24 - 1, float16 up to 2**11
+            - 1, bfloat16 up to 2**8 - 1. JAX without `JAX_ENABLE_X64` truncates int64 labels to 32
+            bits before a compiled step.
 
     Returns:
-        Class ids. Where XLA compiles the step on TensorFlow, which drops assertions, -1 for a
-        number that is not an id.
+        Class ids. If XLA compiles the step on TensorFlow, which drops assertions, they are -1 for
+        numbers that are not ids.
 
     Raises:
-        TypeError: For names and other than numbers.
-        ValueError: For another shape and, in an eager call, for numbers that are not ids. A
-            compiled step stops with the error of its backend and the same message.
+        TypeError: If labels are names or not numbers.
+        ValueError: If labels have another shape or, in an eager call, are not ids. A compiled step
+            stops with the error of its backend and the same message.
     """
     labels = column_of(numeric_labels(labels))
     if len(labels.shape) != 1:
         raise ValueError(
-            "`labels` must be one class id a row, shape (batch,) or (batch, 1). Received shape "
-            f"{tuple(labels.shape)}. One-hot labels become ids by `argmax(axis=-1)`."
+            "`labels` must be one class id per row, shape (batch,) or (batch, 1). Received shape "
+            f"{tuple(labels.shape)}. Convert one-hot labels to ids by `argmax(axis=-1)`."
         )
     dtype = keras.backend.standardize_dtype(labels.dtype)
     largest = LARGEST_OF_FLOATS.get(dtype, LARGEST_LABEL)
@@ -63,20 +64,22 @@ def class_ids(labels):
     return _or_minus_1(enforced(valid, message, labels), ids)
 
 
-def ids_below(labels, classes, what, advice="Number the classes from 0."):
+def ids_below(
+    labels: Tensor, classes: int | Tensor, what: str, advice: str = "Number the classes from 0."
+) -> Tensor:
     """Returns labels as int32, shape `(batch,)`, each below the number of classes.
 
     Args:
         labels: Class ids, shape `(batch,)` or `(batch, 1)`.
-        classes: Number of classes, an int, or a scalar tensor where only the graph knows it.
-        what: Plural name of the things of which each class has one, for the error.
-        advice: What to do about a class that has none, for the error.
+        classes: Number of classes, an int, or a scalar tensor if only the graph knows it.
+        what: Plural name of what each class has one of, for the error, such as `"proxies"`.
+        advice: What to do if an id is too large, for the error.
 
     Returns:
         Class ids; -1 as in `class_ids`.
 
     Raises:
-        TypeError, ValueError: As `class_ids`, also for an id that is not below `classes`.
+        TypeError, ValueError: Same as in `class_ids`, and if an id is not below `classes`.
     """
     ids = class_ids(labels)
     values = concrete(ids)
@@ -96,68 +99,68 @@ def ids_below(labels, classes, what, advice="Number the classes from 0."):
 
 
 def _or_minus_1(valid, ids):
-    """Replaces ids that are not valid by -1, in int32: with floatx bfloat16 on JAX, Keras makes
-    floats of a choice between an integer tensor and an integer."""
+    """Replaces invalid ids by -1."""
     return ops.where(valid, ids, ops.full_like(ids, -1))
 
 
-def classes_present(labels, classes, *, static=False):
-    """Ids of the classes of a batch, and each row's index among them.
+def classes_present(labels: Tensor, classes: int, *, static: bool = False) -> tuple[Tensor, Tensor]:
+    """Returns the ids of the classes of a batch, and each row's index among them.
 
-    Where shapes are static, always so on JAX, a class may come several times; the rows' indices
-    refer to the first of them.
+    If shapes are static, as always on JAX, a class may appear several times. The indices of rows
+    refer to its first appearance.
 
     Args:
-        labels: Class ids, int32, shape `(batch,)`; -1 is none.
+        labels: Class ids, int32, shape `(batch,)`; -1: invalid.
         classes: Number of all classes.
         static: Whether XLA compiles the step, so that no shape may depend on values.
 
     Returns:
-        Ids, shape `(present,)`, and indices, shape `(batch,)`, -1 for none; int32.
+        Ids, shape `(present,)`, and indices, shape `(batch,)`, which are -1 for invalid labels;
+        both int32.
     """
     ids = ops.maximum(labels, ops.zeros_like(labels))
     present, indices = unique(ids, classes, static)
     return present, ops.where(labels < 0, -1, ops.cast(ops.reshape(indices, (-1,)), "int32"))
 
 
-def split_pairs(embeddings, labels):
-    """Embeddings of the anchors and of their positives in a batch of pairs.
+def split_pairs(embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Splits a batch of pairs into embeddings of the anchors and of their positives.
 
     Args:
         embeddings: Shape `(2 pairs, ...)`.
-        labels: Class ids, int32, shape `(2 pairs,)`; -1 is none.
+        labels: Class ids, int32, shape `(2 pairs,)`; -1: invalid.
 
     Returns:
-        Anchors in their order and their positives, shape `(pairs, ...)` each, and whether the batch
-        is one of pairs, as `anchors_and_positives` has it.
+        Anchors in their order and their positives, each of shape `(pairs, ...)`, and a boolean
+        scalar that is False unless the batch consists of pairs, see `anchors_and_positives`.
 
     Raises:
-        ValueError: As `anchors_and_positives`; if there is not one label a row.
+        ValueError: Same as in `anchors_and_positives`, and if rows and labels differ in number.
     """
-    rows, named = embeddings.shape[0], labels.shape[0]
-    if None not in (rows, named) and rows != named:
-        raise ValueError(f"Each row needs its label. Received {rows} rows and {named} labels.")
+    rows, count = embeddings.shape[0], labels.shape[0]
+    if None not in (rows, count) and rows != count:
+        raise ValueError(f"Each row needs its label. Received {rows} rows and {count} labels.")
     anchors, positives, valid = anchors_and_positives(labels)
     ordered = _in_order(embeddings, ops.concatenate([anchors, positives]))
     return (*ops.split(ordered, 2), valid)
 
 
-def anchors_and_positives(labels):
-    """Rows of the anchors and of their positives in a batch of pairs.
+def anchors_and_positives(labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Returns the rows of the anchors and of their positives in a batch of pairs.
 
     The first row of a label is the anchor, the second its positive, whatever the order of the rows.
 
     Args:
-        labels: Class ids, int32, shape `(2 pairs,)`; -1 is none.
+        labels: Class ids, int32, shape `(2 pairs,)`; -1: invalid.
 
     Returns:
         Rows of the anchors in their order, shape `(pairs,)`; rows of their positives, same shape; a
-        boolean scalar that is False where a label does not appear exactly twice or is none.
+        boolean scalar that is False if a label is invalid or does not appear exactly twice.
 
     Raises:
-        ValueError: In an eager call, naming a label that does not appear exactly twice; in a
-            compiled step for an odd number of rows. What else is not a batch of pairs stops the
-            step, but on TensorFlow where XLA compiles it.
+        ValueError: If the number of rows is odd; in an eager call, if a label does not appear
+            exactly twice. Labels that are not pairs also stop a compiled step, except on TensorFlow
+            with XLA.
     """
     rows = labels.shape[0]
     values = concrete(labels)
@@ -173,9 +176,9 @@ def anchors_and_positives(labels):
     order = ops.cast(ops.argsort(labels), "int32")[:even]
     order = ops.reshape(order, (-1, 2))  # (pairs, 2), the rows of one label
     ids = ops.take(labels, order)
-    own, other = ids[:, 0], ids[:, 1]
-    valid = ops.all(ops.logical_and(ops.equal(own, other), own >= 0))
-    valid = ops.logical_and(valid, ops.all(own[1:] > own[:-1]))
+    left, right = ids[:, 0], ids[:, 1]
+    valid = ops.all(ops.logical_and(ops.equal(left, right), left >= 0))
+    valid = ops.logical_and(valid, ops.all(left[1:] > left[:-1]))
     valid = ops.logical_and(valid, ops.equal(rows, even))
     if values is None:
         valid = enforced(valid, NOT_PAIRS)
@@ -185,21 +188,23 @@ def anchors_and_positives(labels):
 
 
 def _in_order(x, order):
-    """The rows of `x` in an order that holds each, except the last of an odd number.
+    """Reorders the rows of `x` by an order that contains each row once, except the last of an odd
+    number.
 
-    TensorFlow's own gradient adds rows up, since an order may hold one twice, and takes a fourth of
-    the N-pair loss's time. On JAX a custom gradient would lose the losses' forward mode.
+    The gradient of TensorFlow adds rows up, because an order may contain a row twice, and takes a
+    fourth of the time of the N-pair loss. On JAX a custom gradient would remove the forward mode of
+    the losses.
     """
     if gradients.has_forward_mode():
         return ops.take(x, order, axis=0)
 
     @ops.custom_gradient
     def in_order(x):
-        left_out = ops.shape(x)[0] - ops.shape(order)[0]
+        omitted = ops.shape(x)[0] - ops.shape(order)[0]
 
         def gradient(upstream):
             rows = ops.take(upstream, ops.argsort(order), axis=0)
-            return ops.pad(rows, [[0, left_out]] + [[0, 0]] * (len(x.shape) - 1))
+            return ops.pad(rows, [[0, omitted]] + [[0, 0]] * (len(x.shape) - 1))
 
         return ops.take(x, order, axis=0), gradient
 
@@ -215,9 +220,9 @@ def _check_ids(labels, largest, message):
 
 def _check_pairs(labels):
     ids, counts = np.unique(labels, return_counts=True)
-    wrong = counts != 2
-    if wrong.any():
-        label, count = ids[wrong][0], counts[wrong][0]
+    unpaired = counts != 2
+    if unpaired.any():
+        label, count = ids[unpaired][0], counts[unpaired][0]
         raise ValueError(
             "Every label of a batch of pairs must come exactly twice (an anchor and its "
             f"positive). Label {label} comes {count} times. Draw the batches with "

@@ -1,38 +1,41 @@
-"""The potato ranking loss."""
+"""Potato ranking loss."""
+
+from typing import Any
 
 from keras_dml._arrays import number
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import mean
 from keras_dml.losses import mining
-from keras_dml.losses._labeled import LabeledLoss
+from keras_dml.losses._base import LabeledLoss
 from keras_dml.losses.pairs import ids_below
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class PotatoRankingLoss(LabeledLoss):
-    """Pulls embeddings into the potato of their class, and others beyond it by a margin (Kim2020,
-    Eqs. 10-18).
+    """Potato ranking loss, which pulls embeddings into the potato of their class and pushes others
+    beyond it by a margin (Kim2020, Eqs. 10-18).
 
     With `z_jc` the score of row j in the potato of class c, a query of class c has the value `mean
     over P of (z_jc - z_threshold) + weight * mean over N of (z_threshold + margin - z_jc)`. P are
-    the other rows of class c outside the hull, `z_jc > z_threshold`; N the rows of other classes
-    not yet outside the margin, `z_jc < z_threshold + margin`. An empty set adds 0 and no gradient.
-    It is class-level: a query alone in its class still has negatives.
+    the other rows of class c outside the hull, `z_jc > z_threshold`. N are the rows of other
+    classes within the margin, `z_jc < z_threshold + margin`. An empty set adds 0 and no gradient.
+    Negatives belong to the class, so a query that is alone in its class also has negatives.
 
     Labels are class ids, shape `(batch,)`, below the number of potatoes. Predictions are z-scores,
-    shape `(batch, classes)`, as `keras_dml.layers.ClassPotatoes` gives them; inside a
-    `keras_dml.models.PotatoNetwork`, which trains by this loss, the model scores its embeddings
-    itself. The loss has no state: the statistics are weights of the layer. A query with a NaN among
-    its scores has the value NaN. A label that has no potato is refused, in a compiled step by an
-    error of the backend; where XLA compiles the step on TensorFlow the query has the value NaN.
+    shape `(batch, classes)`, of the layer `keras_dml.layers.ClassPotatoes`. A
+    `keras_dml.models.PotatoNetwork`, which trains by this loss, computes the scores itself. The
+    loss has no state, because the statistics are weights of the layer. A query with a NaN among its
+    scores has the value NaN. A label without a potato raises an error, in a compiled step an error
+    of the backend. If XLA compiles the step on TensorFlow, the query has the value NaN.
 
-    Erratum: Kim2020 Eq. 10 has no hinge on negatives and its two bounds do not fit the mined sets
-    of Eqs. 13 and 14; these follow the sets and the text.
+    Erratum: Kim2020 Eq. 10 has no hinge on negatives, and its two bounds do not agree with the
+    mined sets of Eqs. 13 and 14. This loss follows the sets and the text.
 
     Args:
-        z_threshold: Radius of the hull, in standard deviations of the logarithm of distance. The
-            paper's 2.5 leaves 0.6 % of a class outside, so negatives do most of the work; a lower
-            one, such as 1, gives positives some.
+        z_threshold: Radius of the hull, in standard deviations of the logarithm of distance. With
+            the 2.5 of Kim2020, 0.6 % of a class are outside, so that negatives dominate. A lower
+            value, such as 1, gives positives more influence.
         margin: Distance of other classes beyond the hull, in standard deviations (m in Kim2020).
         weight: Weight of the negatives (lambda in Kim2020, Eq. 17).
         name: Name of the loss.
@@ -52,37 +55,37 @@ class PotatoRankingLoss(LabeledLoss):
 
     def __init__(
         self,
-        z_threshold=2.5,
+        z_threshold: float = 2.5,
         *,
-        margin=1.0,
-        weight=1.0,
-        name="potato_ranking",
-        dtype=None,
-        **kwargs,
-    ):
+        margin: float = 1.0,
+        weight: float = 1.0,
+        name: str = "potato_ranking",
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(name=name, dtype=dtype, **kwargs)
         self.z_threshold = number("z_threshold", z_threshold)
         self.margin = number("margin", margin, 0)
         self.weight = number("weight", weight, 0)
 
-    def call(self, y_true, y_pred):
+    def call(self, y_true: Tensor, y_pred: Tensor) -> Tensor:
         labels = potato_ids(y_true, _classes(y_pred))
-        scores = of_queries(labels, y_pred)  # (batch, batch)
+        scores = query_scores(labels, y_pred)  # (batch, batch)
         outside, inside = self.mined(labels, scores)
         positive = mean(scores - self.z_threshold, axis=1, mask=outside)
         negative = mean(self.z_threshold + self.margin - scores, axis=1, mask=inside)
         sums = ops.sum(ops.stop_gradient(scores), axis=1)
-        lost = ops.logical_or(ops.isnan(sums), labels < 0)
-        return ops.where(lost, float("nan"), positive + self.weight * negative)
+        invalid = ops.logical_or(ops.isnan(sums), labels < 0)
+        return ops.where(invalid, float("nan"), positive + self.weight * negative)
 
-    def mined(self, labels, scores):
-        """Masks of the mined positives, outside the hull, and negatives, not yet outside the margin
-        (Kim2020, Eqs. 13 and 14).
+    def mined(self, labels: Tensor, scores: Tensor) -> tuple[Tensor, Tensor]:
+        """Returns masks of the mined positives, which are outside the hull, and of the mined
+        negatives, which are within the margin (Kim2020, Eqs. 13 and 14).
 
         Args:
             labels: Class ids, int32, shape `(batch,)`.
             scores: Scores of rows j in the potatoes of rows i, shape `(batch, batch)`; see
-                `of_queries`.
+                `query_scores`.
 
         Returns:
             Two masks, shape `(batch, batch)`.
@@ -91,7 +94,7 @@ class PotatoRankingLoss(LabeledLoss):
         near = scores < self.z_threshold + self.margin
         return outside, ops.logical_and(mining.negatives(labels), near)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {
             **super().get_config(),
             "z_threshold": self.z_threshold,
@@ -100,21 +103,21 @@ class PotatoRankingLoss(LabeledLoss):
         }
 
 
-def of_queries(labels, scores):
-    """Scores of rows j in the potatoes of rows i, shape `(batch, batch)`.
+def query_scores(labels: Tensor, scores: Tensor) -> Tensor:
+    """Returns the scores of rows j in the potatoes of rows i, shape `(batch, batch)`.
 
     Args:
-        labels: Class ids, int32, shape `(batch,)`; -1 is none and gets an arbitrary potato.
+        labels: Class ids, int32, shape `(batch,)`; -1: invalid, with an arbitrary potato.
         scores: Scores of rows in potatoes, shape `(batch, classes)`.
     """
     return ops.take(ops.transpose(scores), ops.maximum(labels, ops.zeros_like(labels)), axis=0)
 
 
-def potato_ids(labels, classes):
+def potato_ids(labels: Tensor, classes: int | Tensor) -> Tensor:
     """Returns labels as int32, shape `(batch,)`; see `ids_below`.
 
     Raises:
-        TypeError, ValueError: As `ids_below`, for a label that has no potato.
+        TypeError, ValueError: Same as in `ids_below`, for a label without a potato.
     """
     return ids_below(labels, classes, "potatoes", "Give `classes=` as many as there are.")
 

@@ -1,9 +1,12 @@
-"""Loss of prototypical classifiers: a class term, a pair term, an auxiliary term."""
+"""Loss of prototypical classifiers, with a class term, a pair term and an auxiliary term."""
+
+from typing import Any
 
 from keras_dml._arrays import number
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import mean
-from keras_dml.losses._labeled import LabeledLoss
+from keras_dml.losses._base import LabeledLoss
 from keras_dml.losses.pairs import ids_below
 
 TRIALS = ("ordered", "unordered")
@@ -11,8 +14,8 @@ CANDIDATES = ("all", "batch")
 MARGIN, SCALE = 0.35, 30.0  # of the additive margin softmax (Wang2018)
 
 
-def known_ids(labels, classes):
-    """Class ids with 0 in place of unknown ones, and whether all of them are known.
+def known_ids(labels: Tensor, classes: int | Tensor) -> tuple[Tensor, Tensor]:
+    """Replaces unknown class ids by 0, and returns whether all ids are known.
 
     Args:
         labels: Class ids, shape `(batch,)` or `(batch, 1)`.
@@ -23,67 +26,74 @@ def known_ids(labels, classes):
         the step on TensorFlow.
 
     Raises:
-        TypeError, ValueError: As `ids_below`, for a label that is not a class.
+        TypeError, ValueError: Same as in `ids_below`, for a label that is not a class.
     """
     ids = ids_below(labels, classes, "classes")
     valid = ids >= 0
     return ops.where(valid, ids, 0), ops.all(valid)
 
 
-def class_term(scores, labels, smoothing=0.0):
-    """Cross-entropy of each row's class, shape `(batch,)` (Monteiro2020, Eq. 2).
+def class_term(scores: Tensor, labels: Tensor, smoothing: float = 0.0) -> Tensor:
+    """Computes the cross-entropy of each row's class, shape `(batch,)` (Monteiro2020, Eq. 2).
 
-    A constant added to a row changes nothing: this term does not calibrate similarities.
+    A constant added to a row changes nothing, so this term does not calibrate similarities.
 
     Args:
         scores: Logits, shape `(batch, classes)`; `-inf` in a column that is not a class.
         labels: Class ids, int32, shape `(batch,)`.
-        smoothing: Fraction of the target spread evenly over all classes, the own class included.
+        smoothing: Fraction of the target that is spread evenly over all classes, the row's class
+            included (label smoothing).
     """
-    own = ops.take_along_axis(scores, labels[:, None], axis=1)[:, 0]
-    targets = own
+    targets = ops.take_along_axis(scores, labels[:, None], axis=1)[:, 0]
     if smoothing:
-        of_all = mean(scores, axis=1, mask=scores > -float("inf"))
-        targets = (1 - smoothing) * own + smoothing * of_all
+        average = mean(scores, axis=1, mask=scores > -float("inf"))
+        targets = (1 - smoothing) * targets + smoothing * average
     return ops.logsumexp(scores, axis=1) - targets
 
 
-def pair_term(scores, labels, *, trials="ordered", smoothing=0.0):
-    """Binary cross-entropy of "the same class" over the pairs of a batch (Monteiro2020, Eq. 3).
+def pair_term(
+    scores: Tensor, labels: Tensor, *, trials: str = "ordered", smoothing: float = 0.0
+) -> tuple[Tensor, Tensor]:
+    """Computes the binary cross-entropy of "the same class" over the pairs of a batch
+    (Monteiro2020, Eq. 3).
 
-    Same and different pairs have equal total weights whatever their numbers, so that at a
-    similarity of 0 both are equally likely. A kind without pairs gives 0, and no gradient.
+    Pairs of equal and of different classes have equal total weights, whatever their numbers, so
+    that both are equally likely at a similarity of 0. A kind without pairs adds 0 and no gradient.
 
     Args:
         scores: Similarities `S(z_i, z_j)`, shape `(batch, batch)`.
         labels: Class ids, int32, shape `(batch,)`.
-        trials: `"ordered"`: all pairs except a row with itself; `"unordered"`: those with `i < j`.
+        trials: `"ordered"`: all pairs except a row with itself; `"unordered"`: pairs with `i < j`.
         smoothing: Smoothing of the targets, which are `1 - smoothing` and `smoothing`.
 
     Returns:
         The term, a scalar, and the number of pairs of the same class.
     """
     rows = ops.arange(ops.shape(scores)[0], dtype="int32")
-    chosen = rows[:, None] < rows[None] if trials == "unordered" else rows[:, None] != rows[None]
-    same = ops.equal(labels[:, None], labels[None])
-    positive = ops.logical_and(chosen, same)
-    negative = ops.logical_and(chosen, ops.logical_not(same))
-    # softplus(-s) with target 1 - a is softplus(-s) + a s, and likewise for the other kind
-    of_same = ops.softplus(-scores) + smoothing * scores
-    of_different = ops.softplus(scores) - smoothing * scores
-    value = mean(of_same, (0, 1), positive) + mean(of_different, (0, 1), negative)
+    counted = rows[:, None] < rows[None] if trials == "unordered" else rows[:, None] != rows[None]
+    equal = ops.equal(labels[:, None], labels[None])
+    positive = ops.logical_and(counted, equal)
+    negative = ops.logical_and(counted, ops.logical_not(equal))
+    # The cross-entropy of similarity s with target 1 - a is softplus(-s) + a s, and softplus(s) - a
+    # s with target a.
+    positive_terms = ops.softplus(-scores) + smoothing * scores
+    negative_terms = ops.softplus(scores) - smoothing * scores
+    value = mean(positive_terms, (0, 1), positive) + mean(negative_terms, (0, 1), negative)
     return value, ops.sum(ops.cast(positive, scores.dtype))
 
 
-def additive_margin(cosines, labels, margin=MARGIN, scale=SCALE):
-    """Logits `scale (cos - margin [own class])` of the additive margin softmax (Wang2018).
+def additive_margin(
+    cosines: Tensor, labels: Tensor, margin: float = MARGIN, scale: float = SCALE
+) -> Tensor:
+    """Computes logits `scale (cos - margin [own class])` of the additive margin softmax
+    (AM-Softmax, CosFace; Wang2018).
 
     Args:
         cosines: Cosines to the classes, shape `(batch, classes)`.
         labels: Class ids, int32, shape `(batch,)`.
     """
-    own = ops.one_hot(labels, cosines.shape[1], dtype=cosines.dtype)
-    return scale * (cosines - margin * own)
+    targets = ops.one_hot(labels, cosines.shape[1], dtype=cosines.dtype)
+    return scale * (cosines - margin * targets)
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
@@ -91,17 +101,16 @@ class PrototypicalLoss(LabeledLoss):
     """The loss of `keras_dml.models.PrototypicalClassifier`: `L_class + L_pair + L_aux`
     (Monteiro2020, Algorithm 1).
 
-    The class term is the cross-entropy of a row's own prototype among all. The pair term separates
-    pairs of one class from other pairs and calibrates the similarity. The auxiliary term is the
-    cross-entropy of a dense layer on the embeddings, which speeds training up. `fit` does not
-    compute a term of weight 0 and logs 0; freeze layers that then learn nothing, such as
-    `model.prototypes_layer.similarity.trainable = False`.
+    The class term is the cross-entropy of the prototype of a row's class among all prototypes. The
+    pair term separates pairs of one class from other pairs, and calibrates the similarity. The
+    auxiliary term is the cross-entropy of a dense layer on the embeddings, which speeds up
+    training. `fit` does not compute a term of weight 0, and logs 0 for it. Freeze layers that then
+    learn nothing, such as `model.prototypes_layer.similarity.trainable = False`.
 
-    Labels are class ids, shape `(batch,)`; one that is not a class is refused, in a compiled step
-    by an error of the backend. Where XLA compiles the step on TensorFlow the loss is NaN.
-    Predictions are a dict of what the model computes: `scores`, shape `(batch, classes)`; `pairs`,
-    shape `(batch, batch)`; `logits`, shape `(batch, classes)`, where the model has an auxiliary
-    head.
+    Labels are class ids, shape `(batch,)`. A label that is not a class raises an error, in a
+    compiled step an error of the backend. If XLA compiles the step on TensorFlow, the loss is NaN.
+    Predictions are a dict of outputs of the model: `scores`, shape `(batch, classes)`; `pairs`,
+    shape `(batch, batch)`; `logits`, shape `(batch, classes)`, if the model has an auxiliary head.
 
     Args:
         class_weight: Weight of the class term.
@@ -111,17 +120,17 @@ class PrototypicalLoss(LabeledLoss):
             auxiliary term.
         pair_smoothing: Smoothing of the targets of pairs, which are `1 - pair_smoothing` and
             `pair_smoothing`.
-        candidates: Classes that the class term compares: `"all"`, as in Monteiro2020; `"batch"`,
-            those of the batch, which costs less if there are thousands.
-        trials: Pairs of the pair term: `"ordered"`, in both orders, as the similarity is used;
+        candidates: Classes that the class term compares: `"all"`, as in Monteiro2020, or `"batch"`,
+            the classes of the batch, which is faster for thousands of classes.
+        trials: Pairs of the pair term: `"ordered"`, in both orders, as the similarity is used, or
             `"unordered"`, only `i < j`.
         name: Name of the loss.
         dtype: Same as in `keras.losses.Loss`, widened to float32.
         **kwargs: `reduction` of `keras.losses.Loss`.
 
     Raises:
-        TypeError, ValueError: If a weight or a fraction is no number or out of range, or a choice
-            is unknown; in an eager call for a label that is not a class.
+        TypeError, ValueError: If a weight or a fraction is not a number or out of range, or a
+            choice is unknown; in an eager call, if a label is not a class.
 
     Example:
         >>> loss = PrototypicalLoss()
@@ -133,17 +142,17 @@ class PrototypicalLoss(LabeledLoss):
     def __init__(
         self,
         *,
-        class_weight=1.0,
-        pair_weight=1.0,
-        aux_weight=1.0,
-        label_smoothing=0.0,
-        pair_smoothing=0.0,
-        candidates="all",
-        trials="ordered",
-        name="prototypical",
-        dtype=None,
-        **kwargs,
-    ):
+        class_weight: float = 1.0,
+        pair_weight: float = 1.0,
+        aux_weight: float = 1.0,
+        label_smoothing: float = 0.0,
+        pair_smoothing: float = 0.0,
+        candidates: str = "all",
+        trials: str = "ordered",
+        name: str = "prototypical",
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(name=name, dtype=dtype, **kwargs)
         self.class_weight = number("class_weight", class_weight, 0)
         self.pair_weight = number("pair_weight", pair_weight, 0)
@@ -159,8 +168,16 @@ class PrototypicalLoss(LabeledLoss):
             raise ValueError(f"`trials` must be one of {TRIALS}. Received trials={trials!r}.")
         self.trials = trials
 
-    def terms(self, labels, scores=None, pairs=None, logits=None, columns=None):
-        """The three terms, each a scalar without its weight, and the number of pairs of one class.
+    def terms(
+        self,
+        labels: Tensor,
+        scores: Tensor | None = None,
+        pairs: Tensor | None = None,
+        logits: Tensor | None = None,
+        columns: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Computes the three terms, each a scalar without its weight, and the number of pairs of
+        one class.
 
         A term whose predictions are None is 0.
 
@@ -168,10 +185,10 @@ class PrototypicalLoss(LabeledLoss):
             labels: Class ids, int32, shape `(batch,)`.
             scores: Similarities to the prototypes, shape `(batch, classes)`.
             pairs: Similarities of the rows to each other, shape `(batch, batch)`.
-            logits: Logits of the auxiliary head, margins included, shape `(batch, units)`. A row
-                whose class has no unit, since it was added after training, does not count.
-            columns: Column of each row's class in `scores`, int32, if these are scores of some
-                classes only; a column that repeats an earlier one is `-inf`.
+            logits: Logits of the auxiliary head, margins included, shape `(batch, units)`. Rows
+                whose class was added after training, and has no unit, do not count.
+            columns: Column of each row's class in `scores`, int32, if `scores` has some classes
+                only. A column that repeats an earlier column must be `-inf`.
         """
         own_class = same_class = auxiliary = positives = ops.zeros((), self.dtype)
         if scores is not None:
@@ -182,25 +199,25 @@ class PrototypicalLoss(LabeledLoss):
                 pairs, labels, trials=self.trials, smoothing=self.pair_smoothing
             )
         if logits is not None:
-            known = labels < ops.shape(logits)[1]
-            values = class_term(logits, ops.where(known, labels, 0), self.label_smoothing)
-            auxiliary = mean(values, axis=0, mask=known)
+            has_unit = labels < ops.shape(logits)[1]
+            values = class_term(logits, ops.where(has_unit, labels, 0), self.label_smoothing)
+            auxiliary = mean(values, axis=0, mask=has_unit)
         return own_class, same_class, auxiliary, positives
 
-    def total(self, own_class, same_class, auxiliary):
-        """The weighted sum of the three terms."""
+    def total(self, own_class: Tensor, same_class: Tensor, auxiliary: Tensor) -> Tensor:
+        """Computes the weighted sum of the three terms."""
         return (
             self.class_weight * own_class
             + self.pair_weight * same_class
             + self.aux_weight * auxiliary
         )
 
-    def call(self, y_true, y_pred):
+    def call(self, y_true: Tensor, y_pred: dict[str, Tensor]) -> Tensor:
         labels, valid = known_ids(y_true, ops.shape(y_pred["scores"])[1])
         terms = self.terms(labels, y_pred["scores"], y_pred["pairs"], y_pred.get("logits"))
         return ops.where(valid, self.total(*terms[:3]), float("nan"))
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {
             **super().get_config(),
             "class_weight": self.class_weight,

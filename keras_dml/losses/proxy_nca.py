@@ -1,25 +1,28 @@
-"""The Proxy-NCA loss."""
+"""Proxy-NCA loss."""
+
+from typing import Any
 
 from keras_dml._backend import keras, ops
-from keras_dml.losses._labeled import LabeledLoss
+from keras_dml._typing import Tensor
+from keras_dml.losses._base import LabeledLoss
 from keras_dml.losses.pairs import ids_below
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class ProxyNCALoss(LabeledLoss):
-    """Pulls embeddings closer to the proxy of their class than to all others
-    (MovshovitzAttias2017).
+    """Proxy-NCA loss, which pulls embeddings closer to the proxy of their class than to all other
+    proxies (MovshovitzAttias2017).
 
-    With `d_z` the squared distance of a row to the proxy of class z, as `keras_dml.layers.Proxies`
-    gives it, a row of class y has the value `d_y + log(sum over z != y of exp(-d_z))`, which may be
-    below 0.
+    With `d_z` the squared distance of a row to the proxy of class z, computed by
+    `keras_dml.layers.Proxies`, a row of class y has the value `d_y + log(sum over z != y of
+    exp(-d_z))`, which may be negative.
 
-    Labels are class ids, shape `(batch,)`, below the number of proxies; predictions have shape
-    `(batch, classes)`. A label without a proxy is refused, in a compiled step by an
-    error of the backend; where XLA compiles the step on TensorFlow its value is NaN.
+    Labels are class ids, shape `(batch,)`, below the number of proxies. Predictions have shape
+    `(batch, classes)`. A label without a proxy raises an error, in a compiled step an error of the
+    backend. If XLA compiles the step on TensorFlow, the value of the row is NaN.
 
     Args:
-        softmax: Whether the sum includes z = y, for a cross-entropy, at least 0.
+        softmax: Whether the sum includes z = y. The loss is then a cross-entropy of at least 0.
         name: Name of the loss.
         dtype: See `keras.losses.Loss`; widened to float32.
         **kwargs: See `reduction` of `keras.losses.Loss`.
@@ -33,11 +36,13 @@ class ProxyNCALoss(LabeledLoss):
         -0.8069
     """
 
-    def __init__(self, softmax=False, *, name="proxy_nca", dtype=None, **kwargs):
+    def __init__(
+        self, softmax: bool = False, *, name: str = "proxy_nca", dtype: Any = None, **kwargs: Any
+    ) -> None:
         super().__init__(name=name, dtype=dtype, **kwargs)
         self.softmax = bool(softmax)
 
-    def call(self, y_true, y_pred):
+    def call(self, y_true: Tensor, y_pred: Tensor) -> Tensor:
         if len(y_pred.shape) != 2 or y_pred.shape[1] is None or y_pred.shape[1] < 2:
             raise ValueError(
                 "ProxyNCALoss takes squared distances to at least two proxies, shape (batch, "
@@ -46,11 +51,11 @@ class ProxyNCALoss(LabeledLoss):
             )
         classes = y_pred.shape[1]
         labels = ids_below(y_true, classes, "proxies", "Give `Proxies(classes)` one per class.")
-        own = ops.equal(labels[:, None], ops.arange(classes, dtype="int32")[None, :])
-        distance = ops.sum(ops.where(own, y_pred, 0), axis=1)
-        others = -y_pred if self.softmax else ops.where(own, -float("inf"), -y_pred)
-        values = distance + ops.logsumexp(others, axis=1)
-        return ops.where(ops.any(own, axis=1), values, float("nan"))
+        target = ops.equal(labels[:, None], ops.arange(classes, dtype="int32")[None, :])
+        distance = ops.sum(ops.where(target, y_pred, 0), axis=1)
+        logits = -y_pred if self.softmax else ops.where(target, -float("inf"), -y_pred)
+        values = distance + ops.logsumexp(logits, axis=1)
+        return ops.where(ops.any(target, axis=1), values, float("nan"))
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "softmax": self.softmax}

@@ -1,30 +1,32 @@
-"""Losses of adversarial training that Monteiro2020 compares with in Table 1, each as its own paper
-defines it, and the losses that attacks maximize.
+"""Losses of adversarial training (ALP, TLA, TRADES), and losses that attacks maximize (DLR,
+margin).
 
-Functions of logits on clean inputs and on their adversarial examples, shape `(batch, classes)`.
-Each returns one value an example, shape `(batch,)`, whose mean is the loss.
-`keras_dml.models.AdversarialTraining` minimizes them; `cross_entropy`, `margin` and the
-differences of logits ratio are those of `keras_dml.evaluation.attacks`.
+They are functions of logits on clean inputs and on their adversarial examples, shape `(batch,
+classes)`. Each returns one value per example, shape `(batch,)`, whose mean is the loss.
+`keras_dml.models.AdversarialTraining` minimizes ALP, TLA and TRADES, each as defined in its own
+paper; Monteiro2020 compares with them in Table 1. The attacks of `keras_dml.evaluation.attacks`,
+such as AutoAttack, maximize `cross_entropy`, `margin` and the differences of logits ratio.
 """
 
 import numpy as np
 
 from keras_dml._backend import ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry import vector
 from keras_dml.geometry.numerics import absolute, at_least_float32, mean, widest
 
-NO_GAP = 1e-12  # added to a gap of logits, which is 0 where they are equal (Croce2020's code)
+NO_GAP = 1e-12  # added to a gap of logits, which may be 0 (as in the code of Croce2020)
 
 
-def cross_entropy(labels, logits):
-    """Cross-entropy of logits, as `softplus(logsumexp(others) - own)`.
+def cross_entropy(labels: Tensor, logits: Tensor) -> Tensor:
+    """Computes the cross-entropy of logits as `softplus(logsumexp(others) - own)`.
 
-    The usual difference of logsumexp and own logit cancels where the network is confident. The
-    signs of its gradient are rounding errors there, which misleads an attack.
+    The usual difference of logsumexp and the logit of the correct class cancels if the network is
+    confident. The signs of its gradient are then rounding errors, which misleads an attack.
 
     Args:
         labels: Class ids, integers, shape `(batch,)`.
-        logits: Logits, shape `(batch, classes)`, two classes at least.
+        logits: Logits, shape `(batch, classes)`, at least two classes.
 
     >>> cross_entropy(np.array([0]), np.array([[0.0, 0.0]], "float32")).numpy().round(3)
     array([0.693], dtype=float32)
@@ -33,23 +35,24 @@ def cross_entropy(labels, logits):
     return ops.softplus(ops.logsumexp(_others(labels, logits), axis=1) - _own(labels, logits))
 
 
-def margin(labels, logits):
-    """Largest logit of another class minus that of the own class; above 0 if misclassified.
+def margin(labels: Tensor, logits: Tensor) -> Tensor:
+    """Computes the largest logit of another class minus the logit of the correct class. It is
+    positive if the example is misclassified.
 
     Args:
         labels: Class ids, integers, shape `(batch,)`.
-        logits: Logits, shape `(batch, classes)`, two classes at least.
+        logits: Logits, shape `(batch, classes)`, at least two classes.
     """
     logits = at_least_float32(logits)
     return ops.max(_others(labels, logits), axis=1) - _own(labels, logits)
 
 
-def dlr(labels, logits):
-    """Difference of logits ratio (Croce2020, Eq. 6): the margin over the gap between the largest
-    and the third largest logit.
+def dlr(labels: Tensor, logits: Tensor) -> Tensor:
+    """Computes the difference of logits ratio, DLR (Croce2020, Eq. 6), which is the margin divided
+    by the gap between the largest and the third largest logit.
 
-    No shift and no scale of the logits changes it, so its gradient does not vanish where the
-    network is sure.
+    It is invariant under shifts and scales of the logits, so its gradient does not vanish if the
+    network is confident.
 
     Args:
         labels: Class ids, integers, shape `(batch,)`.
@@ -63,9 +66,10 @@ def dlr(labels, logits):
     return margin(labels, logits) / (largest[:, 0] - largest[:, 2] + NO_GAP)
 
 
-def targeted_dlr(labels, targets, logits):
-    """Targeted difference of logits ratio (Croce2020, Eq. 7): logit of the target minus that of the
-    own class, over the gap between the largest logit and the mean of the third and the fourth.
+def targeted_dlr(labels: Tensor, targets: Tensor, logits: Tensor) -> Tensor:
+    """Computes the targeted difference of logits ratio (Croce2020, Eq. 7), the logit of the target
+    minus the logit of the correct class, divided by the gap between the largest logit and the mean
+    of the third and the fourth.
 
     Args:
         labels: Class ids, integers, shape `(batch,)`.
@@ -81,40 +85,44 @@ def targeted_dlr(labels, targets, logits):
     return (_own(targets, logits) - _own(labels, logits)) / (gap + NO_GAP)
 
 
-def kl_divergence(logits, other):
-    """KL(softmax(logits) || softmax(other)), from log-softmax.
+def kl_divergence(logits: Tensor, reference: Tensor) -> Tensor:
+    """Computes the Kullback-Leibler divergence KL(softmax(logits) || softmax(reference)) from
+    log-softmax.
 
     Args:
         logits: Logits, shape `(batch, classes)`.
-        other: Logits, same shape.
+        reference: Logits, same shape.
     """
-    first, second = (ops.log_softmax(x, axis=1) for x in widest(logits, other))
+    first, second = (ops.log_softmax(x, axis=1) for x in widest(logits, reference))
     return ops.sum(ops.exp(first) * (first - second), axis=1)
 
 
-def alp(labels, clean, adversarial, weight=0.5):
-    """Adversarial logit pairing (Kannan2018): the mean of clean and adversarial cross-entropy, plus
-    the mean square of the difference of their logits.
+def alp(labels: Tensor, clean: Tensor, adversarial: Tensor, weight: float = 0.5) -> Tensor:
+    """Computes adversarial logit pairing, ALP (Kannan2018), the mean of clean and adversarial
+    cross-entropy plus the mean squared difference of their logits.
 
     Args:
         labels: Class ids, integers, shape `(batch,)`.
         clean: Logits of the inputs, shape `(batch, classes)`.
-        adversarial: Logits of their adversarial examples, same shape. Both sides carry gradient.
+        adversarial: Logits of their adversarial examples, same shape. Both arguments have
+            gradients.
         weight: Weight of the pairing.
     """
     clean, adversarial = widest(clean, adversarial)
     pairing = mean(ops.square(clean - adversarial), axis=1)
-    both = cross_entropy(labels, clean) + cross_entropy(labels, adversarial)
-    return both / 2 + weight * pairing
+    total = cross_entropy(labels, clean) + cross_entropy(labels, adversarial)
+    return total / 2 + weight * pairing
 
 
-def trades(labels, clean, adversarial, beta=6.0):
-    """Clean cross-entropy and `beta` times KL(clean || adversarial) (Zhang2019).
+def trades(labels: Tensor, clean: Tensor, adversarial: Tensor, beta: float = 6.0) -> Tensor:
+    """Computes TRADES, the clean cross-entropy plus `beta` times KL(clean || adversarial)
+    (Zhang2019).
 
     Args:
         labels: Class ids, integers, shape `(batch,)`.
         clean: Logits of the inputs, shape `(batch, classes)`.
-        adversarial: Logits of their adversarial examples, same shape. Both sides carry gradient.
+        adversarial: Logits of their adversarial examples, same shape. Both arguments have
+            gradients.
         beta: Weight of the divergence, 1 / lambda in Monteiro2020, Table 1: 6 for MNIST.
     """
     clean, adversarial = widest(clean, adversarial)
@@ -122,13 +130,21 @@ def trades(labels, clean, adversarial, beta=6.0):
 
 
 def tla(
-    labels, clean, adversarial, logits, *, margin=0.05, weight=0.5, norm_weight=1e-4
-):  # the constants of Mao2019 for MNIST
-    """Triplet loss adversarial training (Mao2019).
+    labels: Tensor,
+    clean: Tensor,
+    adversarial: Tensor,
+    logits: Tensor,
+    *,
+    margin: float = 0.05,
+    weight: float = 0.5,
+    norm_weight: float = 1e-4,
+) -> Tensor:  # the constants of Mao2019 for MNIST
+    """Computes the triplet loss of adversarial training, TLA (Mao2019).
 
-    Adversarial cross-entropy, a hinge `D(anchor, positive) - D(anchor, negative) + margin` with
-    `D = 1 - |cos|`, adversarial anchors and the clean examples of `tla_pairs`, and the squares of
-    all three, mean over dimensions. An anchor in a batch of one class has no hinge.
+    It is the sum of the adversarial cross-entropy, a hinge `D(anchor, positive) - D(anchor,
+    negative) + margin` with `D = 1 - |cos|`, and the squares of the three vectors, averaged over
+    dimensions. Anchors are adversarial, positives and negatives the clean examples of `tla_pairs`.
+    In a batch of one class the hinge is omitted.
 
     Args:
         labels: Class ids, integers, shape `(batch,)`.
@@ -151,8 +167,10 @@ def tla(
     return cross_entropy(labels, logits) + weight * hinge + norm_weight * norm
 
 
-def tla_terms(anchor, positive, negative, margin):
-    """Hinges and mean squares of triplets, both of shape `(batch,)`.
+def tla_terms(
+    anchor: Tensor, positive: Tensor, negative: Tensor, margin: float
+) -> tuple[Tensor, Tensor]:
+    """Computes hinges and mean squares of triplets, both of shape `(batch,)`.
 
     Args:
         anchor, positive, negative: Vectors, shape `(batch, features)`.
@@ -164,12 +182,12 @@ def tla_terms(anchor, positive, negative, margin):
     return ops.relu(gap + margin), mean(squares, axis=1)
 
 
-def tla_pairs(labels, clean):
-    """The clean examples that each anchor is compared with.
+def tla_pairs(labels: Tensor, clean: Tensor) -> tuple[Tensor, Tensor]:
+    """Selects the clean examples that each anchor is compared with.
 
-    The positive is the next example of the class in the batch, after the last the first, and the
-    anchor's own twin if it is alone. The negative is the example of another class with the largest
-    |cos| to the anchor's clean twin, ties to the lowest index.
+    The positive is the next example of the class in the batch, cyclically. If the class has one
+    example, the positive is the clean version of the anchor. The negative is the example of another
+    class with the largest |cos| to the clean version of the anchor, or the first of these.
 
     Args:
         labels: Class ids, integers, shape `(batch,)`.
@@ -180,13 +198,13 @@ def tla_pairs(labels, clean):
         in a batch of one class.
     """
     similar = absolute(vector.cosine(clean, clean))  # (batch, batch)
-    same = ops.equal(labels[:, None], labels[None])
+    equal = ops.equal(labels[:, None], labels[None])
     rows = ops.shape(similar)[0]
     index = ops.arange(rows, dtype="int32")
     ahead = ops.mod(index[None] - index[:, None] - 1, rows)  # the anchor itself comes last
-    positive = ops.argmin(ops.where(same, ahead, rows), axis=1)
-    negative = ops.argmax(ops.where(same, -1.0, similar), axis=1)
-    return positive, ops.where(ops.all(same, axis=1), -1, negative)
+    positive = ops.argmin(ops.where(equal, ahead, rows), axis=1)
+    negative = ops.argmax(ops.where(equal, -1.0, similar), axis=1)
+    return positive, ops.where(ops.all(equal, axis=1), -1, negative)
 
 
 def _absolute_cosine(x, y):
@@ -194,22 +212,23 @@ def _absolute_cosine(x, y):
 
 
 def _largest(logits, count):
-    """The largest logits of each row, in descending order, shape `(batch, count)`."""
+    """Returns the largest logits of each row, in descending order, shape `(batch, count)`."""
     classes = logits.shape[1]
     if classes is not None and classes < count:
         raise ValueError(
             f"The difference of logits ratio compares {count} logits. Received logits of "
-            f"{classes} classes; attack the margin or the cross-entropy."
+            f"{classes} classes. Attack the margin or the cross-entropy."
         )
     return ops.top_k(logits, count)[0]
 
 
 def _others(labels, logits):
-    """The logits, -inf in the column of the own class."""
+    """Replaces the logit of the correct class by -inf."""
     columns = ops.arange(ops.shape(logits)[1], dtype="int32")[None]
     return ops.where(ops.equal(columns, ops.cast(labels, "int32")[:, None]), -np.inf, logits)
 
 
 def _own(labels, logits):
+    """Returns the logit of the correct class, shape `(batch,)`."""
     ids = ops.cast(labels, "int32")[:, None]
     return ops.take_along_axis(logits, ids, axis=1)[:, 0]

@@ -1,10 +1,14 @@
-"""The triplet loss and its minings."""
+"""Triplet loss with all, random, semi-hard or hard mining."""
+
+from collections.abc import Callable
+from typing import Any
 
 from keras_dml import distances
 from keras_dml._arrays import number, whole
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 from keras_dml.losses import mining
-from keras_dml.losses._distance_matrix import MAX_DISTANCE, DistanceMatrixLoss, mean_of_terms
+from keras_dml.losses._base import MAX_DISTANCE, DistanceMatrixLoss, mean_of_terms
 
 MININGS = ("all", "random", "semi_hard", "hard")
 FALLBACKS = (None, "farthest")
@@ -12,38 +16,38 @@ FALLBACKS = (None, "farthest")
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class TripletLoss(DistanceMatrixLoss):
-    """Pulls each anchor closer to positives than to negatives by a margin (Schroff2015;
-    Hermans2017; Kim2020, Eq. 1).
+    """Triplet loss, which pulls each anchor closer to positives than to negatives by a margin
+    (Schroff2015; Hermans2017; Kim2020, Eq. 1).
 
-    A triplet pays `max(d_ap - d_an + margin, 0)`. `mining` selects the triplets that contribute:
+    A triplet adds `max(d_ap - d_an + margin, 0)`. `mining` selects the triplets:
 
-    - `"all"`: every one; the mean is over all triplets, those that pay nothing too.
-    - `"random"`: each pair of anchor and positive with one negative, uniformly drawn; the mean is
+    - `"all"` (batch all): every triplet. The mean is over all triplets, including those that add 0.
+    - `"random"`: each pair of anchor and positive with one negative, drawn uniformly. The mean is
       over these pairs.
-    - `"semi_hard"`: each pair with its nearest negative that is farther than the positive, by less
-      than the margin; pairs without one are left out of the mean.
-    - `"hard"`: each anchor with its farthest positive and its nearest negative; the mean is over
-      anchors.
+    - `"semi_hard"`: each pair of anchor and positive with the nearest negative that is farther than
+      the positive by less than the margin. The mean is over pairs with such a negative.
+    - `"hard"` (batch hard, hard mining): each anchor with its farthest positive and its nearest
+      negative. The mean is over anchors.
 
-    Labels are class ids, shape `(batch,)`; predictions are embeddings that `distance` takes. With
-    the default reduction the loss is that mean. `keras_dml.samplers.PKSampler` draws batches
-    with positives.
+    Labels are class ids, shape `(batch,)`. Predictions are embeddings that `distance` takes. With
+    the default reduction the loss is the mean. `keras_dml.samplers.PKSampler` draws batches with
+    positives.
 
-    The random draw has no state: it is a hash of `seed` and the embeddings. Each step of a training
-    draws again, because embeddings move; the same batch under the same weights draws the same.
+    The random draw has no state, because it is a hash of `seed` and the embeddings. It changes in
+    each training step because embeddings change, and is reproducible for equal batches and weights.
 
     Args:
-        margin: Margin, in units of the distance, or of its square where squares are compared.
+        margin: Margin, in units of the distance, or of its square if squares are compared.
         mining: `"all"`, `"random"`, `"semi_hard"` or `"hard"`.
         distance: Name of a distance or an object `d(x, y) -> (n, m)`.
-        squared: Whether squares of the distance are compared. None: as in the papers, squares
-            except for `"hard"`.
+        squared: Whether to compare squares of the distance. None: squares except for `"hard"`, as
+            in the papers.
         soft: With `"hard"`: `softplus(d_ap - d_an)` instead of the hinge, without a margin.
-        fallback: `"farthest"` for what TensorFlow Addons does where a partner is missing.
-            `"semi_hard"` then has no upper bound and takes the farthest negative where none is
-            farther than the positive; `"hard"` takes the farthest row for a missing negative. An
-            anchor without a positive (`"hard"`) or a batch without a negative (`"semi_hard"`) takes
-            the anchor itself. None: such pairs and anchors pay nothing.
+        fallback: `"farthest"` replaces missing partners as TensorFlow Addons does. `"semi_hard"`
+            then has no upper bound, and takes the farthest negative if no negative is farther than
+            the positive. `"hard"` takes the farthest row instead of a missing negative. The anchor
+            itself replaces a missing positive (`"hard"`), and a missing negative in a batch of one
+            class (`"semi_hard"`). None: pairs and anchors without partners add 0.
         seed: Seed of `"random"`, an integer from 0 to 2**32 - 1.
         name: Name of the loss.
         dtype: See `keras.losses.Loss`; widened to float32.
@@ -51,7 +55,7 @@ class TripletLoss(DistanceMatrixLoss):
 
     Raises:
         TypeError, ValueError: If the margin is not a finite number, an option is unknown or does
-            not go with the mining, or the distance does not take the predictions; in an eager
+            not apply to the mining, or the distance does not take the predictions; in an eager
             call, if a label is not an id.
 
     Example:
@@ -62,18 +66,18 @@ class TripletLoss(DistanceMatrixLoss):
 
     def __init__(
         self,
-        margin=1.0,
-        mining="semi_hard",
+        margin: float = 1.0,
+        mining: str = "semi_hard",
         *,
-        distance="euclidean",
-        squared=None,
-        soft=False,
-        fallback=None,
-        seed=0,
-        name="triplet",
-        dtype=None,
-        **kwargs,
-    ):
+        distance: distances.Distance | str | Callable = "euclidean",
+        squared: bool | None = None,
+        soft: bool = False,
+        fallback: str | None = None,
+        seed: int = 0,
+        name: str = "triplet",
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(distance, name=name, dtype=dtype, **kwargs)
         _check_choice("mining", mining, MININGS)
         _check_choice("fallback", fallback, FALLBACKS)
@@ -95,18 +99,18 @@ class TripletLoss(DistanceMatrixLoss):
         self._squares = mining != "hard" if squared is None else bool(squared)
         if self._squares and not self.distance.is_zero_at_itself:
             raise ValueError(
-                f"Squares of {self.distance.name}, which may be negative, have another order. Pass "
-                "`squared=False`."
+                f"Received the distance {self.distance.name}, which may be negative, so that its "
+                "squares have another order. Pass `squared=False`."
             )
 
-    def distance_matrix(self, embeddings):
+    def distance_matrix(self, embeddings: Tensor) -> Tensor:
         if not self._squares:
             return super().distance_matrix(embeddings)
         if not self.distance.has_cheap_square:
             return ops.square(super().distance_matrix(embeddings))
         return ops.minimum(self.distance.squared(embeddings, embeddings), MAX_DISTANCE**2)
 
-    def values(self, labels, distances, embeddings):
+    def values(self, labels: Tensor, distances: Tensor, embeddings: Tensor) -> Tensor:
         if self.mining == "hard":
             return self._hard(labels, distances)
         if self.mining == "all":
@@ -123,12 +127,12 @@ class TripletLoss(DistanceMatrixLoss):
         near, away = mining.positives(labels), mining.negatives(labels)
         if self.fallback:
             near, away = mining.with_partners(distances, near, away)
-        both = ops.logical_and(ops.any(near, axis=1), ops.any(away, axis=1))
-        farthest = ops.where(both, mining.farthest(distances, near), 0)
-        gap = farthest - ops.where(both, mining.nearest(distances, away), 0)
-        return ops.where(both, ops.softplus(gap) if self.soft else ops.relu(gap + self.margin), 0)
+        valid = ops.logical_and(ops.any(near, axis=1), ops.any(away, axis=1))
+        farthest = ops.where(valid, mining.farthest(distances, near), 0)
+        gap = farthest - ops.where(valid, mining.nearest(distances, away), 0)
+        return ops.where(valid, ops.softplus(gap) if self.soft else ops.relu(gap + self.margin), 0)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {
             **super().get_config(),
             "margin": self.margin,

@@ -7,7 +7,7 @@ from keras_dml._backend import keras, ops
 from keras_dml.labels import checked_labels
 from keras_dml.layers.class_potatoes import ClassPotatoes
 from keras_dml.losses.pairs import classes_present
-from keras_dml.losses.potato import PotatoRankingLoss, of_queries, potato_ids
+from keras_dml.losses.potato import PotatoRankingLoss, potato_ids, query_scores
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
@@ -162,7 +162,7 @@ class PotatoNetwork(keras.Model):
         return embeddings
 
     def _log(self, columns, scores):
-        outside, inside = self.loss.mined(columns, of_queries(columns, scores))
+        outside, inside = self.loss.mined(columns, query_scores(columns, scores))
         values = (
             *(ops.sum(ops.cast(mask, "float32"), axis=1) for mask in (outside, inside)),
             self.potatoes.log_mu,

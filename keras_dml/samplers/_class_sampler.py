@@ -1,28 +1,36 @@
-"""Base class of the samplers: a data set of drawn batches, with its epochs."""
+"""Base class of the samplers, a data set of drawn batches in epochs."""
 
 import numbers
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from keras_dml._arrays import whole
 from keras_dml._backend import keras
+from keras_dml._typing import ArrayLike
 from keras_dml.samplers._drawing import AUGMENT_STREAM, ROW_STREAM, Drawing, members_by_class
 from keras_dml.samplers._ids import dense_ids
 
+if TYPE_CHECKING:
+    import tensorflow as tf
+
 
 class ClassSampler(keras.utils.PyDataset):
-    """Batches of distinct classes with different examples of each; subclasses give `_example`.
+    """Base class of samplers of batches of distinct classes with different examples of each.
+    Subclasses implement `_example`.
 
     Args:
         count: Number of examples.
         y: Class of each example; see `dense_ids`.
         classes: Distinct classes in a batch.
-        per_class: Examples of each.
-        steps: Batches in an epoch; None: as many as show each class about once.
-        sessions: Session of each example, same forms as `y`, or None.
-        groups: Group of each example, same forms as `y`, one group a class, or None.
+        per_class: Examples of each class in a batch.
+        steps: Batches in an epoch; None: enough to draw each class about once.
+        sessions: Session of each example, in the same forms as `y`, or None.
+        groups: Group of each example, in the same forms as `y`, or None. All examples of a class
+            must have the same group.
         mixed: Fraction of batches whose classes come from all groups.
-        drop_singles: Whether to leave classes with fewer than `per_class` examples out.
+        drop_singles: Whether to drop classes with fewer than `per_class` examples.
         augment: `augment(batch, rng) -> batch` on NumPy arrays, or None.
         seed: Non-negative integer.
         **kwargs: Arguments of `keras.utils.PyDataset`.
@@ -33,20 +41,20 @@ class ClassSampler(keras.utils.PyDataset):
 
     def __init__(
         self,
-        count,
-        y,
-        classes,
-        per_class,
+        count: int,
+        y: ArrayLike,
+        classes: int,
+        per_class: int,
         *,
-        steps=None,
-        sessions=None,
-        groups=None,
-        mixed=0.0,
-        drop_singles=False,
-        augment=None,
-        seed=0,
-        **kwargs,
-    ):
+        steps: int | None = None,
+        sessions: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        mixed: float = 0.0,
+        drop_singles: bool = False,
+        augment: Callable[[np.ndarray, np.random.Generator], np.ndarray] | None = None,
+        seed: int = 0,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         self.classes = whole(self._classes_argument, classes, minimum=2)
         self.per_class = whole("per_class", per_class, minimum=2)
@@ -63,8 +71,8 @@ class ClassSampler(keras.utils.PyDataset):
         if drop_singles:
             small = [len(rows) < self.per_class for rows in members]
             self.dropped_classes = _where(self.class_names, small)
-            kept = [not each for each in small]
-            members, self.class_names = _where(members, kept), _where(self.class_names, kept)
+            large = [not is_small for is_small in small]
+            members, self.class_names = _where(members, large), _where(self.class_names, large)
         self._check_request(members)
         if sessions is not None:
             sessions, _ = dense_ids("sessions", sessions, count)
@@ -72,8 +80,8 @@ class ClassSampler(keras.utils.PyDataset):
             groups = self._groups_of_classes(*dense_ids("groups", groups, count), members)
         elif mixed:
             raise ValueError(
-                "`mixed` says how many episodes leave `groups` aside: give both, or neither. "
-                f"Received mixed={mixed!r} without groups."
+                "`mixed` is the fraction of episodes that ignore `groups`, so it needs `groups`. "
+                f"Received mixed={mixed!r} without groups. Give both, or neither."
             )
         self._drawing = Drawing(
             members,
@@ -88,38 +96,39 @@ class ClassSampler(keras.utils.PyDataset):
         self._steps = whole("steps", steps, minimum=1)
 
     @property
-    def epoch(self):
-        """The epoch whose batches are drawn; set it to go on with an earlier run."""
+    def epoch(self) -> int:
+        """Epoch whose batches are drawn. Set it to resume an earlier run."""
         return self._epoch
 
     @epoch.setter
-    def epoch(self, value):
+    def epoch(self, value: int) -> None:
         self._epoch = whole("epoch", value, minimum=0)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self._steps
 
-    def __getitem__(self, index):
-        """Batch `index` of the present epoch: rows in float32, and their ids (rows,) in int32."""
+    def __getitem__(self, index: int) -> tuple[np.ndarray, np.ndarray]:
+        """Returns batch `index` of the current epoch, rows in float32 and their ids `(rows,)` in
+        int32."""
         if not 0 <= index < len(self):
             raise IndexError(f"An epoch has {len(self)} batches. Received index {index}.")
         return self._batch(self.epoch, index)
 
-    def on_epoch_end(self):
-        """Moves on to the batches of the next epoch."""
+    def on_epoch_end(self) -> None:
+        """Advances to the batches of the next epoch."""
         self.epoch += 1
 
-    def to_tf_data(self, epochs=1):
-        """The same batches in the same order as a `tf.data.Dataset` with static shapes.
+    def to_tf_data(self, epochs: int = 1) -> "tf.data.Dataset":
+        """Returns the same batches in the same order as a `tf.data.Dataset` with static shapes.
 
         For several epochs of `fit`: `fit(sampler.to_tf_data(epochs=20), epochs=20,
         steps_per_epoch=len(sampler))`.
 
         Args:
-            epochs: Number of epochs, from the sampler's present one on, one after another.
+            epochs: Number of consecutive epochs, beginning with the current one.
 
         Returns:
-            Data set of `epochs * len(sampler)` batches; iterating it leaves `epoch` as it is.
+            Data set of `epochs * len(sampler)` batches. Iterating it does not change `epoch`.
 
         Raises:
             ImportError: If TensorFlow is not installed.
@@ -142,7 +151,8 @@ class ClassSampler(keras.utils.PyDataset):
         return dataset.apply(tf.data.experimental.assert_cardinality(len(numbers) * len(self)))
 
     def _batch(self, epoch, index):
-        """Rows (rows, ...) in float32 and their ids (rows,) in int32, block by block."""
+        """Draws a batch of rows `(rows, ...)` in float32 and their ids `(rows,)` in int32, block by
+        block."""
         rng = self._drawing.generator(ROW_STREAM, epoch, index)
         ids = self._drawing.class_ids(epoch, index)  # (classes,)
         drawn = self._drawing.rows(ids, rng)  # (classes, per_class)
@@ -162,24 +172,29 @@ class ClassSampler(keras.utils.PyDataset):
         return batch.astype(np.float32, copy=False), labels
 
     def _example(self, row, rng):
-        """Example `row` as it comes into a batch, float32."""
+        """Returns example `row` for a batch, float32."""
         raise NotImplementedError(
             f"{type(self).__name__} has no method `_example(row, rng)`. It returns one example, a "
             "float32 array."
         )
 
     def _batch_labels(self, ids):
-        """Labels of the classes of a batch, int32, shape `(classes,)`."""
+        """Returns the labels of the classes of a batch, int32, shape `(classes,)`."""
         return ids
 
     def _groups_of_classes(self, groups, names, members):
-        """Group of each class, integers from 0; raises if a class lies in two."""
+        """Returns the group of each class, integers from 0.
+
+        Raises:
+            ValueError: If a class has examples in two groups.
+        """
         for id_, rows in enumerate(members):
-            found = np.unique(groups[rows])
-            if len(found) > 1:
+            distinct = np.unique(groups[rows])
+            if len(distinct) > 1:
                 raise ValueError(
-                    f"`groups` must hold one group a class. Class {self.class_names[id_]!r} has "
-                    f"examples in {[names[group] for group in found[:3]]}."
+                    f"`groups` must hold one group per class. Class {self.class_names[id_]!r} has "
+                    f"examples in {[names[group] for group in distinct[:3]]}. Give all examples of "
+                    "a class the same group."
                 )
         return groups[[rows[0] for rows in members]]
 
@@ -187,20 +202,20 @@ class ClassSampler(keras.utils.PyDataset):
         """Raises if there are fewer classes than a batch needs."""
         if len(members) < self.classes:
             name, dropped = self._classes_argument, len(self.dropped_classes)
-            left_out = f" ({dropped} left out by `drop_singles`)" if dropped else ""
+            note = f" ({dropped} left out by `drop_singles`)" if dropped else ""
             raise ValueError(
                 f"`{name}` must be at most {len(members)}, the number of classes in "
-                f"`y`{left_out}, since the classes of a batch are distinct. Received: "
+                f"`y`{note}, since the classes of a batch are distinct. Received: "
                 f"{name}={self.classes}."
             )
 
 
-def batches_of_an_epoch(steps_per_epoch, steps):
-    """Returns `steps_per_epoch`, or `steps`, its older name."""
+def batches_of_an_epoch(steps_per_epoch: int | None, steps: int | None) -> int | None:
+    """Returns `steps_per_epoch`, which was formerly named `steps`."""
     if steps_per_epoch is not None and steps is not None:
         raise ValueError(
-            "`steps` is an older name of `steps_per_epoch`: give one of them. Received "
-            f"steps_per_epoch={steps_per_epoch!r} and steps={steps!r}."
+            f"Received steps_per_epoch={steps_per_epoch!r} and steps={steps!r}. `steps` is the old "
+            "name of `steps_per_epoch`: give one of them."
         )
     if steps_per_epoch is not None:
         return whole("steps_per_epoch", steps_per_epoch, minimum=1)
@@ -213,5 +228,5 @@ def _fraction(name, value):
     return float(value)
 
 
-def _where(values, chosen):
-    return [value for value, keep in zip(values, chosen, strict=True) if keep]
+def _where(values, mask):
+    return [value for value, keep in zip(values, mask, strict=True) if keep]

@@ -1,33 +1,43 @@
-"""Classes and rows of every batch, drawn from a seed."""
+"""Random drawing of the classes and rows of every batch from a seed."""
 
 import math
 
 import numpy as np
 
+from keras_dml._typing import ArrayLike
+
 CLASS_STREAM, ROW_STREAM, AUGMENT_STREAM, GROUP_STREAM = range(4)
 
 
 class Drawing:
-    """Draws batches of some distinct classes with some different rows of each.
+    """Random draws of batches of distinct classes with different rows of each class.
 
-    A draw depends on the seed, the epoch and the batch's index alone. Classes come without
-    replacement while they last, rows of a class without replacement within a batch.
+    A draw depends only on the seed, the epoch and the index of the batch. Classes are drawn without
+    replacement until all have been drawn, and rows of a class without replacement within a batch.
 
     Args:
         members: Rows of each class, a list of arrays.
         classes: Distinct classes in a batch.
-        per_class: Rows of each.
-        sessions: Session of each row, integers, shape `(rows,)`; None where there are none. Rows of
-            a class are then from as many sessions as possible.
-        groups: Group of each class, integers, shape `(classes,)`; None where there are none. The
-            classes of a batch are then those of one group, or all of it and of the next ones.
+        per_class: Rows of each class in a batch.
+        sessions: Session of each row, integers, shape `(rows,)`, or None. With sessions, the rows
+            of a class come from as many sessions as possible.
+        groups: Group of each class, integers, shape `(classes,)`, or None. With groups, the classes
+            of a batch come from one group or, if the group is too small, also from the next ones.
         mixed: Fraction of batches whose classes come from all groups.
         seed: Non-negative integer.
     """
 
     def __init__(
-        self, members, classes, per_class, *, sessions=None, groups=None, mixed=0.0, seed=0
-    ):
+        self,
+        members: list[np.ndarray],
+        classes: int,
+        per_class: int,
+        *,
+        sessions: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        mixed: float = 0.0,
+        seed: int = 0,
+    ) -> None:
         self.members = members
         self.classes = classes
         self.per_class = per_class
@@ -37,15 +47,18 @@ class Drawing:
         self.seed = seed
         self.batches_to_cover = math.ceil(len(members) / classes)
 
-    def generator(self, stream, epoch, index):
-        """The random generator of a stream of draws for one batch."""
+    def generator(self, stream: int, epoch: int, index: int) -> np.random.Generator:
+        """Returns the random generator of a stream of draws for one batch."""
         return np.random.default_rng(
             np.random.SeedSequence(self.seed, spawn_key=(stream, epoch, index))
         )
 
-    def class_ids(self, epoch, index):
-        """The classes of a batch, int32, shape `(classes,)`: its part of a permutation that
-        `batches_to_cover` batches cover together, or those of groups drawn for it alone."""
+    def class_ids(self, epoch: int, index: int) -> np.ndarray:
+        """Draws the classes of a batch, int32, shape `(classes,)`.
+
+        They are one part of a permutation that `batches_to_cover` batches cover together, or come
+        from groups that are drawn for this batch.
+        """
         if self.groups is not None:
             rng = self.generator(GROUP_STREAM, epoch, index)
             if rng.random() >= self.mixed:
@@ -53,7 +66,7 @@ class Drawing:
         cover, part = divmod(index, self.batches_to_cover)
         order = self.generator(CLASS_STREAM, epoch, cover).permutation(len(self.members))
         positions = np.arange(part * self.classes, (part + 1) * self.classes)
-        return np.take(order, positions, mode="wrap").astype(np.int32)  # the last part wraps round
+        return np.take(order, positions, mode="wrap").astype(np.int32)  # the last part wraps around
 
     def _group_by_group(self, rng):
         places = rng.permutation(self.groups.max() + 1)
@@ -61,8 +74,8 @@ class Drawing:
         order = order[np.argsort(places[self.groups[order]], kind="stable")]
         return order[: self.classes].astype(np.int32)
 
-    def rows(self, ids, rng):
-        """Different rows of each of these classes, shape `(classes, per_class)`."""
+    def rows(self, ids: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Draws different rows of each of these classes, shape `(classes, per_class)`."""
         return np.stack([self._rows_of(id_, rng) for id_ in ids])
 
     def _rows_of(self, id_, rng):
@@ -72,13 +85,13 @@ class Drawing:
         return order[: self.per_class]
 
 
-def members_by_class(ids):
-    """Rows of each class: a list of arrays, at index id."""
+def members_by_class(ids: np.ndarray) -> list[np.ndarray]:
+    """Lists the rows of each class, as arrays at the index of the class id."""
     return np.split(np.argsort(ids, kind="stable"), np.cumsum(np.bincount(ids))[:-1])
 
 
 def _occurrence(values):
-    """Number of equal values before each one: [7, 7, 5, 7] -> [0, 1, 0, 2]."""
+    """Counts the equal values before each value, such as [7, 7, 5, 7] -> [0, 1, 0, 2]."""
     order = np.argsort(values, kind="stable")
     counts = np.empty(len(values), int)
     counts[order] = np.arange(len(values)) - np.searchsorted(values[order], values[order])

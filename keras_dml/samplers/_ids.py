@@ -1,17 +1,20 @@
-"""Dense ids, 0, 1, 2, … in int32, of ids of any dtype.
+"""Dense ids 0, 1, 2, … in int32 for ids of any dtype.
 
-Keras casts labels to float32 on their way to a loss, where 16777216 and 16777217 are one number.
-Ids counted from 0 stay exact, whatever the ids of the data set.
+Keras casts labels to float32 before a loss, where 16777216 and 16777217 are equal. Ids counted from
+0 stay exact, whatever the ids of the data set.
 """
+
+from typing import Any
 
 import numpy as np
 
 from keras_dml._arrays import refuse_masked
+from keras_dml._typing import ArrayLike
 
-FLOAT32_EXACT = 2**24  # float32 holds every integer below this
+FLOAT32_EXACT = 2**24  # float32 represents every integer below this
 
 
-def dense_ids(name, values, count):
+def dense_ids(name: str, values: ArrayLike, count: int) -> tuple[np.ndarray, list[Any]]:
     """Numbers the distinct ids of `values` in their sorted order.
 
     Args:
@@ -25,8 +28,9 @@ def dense_ids(name, values, count):
         original ids, so that `names[ids[i]] == values[i]`.
 
     Raises:
-        ValueError: On another shape, a float that is not an exact integer, or 2**24 ids and more.
-        TypeError: On ids that cannot be sorted together, such as strings with integers.
+        ValueError: If the ids have another shape, a float is not an exact integer, or there are
+            2**24 distinct ids or more.
+        TypeError: If ids cannot be sorted together, such as strings and integers.
     """
     flat = _flat_ids(name, values, count)
     try:
@@ -47,27 +51,27 @@ def dense_ids(name, values, count):
 
 
 def _flat_ids(name, values, count):
-    """The ids as a list of plain Python objects, after shape and exactness are checked."""
-    # A list goes through dtype object: NumPy would make [2**63, -1] floats.
+    """Returns the ids as a list of plain Python objects, after checks of shape and exactness."""
+    # A list is converted with dtype object, because NumPy would convert [2**63, -1] to floats.
     refuse_masked(f"`{name}`", values)
     array = np.asarray(values, dtype=None if hasattr(values, "dtype") else object)
     if array.dtype.kind in "cmMV":
         raise TypeError(
-            f"`{name}` must hold integers, strings or bytes. Received dtype {array.dtype}. Dates "
-            "become strings by `values.astype(str)`."
+            f"`{name}` must hold integers, strings or bytes. Received dtype {array.dtype}. "
+            "Convert dates to strings by `values.astype(str)`."
         )
     shape = array.shape
     if array.ndim == 2 and shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
         raise ValueError(
-            f"`{name}` must hold one id a recording, shape (recordings,) or (recordings, 1). "
+            f"`{name}` must hold one id per recording, shape (recordings,) or (recordings, 1). "
             f"Received shape {shape}. For one-hot rows give `{name}.argmax(axis=1)`."
         )
     if len(array) != count:
         raise ValueError(
-            f"`{name}` must hold one id a recording: `x` has {count} recordings, `{name}` has "
-            f"{len(array)} ids."
+            f"`{name}` must hold one id per recording. Received {len(array)} ids for the {count} "
+            "recordings in `x`."
         )
     digits = np.finfo(array.dtype).nmant + 1 if array.dtype.kind == "f" else 53
     flat = [value.item() if isinstance(value, np.generic) else value for value in array.tolist()]

@@ -1,24 +1,25 @@
-"""Checks of recordings and examples, once, before any of them reaches a batch."""
+"""Checks of recordings and examples when a sampler is created."""
 
 import numpy as np
 
 from keras_dml._arrays import real, refuse_masked
+from keras_dml._typing import ArrayLike, Recordings
 
 
-def as_recordings(x):
-    """Returns `x` as a list of arrays (time, channels) with the same channels, all finite.
+def as_recordings(x: ArrayLike | Recordings) -> list[np.ndarray]:
+    """Returns recordings as a list of finite arrays `(time, channels)` with the same channels.
 
     Args:
         x: Recordings, shape `(recordings, time, channels)`, or a list (or object array) of arrays
             `(time_i, channels)`.
 
     Returns:
-        List of arrays, views where `x` holds arrays already.
+        List of arrays, which are views if `x` holds arrays.
 
     Raises:
         TypeError: If a recording does not hold real numbers.
-        ValueError: On no recording, a wrong rank, an empty recording, another number of channels,
-            NaN or infinite values; the message gives the recording's index.
+        ValueError: If `x` is empty, or a recording has a wrong rank, no values, another
+            number of channels, or NaN or infinite values. The message names its index.
     """
     if hasattr(x, "__array__"):
         refuse_masked("`x`", x)
@@ -30,7 +31,7 @@ def as_recordings(x):
             )
     if not hasattr(x, "__iter__"):
         raise TypeError(f"`x` must hold recordings, arrays (time, channels). Received {x!r}.")
-    recordings = [real(f"Recording {index} of `x`", one) for index, one in enumerate(x)]
+    recordings = [real(f"Recording {index} of `x`", array) for index, array in enumerate(x)]
     if not recordings:
         raise ValueError("`x` must hold at least one recording. Received none.")
     for index, recording in enumerate(recordings):
@@ -43,16 +44,16 @@ def as_recordings(x):
     return recordings
 
 
-def as_examples(x):
-    """Returns `x` as one array of examples of one shape, all finite.
+def as_examples(x: ArrayLike) -> np.ndarray:
+    """Returns examples as one finite array.
 
     Args:
         x: Examples, shape `(examples, ...)`.
 
     Raises:
-        TypeError: If the examples hold other than real numbers.
-        ValueError: On no example, one axis alone, NaN or infinite values; the message gives the
-            example's index.
+        TypeError: If the examples do not hold real numbers.
+        ValueError: If `x` is empty or has only one axis, or an example has NaN or infinite
+            values. The message names its index.
     """
     x = real("`x`", x)
     if x.ndim < 2 or x.size == 0:
@@ -65,8 +66,9 @@ def as_examples(x):
     return x
 
 
-def batch_length(recordings, length):
-    """The number of time steps of every batch: `length`, or the one that all recordings have.
+def batch_length(recordings: list[np.ndarray], length: int | None) -> int:
+    """Returns the number of time steps of every batch, which is `length` or the common length of
+    all recordings.
 
     Raises:
         ValueError: If a recording is shorter than `length`, or lengths differ without `length`.
@@ -90,7 +92,7 @@ def batch_length(recordings, length):
 
 
 def _check_recording(index, recording):
-    """Rank, emptiness, dtype and finiteness of one recording."""
+    """Checks rank, size and finiteness of one recording."""
     if recording.ndim != 2:
         raise ValueError(
             f"Recording {index} of `x` must have shape (time, channels). Received shape "
@@ -104,7 +106,7 @@ def _check_recording(index, recording):
 
 
 def _check_finite(name, values):
-    with np.errstate(over="ignore"):  # a float64 beyond float32 would be infinite in the batch
+    with np.errstate(over="ignore"):  # batches are float32, where larger values are infinite
         finite = np.isfinite(values.astype(np.float32, copy=False))
     if not finite.all():
         raise ValueError(

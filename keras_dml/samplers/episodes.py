@@ -1,10 +1,13 @@
-"""N classes, K support and Q query examples of each: the batch of an episode."""
+"""Sampler of few-shot episodes: N classes with K support and Q query examples of each."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from keras_dml._arrays import whole
+from keras_dml._typing import ArrayLike
 from keras_dml.samplers._class_sampler import ClassSampler, batches_of_an_epoch
 from keras_dml.samplers._recordings import as_examples
 
@@ -12,18 +15,19 @@ LABELS = ("classes", "episode")
 
 
 class EpisodeSampler(ClassSampler):
-    """Episodes of `ways` classes with `shots` support and `queries` query examples of each.
+    """Sampler of few-shot episodes of `ways` classes, with `shots` support and `queries` query
+    examples of each.
 
-    Use it to train as few-shot evaluation tests (Vinyals2016), and with
+    Use it to train in the way that few-shot evaluation tests (Vinyals2016). Use it also with
     `models.PrototypicalClassifier`, whose pair term needs several examples of each class in a
-    batch: with labels of the whole training set its prototypes move as in any other batch.
+    batch. With `labels="classes"` its prototypes are updated as by any other batch.
 
-    Rows are the support examples of all classes, class by class, then the query examples in the
-    same order of classes: with `rows = ways * shots`, `batch[:rows].reshape(ways, shots, ...)` is
-    the support set. No example appears twice in an episode.
+    Rows are the support examples of all classes, class by class, followed by the query examples in
+    the same order of classes. With `rows = ways * shots`, the support set is
+    `batch[:rows].reshape(ways, shots, ...)`. No example appears twice in an episode.
 
-    `PKSampler` says how batches, epochs and resuming depend on the seed: episode `i` of epoch `e`
-    depends on `(seed, e, i)` alone, and classes come without replacement while they last.
+    Episode `i` of epoch `e` depends only on `(seed, e, i)`. Classes are drawn without replacement
+    until all have been drawn. See `PKSampler` for resuming.
 
     >>> import numpy as np
     >>> x, y = np.zeros((30, 28, 28, 1)), np.repeat([3, 5, 7], 10)
@@ -32,49 +36,50 @@ class EpisodeSampler(ClassSampler):
     ((10, 28, 28, 1), [0, 1, 0, 0, 0, 0, 1, 1, 1, 1])
 
     Args:
-        x: Examples of one shape, shape `(examples, ...)`: images, recordings, vectors. Kept as
-            they are; batches are float32 of the same values.
+        x: Examples of one shape, such as images, recordings or vectors, shape `(examples, ...)`.
+            They are not copied. Batches contain the same values in float32.
         y: Class of each example, shape `(examples,)` or `(examples, 1)`: integers of any size,
             strings, bytes, or floats that are integers.
         ways: Distinct classes in an episode, at least 2 and at most as many as `y` has.
-        shots: Support examples of each, at least 1.
-        queries: Query examples of each, at least 1.
-        steps: Episodes in an epoch. Default: as many as show each example about once.
-        groups: Group of each example, in a form of `y`, and the same for all of a class: alphabets
-            of characters, kinds of birds. An episode then takes the groups in a random order, all
-            classes of one before the next: they are harder to tell apart than any; None: from all
-            classes alike.
+        shots: Support examples of each class, at least 1.
+        queries: Query examples of each class, at least 1.
+        steps_per_epoch: Episodes in an epoch. Default: enough to draw each example about once.
+        steps: Older name of `steps_per_epoch`.
+        groups: Group of each example, in a form of `y`, such as the alphabet of a character. All
+            examples of a class must have the same group. An episode then draws groups in a random
+            order, and all classes of a group before the next group. Such classes are harder to
+            distinguish. None: an episode draws from all classes.
         mixed: With `groups`, the fraction of episodes whose classes come from all groups.
-        labels: `"classes"`: dense ids of all classes of `y`, `class_names[id]` is the original;
-            or `"episode"`: 0 to `ways - 1` in each episode.
-        augment: `augment(batch, rng) -> batch` on NumPy arrays `(rows, ...)`, rows kept in order;
-            `rng` is a `numpy.random.Generator` of this episode alone.
+        labels: `"classes"`: dense ids of all classes of `y`, where `class_names[id]` is the
+            original id; or `"episode"`: 0 to `ways - 1` in each episode.
+        augment: Function `augment(batch, rng) -> batch` on NumPy arrays `(rows, ...)` that keeps
+            the order of rows. `rng` is a `numpy.random.Generator` for this episode only.
         seed: Non-negative integer.
         **kwargs: `sessions` and `drop_singles` of `PKSampler`; `workers`, `use_multiprocessing`,
             `max_queue_size` of `keras.utils.PyDataset`.
 
     Raises:
-        ValueError, TypeError: At construction, if the examples or ids are malformed, or a class
-            has fewer than `shots + queries` examples, or examples in two groups.
+        ValueError, TypeError: At construction, if the examples or ids are invalid, or a class has
+            fewer than `shots + queries` examples, or examples in two groups.
     """
 
     _classes_argument = "ways"
 
     def __init__(
         self,
-        x,
-        y,
-        ways,
-        shots,
-        queries,
+        x: ArrayLike,
+        y: ArrayLike,
+        ways: int,
+        shots: int,
+        queries: int,
         *,
-        steps_per_epoch=None,
-        steps=None,
-        labels="classes",
-        augment=None,
-        seed=0,
-        **kwargs,
-    ):
+        steps_per_epoch: int | None = None,
+        steps: int | None = None,
+        labels: str = "classes",
+        augment: Callable[[np.ndarray, np.random.Generator], np.ndarray] | None = None,
+        seed: int = 0,
+        **kwargs: Any,
+    ) -> None:
         self._examples = as_examples(x)
         if labels not in LABELS:
             raise ValueError(f"`labels` must be one of {LABELS}. Received labels={labels!r}.")
@@ -111,6 +116,6 @@ class EpisodeSampler(ClassSampler):
             raise ValueError(
                 f"Each class needs shots + queries = {self.per_class} examples. {len(small)} of "
                 f"{len(members)} classes have fewer, the first {self.class_names[small[0]]!r} with "
-                f"{len(members[small[0]])}. Ask for fewer, or leave smaller classes out by "
+                f"{len(members[small[0]])}. Use fewer, or leave smaller classes out by "
                 "`drop_singles=True`."
             )

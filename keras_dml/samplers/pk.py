@@ -1,33 +1,37 @@
-"""P classes, K recordings of each: the batch of triplet losses and of mined pairs."""
+"""Sampler of P classes with K recordings of each, for triplet losses and mined pairs."""
+
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from keras_dml._arrays import whole
+from keras_dml._typing import ArrayLike, Recordings
 from keras_dml.samplers._class_sampler import ClassSampler, batches_of_an_epoch
 from keras_dml.samplers._recordings import as_recordings, batch_length
 
 
 class PKSampler(ClassSampler):
-    """Batches of `classes` distinct classes with `per_class` different recordings of each.
+    """Sampler of batches of `classes` distinct classes with `per_class` different recordings of
+    each.
 
-    Use it with losses that look for positives and negatives among all rows of a batch. `fit`
-    takes the sampler on every backend; `to_tf_data` gives the same batches as a `tf.data.Dataset`.
+    Use it with losses that search positives and negatives among all rows of a batch. `fit` takes
+    the sampler on every backend. `to_tf_data` returns the same batches as a `tf.data.Dataset`.
 
-    The rows of a class are adjacent, so that cutting a batch into equal parts for replicas keeps
-    every class whole when the number of replicas divides `classes`.
+    The rows of a class are adjacent, so that splitting a batch into equal parts for replicas splits
+    no class if the number of replicas divides `classes`.
 
-    Batch `i` of epoch `e` depends on `(seed, e, i)` alone, not on the number of workers or on the
-    batches drawn before. `fit` ends an epoch once before its first one: its epoch `k` (from 0)
-    takes the batches of epoch `sampler.epoch + k + 1`, with `sampler.epoch` as it was before the
-    call. A run that was stopped after `k` epochs therefore goes on exactly with
-    `sampler.epoch = k` (0 at construction) and `fit(..., initial_epoch=k, shuffle=False)`;
-    without `shuffle=False` Keras shuffles the order of the batches by Python's `random`. Prefer
-    `steps_per_epoch` of the sampler to that of `fit`, which ends an epoch with batches of it in the
-    queue.
+    Batch `i` of epoch `e` depends only on `(seed, e, i)`, not on the number of workers or on
+    earlier batches. `fit` calls `on_epoch_end` once before its first epoch. So its epoch `k` (from
+    0) takes the batches of epoch `sampler.epoch + k + 1`, with `sampler.epoch` before the call. To
+    resume a run that was stopped after `k` epochs exactly, set `sampler.epoch = k` (0 at
+    construction) and call `fit(..., initial_epoch=k, shuffle=False)`. Without `shuffle=False` Keras
+    shuffles the order of the batches by Python's `random`. Give `steps_per_epoch` to the sampler
+    rather than to `fit`, which ends an epoch while batches of that epoch are still in the queue.
 
-    With `workers` above 1 on JAX, the first `fit` after `compile` begins with batches left over
-    from building the loss (Keras 3.15); one `evaluate` on a batch before it gives the order of one
-    worker.
+    With `workers` above 1 on JAX, the first `fit` after `compile` begins with batches that remain
+    from building the loss (Keras 3.15). Calling `evaluate` on one batch before `fit` restores the
+    order.
 
     >>> import numpy as np
     >>> x, y = np.zeros((6, 50, 3)), ["ann", "bob", "cid", "ann", "bob", "cid"]
@@ -38,47 +42,48 @@ class PKSampler(ClassSampler):
 
     Args:
         x: Recordings, shape `(recordings, time, channels)`, or a list of arrays
-            `(time_i, channels)`. Kept as they are, not copied.
+            `(time_i, channels)`. They are not copied.
         y: Class of each recording, shape `(recordings,)` or `(recordings, 1)`: integers of any
-            size, strings, bytes, or floats that are integers. Batches carry dense ids;
-            `class_names[id]` gives the original back.
+            size, strings, bytes, or floats that are integers. Batches contain dense ids, where
+            `class_names[id]` is the original id.
         classes: Distinct classes in a batch, at least 2 and at most as many as `y` has.
-        per_class: Recordings of each, at least 2 and at most as many as the smallest class has.
-        steps_per_epoch: Batches in an epoch. Default: `ceil(number of classes / classes)`, in
-            which every class appears about once: 20 epochs of 5 classes of 9 are 40 steps.
-        length: Time steps of every batch; each recording is cut to it by a random crop. Default:
-            whole recordings, which must have one length.
-        sessions: Session (day, trial, device) of each recording, same forms as `y`. The rows of
-            a class are then from different sessions as far as it has them.
-        drop_singles: Whether to leave classes with fewer than `per_class` recordings out, in place
-            of an error; `dropped_classes` lists them, and ids count the classes that stay.
-        augment: `augment(batch, rng) -> batch` on NumPy arrays `(rows, time, channels)`, rows
-            kept in order; `rng` is a `numpy.random.Generator` of this batch alone.
+        per_class: Recordings of each class, at least 2 and at most the size of the smallest class.
+        steps_per_epoch: Batches in an epoch. Default: `ceil(number of classes / classes)`, so that
+            every class appears about once. For example, 20 epochs with 5 of 9 classes are 40 steps.
+        steps: Older name of `steps_per_epoch`.
+        length: Time steps of every batch. Each recording is cut to it by a random crop. Default:
+            whole recordings, which must have equal lengths.
+        sessions: Session (day, trial, device) of each recording, in the same forms as `y`. The rows
+            of a class then come from as many sessions as possible.
+        drop_singles: Whether to drop classes with fewer than `per_class` recordings instead of
+            raising an error. `dropped_classes` lists them, and ids count the remaining classes.
+        augment: Function `augment(batch, rng) -> batch` on NumPy arrays `(rows, time, channels)`
+            that keeps the order of rows. `rng` is a `numpy.random.Generator` for this batch only.
         seed: Non-negative integer.
         **kwargs: `workers`, `use_multiprocessing`, `max_queue_size` of `keras.utils.PyDataset`.
 
     Raises:
-        ValueError, TypeError: At construction, if the recordings or ids are malformed or the
-            request is impossible; the message names the recording, the class or the limit.
-            `steps`, an older name of `steps_per_epoch`, is accepted; both at once are refused.
+        ValueError, TypeError: At construction, if the recordings or ids are invalid or the request
+            is impossible, or both `steps_per_epoch` and `steps` are given. The message names the
+            recording, the class or the limit.
     """
 
     def __init__(
         self,
-        x,
-        y,
-        classes,
-        per_class,
+        x: ArrayLike | Recordings,
+        y: ArrayLike,
+        classes: int,
+        per_class: int,
         *,
-        steps_per_epoch=None,
-        steps=None,
-        length=None,
-        sessions=None,
-        drop_singles=False,
-        augment=None,
-        seed=0,
-        **kwargs,
-    ):
+        steps_per_epoch: int | None = None,
+        steps: int | None = None,
+        length: int | None = None,
+        sessions: ArrayLike | None = None,
+        drop_singles: bool = False,
+        augment: Callable[[np.ndarray, np.random.Generator], np.ndarray] | None = None,
+        seed: int = 0,
+        **kwargs: Any,
+    ) -> None:
         self._recordings = as_recordings(x)
         length = None if length is None else whole("length", length, minimum=1)
         self.length = batch_length(self._recordings, length)
@@ -117,6 +122,6 @@ class PKSampler(ClassSampler):
         if len(members[smallest]) < self.per_class:
             raise ValueError(
                 f"`per_class` must be at most {len(members[smallest])}, the size of the smallest "
-                f"class, {self.class_names[smallest]!r}. Received: per_class={self.per_class}. Ask "
-                "for fewer, or leave smaller classes out by `drop_singles=True`."
+                f"class, {self.class_names[smallest]!r}. Received: per_class={self.per_class}. Use "
+                "fewer, or leave smaller classes out by `drop_singles=True`."
             )

@@ -7,7 +7,7 @@ import keras_dml
 from keras_dml import distances, layers, models
 from keras_dml._backend import keras
 from keras_dml.explanations import explain, explain_nearest
-from keras_dml.explanations._receptive_field import receptive_field
+from keras_dml.explanations._graph import receptive_field
 
 CHANNELS = 3
 NAMES = ("x", "y", "z")

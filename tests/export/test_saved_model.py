@@ -182,7 +182,7 @@ def test_a_saved_model_with_notes_in_it_is_left_before_any_work(exported, tmp_pa
     shutil.copytree(exported.path, folder)
     (folder / name).parent.mkdir(exist_ok=True)
     (folder / name).write_text("my notes")
-    with pytest.raises(ValueError, match=f"holds '{name.split('/c')[0]}', which is no part of a"):
+    with pytest.raises(ValueError, match=f"holds '{name.split('/c')[0]}', which is not part of a"):
         export.saved_model("no model of this name", folder)
     assert (folder / name).read_text() == "my notes"
     assert tf.saved_model.contains_saved_model(str(folder))

@@ -14,7 +14,7 @@ from tests.geometry.perceptrons import numpy, staged
 def moved(c, z, y, decay):
     """New prototypes and which classes were present, in the dtype of `c`."""
     c = np.asarray(c)
-    after, present = staged(prototypes.moved)(
+    after, present = staged(prototypes.updated)(
         *map(ops.convert_to_tensor, (c, np.asarray(z, c.dtype), np.asarray(y, "int32"))), decay
     )
     return numpy(after), numpy(present)

@@ -105,7 +105,7 @@ def test_a_compiled_fit_refuses_labels_of_another_kind(name):
     model, x = compiled(name)
     for labels, message in [
         (np.eye(3, dtype="float32")[PAIRS], "argmax"),
-        (PAIRS[:, None, None], "one class id a row"),
+        (PAIRS[:, None, None], "class id per row"),
         (PAIRS[:4], "4"),
         (PAIRS.astype(str), "dtype"),  # by Keras, before any loss sees them
     ]:

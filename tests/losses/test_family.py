@@ -6,7 +6,7 @@ import pytest
 from keras_dml._backend import keras, ops
 from keras_dml.geometry import vector
 from keras_dml.losses import ContrastiveLoss, DSMLTripletLoss, LiftedStructureLoss, TripletLoss
-from keras_dml.losses._distance_matrix import DistanceMatrixLoss
+from keras_dml.losses._base import DistanceMatrixLoss
 from tests.gradients import gradients
 from tests.graphs import graph
 from tests.losses.examples import numpy

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from keras_dml._backend import ops
 from keras_dml.geometry.spd import potato
 from keras_dml.losses import PotatoRankingLoss
-from keras_dml.losses.potato import of_queries
+from keras_dml.losses.potato import query_scores
 from tests.geometry.matrices import (
     DTYPES,
     assert_gradients,
@@ -58,7 +58,7 @@ def test_golden_values_and_gradients(dtype):
 def test_the_mined_sets_are_the_golden_ones():
     inputs, expected, _, _ = example("rpl_loss", "float64")
     labels = np.asarray(inputs["labels"], "int32")
-    table = of_queries(labels, golden_scores(inputs))
+    table = query_scores(labels, golden_scores(inputs))
     masks = loss_of(inputs, "float64").mined(labels, table)
     for mask, rows in zip(masks, (expected["positives"], expected["negatives"]), strict=True):
         assert [np.flatnonzero(row).tolist() for row in numpy(mask)] == rows
@@ -68,7 +68,7 @@ def test_equation_10_as_printed_is_another_loss():
     """It starts the negatives' pay at the hull and the positives' a margin beyond it."""
     inputs, expected, _, _ = example("rpl_loss", "float64")
     labels = np.asarray(inputs["labels"], "int32")
-    z = numpy(of_queries(labels, golden_scores(inputs)))
+    z = numpy(query_scores(labels, golden_scores(inputs)))
     loss = loss_of(inputs, "float64")
     outside, inside = map(numpy, loss.mined(labels, z))
     pay = np.maximum(z - inputs["threshold"] - inputs["margin"], 0)

@@ -190,7 +190,7 @@ def test_a_label_that_is_no_class_is_refused(rng):
 
 
 def test_one_hot_labels_are_refused(rng):
-    with pytest.raises(ValueError, match="One-hot labels become ids"):
+    with pytest.raises(ValueError, match="one-hot labels"):
         PrototypicalLoss()(np.eye(3)[LABELS], predictions(rng))
 
 

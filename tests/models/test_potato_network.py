@@ -7,7 +7,7 @@ import keras_dml
 from keras_dml import distances, losses, models
 from keras_dml._backend import keras, ops
 from keras_dml.geometry.spd import potato
-from keras_dml.losses.potato import of_queries
+from keras_dml.losses.potato import query_scores
 from tests.geometry.matrices import compiled
 
 N, CLASSES, EACH = 5, 3, 8
@@ -84,7 +84,7 @@ def test_a_step_scores_before_it_moves_and_moves_each_class_once():
     z, moved = expected(state, embeddings, ops.convert_to_tensor(labels))
     z = np.asarray(z)
     np.testing.assert_allclose(told["loss"], float(net.loss(labels, z)), rtol=1e-4)
-    mined = net.loss.mined(labels, of_queries(labels, z))
+    mined = net.loss.mined(labels, query_scores(labels, z))
     for name, mask in zip(("positives", "negatives"), mined, strict=True):
         np.testing.assert_allclose(told[name], np.asarray(mask).sum(axis=1).mean(), rtol=1e-6)
     np.testing.assert_allclose(told["log_mu"], state.mean.mean(), rtol=1e-5)

@@ -465,7 +465,7 @@ def test_what_is_refused_changes_nothing(trained):
         ),
         (
             lambda: trained.compute_loss(x, np.eye(3)[y], trained(x, training=True)),
-            "One-hot labels become ids",
+            "one-hot labels",
         ),
         (
             lambda: trained.fit(x, y, sample_weight=np.ones(12), verbose=0),

@@ -106,7 +106,7 @@ IMPOSSIBLE = {
     "NaN": (dict(x=np.full((15, 2, 3, 1), np.nan)), "holds NaN or infinite"),
     "one axis": (dict(x=np.zeros(15)), r"shape \(examples, ...\).* Received shape \(15,\)"),
     "no examples": (dict(x=np.zeros((0, 4)), y=[]), "at least one"),
-    "fewer ids": (dict(y=list("aabb")), "`y` has 4 ids"),
+    "fewer ids": (dict(y=list("aabb")), "Received 4 ids"),
     "labels": (dict(labels="global"), "`labels` must be one of .*'episode'"),
     "augment": (dict(augment=lambda batch, rng: batch[:3]), "all 8 rows in order"),
 }
@@ -160,11 +160,11 @@ def test_a_fraction_of_episodes_draws_from_all_groups():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"groups": np.arange(60) % 2}, r"one group a class\. Class 0 has examples in \[0, 1\]"),
+        ({"groups": np.arange(60) % 2}, r"one group per class\. Class 0 has examples in \[0, 1\]"),
         ({"groups": GROUPS[1:]}, "groups"),
         ({"mixed": 1.5}, "`mixed` must be a fraction"),
         ({"mixed": "half"}, "`mixed` must be a fraction"),
-        ({"groups": None, "mixed": 0.5}, "give both, or neither"),
+        ({"groups": None, "mixed": 0.5}, "mixed=0.5 without groups"),
     ],
 )
 def test_groups_that_do_not_fit_are_refused(changes, message):

@@ -43,7 +43,7 @@ def test_booleans_are_two_classes():
         ([1.0, 2.0**53], r"at index 1.* below 2\*\*53"),
         (np.eye(2), r"Received shape \(2, 2\)\. For one-hot rows give `y\.argmax\(axis=1\)`"),
         (7, r"Received shape \(\)"),
-        ([1, 2, 3], r"`x` has 2 recordings, `y` has 3 ids"),
+        ([1, 2, 3], r"Received 3 ids for the 2 recordings"),
     ],
 )
 def test_ids_that_are_not_ids_are_refused(values, message):

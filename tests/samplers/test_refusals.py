@@ -73,10 +73,10 @@ IMPOSSIBLE = {
         r"shape \(recordings, time, channels\).* Received shape \(6, 9\)\. One channel",
     ),
     "no recordings": (dict(x=[], y=[]), r"at least one recording"),
-    "fewer ids than recordings": (dict(y=Y[:5]), r"`x` has 6 recordings, `y` has 5 ids"),
+    "fewer ids than recordings": (dict(y=Y[:5]), r"Received 5 ids for the 6 recordings"),
     "fewer sessions than recordings": (
         dict(sessions=[1, 2]),
-        r"`sessions` must hold one id a recording.* `sessions` has 2",
+        r"`sessions` must hold one id per recording.* 2 ids",
     ),
     "no steps an epoch": (dict(steps_per_epoch=0), r"`steps_per_epoch` must be at least 1"),
     "both names of the steps": (

@@ -3,17 +3,18 @@
 import numpy as np
 
 from keras_dml._arrays import real
+from keras_dml._typing import ArrayLike
 from keras_dml.geometry.weights import normalized
 
-ROUNDING = 1e-12  # of a probability: sums of weights in float64
+ROUNDING = 1e-12  # of a probability, which is a sum of weights in float64
 
 
-def mixture(values, counts, knots):
-    """Quantile function of the mixture of several segments of a recording.
+def mixture(values: ArrayLike, counts: ArrayLike, knots: ArrayLike) -> np.ndarray:
+    """Computes the quantile function of the mixture of several segments of a recording.
 
-    Weights each segment's distribution function by its fraction of the steps, and evaluates the
-    exact quantile function of the mixture at the knots: `inf {x : F(x) >= s_i}`. The mixture of a
-    segment with itself is the segment.
+    It weights the distribution function of each segment by its fraction of the steps, and evaluates
+    the exact quantile function of the mixture at the knots: `inf {x : F(x) >= s_i}`. The mixture of
+    a segment with itself is the segment.
 
     Args:
         values: Values at the knots of each segment, shape `(segments, filters, knots)`, in units of
@@ -45,8 +46,9 @@ def mixture(values, counts, knots):
     return np.stack([_mixture_quantiles(values[:, k], fractions, knots) for k in filters])
 
 
-def barycenter(values, weights=None, p=1):
-    """Wasserstein barycenter: minimizes the weighted sum of p-th powers of the distances.
+def barycenter(values: ArrayLike, weights: ArrayLike | None = None, p: int = 1) -> np.ndarray:
+    """Computes the Wasserstein barycenter, which minimizes the weighted sum of p-th powers of the
+    distances.
 
     For p = 2 the weighted mean at each knot, exact. For p = 1 the weighted median, exact where no
     two quantile functions cross inside a segment. Where every number between two values is a
@@ -87,22 +89,23 @@ def barycenter(values, weights=None, p=1):
         np.take_along_axis(values, np.take_along_axis(order, rank[None], axis=0), axis=0)[0]
         for rank in ranks
     ]
-    lower, upper = ends  # equal except where the weights split in half
+    lower, upper = ends  # equal unless the weights split in half
     return lower + (upper - lower) / 2
 
 
 def _mixture_quantiles(values, fractions, knots):
-    """Quantile function of the mixture for one filter, `values` of shape `(segments, knots)`."""
+    """Computes the quantile function of the mixture for one filter, `values` of shape `(segments,
+    knots)`."""
     points = np.unique(values)
     below = sum(
         fraction * _distribution(v, knots, points, "left")
         for v, fraction in zip(values, fractions, strict=True)
     )
-    upto = sum(
+    up_to = sum(
         fraction * _distribution(v, knots, points, "right")
         for v, fraction in zip(values, fractions, strict=True)
     )
-    mass = np.maximum.accumulate(np.stack([below, upto], axis=1).ravel())
+    mass = np.maximum.accumulate(np.stack([below, up_to], axis=1).ravel())
     points = np.repeat(points, 2)
     end = np.clip(np.searchsorted(mass, knots - ROUNDING), 1, len(mass) - 1)
     rise = mass[end] - mass[end - 1]
@@ -113,8 +116,8 @@ def _mixture_quantiles(values, fractions, knots):
 
 
 def _distribution(values, knots, points, side):
-    """F(x-) (`side="left"`) or F(x) (`"right"`) of the piecewise-linear quantile function at the
-    points."""
+    """Computes F(x-) (`side="left"`) or F(x) (`"right"`) of the piecewise-linear quantile function
+    at the points."""
     end = np.searchsorted(values, points, side=side)
     segment = np.clip(end, 1, len(values) - 1)
     rise = values[segment] - values[segment - 1]

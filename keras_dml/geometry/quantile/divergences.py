@@ -1,8 +1,8 @@
 """Kullback-Leibler and Jensen-Shannon divergences of quantile functions, for comparison.
 
-They compare densities, not values: once supports are disjoint the Jensen-Shannon divergence is
-log 2 whatever the gap, and its gradient 0, while the Wasserstein distance grows with the gap
-(Abdelwahab2019, section 4.1). NumPy, for figures and tests; not for training.
+They compare densities, not values. For disjoint supports the Jensen-Shannon divergence is log 2
+with gradient 0, whatever the gap, while the Wasserstein distance grows with the gap
+(Abdelwahab2019, section 4.1). The functions use NumPy and serve figures and tests, not training.
 
 >>> knots, x = np.array([0, 0.5, 1]), np.array([0.0, 0.5, 1.0])
 >>> [round(jensen_shannon(x, x + gap, knots), 3) for gap in (0.5, 1, 2, 4)]
@@ -15,11 +15,14 @@ log 2 whatever the gap, and its gradient 0, while the Wasserstein distance grows
 import numpy as np
 from scipy.special import rel_entr
 
+from keras_dml._typing import ArrayLike
 
-def kullback_leibler(x, y, knots):
-    """Kullback-Leibler divergence KL(x || y) of quantile functions of one filter, in nats.
 
-    Between two knots the mass is spread evenly; equal neighboring values are an atom, which only an
+def kullback_leibler(x: ArrayLike, y: ArrayLike, knots: ArrayLike) -> np.ndarray | float:
+    """Computes the Kullback-Leibler divergence KL(x || y) of quantile functions of one filter, in
+    nats.
+
+    Between two knots the mass is spread evenly. Equal neighboring values are an atom, which only an
     atom at exactly the same value can cover.
 
     Args:
@@ -28,17 +31,18 @@ def kullback_leibler(x, y, knots):
         knots: Ascending knots, shape `(knots,)`.
 
     Returns:
-        Shape `(...)`, a float for two functions; infinite where `x` has mass and `y` none.
+        Shape `(...)`, a float for two functions; infinite where `x` has mass but `y` does not.
 
     Raises:
-        ValueError: If the three do not have the same number of knots.
+        ValueError: If the arguments do not have the same number of knots.
     """
     mass_x, mass_y = _masses(x, y, knots)
     return _number(rel_entr(mass_x, mass_y).sum(axis=-1))
 
 
-def jensen_shannon(x, y, knots):
-    """Jensen-Shannon divergence of quantile functions of one filter, in nats, at most log 2.
+def jensen_shannon(x: ArrayLike, y: ArrayLike, knots: ArrayLike) -> np.ndarray | float:
+    """Computes the Jensen-Shannon divergence of quantile functions of one filter, in nats, at most
+    log 2.
 
     Args:
         x: Values at the knots, shape `(..., knots)`.
@@ -49,15 +53,15 @@ def jensen_shannon(x, y, knots):
         Shape `(...)`, a float for two functions; from 0 to log 2.
 
     Raises:
-        ValueError: If the three do not have the same number of knots.
+        ValueError: If the arguments do not have the same number of knots.
     """
     mass_x, mass_y = _masses(x, y, knots)
     middle = (mass_x + mass_y) / 2
     return _number((rel_entr(mass_x, middle) + rel_entr(mass_y, middle)).sum(axis=-1) / 2)
 
 
-def jensen_shannon_distance(x, y, knots):
-    """Sum over filters of the square root of the Jensen-Shannon divergence, a metric.
+def jensen_shannon_distance(x: ArrayLike, y: ArrayLike, knots: ArrayLike) -> np.ndarray | float:
+    """Computes the sum over filters of the square root of the Jensen-Shannon divergence, a metric.
 
     Args:
         x: Values at the knots, shape `(..., filters, knots)`.
@@ -70,14 +74,14 @@ def jensen_shannon_distance(x, y, knots):
     return _number(np.sqrt(np.maximum(jensen_shannon(x, y, knots), 0.0)).sum(axis=-1))
 
 
-def _number(found):
-    return found if found.ndim else float(found)
+def _number(array):
+    return array if array.ndim else float(array)
 
 
 def _masses(x, y, knots):
-    """Mass of both in every cell between neighboring breakpoints, then in every atom, each of shape
-    `(..., cells + atoms)`."""
-    x, y, knots = (np.asarray(one, np.float64) for one in (x, y, knots))
+    """Computes the mass of both functions in every cell between neighboring breakpoints, then in
+    every atom, each of shape `(..., cells + atoms)`."""
+    x, y, knots = (np.asarray(array, np.float64) for array in (x, y, knots))
     width = np.diff(knots)
     if knots.ndim != 1 or {x.shape[-1:], y.shape[-1:]} != {knots.shape}:
         raise ValueError(
@@ -86,26 +90,26 @@ def _masses(x, y, knots):
         )
     x, y = np.broadcast_arrays(x, y)
     leading, count = x.shape[:-1], len(knots)
-    both = np.concatenate([x, y], axis=-1).reshape(-1, 2 * count)  # (rows, 2 knots)
-    order = np.argsort(both, axis=-1, kind="stable")
-    cuts = np.take_along_axis(both, order, axis=-1)
+    points = np.concatenate([x, y], axis=-1).reshape(-1, 2 * count)  # (rows, 2 knots)
+    order = np.argsort(points, axis=-1, kind="stable")
+    cuts = np.take_along_axis(points, order, axis=-1)
     gaps = np.diff(cuts, axis=-1)  # equal breakpoints leave cells of width 0, without mass
-    places = np.pad(np.cumsum(gaps > 0, axis=-1), ((0, 0), (1, 0)))  # equal breakpoints have one
-    found = []
-    for values, own in ((both[:, :count], order < count), (both[:, count:], order >= count)):
+    places = np.pad(np.cumsum(gaps > 0, axis=-1), ((0, 0), (1, 0)))  # one per distinct breakpoint
+    masses = []
+    for values, mask in ((points[:, :count], order < count), (points[:, count:], order >= count)):
         rise = np.diff(values, axis=-1)
-        cells = _in_cells(rise, width, own, gaps)
-        atoms = _in_atoms(rise, width, places[own].reshape(-1, count), 2 * count)
-        found.append(np.concatenate([cells, atoms], axis=-1).reshape(*leading, -1))
-    return found
+        cells = _in_cells(rise, width, mask, gaps)
+        atoms = _in_atoms(rise, width, places[mask].reshape(-1, count), 2 * count)
+        masses.append(np.concatenate([cells, atoms], axis=-1).reshape(*leading, -1))
+    return masses
 
 
-def _in_cells(rise, width, own, gaps):
+def _in_cells(rise, width, mask, gaps):
     density = np.divide(width, rise, out=np.zeros_like(rise), where=rise > 0)
-    segment = np.cumsum(own, axis=-1)[:, :-1] - 1  # in which each cell lies
+    segment = np.cumsum(mask, axis=-1)[:, :-1] - 1  # the segment of each cell
     inside = (segment >= 0) & (segment < len(width))
-    taken = np.take_along_axis(density, np.clip(segment, 0, len(width) - 1), axis=-1)
-    return np.where(inside, taken, 0.0) * gaps
+    density = np.take_along_axis(density, np.clip(segment, 0, len(width) - 1), axis=-1)
+    return np.where(inside, density, 0.0) * gaps
 
 
 def _in_atoms(rise, width, places, count):

@@ -1,19 +1,20 @@
-"""Empirical quantile functions of activations, read at knots (Abdelwahab2019, Eqs. 1-5).
+"""Empirical quantile functions of activations, evaluated at knots (Abdelwahab2019, Eqs. 1-5).
 
-A recording's T activations of one filter, sorted, are the quantile function `Q~` with order
+The T activations of one filter in a recording, sorted, are the quantile function `Q~` with order
 statistic n at `r = (n - 1) / N`. `Q-bar` interpolates it linearly between knots
-`0 = s_0 <= s_1 <= ... <= s_{M+1} = 1`; its values at the knots are the embedding.
+`0 = s_0 <= s_1 <= ... <= s_{M+1} = 1`. Its values at the knots are the embedding.
 """
 
 import numpy as np
 
 from keras_dml._backend import keras, ops
+from keras_dml._typing import ArrayLike, Tensor
 from keras_dml.geometry.numerics import at_least_float32, nan_unless
 from keras_dml.geometry.quantile.order import positions
 
 
-def initial_alpha(knots):
-    """Weights of evenly spaced knots, `sigmoid(alpha_i) = i / (M + 1)`.
+def initial_alpha(knots: int) -> np.ndarray:
+    """Computes the weights of evenly spaced knots, `sigmoid(alpha_i) = i / (M + 1)`.
 
     Args:
         knots: Number M of learned knots.
@@ -25,10 +26,11 @@ def initial_alpha(knots):
     return np.log(i / (knots + 1 - i))
 
 
-def knots(alpha):
-    """Knots on [0, 1] from free weights in any order (Abdelwahab2019, borders after Eq. 2).
+def knots(alpha: Tensor) -> Tensor:
+    """Computes knots in [0, 1] from free weights in any order (Abdelwahab2019, borders after Eq.
+    2).
 
-    The output depends on the set of weights only, so sorting keeps every weight a knot.
+    The knots depend on the set of weights only, not on their order.
 
     Args:
         alpha: Weights, shape `(M,)`.
@@ -40,23 +42,24 @@ def knots(alpha):
     return ops.concatenate([ops.zeros((1,), inner.dtype), inner, ops.ones((1,), inner.dtype)])
 
 
-def quantiles(x, r, mask=None, on_host=False):
-    """Empirical quantile function of each filter at the knots (Abdelwahab2019, Eq. 1).
+def quantiles(x: Tensor, r: Tensor, mask: Tensor | None = None, on_host: bool = False) -> Tensor:
+    """Computes the empirical quantile function of each filter at the knots (Abdelwahab2019, Eq. 1).
 
     With `h = r N`, `j = min(floor(h), N - 1)` the value is `x_[j] + (h - j)(x_[j+1] - x_[j])` on
-    the sorted sample, the last step repeated. N counts the valid steps of each recording by itself.
-    Gradients reach `x` through the picked steps and `r` through `h`.
+    the sorted sample, whose last step is repeated. N is the number of valid steps of the recording.
+    Gradients reach `x` through the selected steps and `r` through `h`.
 
     Args:
         x: Activations, shape `(batch, time, filters)`, in units of the filters.
         r: Ascending probabilities in [0, 1], shape `(knots,)`.
         mask: Valid steps, boolean, shape `(batch, time)`; None where all are valid.
-        on_host: Whether to sort with NumPy on the host: faster on a CPU, but no graph operation
-            (not for export, XLA or accelerators). TensorFlow only; elsewhere ignored.
+        on_host: Whether to sort with NumPy on the host. It is faster on a CPU, but not a graph
+            operation, so it must not be used for export, XLA or accelerators. Only TensorFlow uses
+            it.
 
     Returns:
-        Values, shape `(batch, filters, knots)`, float32 or wider. A recording without a valid step
-        gives NaN, and so does a filter with one that is NaN or infinite.
+        Values, shape `(batch, filters, knots)`, float32 or wider. They are NaN for a recording
+        without valid steps, and for a filter with an activation that is NaN or infinite.
     """
     x = ops.transpose(at_least_float32(x), (0, 2, 1))  # (batch, filters, time)
     r = ops.cast(r, x.dtype)
@@ -72,19 +75,19 @@ def quantiles(x, r, mask=None, on_host=False):
         ops.cast(ops.cast(position, "int32"), x.dtype), last
     )  # floor, without a gradient
     ranks = ops.cast(ops.concatenate([lower, ops.minimum(lower + 1, last)], axis=-1), "int32")
-    picked = positions(x, ranks, on_host)  # (batch, filters, 2 knots)
-    low, high = ops.split(ops.take_along_axis(x, picked, axis=-1), 2, axis=-1)
+    steps = positions(x, ranks, on_host)  # (batch, filters, 2 knots)
+    low, high = ops.split(ops.take_along_axis(x, steps, axis=-1), 2, axis=-1)
     values = low + (position - lower) * (high - low)  # (batch, filters, knots)
-    # No sort has an order with a NaN in it: TensorFlow's leaves it, and others, anywhere.
+    # Sorting values that include NaN gives an arbitrary order, at least in TensorFlow.
     whole = ops.all(ops.abs(x) <= _largest(x), axis=-1, keepdims=True)  # (batch, filters, 1)
     if mask is not None:
         whole = ops.logical_and(whole, count > 0)
     return nan_unless(whole, values)
 
 
-def evaluate(values, knots, r):
-    """Quantile function `Q-bar` at any probabilities, linear between the knots (Abdelwahab2019,
-    Eq. 2).
+def evaluate(values: ArrayLike, knots: ArrayLike, r: ArrayLike) -> np.ndarray:
+    """Evaluates the quantile function `Q-bar`, which is linear between the knots, at any
+    probabilities (Abdelwahab2019, Eq. 2).
 
     Args:
         values: NumPy array of values at the knots, shape `(..., knots)`.

@@ -6,15 +6,16 @@ import os
 import numpy as np
 
 from keras_dml._backend import host, ops
+from keras_dml._typing import Tensor
 
-WORTH_THREADS = 100_000  # values; below, starting threads costs more than the sort
+WORTH_THREADS = 100_000  # values; for fewer, starting threads costs more than the sort
 
 
-def positions(x, ranks, on_host=False):
-    """Time steps at which the given order statistics stand; carries no gradient.
+def positions(x: Tensor, ranks: Tensor, on_host: bool = False) -> Tensor:
+    """Finds the time steps of order statistics, without a gradient.
 
-    Values taken at these positions have the sort's gradient by construction, and a backward pass
-    that touches the picked steps only.
+    Values taken at these positions have the gradient of the sort, and their backward pass touches
+    the selected steps only.
 
     Args:
         x: Samples, shape `(batch, filters, time)`.
@@ -41,20 +42,22 @@ def _numpy_positions(x, ranks):
     if x.size < WORTH_THREADS:
         return _pick(x, ranks).reshape(shape)
     parts = os.cpu_count() or 1
-    with concurrent.futures.ThreadPoolExecutor(
-        parts
-    ) as pool:  # NumPy's sort releases the interpreter's lock
+    # NumPy's sort releases the lock of the interpreter.
+    with concurrent.futures.ThreadPoolExecutor(parts) as pool:
         picked = list(pool.map(_pick, np.array_split(x, parts), np.array_split(ranks, parts)))
     return np.concatenate(picked).reshape(shape)
 
 
 def _pick(x, ranks):
-    """Positions of the ranks in each row; float32 by one sort of words, value above and position
-    below."""
+    """Finds the positions of the ranks in each row.
+
+    For float32 it sorts 64-bit words with the value in the upper half and the position in the lower
+    half, because NumPy sorts by SIMD instructions, but `argsort` does not.
+    """
     if x.dtype != np.float32:
         return np.take_along_axis(np.argsort(x, axis=1), ranks, axis=1).astype(np.int32)
     bits = x.view(np.int32)
     words = (bits ^ ((bits >> 31) & 0x7FFFFFFF)).astype(np.int64) << 32  # ascends with the value
     words |= np.arange(x.shape[1], dtype=np.int64)
-    words.sort(axis=1)  # SIMD; argsort is not
+    words.sort(axis=1)
     return (np.take_along_axis(words, ranks, axis=1) & 0xFFFFFFFF).astype(np.int32)

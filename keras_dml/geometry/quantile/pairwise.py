@@ -1,28 +1,30 @@
 """All 1-Wasserstein distances of two sets in a few passes over memory, with their gradient.
 
-Every segment of every filter is one term of a sum over pairs: with the differences u and v at its
-ends, `q = |u| + |v|` and `ratio = (u + v) / q`, its mean is `((u + v) ratio + q) / 4`, for same
-signs and for opposite ones. The derivative in u is `ratio / 2 + sign(u) (1 - ratio^2) / 4`; the one
-in v is the same with u and v swapped. A compiler fuses some terms into one loop, so that no
-intermediate of the pairs is ever stored. The mean is homogeneous, that is u and v times its
-derivatives: the gradient in the knots needs no pass of its own over the pairs.
+Every segment of every filter is one term of a sum over pairs. With the differences u and v at its
+ends, `q = |u| + |v|` and `ratio = (u + v) / q`, its mean is `((u + v) ratio + q) / 4`, for equal
+and for opposite signs. The derivative in u is `ratio / 2 + sign(u) (1 - ratio^2) / 4`, and the one
+in v is the same with u and v swapped. A compiler fuses several terms into one loop, so that no
+intermediate value of the pairs is stored. The mean is homogeneous: it equals u and v times its
+derivatives. So the gradient in the knots needs no additional pass over the pairs.
 
-Compiling takes about a second for each pair of sizes, so sets are filled up to few sizes.
+Compiling takes about a second for each pair of sizes, so sets are padded to few sizes.
 """
 
 import functools
 import operator
 
 from keras_dml._backend import ops, xla
+from keras_dml._typing import Tensor
 from keras_dml.geometry import chunks
 from keras_dml.geometry.numerics import mean
 
-SIZES = 16  # of sets, between a power of two and the next
-TOGETHER = 8  # terms that one pass adds: more take longer to compile and are no faster
+SIZES = 16  # number of allowed set sizes between a power of two and the next
+TOGETHER = 8  # terms that one pass adds; more take longer to compile and are not faster
 
 
-def pairwise_1(x, y, knots):
-    """1-Wasserstein distances between two sets of embeddings (Abdelwahab2019, Eq. 9, p = 1).
+def pairwise_1(x: Tensor, y: Tensor, knots: Tensor) -> Tensor:
+    """Computes 1-Wasserstein distances between two sets of embeddings (Abdelwahab2019, Eq. 9, p =
+    1).
 
     Args:
         x: Values at the knots, shape `(n, filters, knots)`.
@@ -53,8 +55,8 @@ def _distances(x, y, knots):
     filters = ops.shape(x)[1]
     x, y = _points(x), _points(y)  # (points, n), (points, m)
 
-    def area(quarter, left, right, others_left, others_right):
-        u, v = left[:, None] - others_left, right[:, None] - others_right  # (n, m)
+    def area(quarter, x_left, x_right, y_left, y_right):
+        u, v = x_left[:, None] - y_left, x_right[:, None] - y_right  # (n, m)
         size = ops.abs(u) + ops.abs(v)
         return quarter * ((u + v) * ops.divide_no_nan(u + v, size) + size)
 
@@ -73,60 +75,61 @@ def _gradients(x, y, knots, upstream):
     return in_x, in_y, ops.pad(in_width, [[1, 0]]) - ops.pad(in_width, [[0, 1]])
 
 
-def _gradient_of_one(x, others, width, upstream):
-    """Gradient in one set, and its part of the gradient in the widths of the segments.
+def _gradient_of_one(x, y, width, upstream):
+    """Computes the gradient in one set, and its part of the gradient in the widths of the segments.
 
     Args:
-        x: Shape `(n, filters, knots)`.
-        others: Shape `(m, filters, knots)`.
+        x: Set whose gradient is computed, shape `(n, filters, knots)`.
+        y: The second set, shape `(m, filters, knots)`.
         width: Shape `(points - 1,)`.
         upstream: Shape `(m, n)`.
     """
     shape = ops.shape(x)
-    x, others = _points(x), _points(others)
-    in_left, in_right = _derivatives(x, others, upstream)  # (points - 1, n) each
-    # In units of a point that both sets share: far from 0 the parts of the two would cancel.
-    from_center = x - (mean(x, axis=1) + mean(others, axis=1))[:, None] / 2
+    x, y = _points(x), _points(y)
+    in_left, in_right = _derivatives(x, y, upstream)  # (points - 1, n) each
+    # Relative to a common center, because far from 0 the parts of the two sets would cancel.
+    from_center = x - (mean(x, axis=1) + mean(y, axis=1))[:, None] / 2
     in_width = ops.sum(from_center[:-1] * in_left + from_center[1:] * in_right, axis=1)
     in_left, in_right = width[:, None] * in_left, width[:, None] * in_right
     in_x = ops.pad(in_left, [[0, 1], [0, 0]]) + ops.pad(in_right, [[1, 0], [0, 0]])
     return ops.reshape(ops.transpose(in_x), shape), in_width
 
 
-def _derivatives(x, others, upstream):
-    """Weighted sums over the others of the derivatives of every mean in the left and in the right
-    end of its segment, each `(points - 1, n)`."""
+def _derivatives(x, y, upstream):
+    """Computes weighted sums over the other set of the derivatives of every mean in the left and in
+    the right end of its segment, each `(points - 1, n)`."""
     near, far = _both_ways(x)
-    others_near, others_far = _both_ways(others)
+    y_near, y_far = _both_ways(y)
 
-    def derivative(other_near, other_far, weight):
-        u, v = near - other_near[:, None], far - other_far[:, None]  # (2 (points - 1), n)
+    def derivative(y_near, y_far, weight):
+        u, v = near - y_near[:, None], far - y_far[:, None]  # (2 (points - 1), n)
         ratio = ops.divide_no_nan(u + v, ops.abs(u) + ops.abs(v))
         return weight * (ratio / 2 + ops.sign(u) * (1 - ratio * ratio) / 4)
 
-    arrays = (ops.transpose(others_near), ops.transpose(others_far), upstream)
+    arrays = (ops.transpose(y_near), ops.transpose(y_far), upstream)
     return ops.split(_summed(derivative, arrays, ops.zeros_like(near)), 2)
 
 
 def _both_ways(points):
-    """Every segment from its left end and from its right one: near ends, far ends."""
+    """Lists every segment from its left end and from its right end, as near ends and far ends."""
     left, right = points[:-1], points[1:]
     return ops.concatenate([left, right]), ops.concatenate([right, left])
 
 
 def _points(x):
-    """`(n, filters, knots)` as `(points, n)`, the knots of a filter after those of the last."""
+    """Reshapes `(n, filters, knots)` to `(points, n)`, filter by filter."""
     rows, filters, knots = ops.shape(x)
     return ops.transpose(ops.reshape(x, (rows, filters * knots)))
 
 
 def _widths(knots, filters):
-    """Widths of the segments between points, `(points - 1,)`; 0 from filter to filter."""
+    """Returns the widths of the segments between points, `(points - 1,)`. The segment between two
+    filters has width 0."""
     return ops.tile(ops.pad(knots[1:] - knots[:-1], [[0, 1]]), [filters])[:-1]
 
 
 def _summed(term, arrays, zeros):
-    """The sum of `term(*slices)` over the leading axis of the arrays.
+    """Computes the sum of `term(*slices)` over the leading axis of the arrays.
 
     Args:
         term: Function of slices, one of each array; 0 where all slices are 0.

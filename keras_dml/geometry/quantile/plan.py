@@ -1,24 +1,25 @@
-"""Where a Wasserstein distance comes from: its parts by segments of the quantile functions, and by
-the steps of a recording. NumPy, in float64.
+"""Parts of a Wasserstein distance by segments of the quantile functions and by steps of a
+recording. NumPy, in float64.
 
-In one dimension the transport plan moves the mass at level r of one distribution to level r of the
-other, and its cost `|Q(r) - Q'(r)|^p` parts into a potential of each side, `f(Q(r)) + g(Q'(r))`
-with `f' = p |Q - Q'|^(p - 1) sign(Q - Q')` (Villani2009, Theorem 5.10). The potentials say which
-steps of a recording keep it away from the other: to take out steps of high potential brings the
-two closer, and to first order by exactly as much.
+In one dimension the optimal transport plan moves the mass at level r of one distribution to level r
+of the other. Its cost `|Q(r) - Q'(r)|^p` is the sum of a potential of each side, `f(Q(r)) +
+g(Q'(r))` with `f' = p |Q - Q'|^(p - 1) sign(Q - Q')` (Villani2009, Theorem 5.10). The potentials
+show which steps make two recordings different: without steps of high potential the distance falls,
+to first order by that potential.
 """
 
 import numpy as np
 
 from keras_dml._backend import ops
+from keras_dml._typing import ArrayLike
 from keras_dml.geometry.quantile.function import evaluate
 from keras_dml.geometry.quantile.wasserstein import segment
 
-NEAR = 1e-7  # of two gaps: the difference quotient cancels below, the derivative is good to as much
+NEAR = 1e-7  # relative difference of two gaps below which the derivative replaces the quotient
 
 
-def segment_parts(x, y, knots, p=1):
-    """Parts of the distance by filter and segment between knots.
+def segment_parts(x: ArrayLike, y: ArrayLike, knots: ArrayLike, p: float = 1) -> np.ndarray:
+    """Computes the parts of the distance by filter and segment between knots.
 
     Args:
         x: Values at the knots, shape `(filters, knots)`.
@@ -27,8 +28,8 @@ def segment_parts(x, y, knots, p=1):
         p: Order of the distance, a real number, at least 1.
 
     Returns:
-        Array of shape `(filters, knots - 1)`, non-negative, whose sum is the distance: those of a
-        filter share its distance as they share its p-th power.
+        Array of shape `(filters, knots - 1)`, non-negative, whose sum is the distance. The parts of
+        a filter are proportional to their parts of the p-th power of its distance.
 
     Example:
         >>> segment_parts([[0.0, 1.0, 4.0]], [[2.0, 1.0, 3.0]], [0, 0.5, 1])
@@ -39,19 +40,21 @@ def segment_parts(x, y, knots, p=1):
     return costs * _per_cost(costs, scale, p)
 
 
-def rank_parts(x, y, knots, steps, p=1):
-    """Parts of half the distance by filter and rank of one recording's steps.
+def rank_parts(
+    x: ArrayLike, y: ArrayLike, knots: ArrayLike, steps: int, p: float = 1
+) -> np.ndarray:
+    """Computes the parts of half the distance by filter and rank of one recording's steps.
 
-    The potentials are shifted so that each side carries half of the distance. What a part exceeds
-    the mean of its filter by is, for p = 1 and to first order, what the distance falls by when the
-    step is taken out; a part may be negative.
+    The potentials are shifted so that each side carries half of the distance. The difference of a
+    part and the mean of its filter is, for p = 1 and to first order, the amount by which the
+    distance falls if the step is removed. A part may be negative.
 
     Args:
         x: Values at the knots of the recording, shape `(filters, knots)`.
-        y: Values at the same knots of the other, same shape.
+        y: Values at the same knots of the other recording, same shape.
         knots: Ascending knots, shape `(knots,)`.
-        steps: Number of steps of the recording; the step of rank j stands at the levels j / steps
-            to (j + 1) / steps.
+        steps: Number of steps of the recording. The step of rank j covers the levels j / steps to
+            (j + 1) / steps.
         p: Order of the distance, a real number, at least 1.
 
     Returns:
@@ -80,8 +83,8 @@ def rank_parts(x, y, knots, steps, p=1):
 
 
 def _scaled(x, y, p):
-    """Gaps of each filter over the largest of them, since small ones to a power underflow, and
-    these largest; of p = 1 as they are."""
+    """Divides the gaps of each filter by the largest one, because powers of small gaps underflow.
+    Returns also the divisors, which are 1 for p = 1."""
     gap = np.asarray(x, np.float64) - np.asarray(y, np.float64)
     largest = np.abs(gap).max(axis=1, keepdims=True)
     scale = np.where(largest > 0, largest, 1.0) if p > 1 else np.ones_like(largest)
@@ -89,8 +92,8 @@ def _scaled(x, y, p):
 
 
 def _per_cost(costs, scale, p):
-    """What a unit of a filter's costs, which sum to the p-th power of its scaled distance, is of
-    its distance."""
+    """Computes the factor from costs of a filter, which sum to the p-th power of its scaled
+    distance, to parts of its distance."""
     power = costs.sum(axis=1, keepdims=True)
     return scale * np.where(power > 0, power, 1.0) ** (1 / p - 1)
 
@@ -100,7 +103,8 @@ def _mean(u, v, p):
 
 
 def _slopes(u, v, mean, p):
-    """`(|v|^p - |u|^p) / (v - u)` and `(mean - |u|^p) / (v - u)`, also where u and v meet."""
+    """Computes `(|v|^p - |u|^p) / (v - u)` and `(mean - |u|^p) / (v - u)`, and their limits where u
+    equals v."""
     change, middle = v - u, (u + v) / 2
     near = np.abs(change) <= NEAR * np.maximum(np.abs(u), np.abs(v))
     change = np.where(near, 1.0, change)

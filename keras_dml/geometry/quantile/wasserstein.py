@@ -2,8 +2,8 @@
 (Abdelwahab2019, Eqs. 8-12).
 
 Erratum: Abdelwahab2019 Eq. 10 prints b for a in its first term (Eq. 12 is right), and divides by
-differences of slopes that vanish for identical, shifted or constant recordings. Everything here is
-built from the differences at the ends of a segment instead: `G_p(u, v)`, the integral of
+differences of slopes, which vanish for identical, shifted or constant recordings. These functions
+use the differences at the ends of a segment instead: `G_p(u, v)` is the integral of
 `|u + t (v - u)|^p` over t in [0, 1].
 """
 
@@ -11,6 +11,7 @@ import math
 
 from keras_dml._backend import ops, xla
 from keras_dml._backend.values import concrete
+from keras_dml._typing import Tensor
 from keras_dml.geometry import chunks
 from keras_dml.geometry.numerics import absolute, divide, root, widest
 from keras_dml.geometry.quantile.barycenter import barycenter, mixture
@@ -28,22 +29,23 @@ __all__ = [
 ]
 
 BLOCK_BYTES = 2**20  # a block and its intermediates stay in the cache (tests/bench/pairwise.py)
-# Differences in an eager call from where compiling one pass over them takes as long as a few calls.
+# Number of differences in an eager call from which on compiling takes as long as a few calls.
 FUSED_FROM = 2**22
-SERIES_BELOW = (
-    0.1  # below this slope the closed form of a real power cancels; four terms reach 2e-11 there
-)
+# Slope below which the closed form of a real power cancels. Four terms of the series reach 2e-11.
+SERIES_BELOW = 0.1
 
 
-def distance(x, y, knots, p=1):
-    """Sum over filters of p-Wasserstein distances (Abdelwahab2019, Definition 2, Eq. 9).
+def distance(x: Tensor, y: Tensor, knots: Tensor, p: float = 1) -> Tensor:
+    """Computes the sum over filters of p-Wasserstein distances (Abdelwahab2019, Definition 2, Eq.
+    9).
 
     The values between two knots are interpolated linearly, as for a continuous signal. POT's
-    `emd2_1d` and SciPy's `wasserstein_distance` compare the step functions of samples, so they
-    differ for few samples: the samples {0, 1} and {0, 0}, with the values (0, 1, 1) and (0, 0, 0)
-    at the knots (0, .5, 1), are at the distance .75 here and at .5 there.
+    `emd2_1d` and SciPy's `wasserstein_distance` compare the step functions of samples, so they give
+    other distances for few samples. The samples {0, 1} and {0, 0} have the values (0, 1, 1) and
+    (0, 0, 0) at the knots (0, .5, 1). Their distance is .75 here, and .5 in POT and SciPy.
 
-    Infinite values give NaN, unlike in SciPy: the gap between two infinities is undefined.
+    Infinite values give NaN, unlike in SciPy, because the difference of two infinities is
+    undefined.
 
     Args:
         x: Values at the knots, shape `(..., filters, knots)`, in units of the filters.
@@ -66,26 +68,28 @@ def distance(x, y, knots, p=1):
     if p == 1:
         return ops.sum(segment(gap[..., :-1], gap[..., 1:], 1) * width, axis=(-2, -1))
     scale = ops.stop_gradient(ops.max(ops.abs(gap), axis=-1, keepdims=True, initial=0))
-    scale = ops.where(scale > 0, scale, 1)  # u^p underflows without it
+    scale = ops.where(scale > 0, scale, 1)  # without the scale u^p underflows
     gap = gap / scale
     power = ops.sum(segment(gap[..., :-1], gap[..., 1:], p) * width, axis=-1)
     return ops.sum(scale[..., 0] * root(power, p), axis=-1)
 
 
-def pairwise(x, y, knots, p=1, max_bytes=BLOCK_BYTES):
-    """All distances between two sets of embeddings, in blocks of bounded memory (Abdelwahab2019,
-    Eq. 9).
+def pairwise(
+    x: Tensor, y: Tensor, knots: Tensor, p: float = 1, max_bytes: float | None = BLOCK_BYTES
+) -> Tensor:
+    """Computes all distances between two sets of embeddings, in blocks of bounded memory
+    (Abdelwahab2019, Eq. 9).
 
     Args:
         x: Values at the knots, shape `(n, filters, knots)`.
         y: Values at the same knots, shape `(m, filters, knots)`.
         knots: Ascending knots, shape `(knots,)`.
         p: Order of the distance, a real number, at least 1.
-        max_bytes: Largest size of one block of differences; about ten such blocks are alive at a
-            time. Where XLA makes one pass of p = 1, no differences are stored at all: in a traced
-            step and from many pairs on, but not with TensorFlow on a GPU. It compiles once for
-            some sizes of the sets, in about a second. A SavedModel that was traced so needs XLA
-            where it runs; those of `keras_dml.export` do not.
+        max_bytes: Largest size of one block of differences. About ten such blocks exist at a time.
+            For p = 1, XLA computes all distances in one pass without storing differences, in a
+            traced step or for many pairs, but not with TensorFlow on a GPU. It compiles once for
+            few sizes of the sets, in about a second. A SavedModel traced in this way needs XLA to
+            run. SavedModels of `keras_dml.export` do not need XLA.
 
     Returns:
         Distances, shape `(n, m)`.
@@ -119,18 +123,19 @@ def _check_sets(x, y, knots):
 
 
 def _fused(x, y):
-    """Whether XLA computes all distances in one pass."""
-    traced = concrete(x[:1]) is None  # a slice is part of the graph, even of a captured tensor
+    """Returns True if XLA computes all distances in one pass."""
+    traced = concrete(x[:1]) is None  # a slice belongs to the graph even if x is a captured tensor
     return xla.is_used() and (traced or math.prod(x.shape) * y.shape[0] >= FUSED_FROM)
 
 
-def bounds(x, y, knots):
-    """Bounds of the 1-Wasserstein distance by weighted L1 distances of the values at the knots.
+def bounds(x: Tensor, y: Tensor, knots: Tensor) -> tuple[Tensor, Tensor]:
+    """Computes bounds of the 1-Wasserstein distance by weighted L1 distances of the values at the
+    knots.
 
     With the trapezoid weights c, `upper = sum |c (x - y)|` and `lower = max(sum over filters |sum c
-    (x - y)|, upper / 2)`. `upper` is the plain L1 distance of `c x` and `c y`, which an L1 index
-    serves: take candidates by ascending `upper` and stop when the next `upper / 2` is not below the
-    n-th best distance found.
+    (x - y)|, upper / 2)`. `upper` is the plain L1 distance of `c x` and `c y`, by which an L1 index
+    finds candidates. Take candidates by ascending `upper`, and stop when the next `upper / 2` is
+    not below the n-th smallest distance so far.
 
     Args:
         x: Values at the knots, shape `(..., filters, knots)`.
@@ -152,16 +157,17 @@ def bounds(x, y, knots):
     return ops.maximum(means, upper / 2), upper
 
 
-def trapezoid_weights(knots):
-    """Weights of the knots in the trapezoid rule on [0, 1], shape `(knots,)`; they sum to 1."""
+def trapezoid_weights(knots: Tensor) -> Tensor:
+    """Computes the weights of the knots in the trapezoid rule on [0, 1], shape `(knots,)`. They sum
+    to 1."""
     half = (knots[1:] - knots[:-1]) / 2
-    none = ops.zeros((1,), half.dtype)
-    return ops.concatenate([half, none]) + ops.concatenate([none, half])
+    zero = ops.zeros((1,), half.dtype)
+    return ops.concatenate([half, zero]) + ops.concatenate([zero, half])
 
 
-def segment(u, v, p):
-    """`G_p(u, v)`: mean of `|u + t (v - u)|^p` over a segment, from its end differences
-    (Abdelwahab2019, Eq. 11, stable form).
+def segment(u: Tensor, v: Tensor, p: float) -> Tensor:
+    """Computes `G_p(u, v)`, the mean of `|u + t (v - u)|^p` over a segment, from its end
+    differences (Abdelwahab2019, Eq. 11, stable form).
 
     Args:
         u: Differences at the left ends.
@@ -185,8 +191,8 @@ def segment(u, v, p):
 
 
 def _segment_1(half_sum, half_gap):
-    # With s and g the half sum and the half gap, the mean is s for equal signs, where s >= g, and
-    # (s^2 + g^2) / (2 g) for opposite ones. One expression serves both: the larger for g.
+    # With s the half sum and g the half gap, the mean is s for equal signs, where s >= g, and
+    # (s^2 + g^2) / (2 g) for opposite signs. With max(s, g) for g the second formula covers both.
     larger = ops.maximum(half_sum, half_gap)
     return (half_sum * divide(half_sum, larger) + larger) / 2
 
@@ -204,9 +210,9 @@ def _power(x, exponent):
 
 
 def _segment_real(half_sum, half_gap, p):
-    nothing = ops.equal(half_sum, 0)
-    mean = ops.where(nothing, 1, half_sum)
-    slope = ops.where(nothing, 0, half_gap) / mean
+    is_zero = ops.equal(half_sum, 0)
+    mean = ops.where(is_zero, 1, half_sum)
+    slope = ops.where(is_zero, 0, half_gap) / mean
     flat = slope < SERIES_BELOW
     square = ops.where(flat, slope, 0) ** 2
     series = 1 + p * (p - 1) / 6 * square * (
@@ -214,7 +220,7 @@ def _segment_real(half_sum, half_gap, p):
     )
     steep = ops.minimum(ops.where(flat, 1, slope), 1)
     closed = ((1 + steep) ** (p + 1) - (1 - steep) ** (p + 1)) / (2 * (p + 1) * steep)
-    return ops.where(nothing, 0, mean**p * ops.where(flat, series, closed))
+    return ops.where(is_zero, 0, mean**p * ops.where(flat, series, closed))
 
 
 def _segment_opposite(u, v, p):
@@ -228,7 +234,7 @@ def _opposite(u, v):
     return ops.logical_or(ops.logical_and(u < 0, v > 0), ops.logical_and(v < 0, u > 0))
 
 
-def check_order(p):
+def check_order(p: float) -> None:
     """Checks the order of a Wasserstein distance.
 
     Raises:
@@ -236,6 +242,6 @@ def check_order(p):
     """
     if not (isinstance(p, (int, float)) and 1 <= p < math.inf):
         raise ValueError(
-            "`p` must be a real number of at least 1; below 1 the distance is no metric. "
+            "`p` must be a real number of at least 1; below 1 the distance is not a metric. "
             f"Received p={p!r}."
         )

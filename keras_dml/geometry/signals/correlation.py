@@ -6,31 +6,36 @@ from collections.abc import Iterable
 import numpy as np
 
 from keras_dml._backend import ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import at_least_float32, nan_unless
 from keras_dml.geometry.signals.covariance import centered
 
 
-def lagged_correlations(x, mask=None, lags=(0,), ridge=1e-2):
-    """Standard deviation of each channel, and correlations of all channels at lags.
+def lagged_correlations(
+    x: Tensor, mask: Tensor | None = None, lags: Iterable[int] = (0,), ridge: float = 1e-2
+) -> tuple[Tensor, Tensor]:
+    """Computes the standard deviation of each channel, and the correlations of all channels at
+    lags.
 
-    `r_l[i, j]` is the mean of `z[t, i] z[t + l, j]` over the pairs of steps that both are valid,
-    with z the centered steps over the standard deviation of all valid steps: where few pairs remain
-    a value may leave [-1, 1]. At lag 0 each pair of channels is given once, without the diagonal.
+    `r_l[i, j]` is the mean of `z[t, i] z[t + l, j]` over pairs of valid steps, where z are the
+    centered steps divided by the standard deviation of all valid steps. A value may lie outside
+    [-1, 1] if few pairs remain. At lag 0 each pair of channels is given once, without the diagonal.
 
     Args:
         x: Signals, shape `(batch, time, channels)`.
-        mask: Valid steps, boolean, shape `(batch, time)`; None where all are valid.
-        lags: Different whole numbers of steps, from 0 on.
-        ridge: Number added to each variance, in squared units of the signal: quieter channels count
-            less.
+        mask: Valid steps, boolean, shape `(batch, time)`; None if all are valid.
+        lags: Distinct whole numbers of steps, from 0 on.
+        ridge: Number added to each variance, in squared units of the signal, so that quieter
+            channels count less.
 
     Returns:
         Standard deviations, shape `(batch, channels)`, in the unit of the signal, at least
-        `sqrt(ridge)`; correlations, shape `(batch, pairs)`, lag by lag, without unit; 0 at a lag
-        that no two valid steps have. Both float32 or wider; NaN for a signal without valid steps.
+        `sqrt(ridge)`; correlations, shape `(batch, pairs)`, lag by lag, without unit, 0 at a lag
+        without a pair of valid steps. Both are float32 or wider, and NaN for a signal without valid
+        steps.
 
     Raises:
-        ValueError: If the lags, the ridge or the shapes are not as above.
+        ValueError: If the lags, the ridge or the shapes are invalid.
     """
     lags, ridge = check_lags(lags), check_ridge(ridge)
     x = at_least_float32(x)
@@ -48,39 +53,40 @@ def lagged_correlations(x, mask=None, lags=(0,), ridge=1e-2):
     sums = ops.matmul(
         ops.swapaxes(steps, 1, 2), _later(steps, lags)
     )  # (batch, channels, lags * channels)
-    found = ops.reshape(sums / _pairs(x, mask, lags), (-1, channels * len(lags) * channels))
-    return stddev[:, 0], ops.take(found, _distinct(channels, lags), axis=1)
+    means = ops.reshape(sums / _pairs(x, mask, lags), (-1, channels * len(lags) * channels))
+    return stddev[:, 0], ops.take(means, _distinct(channels, lags), axis=1)
 
 
-def check_lags(lags):
-    """The lags as a tuple of whole numbers.
+def check_lags(lags: Iterable[int]) -> tuple[int, ...]:
+    """Checks lags, and returns them as a tuple of integers.
 
     Raises:
-        ValueError: If there are none, or one is negative, no whole number or given twice.
+        ValueError: If `lags` is empty, or a lag is negative, not a whole number or a repetition.
     """
-    found = list(lags) if isinstance(lags, Iterable) else []
-    whole = [isinstance(lag, numbers.Integral) and not isinstance(lag, bool) for lag in found]
-    if not found or not all(whole) or min(found) < 0 or len(set(found)) < len(found):
+    values = list(lags) if isinstance(lags, Iterable) else []
+    whole = [isinstance(lag, numbers.Integral) and not isinstance(lag, bool) for lag in values]
+    if not values or not all(whole) or min(values) < 0 or len(set(values)) < len(values):
         raise ValueError(
             "`lags` must be a sequence of whole numbers of steps, not negative, each once, such as "
             f"(0, 4, 8). Received lags={lags!r}."
         )
-    return tuple(int(lag) for lag in found)
+    return tuple(int(lag) for lag in values)
 
 
-def check_ridge(ridge):
-    """The ridge as a float.
+def check_ridge(ridge: float) -> float:
+    """Checks the ridge, and returns it as a float.
 
     Raises:
-        ValueError: If it is not positive and finite: else a silent channel has no correlation.
+        ValueError: If it is not positive and finite. Without a ridge the correlations of a silent
+            channel do not exist.
     """
     if not (isinstance(ridge, numbers.Real) and 0 < ridge < float("inf")):
         raise ValueError(f"`ridge` must be a positive number. Received ridge={ridge!r}.")
     return float(ridge)
 
 
-def num_correlations(channels, lags):
-    """Number of correlations that `lagged_correlations` returns.
+def num_correlations(channels: int, lags: Iterable[int]) -> int:
+    """Returns the number of correlations that `lagged_correlations` computes.
 
     Args:
         channels: Number of channels of the signals.
@@ -90,16 +96,17 @@ def num_correlations(channels, lags):
 
 
 def _later(x, lags):
-    """Signals moved forward by each lag, zeros beyond the end: `(batch, time, lags * features)`."""
+    """Shifts signals forward by each lag, with zeros beyond the end, shape `(batch, time, lags *
+    features)`."""
     longest = max(lags)
     beyond = ops.pad(x, [[0, 0], [0, longest], [0, 0]])
-    # ends counted from the end are constants of a graph, whatever the time
-    moved = [beyond[:, lag : lag - longest or None] for lag in lags]
-    return ops.concatenate(moved, axis=-1)
+    # Indices counted from the end are constants of the graph, whatever the number of steps.
+    shifted = [beyond[:, lag : lag - longest or None] for lag in lags]
+    return ops.concatenate(shifted, axis=-1)
 
 
 def _pairs(x, mask, lags):
-    """Numbers of pairs of valid steps, at least 1; broadcast to `(batch, 1, lags * channels)`."""
+    """Counts pairs of valid steps, at least 1. Broadcasts to `(batch, 1, lags * channels)`."""
     channels = x.shape[-1]
     if mask is None:
         pairs = ops.shape(x)[1] - np.repeat(np.array(lags, "int32"), channels)
@@ -110,11 +117,12 @@ def _pairs(x, mask, lags):
 
 
 def _distinct(channels, lags):
-    """Indices of the entries to keep: at lag 0 each pair once, without the diagonal."""
+    """Returns the indices of the entries to keep. At lag 0 they contain each pair once, without the
+    diagonal."""
     indices = np.arange(channels * len(lags) * channels).reshape(channels, len(lags), channels)
     above = np.triu_indices(channels, 1)
     parts = (indices[:, i] for i in range(len(lags)))
-    found = [
+    entries = [
         part[above] if lag == 0 else part.ravel() for lag, part in zip(lags, parts, strict=True)
     ]
-    return np.concatenate(found).astype("int32")
+    return np.concatenate(entries).astype("int32")

@@ -1,36 +1,37 @@
 """Covariance matrices of signals, with and without shrinkage."""
 
 from keras_dml._backend import ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import at_least_float32, divide, mean, nan_unless
 
 ESTIMATORS = ("sample", "trace_normalized", "oas", "ledoit_wolf")
 
 
-def covariance(x, mask=None, estimator="sample"):
-    """Covariance of the channels of each signal over its valid steps.
+def covariance(x: Tensor, mask: Tensor | None = None, estimator: str = "sample") -> Tensor:
+    """Computes the covariance matrix of the channels of each signal over its valid steps.
 
     With A the sum of outer products of the centered valid rows, N their number and `S = A / N`:
 
-    - `sample`: `A / (N - 1)`, as NumPy. Singular where N is not above the number of channels.
-    - `trace_normalized`: `A / trace(A)`, without the unit and the loudness of the signal.
-    - `oas`, `ledoit_wolf`: `(1 - r) S + r t I` with t the mean variance and r the oracle
-      approximating (Chen2010, without their terms in 2 / channels, as scikit-learn and
-      pyRiemann) or the Ledoit-Wolf shrinkage (Ledoit2004). For short signals.
+    - `sample`: `A / (N - 1)`, as in NumPy. It is singular unless N exceeds the number of channels.
+    - `trace_normalized`: `A / trace(A)`, independent of the unit and the loudness of the signal.
+    - `oas`, `ledoit_wolf`: `(1 - r) S + r t I` with t the mean variance and r the shrinkage, which
+      is oracle approximating (Chen2010, without their terms in 2 / channels, as in scikit-learn and
+      pyRiemann) or Ledoit-Wolf (Ledoit2004). Use these for short signals.
 
-    The estimators are scale-free: `covariance(c x)` is `c^2 covariance(x)` up to rounding, and for
-    `trace_normalized` the same matrix, in any unit. Only the result must fit its dtype. In float32
-    an entry above 3e38 is not finite and one below 1e-38 is 0, so signals must lie between about
+    The estimators are scale-free: `covariance(c x)` is `c^2 covariance(x)` up to rounding. For
+    `trace_normalized` both matrices are equal. Only the result must fit its dtype: in float32 an
+    entry above 3e38 is infinite and an entry below 1e-38 is 0, so signals must lie between about
     1e-18 and 1e17.
 
     Args:
         x: Signals, shape `(batch, time, channels)`.
-        mask: Valid steps, boolean, shape `(batch, time)`; None where all are valid.
+        mask: Valid steps, boolean, shape `(batch, time)`; None if all are valid.
         estimator: `"sample"`, `"trace_normalized"`, `"oas"` or `"ledoit_wolf"`.
 
     Returns:
         Symmetric matrices, shape `(batch, channels, channels)`, in the squared unit of the signals,
-        float32 or wider. NaN for a signal with fewer than two valid steps; zero for one that does
-        not vary.
+        float32 or wider. NaN for a signal with fewer than two valid steps; zero for a constant
+        signal.
 
     Raises:
         ValueError: If the estimator is unknown or the shapes do not fit.
@@ -46,11 +47,11 @@ def covariance(x, mask=None, estimator="sample"):
     return nan_unless(count >= 2, _ESTIMATES[estimator](steps, count))
 
 
-def check_estimator(estimator):
+def check_estimator(estimator: str) -> None:
     """Checks the name of an estimator.
 
     Raises:
-        ValueError: If the name is none of `ESTIMATORS`.
+        ValueError: If the name is not one of `ESTIMATORS`.
     """
     if estimator not in ESTIMATORS:
         raise ValueError(
@@ -58,12 +59,12 @@ def check_estimator(estimator):
         )
 
 
-def centered(x, mask):
-    """Signals minus the mean of their valid steps, and the number of these.
+def centered(x: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Subtracts from signals the mean of their valid steps, and counts the valid steps.
 
     Args:
         x: Signals, shape `(batch, time, channels)`.
-        mask: Valid steps, boolean, shape `(batch, time)`; None where all are valid.
+        mask: Valid steps, boolean, shape `(batch, time)`; None if all are valid.
 
     Returns:
         Centered signals, same shape, 0 at invalid steps; counts, shape `(batch, 1, 1)`, or
@@ -102,7 +103,7 @@ def _oas(steps, count):
     covariance, variance = _normalized(steps, count)
     spherical, rest, square = _parts(covariance)
     trace = _trace(spherical)
-    limit = (count + 1) * square  # 0 where there is nothing to shrink
+    limit = (count + 1) * square  # 0 if there is nothing to shrink
     total = square + trace * trace / covariance.shape[-1]  # trace of S S
     shrinkage = ops.minimum(divide(total + trace * trace, limit), 1)
     shrinkage = ops.where(limit > 0, shrinkage, ops.ones_like(shrinkage))
@@ -131,11 +132,11 @@ def _scatter(steps):
 
 
 def _normalized(steps, count):
-    """Covariances over their mean variance, and that variance, `(batch, 1, 1)`.
+    """Computes covariances divided by their mean variance, and that variance, `(batch, 1, 1)`.
 
-    Shrinkages compare squares of variances, which leave float32 where variances do not: those of
-    signals in tesla underflow. The variance is a constant of the gradient, which is exact since
-    the estimates do not depend on it.
+    Shrinkages compare squares of variances, which may underflow or overflow float32 although the
+    variances do not, for example for signals in tesla. The variance is a constant of the gradient.
+    The gradient is exact nevertheless, because the estimates do not depend on this variance.
     """
     covariance = _scatter(steps) / count
     variance = ops.stop_gradient(_trace(covariance)) / steps.shape[-1]
@@ -143,8 +144,8 @@ def _normalized(steps, count):
 
 
 def _parts(covariance):
-    """`t I` with t the mean variance, the rest, and the rest's squared norm: `trace(S S) -
-    trace(S)^2 / n` without its cancellation."""
+    """Splits covariances into `t I`, t the mean variance, and the rest. Returns also the squared
+    norm of the rest, which is `trace(S S) - trace(S)^2 / n` without its cancellation."""
     n = covariance.shape[-1]
     spherical = _trace(covariance) / n * ops.eye(n, dtype=covariance.dtype)
     rest = covariance - spherical

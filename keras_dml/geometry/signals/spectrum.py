@@ -1,22 +1,25 @@
-"""Power spectra of real signals of any length, by small matrix products."""
+"""Power spectra of real signals of any length, computed by small matrix products."""
 
 import math
 
 import numpy as np
 
 from keras_dml._backend import ops
+from keras_dml._typing import Tensor
 
 
-def power_spectrum(x):
-    """Squared magnitudes of the discrete Fourier transform, at the frequencies 0 to half the rate.
+def power_spectrum(x: Tensor) -> Tensor:
+    """Computes squared magnitudes of the discrete Fourier transform, at the frequencies 0 to half
+    the rate.
 
-    The transform of p q samples is one of p samples in each of q columns, a rotation, and one of q
-    samples in each of p rows (Cooley1965). Devices lack a Fourier transform of lengths that are no
-    power of two. A converter to 8 bits leaves matrices of fewer than 1024 numbers as they are: up
-    to 961 samples, p and q as equal as they can be, none is larger.
+    The transform of p q samples consists of a transform of p samples in each of q columns, a
+    rotation, and a transform of q samples in each of p rows (Cooley1965), with p and q as equal as
+    possible. Devices have no Fourier transform for lengths that are not powers of two. A converter
+    to 8 bits does not round matrices of fewer than 1024 numbers. Up to 961 samples, all matrices
+    are smaller than that.
 
     Args:
-        x: Shape `(..., samples)`, float32 or wider; the number of samples is known.
+        x: Shape `(..., samples)`, float32 or wider. The number of samples must be static.
 
     Returns:
         Shape `(..., samples // 2 + 1)`.
@@ -38,13 +41,15 @@ def power_spectrum(x):
 
 
 def _rotations(samples, frequencies, period):
-    """Real and imaginary parts of exp(-2 pi i n k / period), shape `(samples, frequencies)`."""
+    """Computes real and imaginary parts of exp(-2 pi i n k / period), shape `(samples,
+    frequencies)`."""
     turns = np.outer(np.arange(samples), np.arange(frequencies)) % period / period
     return np.cos(2 * np.pi * turns), -np.sin(2 * np.pi * turns)
 
 
 def _products(real, imaginary, matrix):
-    """Parts of a matrix product; `imaginary` None: of a real array."""
+    """Computes real and imaginary parts of a matrix product. With `imaginary` None the input is
+    real."""
     cosine, sine = (ops.cast(part, real.dtype) for part in matrix)
     if imaginary is None:
         return ops.matmul(real, cosine), ops.matmul(real, sine)
@@ -55,15 +60,15 @@ def _products(real, imaginary, matrix):
 
 
 def _rotated(parts, rotation):
-    """Parts of an elementwise product."""
+    """Computes real and imaginary parts of an elementwise product."""
     real, imaginary = parts
     cosine, sine = (ops.cast(part, real.dtype) for part in rotation)
     return real * cosine - imaginary * sine, real * sine + imaginary * cosine
 
 
 def _places(samples, rows, columns):
-    """Place of each frequency, k1 + rows k2, in a flat array `(k1, k2)`: its own, or that of its
-    conjugate."""
+    """Returns the index of each frequency, or of its conjugate, in a flat array `(k1, k2)`, where
+    the frequency is k1 + rows k2."""
     k = np.arange(samples // 2 + 1)
     k = np.where(k % rows <= rows // 2, k, (samples - k) % samples)
     return (k % rows) * columns + k // rows

@@ -1,7 +1,7 @@
 """Symmetric positive definite (SPD) matrices: functions, distances, means and geodesics.
 
-Every function takes matrices `(..., n, n)`, uses their symmetric part, and has a symmetric
-gradient: the G with `df = sum(G * dX)` for symmetric `dX`.
+Every function takes matrices `(..., n, n)` and uses their symmetric part. Its gradient is the
+symmetric matrix G with `df = sum(G * dX)` for symmetric `dX`.
 """
 
 from keras_dml import _lazy

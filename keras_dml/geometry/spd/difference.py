@@ -1,8 +1,8 @@
-"""The symmetric matrix whose norm is the distance of two SPD matrices, on any backend in float64.
+"""Symmetric matrices whose norm is the distance of two SPD matrices. NumPy, in float64.
 
-Its squared entries part the squared distance among pairs of channels. It changes its sign when the
-matrices are exchanged, and turns with them when both are turned, so that the parts do not depend on
-the basis in which a network holds its channels.
+The squared entries divide the squared distance among pairs of channels. Exchanging the two matrices
+changes the sign of the result. Rotating both rotates the result, so the parts do not depend on the
+basis in which a network represents its channels.
 """
 
 import numpy as np
@@ -10,8 +10,8 @@ import numpy as np
 from keras_dml.geometry.spd.mean import spectral
 
 
-def log_euclidean_difference(x, y):
-    """`log(y) - log(x)`, whose norm is the log-Euclidean distance (Kim2020, Eq. 4).
+def log_euclidean_difference(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Computes `log(y) - log(x)`, whose norm is the log-Euclidean distance (Kim2020, Eq. 4).
 
     Args:
         x: Positive definite matrix, shape `(n, n)`.
@@ -28,9 +28,9 @@ def log_euclidean_difference(x, y):
     return logarithm(y) - logarithm(x)
 
 
-def affine_invariant_difference(x, y):
-    """`2 log(m^(-1/2) y m^(-1/2))` at the midpoint m of the geodesic between the two, whose norm is
-    the affine-invariant distance (Kim2020, Eq. 5).
+def affine_invariant_difference(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Computes `2 log(m^(-1/2) y m^(-1/2))` at the midpoint m of the geodesic from x to y. Its norm
+    is the affine-invariant distance (Kim2020, Eq. 5).
 
     Args:
         x: Positive definite matrix, shape `(n, n)`.
@@ -55,12 +55,12 @@ def _inverse_sqrt(values):
     return values**-0.5
 
 
-def logarithm(x):
-    """Matrix logarithm in float64.
+def logarithm(x: np.ndarray) -> np.ndarray:
+    """Computes matrix logarithms in float64.
 
     Args:
-        x: Symmetric matrices, shape `(..., n, n)`. Eigenvalues below the rounding of the dtype in
-            which they are given count as rounding, as in `spd.log`.
+        x: Symmetric matrices, shape `(..., n, n)`. The rounding error of their dtype is the lower
+            limit of eigenvalues, as in `spd.log`.
 
     Returns:
         Symmetric matrices, shape `(..., n, n)`.

@@ -1,11 +1,11 @@
 """Distances between SPD matrices: affine-invariant (Kim2020, Eq. 5), log-Euclidean (Kim2020, Eq.
 4), Stein (Sra2012), Bures-Wasserstein (Bhatia2019).
 
-All are computed in float64 for float32 matrices too: at condition 1e5, float32 loses 1e-4 of a
-distance (log-Euclidean, Stein) or up to a fifth of it (affine-invariant), and the squares of
-Bures-Wasserstein leave its range.
+All are computed in float64 also for float32 matrices. At condition 1e5, float32 loses 1e-4 of a
+distance (log-Euclidean, Stein) or up to a fifth of it (affine-invariant), and the squares in the
+Bures-Wasserstein distance overflow or underflow.
 
-Where two matrices coincide the distance is 0 and its gradient, which does not exist, is 0.
+The distance of equal matrices is 0. Its gradient does not exist there and is set to 0.
 """
 
 import functools
@@ -15,10 +15,11 @@ import numpy as np
 from keras_dml._backend import keras, ops
 from keras_dml._backend.linalg import cholesky, inverse_lower
 from keras_dml._backend.precision import in_float64
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import divide, root
 from keras_dml.geometry.spd import polynomial
 from keras_dml.geometry.spd.divided_differences import LOG
-from keras_dml.geometry.spd.functions import nuclear_norm, of_eigenvalues, sqrt
+from keras_dml.geometry.spd.functions import nuclear_norm, spectral_function, sqrt
 from keras_dml.geometry.spd.matrices import (
     composed,
     condition_limit,
@@ -28,7 +29,13 @@ from keras_dml.geometry.spd.matrices import (
     rounding,
     transposed,
 )
-from keras_dml.geometry.spd.pairs import BLOCK_BYTES, in_blocks, of_one_size, together, two_sets
+from keras_dml.geometry.spd.pairs import (
+    BLOCK_BYTES,
+    broadcast_together,
+    in_blocks,
+    match_sizes,
+    two_sets,
+)
 from keras_dml.geometry.spd.vectors import vectorize
 
 __all__ = [
@@ -43,14 +50,14 @@ __all__ = [
     "stein_pairwise",
 ]
 
-BURES_ROUNDINGS = 16  # machine epsilons of the traces; seen: up to 6 between equal 2 x 2 matrices
+BURES_ROUNDINGS = 16  # machine epsilons of the traces; at most 6 between equal 2 x 2 matrices
 
 
-def affine_invariant(x, y):
-    """Affine-invariant distance, the root of `sum(log(l)^2)` over the eigenvalues l of `x^-1 y`
-    (Kim2020, Eq. 5).
+def affine_invariant(x: Tensor, y: Tensor) -> Tensor:
+    """Computes the affine-invariant distance, the root of `sum(log(l)^2)` over the eigenvalues l of
+    `x^-1 y` (Kim2020, Eq. 5).
 
-    Unchanged by `x, y -> P x P', P y P'` and by inversion of both.
+    It is invariant under `x, y -> P x P', P y P'` and under inversion of both matrices.
 
     Args:
         x: Positive definite matrices, shape `(..., n, n)`.
@@ -66,16 +73,18 @@ def affine_invariant(x, y):
     return _single_pairs(_affine_distances, x, y)
 
 
-def affine_invariant_pairwise(x, y, max_bytes=BLOCK_BYTES):
-    """All affine-invariant distances between two sets (Kim2020, Eq. 5).
+def affine_invariant_pairwise(
+    x: Tensor, y: Tensor, max_bytes: float | None = BLOCK_BYTES
+) -> Tensor:
+    """Computes all affine-invariant distances between two sets (Kim2020, Eq. 5).
 
     Takes an eigendecomposition for each pair.
 
     Args:
         x: Positive definite matrices, shape `(n, size, size)`.
         y: Positive definite matrices, shape `(m, size, size)`.
-        max_bytes: Largest size of one block of pairs, whose decompositions the backward pass
-            computes again; None: all pairs at once, which trains faster.
+        max_bytes: Largest size of one block of pairs. The backward pass decomposes the matrices of
+            each block again. None: one block for all pairs, which trains faster.
 
     Returns:
         Distances, shape `(n, m)`; NaN as in `affine_invariant`.
@@ -86,29 +95,30 @@ def affine_invariant_pairwise(x, y, max_bytes=BLOCK_BYTES):
     return in_blocks(_affine_distances, *two_sets(x, y), max_bytes)
 
 
-def log_euclidean(x, y):
-    """Log-Euclidean distance, `|log(x) - log(y)|` (Kim2020, Eq. 4).
+def log_euclidean(x: Tensor, y: Tensor) -> Tensor:
+    """Computes the log-Euclidean distance, `|log(x) - log(y)|` (Kim2020, Eq. 4).
 
-    Unchanged by rotation, common scale and inversion of both; never above the affine-invariant
-    one.
+    It is invariant under rotation, common scale and inversion of both matrices, and at most the
+    affine-invariant distance.
 
     Args:
         x: Positive definite matrices, shape `(..., n, n)`.
         y: Positive definite matrices, broadcastable to `x`.
 
     Returns:
-        Distances, shape `(...)`, without unit. NaN where a matrix is not finite; singular ones as
-        in `log`.
+        Distances, shape `(...)`, without unit. NaN if a matrix is not finite. Singular matrices are
+        treated as in `log`.
 
     Raises:
         ValueError: If the matrices are not square or of different sizes.
     """
-    x, y = of_one_size(x, y)
+    x, y = match_sizes(x, y)
     return _norm(vectorize(_precise_log(x)) - vectorize(_precise_log(y)))
 
 
-def log_euclidean_pairwise(x, y, max_bytes=BLOCK_BYTES):
-    """All log-Euclidean distances between two sets (Kim2020, Eq. 4), one logarithm a matrix.
+def log_euclidean_pairwise(x: Tensor, y: Tensor, max_bytes: float | None = BLOCK_BYTES) -> Tensor:
+    """Computes all log-Euclidean distances between two sets (Kim2020, Eq. 4), with one logarithm
+    per matrix.
 
     Args:
         x: Positive definite matrices, shape `(n, size, size)`.
@@ -125,11 +135,12 @@ def log_euclidean_pairwise(x, y, max_bytes=BLOCK_BYTES):
     return in_blocks(lambda block, y: _norm(block[:, None] - y[None]), x, y, max_bytes)
 
 
-def stein(x, y):
-    """Stein distance, the root of `log det((x + y) / 2) - log det(x y) / 2` (Sra2012).
+def stein(x: Tensor, y: Tensor) -> Tensor:
+    """Computes the Stein distance, the root of `log det((x + y) / 2) - log det(x y) / 2` (Sra2012).
 
-    Invariant like the affine-invariant distance, and a metric. Takes determinants, and eigenvalues
-    only to find singular matrices. Determinants cancel: a distance below about 1e-7 is rounding.
+    It is a metric with the invariances of the affine-invariant distance. It is computed from
+    determinants; eigenvalues serve only to find singular matrices. Determinants cancel, so a
+    distance below about 1e-7 is rounding error.
 
     Args:
         x: Positive definite matrices, shape `(..., n, n)`.
@@ -144,8 +155,9 @@ def stein(x, y):
     return _single_pairs(_stein_distances, x, y)
 
 
-def stein_pairwise(x, y, max_bytes=BLOCK_BYTES):
-    """All Stein distances between two sets (Sra2012), one Cholesky factor a matrix and one a pair.
+def stein_pairwise(x: Tensor, y: Tensor, max_bytes: float | None = BLOCK_BYTES) -> Tensor:
+    """Computes all Stein distances between two sets (Sra2012), with one Cholesky factor per matrix
+    and one per pair.
 
     Args:
         x: Positive definite matrices, shape `(n, size, size)`.
@@ -161,24 +173,24 @@ def stein_pairwise(x, y, max_bytes=BLOCK_BYTES):
     return in_blocks(_stein_distances, *two_sets(x, y), max_bytes)
 
 
-def bures_wasserstein(x, y):
-    """Bures-Wasserstein distance, the root of `tr x + tr y - 2 tr((x^(1/2) y x^(1/2))^(1/2))`
-    (Bhatia2019, Eq. 1).
+def bures_wasserstein(x: Tensor, y: Tensor) -> Tensor:
+    """Computes the Bures-Wasserstein distance, the root of `tr x + tr y - 2 tr((x^(1/2) y
+    x^(1/2))^(1/2))` (Bhatia2019, Eq. 1).
 
-    The 2-Wasserstein distance between centered normal distributions with these covariances.
-    Unchanged by rotation of both; singular matrices are at a finite distance. The traces cancel:
-    a square below `16 + n` machine epsilons of float64 of their sum counts as 0. Scale-free: `c x`
-    and `c y` have the root of c times the distance, for matrices in any unit whose entries fit
-    their dtype, in float32 between about 1e-30 and 1e30.
+    It is the 2-Wasserstein distance between centered normal distributions with these covariances,
+    and invariant under rotation of both. The distance to a singular matrix is finite. The traces
+    cancel, so a squared distance below `16 + n` machine epsilons (of float64) of their sum counts
+    as 0. The distance of `c x` and `c y` is the root of c times the distance of x and y, for
+    matrices in any unit whose entries fit their dtype, in float32 between about 1e-30 and 1e30.
 
     Args:
-        x: Positive semidefinite matrices, shape `(..., n, n)`. Negative eigenvalues count as
-            rounding, as in `sqrt`: the distance is that of the positive part.
+        x: Positive semidefinite matrices, shape `(..., n, n)`. Negative eigenvalues are treated as
+            in `sqrt`, so the distance is computed from the positive part.
         y: Positive semidefinite matrices, broadcastable to `x`.
 
     Returns:
-        Distances, shape `(...)`, in the root of the unit of `x`: of covariances in that of the
-        signals. NaN where a matrix is not finite.
+        Distances, shape `(...)`, in the root of the unit of `x`. For covariances that is the unit
+        of the signals. NaN if a matrix is not finite.
 
     Raises:
         ValueError: If the matrices are not square or of different sizes.
@@ -189,11 +201,13 @@ def bures_wasserstein(x, y):
         x, y = sqrt(x), sqrt(y)
         return _bures(_square_sum(x), _square_sum(y), nuclear_norm(ops.matmul(x, y)), x.shape[-1])
 
-    return of_pairs(*of_one_size(x, y))
+    return of_pairs(*match_sizes(x, y))
 
 
-def bures_wasserstein_pairwise(x, y, max_bytes=BLOCK_BYTES):
-    """All Bures-Wasserstein distances between two sets (Bhatia2019, Eq. 1).
+def bures_wasserstein_pairwise(
+    x: Tensor, y: Tensor, max_bytes: float | None = BLOCK_BYTES
+) -> Tensor:
+    """Computes all Bures-Wasserstein distances between two sets (Bhatia2019, Eq. 1).
 
     Takes an eigendecomposition for each pair.
 
@@ -203,7 +217,7 @@ def bures_wasserstein_pairwise(x, y, max_bytes=BLOCK_BYTES):
         max_bytes: Largest size of one block of products; None: all pairs at once.
 
     Returns:
-        Distances, shape `(n, m)`; unit and indefinite matrices as in `bures_wasserstein`.
+        Distances, shape `(n, m)`. See `bures_wasserstein` for the unit and indefinite matrices.
 
     Raises:
         ValueError: If the matrices are not square or of different sizes.
@@ -216,11 +230,13 @@ def bures_wasserstein_pairwise(x, y, max_bytes=BLOCK_BYTES):
     return of_sets(*two_sets(x, y))
 
 
-def bures_wasserstein_by_polynomials(x, y, max_bytes=BLOCK_BYTES):
-    """`bures_wasserstein_pairwise` from matrix products, as a device computes it: no
-    eigendecomposition; arguments and errors as there.
+def bures_wasserstein_by_polynomials(
+    x: Tensor, y: Tensor, max_bytes: float | None = BLOCK_BYTES
+) -> Tensor:
+    """Computes `bures_wasserstein_pairwise` from matrix products, as a device computes it, without
+    an eigendecomposition. Arguments and errors are the same.
 
-    Eigenvalues below 1e-6 of the norm count as that, as in `polynomial.sqrt`.
+    The lower limit of eigenvalues is 1e-6 of the norm, as in `polynomial.sqrt`.
     """
     x, y = two_sets(x, y)
     return _bures_distances(x, y, polynomial.sqrt, polynomial.nuclear_norm, max_bytes)
@@ -228,7 +244,7 @@ def bures_wasserstein_by_polynomials(x, y, max_bytes=BLOCK_BYTES):
 
 def _single_pairs(distances, x, y):
     """Applies a function of two sets to broadcast pairs, `(..., n, n)` to `(...)`."""
-    x, y = together(x, y)
+    x, y = broadcast_together(x, y)
     return distances(x[..., None, :, :], y[..., None, :, :])[..., 0, 0]
 
 
@@ -236,13 +252,13 @@ def _affine_distances(x, y):
     """Computes distances `(..., n, m)` between `(..., n, size, size)` and `(..., m, size, size)`.
 
     With Cholesky factors `x = A A'` and `y = B B'`, the eigenvalues l of `x^-1 y` are the squares
-    of the singular values of `A^-1 B`. In float64 the lengths of the rows of `U' A^-1 B`, where U
-    are the eigenvectors of `A^-1 y A^-T`, give all of them to 1e-8 where l spans 16 powers of ten.
-    In float32 the factors alone lose 1e-4 at condition 1e5.
+    of the singular values of `A^-1 B`. These are computed as the lengths of the rows of
+    `U' A^-1 B`, where U are the eigenvectors of `A^-1 y A^-T`. In float64 they are exact to 1e-8 if
+    l spans 16 powers of ten. In float32 the factors alone lose 1e-4 at condition 1e5.
 
     The squared distance is a function of the eigenvalues alone, so its gradient needs no difference
-    quotients and no derivative of the factors. With the singular vectors `A^-1 B = U S V'` it is
-    `2 B^-T V diag(log l) V' B^-1` in y and `-2 A^-T U diag(log l) U' A^-1` in x.
+    quotients and no derivative of the factors. With the singular vectors `A^-1 B = U S V'` the
+    gradient is `2 B^-T V diag(log l) V' B^-1` in y and `-2 A^-T U diag(log l) U' A^-1` in x.
     """
     limit = condition_limit(x.dtype)
 
@@ -263,7 +279,7 @@ def _affine_distances(x, y):
         def gradient(*args, upstream=None):
             if upstream is None:
                 (upstream,) = args
-            # Blocks are filled up with zero matrices, whose upstream gradient is 0.
+            # Blocks are padded with zero matrices, whose upstream gradient is 0.
             slope = ops.where(ops.equal(upstream, 0), 0, divide(upstream, distances))
             slope = logs * slope[..., None]
             in_x = ops.sum(composed(left, slope), axis=-3)
@@ -286,8 +302,8 @@ def _stein_distances(x, y):
     def of_sets(x, y):
         (x, regular_x), (y, regular_y) = (definite_or_identity(side, limit) for side in (x, y))
         middle = _log_determinant((x[..., None, :, :] + y[..., None, :, :, :]) / 2)
-        of_both = _log_determinant(x)[..., None] + _log_determinant(y)[..., None, :]
-        squared = ops.maximum(middle - of_both / 2, 0)
+        total = _log_determinant(x)[..., None] + _log_determinant(y)[..., None, :]
+        squared = ops.maximum(middle - total / 2, 0)
         return ops.where(_in_pairs(regular_x, regular_y), root(squared, 2), np.nan)
 
     return of_sets(x, y)
@@ -296,7 +312,7 @@ def _stein_distances(x, y):
 def _precise_log(x):
     """Computes `log(x)` in float64, shape `(..., n, n)`."""
     floor = functools.partial(rounding, dtype=x.dtype)
-    return in_float64(lambda x: of_eigenvalues(LOG, x, floor))(x)
+    return in_float64(lambda x: spectral_function(LOG, x, floor))(x)
 
 
 def _in_pairs(x, y):
@@ -328,11 +344,13 @@ def _bures_distances(x, y, root_of, norm_of, max_bytes):
 
 
 def _bures(in_x, in_y, norm, size):
-    """`tr((x^(1/2) y x^(1/2))^(1/2))` is the nuclear norm of `x^(1/2) y^(1/2)`."""
+    """Computes distances from squared norms of square roots, because `tr((x^(1/2) y
+    x^(1/2))^(1/2))` is the nuclear norm of `x^(1/2) y^(1/2)`."""
     traces = in_x + in_y
     square = traces - 2 * norm
     epsilon = float(np.finfo(keras.backend.standardize_dtype(traces.dtype)).eps)
-    lost = square <= (BURES_ROUNDINGS + size) * epsilon * traces  # size: `sqrt` lifts that many
+    # `sqrt` may raise `size` eigenvalues.
+    lost = square <= (BURES_ROUNDINGS + size) * epsilon * traces
     return root(ops.where(lost, 0, square), 2)
 
 

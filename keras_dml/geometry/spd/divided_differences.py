@@ -1,15 +1,16 @@
-"""Divided differences of functions of one variable, exact where the arguments coincide.
+"""Divided differences of functions of one variable, exact also for equal arguments.
 
-The derivative of a matrix function (Daleckii1965) needs `(f(a) - f(b)) / (a - b)` for
-all pairs of eigenvalues. The plain quotient cancels for close ones, so each function here gives its
-rise `f(high) - f(low)` in a form that does not: with `gap = high - low`, which is exact for close
-numbers, and the logarithm of a ratio from its rise over one.
+The derivative of a matrix function (Daleckii1965) needs `(f(a) - f(b)) / (a - b)` for all pairs of
+eigenvalues. The plain quotient cancels for close eigenvalues, so each function here computes its
+rise `f(high) - f(low)` without cancellation. It uses `gap = high - low`, which is exact for close
+numbers, and computes the logarithm of a ratio from the amount by which the ratio exceeds one.
 """
 
 from collections.abc import Callable
 from typing import NamedTuple
 
 from keras_dml._backend import ops
+from keras_dml._typing import Tensor
 
 
 class Function(NamedTuple):
@@ -17,8 +18,8 @@ class Function(NamedTuple):
 
     Attributes:
         value: `f(a)`.
-        rise: `f(high) - f(low)` from `(high, low)`, exact to rounding for `high >= low`; for
-            functions of positive numbers where `high / low` is one of their type too.
+        rise: `f(high) - f(low)` from `(high, low)`, exact to rounding for `high >= low`. Functions
+            of positive numbers also require that `high / low` does not overflow.
         slope: `f'(a)`.
     """
 
@@ -27,12 +28,13 @@ class Function(NamedTuple):
     slope: Callable
 
 
-def quotients(function, a, b, floor=None):
-    """Divided differences `(f(a) - f(b)) / (a - b)`, and `f'(a)` where `a = b`.
+def quotients(
+    function: Function, a: Tensor, b: Tensor, floor: Tensor | float | None = None
+) -> Tensor:
+    """Computes divided differences `(f(a) - f(b)) / (a - b)`, and `f'(a)` where `a = b`.
 
-    With a floor, those of `f(max(., floor))`.
-
-    At the floor itself the derivative is 0: an eigenvalue passes where it is above.
+    With a floor, it computes the divided differences of `f(max(., floor))`, whose derivative at the
+    floor is set to 0.
 
     Args:
         function: A `Function`.
@@ -40,27 +42,27 @@ def quotients(function, a, b, floor=None):
         b: Arguments, broadcastable to `a`.
         floor: Number or broadcastable tensor below which `f` is constant.
     """
-    kept_a, kept_b = (a, b) if floor is None else (ops.maximum(a, floor), ops.maximum(b, floor))
-    rise = function.rise(ops.maximum(kept_a, kept_b), ops.minimum(kept_a, kept_b))
-    slope = function.slope(kept_a)
+    high_a, high_b = (a, b) if floor is None else (ops.maximum(a, floor), ops.maximum(b, floor))
+    rise = function.rise(ops.maximum(high_a, high_b), ops.minimum(high_a, high_b))
+    slope = function.slope(high_a)
     if floor is not None:
         slope = ops.where(a > floor, slope, ops.zeros_like(slope))
     gap = ops.abs(a - b)
-    apart = gap > 0
-    return ops.where(apart, rise / ops.where(apart, gap, ops.ones_like(gap)), slope)
+    distinct = gap > 0
+    return ops.where(distinct, rise / ops.where(distinct, gap, ops.ones_like(gap)), slope)
 
 
 IDENTITY = Function(lambda a: a, lambda high, low: high - low, ops.ones_like)
 
 
 def _rise_of_log(high, low):
-    # log1p by Kahan's correction of log: the one of XLA takes six times as long as its log.
+    # log1p by Kahan's correction of log, because log1p of XLA takes six times as long as its log.
     rise = (high - low) / low
     ratio = high / low
-    over_one = ratio - 1  # what is left of the rise after rounding
-    seen = over_one > 0
-    slope = ops.log(ratio) / ops.where(seen, over_one, ops.ones_like(over_one))
-    return rise * ops.where(seen, slope, ops.ones_like(slope))
+    over_one = ratio - 1  # the rise after rounding
+    positive = over_one > 0
+    slope = ops.log(ratio) / ops.where(positive, over_one, ops.ones_like(over_one))
+    return rise * ops.where(positive, slope, ops.ones_like(slope))
 
 
 LOG = Function(ops.log, _rise_of_log, lambda a: 1 / a)
@@ -76,15 +78,15 @@ SQRT = Function(ops.sqrt, _rise_of_sqrt, lambda a: 0.5 / ops.sqrt(a))
 
 
 def _rise_of_inverse_sqrt(high, low):
-    # Divided one by one: the product of the roots underflows first.
+    # Two divisions, because the product of the roots may underflow.
     return -_rise_of_sqrt(high, low) / ops.sqrt(high) / ops.sqrt(low)
 
 
 INVERSE_SQRT = Function(ops.rsqrt, _rise_of_inverse_sqrt, lambda a: -0.5 * ops.rsqrt(a) / a)
 
 
-def power(exponent):
-    """The function `a ** exponent` of positive numbers.
+def power(exponent: Tensor | float) -> Function:
+    """Returns the function `a ** exponent` of positive numbers.
 
     Args:
         exponent: Number, or tensor broadcastable to the arguments.

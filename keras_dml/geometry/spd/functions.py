@@ -1,14 +1,16 @@
 """Functions of symmetric matrices, with the exact derivative of Daleckii and Krein.
 
 `Y = U f(L) U'` has the derivative `U (D * (U' G U)) U'`, with D the difference quotients of f at
-the eigenvalues. It is written by hand because autodiff through an eigensolver divides by
-differences of eigenvalues: NaN where two coincide (JAX), wrong by 57 % there (TensorFlow), and
-rectified matrices have coinciding ones by construction. The first derivative only.
+the eigenvalues. It is a custom gradient because automatic differentiation of an eigensolver divides
+by differences of eigenvalues. For equal eigenvalues that gives NaN in JAX, and is wrong by 57 % in
+TensorFlow. Rectified matrices have equal eigenvalues by construction. Only first derivatives exist.
 """
 
 import numbers
+from collections.abc import Callable
 
 from keras_dml._backend import ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import divide
 from keras_dml.geometry.spd import divided_differences as differences
 from keras_dml.geometry.spd.matrices import (
@@ -22,8 +24,8 @@ from keras_dml.geometry.spd.matrices import (
 )
 
 
-def symmetric(x):
-    """`(x + x') / 2`, shape `(..., n, n)`.
+def symmetric(x: Tensor) -> Tensor:
+    """Computes `(x + x') / 2`, shape `(..., n, n)`.
 
     Raises:
         ValueError: If the matrices are not square.
@@ -31,52 +33,53 @@ def symmetric(x):
     return symmetric_part(square_matrices("x", x))
 
 
-def log(x):
-    """Matrix logarithm.
+def log(x: Tensor) -> Tensor:
+    """Computes the matrix logarithm.
 
-    Eigenvalues below rounding (machine epsilon times the largest) count as rounding, with
-    derivative 0: a singular matrix has a finite logarithm. To choose the smallest eigenvalue, use
-    `rectify_log`.
+    The rounding error, machine epsilon times the largest eigenvalue, is the lower limit of
+    eigenvalues. Smaller ones are raised to it, with derivative 0, so the logarithm of a singular
+    matrix is finite. `rectify_log` takes another lower limit.
 
     Args:
         x: Symmetric positive definite matrices, shape `(..., n, n)`; the symmetric part is taken.
 
     Returns:
-        Symmetric matrices, shape `(..., n, n)`, float32 or wider. NaN where `x` is not finite.
+        Symmetric matrices, shape `(..., n, n)`, float32 or wider. NaN if `x` is not finite.
 
     Raises:
         ValueError: If the matrices are not square.
     """
-    return of_eigenvalues(differences.LOG, x, rounding)
+    return spectral_function(differences.LOG, x, rounding)
 
 
-def exp(x):
-    """Matrix exponential.
+def exp(x: Tensor) -> Tensor:
+    """Computes the matrix exponential.
 
     Args:
         x: Symmetric matrices, shape `(..., n, n)`; the symmetric part is taken.
 
     Returns:
-        Symmetric matrices, shape `(..., n, n)`, float32 or wider. NaN where `x` is not finite.
+        Symmetric matrices, shape `(..., n, n)`, float32 or wider. NaN if `x` is not finite.
 
     Raises:
         ValueError: If the matrices are not square.
     """
-    return of_eigenvalues(differences.EXP, x)
+    return spectral_function(differences.EXP, x)
 
 
-def sqrt(x):
-    """Symmetric square root; arguments, result and errors as those of `log`."""
-    return of_eigenvalues(differences.SQRT, x, rounding)
+def sqrt(x: Tensor) -> Tensor:
+    """Computes the symmetric square root. Arguments, result and errors are the same as in `log`."""
+    return spectral_function(differences.SQRT, x, rounding)
 
 
-def inverse_sqrt(x):
-    """Inverse of the symmetric square root; arguments, result and errors as those of `log`."""
-    return of_eigenvalues(differences.INVERSE_SQRT, x, rounding)
+def inverse_sqrt(x: Tensor) -> Tensor:
+    """Computes the inverse of the symmetric square root. Arguments, result and errors are the same
+    as in `log`."""
+    return spectral_function(differences.INVERSE_SQRT, x, rounding)
 
 
-def power(x, exponent):
-    """Matrix power; arguments, result and errors as those of `log`.
+def power(x: Tensor, exponent: Tensor | float) -> Tensor:
+    """Computes the matrix power. Result and errors are the same as in `log`.
 
     Args:
         x: Symmetric positive definite matrices, shape `(..., n, n)`.
@@ -87,21 +90,21 @@ def power(x, exponent):
     if not isinstance(exponent, (int, float)):
         exponent = ops.stop_gradient(ops.cast(exponent, x.dtype))[..., None, None]
         x = x + ops.zeros_like(exponent)  # a matrix for each exponent
-    return of_eigenvalues(differences.power(exponent), x, rounding)
+    return spectral_function(differences.power(exponent), x, rounding)
 
 
-def rectify(x, epsilon):
-    """Rectified eigenvalues, `U max(L, epsilon) U'` (ReEig; Huang2017).
+def rectify(x: Tensor, epsilon: float) -> Tensor:
+    """Rectifies eigenvalues, `U max(L, epsilon) U'` (ReEig; Huang2017).
 
-    Singular and indefinite matrices become positive definite; stacks without an eigenvalue to lift
-    come back as they are. An eigenvalue at epsilon has derivative 0.
+    Singular and indefinite matrices become positive definite. If no eigenvalue of a stack is below
+    epsilon, the stack is returned unchanged. An eigenvalue equal to epsilon has derivative 0.
 
     Args:
         x: Symmetric matrices, shape `(..., n, n)`; the symmetric part is taken.
         epsilon: Smallest eigenvalue of the result, positive, in the unit of `x`.
 
     Returns:
-        Matrices, shape `(..., n, n)`, float32 or wider. NaN where `x` is not finite.
+        Matrices, shape `(..., n, n)`, float32 or wider. NaN if `x` is not finite.
 
     Raises:
         ValueError: If the matrices are not square or epsilon is not positive.
@@ -112,7 +115,7 @@ def rectify(x, epsilon):
     def of_matrix(x):
         x = symmetric_part(x)
         values, vectors = eigh(x)
-        above = ops.all(values > epsilon)  # in the whole batch, where nothing is to be lifted
+        above = ops.all(values > epsilon)  # then the whole batch stays unchanged
 
         def gradient(*args, upstream=None):
             if upstream is None:
@@ -123,31 +126,31 @@ def rectify(x, epsilon):
                 lambda: derivative(differences.IDENTITY, values, vectors, upstream, epsilon),
             )
 
-        def lifted():
-            # At condition 1e5 the asymmetry of the product alone moves distances by 1e-4.
+        def rectified():
+            # At condition 1e5 the asymmetry of the product alone changes distances by 1e-4.
             return symmetric_part(composed(vectors, ops.maximum(values, epsilon)))
 
-        return ops.cond(above, lambda: x, lifted), gradient
+        return ops.cond(above, lambda: x, rectified), gradient
 
     return of_matrix(square_matrices("x", x))
 
 
-def rectify_log(x, epsilon):
-    """`log(rectify(x, epsilon))` in one eigendecomposition; arguments and errors as those of
-    `rectify`."""
-    return of_eigenvalues(differences.LOG, x, check_epsilon(epsilon))
+def rectify_log(x: Tensor, epsilon: float) -> Tensor:
+    """Computes `log(rectify(x, epsilon))` with one eigendecomposition. Arguments and errors are the
+    same as in `rectify`."""
+    return spectral_function(differences.LOG, x, check_epsilon(epsilon))
 
 
-def nuclear_norm(x):
-    """Sum of the singular values; the gradient is the polar factor.
+def nuclear_norm(x: Tensor) -> Tensor:
+    """Computes the sum of the singular values, whose gradient is the polar factor.
 
-    In float32 up to 7e-5 of the sum too large where singular values span six powers of ten.
+    In float32 it is too large by up to 7e-5 of the sum if singular values span six powers of ten.
 
     Args:
         x: Matrices, shape `(..., n, n)`, symmetric or not.
 
     Returns:
-        Norms, shape `(...)`, float32 or wider. NaN where `x` is not finite.
+        Norms, shape `(...)`, float32 or wider. NaN if `x` is not finite.
 
     Raises:
         ValueError: If the matrices are not square.
@@ -156,9 +159,9 @@ def nuclear_norm(x):
     @ops.custom_gradient
     def of_matrix(x):
         scale = ops.max(ops.abs(x), axis=(-2, -1), keepdims=True, initial=0)
-        x = divide(x, scale)  # its squares leave float32 where it does not
-        # With x x' = U L U' they are the lengths of the rows of U'x, which keep the digits that
-        # roots of L lose where x is singular; an SVD takes TensorFlow four times as long.
+        x = divide(x, scale)  # squares of x could overflow or underflow float32
+        # With x x' = U L U', the singular values are the lengths of the rows of U'x. The roots of L
+        # lose digits if x is singular. An SVD takes TensorFlow four times as long.
         _, vectors = eigh(symmetric_part(ops.matmul(x, transposed(x))))
         rows = ops.matmul(transposed(vectors), x)
         lengths = ops.sqrt(ops.sum(rows * rows, axis=-1))
@@ -174,8 +177,8 @@ def nuclear_norm(x):
     return of_matrix(square_matrices("x", x))
 
 
-def check_epsilon(epsilon):
-    """The smallest eigenvalue of `rectify` as a float.
+def check_epsilon(epsilon: float) -> float:
+    """Checks the smallest eigenvalue of `rectify`, and returns it as a float.
 
     Raises:
         ValueError: If it is not a positive number.
@@ -188,8 +191,10 @@ def check_epsilon(epsilon):
     return float(epsilon)
 
 
-def of_eigenvalues(function, x, floor=None):
-    """`U f(max(L, floor)) U'` with its derivative.
+def spectral_function(
+    function: differences.Function, x: Tensor, floor: Callable | float | None = None
+) -> Tensor:
+    """Computes `U f(max(L, floor)) U'` with its derivative.
 
     Args:
         function: A `Function` of `divided_differences`.
@@ -211,22 +216,37 @@ def of_eigenvalues(function, x, floor=None):
     return of_matrix(square_matrices("x", x))
 
 
-def value(function, values, vectors, floor=None, product=ops.matmul):
-    """`U f(max(L, floor)) U'`, shape `(..., n, n)`; arguments as those of `derivative`."""
+def value(
+    function: differences.Function,
+    values: Tensor,
+    vectors: Tensor,
+    floor: Callable | float | None = None,
+    product: Callable = ops.matmul,
+) -> Tensor:
+    """Computes `U f(max(L, floor)) U'`, shape `(..., n, n)`. Arguments are the same as in
+    `derivative`."""
     column = values[..., None]
-    kept = column if floor is None else ops.maximum(column, _floors(floor, values))
-    return composed(vectors, function.value(kept)[..., 0], product)
+    if floor is not None:
+        column = ops.maximum(column, _floors(floor, values))
+    return composed(vectors, function.value(column)[..., 0], product)
 
 
-def derivative(function, values, vectors, upstream, floor=None, product=ops.matmul):
-    """Gradient in x of `sum(upstream * U f(max(L, floor)) U')`, shape `(..., n, n)`.
+def derivative(
+    function: differences.Function,
+    values: Tensor,
+    vectors: Tensor,
+    upstream: Tensor,
+    floor: Callable | float | None = None,
+    product: Callable = ops.matmul,
+) -> Tensor:
+    """Computes the gradient in x of `sum(upstream * U f(max(L, floor)) U')`, shape `(..., n, n)`.
 
     Args:
         function: A `Function` of `divided_differences`.
         values: Eigenvalues L of x, shape `(..., n)`.
         vectors: Eigenvectors U of x, shape `(..., n, n)`.
         upstream: Gradient in the result, shape `(..., n, n)`.
-        floor: See `of_eigenvalues`.
+        floor: See `spectral_function`.
         product: Product of two stacks of matrices.
     """
     column = values[..., None]

@@ -1,12 +1,16 @@
 """Stacks of symmetric matrices: checks, products and decompositions."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from keras_dml._backend import keras, linalg, ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import at_least_float32
 
 
-def square_matrices(name, x):
+def square_matrices(name: str, x: Tensor) -> Tensor:
     """Checks that a tensor holds square matrices, and returns it in float32 or wider.
 
     Args:
@@ -26,47 +30,49 @@ def square_matrices(name, x):
     return x
 
 
-def transposed(x):
-    """Matrices `(..., m, n)` as `(..., n, m)`."""
+def transposed(x: Tensor) -> Tensor:
+    """Transposes matrices `(..., m, n)` to `(..., n, m)`."""
     return ops.swapaxes(x, -1, -2)
 
 
-def symmetric_part(x):
-    """`(x + x') / 2`, shape `(..., n, n)`."""
+def symmetric_part(x: Tensor) -> Tensor:
+    """Computes `(x + x') / 2`, shape `(..., n, n)`."""
     return (x + transposed(x)) / 2
 
 
-def congruence(frame, x, product=ops.matmul):
-    """`frame x frame'`: `(..., m, n)` and `(..., n, n)` to `(..., m, m)`."""
+def congruence(frame: Tensor, x: Tensor, product: Callable = ops.matmul) -> Tensor:
+    """Computes `frame x frame'` from `(..., m, n)` and `(..., n, n)`, shape `(..., m, m)`."""
     return product(product(frame, x), transposed(frame))
 
 
-def composed(vectors, values, product=ops.matmul):
-    """`vectors diag(values) vectors'`: `(..., n, m)` and `(..., m)` to `(..., n, n)`."""
+def composed(vectors: Tensor, values: Tensor, product: Callable = ops.matmul) -> Tensor:
+    """Computes `vectors diag(values) vectors'` from `(..., n, m)` and `(..., m)`, shape `(..., n,
+    n)`."""
     return product(vectors * values[..., None, :], transposed(vectors))
 
 
-def eigh(x):
-    """Ascending eigenvalues `(..., n)` and eigenvectors `(..., n, n)` of symmetric matrices.
+def eigh(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Computes ascending eigenvalues `(..., n)` and eigenvectors `(..., n, n)` of symmetric
+    matrices.
 
-    A matrix with a number that is not finite has eigenvalues NaN; TensorFlow's own solver would
-    stop the program there, and with it the other matrices of the batch.
+    A matrix that is not finite has eigenvalues NaN. The solver of TensorFlow would end the program
+    for the whole batch.
     """
     x, finite = finite_or_zero(x)
     values, vectors = linalg.eigh(x)
     return nan_unless(finite, values), vectors
 
 
-def whitening(reference):
-    """Lower triangular R with `R A R' = I`, the inverse Cholesky factor of A.
+def whitening(reference: Tensor) -> Tensor:
+    """Computes the lower triangular R with `R A R' = I`, the inverse Cholesky factor of A.
 
-    A constant of the gradient; the distances have gradients of their own.
+    The result is a constant of the gradient. Distances have custom gradients.
 
     Args:
         reference: Positive definite matrices, shape `(..., n, n)`.
 
     Returns:
-        Shape `(..., n, n)`, float32 or wider. NaN where a matrix is not positive definite.
+        Shape `(..., n, n)`, float32 or wider. NaN for a matrix that is not positive definite.
 
     Raises:
         ValueError: If the matrices are not square.
@@ -75,17 +81,17 @@ def whitening(reference):
     return linalg.inverse_lower(linalg.cholesky(ops.stop_gradient(symmetric_part(reference))))
 
 
-def condition_limit(dtype):
+def condition_limit(dtype: Any) -> float:
     """Returns the condition number from which on a matrix of a dtype counts as singular.
 
-    The smallest eigenvalue of a singular covariance matrix is rounding of either sign. In float32,
-    it reached 3.3 machine epsilons of the largest eigenvalue (3 channels, 2,000 steps).
+    The smallest eigenvalue of a singular covariance matrix is a rounding error of either sign. In
+    float32, it reached 3.3 machine epsilons of the largest eigenvalue (3 channels, 2,000 steps).
     """
     epsilons = 4 if keras.backend.standardize_dtype(dtype) == "float32" else 400
     return float(1 / (epsilons * np.finfo(keras.backend.standardize_dtype(dtype)).eps))
 
 
-def definite_or_identity(x, limit):
+def definite_or_identity(x: Tensor, limit: float) -> tuple[Tensor, Tensor]:
     """Replaces matrices that are not definite by the identity.
 
     Args:
@@ -103,23 +109,24 @@ def definite_or_identity(x, limit):
     return ops.where(regular[..., None, None], finite_x, identity), regular
 
 
-def finite_or_zero(x):
-    """Matrices `(..., n, n)`, those that are not finite as zeros; which are finite, `(..., 1)`."""
+def finite_or_zero(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Replaces matrices `(..., n, n)` that are not finite by zeros, and returns a mask `(..., 1)`
+    of those that are finite."""
     finite = ops.all(ops.isfinite(x), axis=(-2, -1), keepdims=True)
     return ops.where(finite, x, ops.zeros_like(x)), finite[..., 0]
 
 
-def nan_unless(finite, values):
-    """Eigenvalues `(..., n)`, NaN for the matrices that are not finite, `(..., 1)`."""
+def nan_unless(finite: Tensor, values: Tensor) -> Tensor:
+    """Replaces eigenvalues `(..., n)` by NaN where the mask `(..., 1)` is False."""
     return ops.where(finite, values, ops.full_like(values, np.nan))
 
 
-def rounding(values, dtype=None):
+def rounding(values: Tensor, dtype: str | None = None) -> Tensor:
     """Returns the rounding error of eigenvalues: machine epsilon times the largest.
 
     Args:
         values: Ascending eigenvalues, shape `(..., n)`.
-        dtype: Dtype of the matrices; None: that of the eigenvalues.
+        dtype: Dtype of the matrices; None: the dtype of the eigenvalues.
 
     Returns:
         Shape `(..., 1)`.

@@ -1,6 +1,7 @@
 """Means of SPD matrices and the geodesics between them (Kim2020, Eqs. 7 and 21)."""
 
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 
@@ -8,24 +9,27 @@ from keras_dml._arrays import real
 from keras_dml._backend import ops
 from keras_dml._backend.precision import in_float64
 from keras_dml._backend.values import concrete
+from keras_dml._typing import ArrayLike, Tensor
 from keras_dml.geometry.spd.functions import exp, inverse_sqrt, log, power, sqrt
 from keras_dml.geometry.spd.matrices import congruence, square_matrices
-from keras_dml.geometry.spd.pairs import check_leading, of_one_size
+from keras_dml.geometry.spd.pairs import check_leading, match_sizes
 from keras_dml.geometry.weights import normalized, normalized_tensor
 
-TINY = 1e-8  # of a logarithm: x / tanh(x) is 1 there
+TINY = 1e-8  # logarithm for which x / tanh(x) rounds to 1
 
 
-def geodesic(x, y, t):
-    """Point at fraction `t` of the affine-invariant geodesic from `x` to `y` (Kim2020, Eq. 21).
+def geodesic(x: Tensor, y: Tensor, t: Tensor | float) -> Tensor:
+    """Computes the point at fraction `t` of the affine-invariant geodesic from `x` to `y` (Kim2020,
+    Eq. 21).
 
-    `x^(1/2) (x^(-1/2) y x^(-1/2))^t x^(1/2)`; its distance to `x` is `|t|` times that of `y`.
+    The point is `x^(1/2) (x^(-1/2) y x^(-1/2))^t x^(1/2)`. Its distance to `x` is `|t|` times the
+    distance of `x` and `y`.
 
     Args:
         x: Positive definite matrices, shape `(..., n, n)`.
         y: Positive definite matrices, broadcastable to `x`.
-        t: Number, or tensor that broadcasts with the leading axes; 0 gives `x`, 1 gives `y`,
-            numbers outside [0, 1] extend the geodesic. A constant of the gradient.
+        t: Number, or tensor that broadcasts with the leading axes, a constant of the gradient. 0
+            gives `x`, 1 gives `y`, and numbers outside [0, 1] extend the geodesic.
 
     Returns:
         Matrices, shape `(..., n, n)`, float32 or wider.
@@ -35,7 +39,7 @@ def geodesic(x, y, t):
         ValueError: If the matrices are not square or of different sizes, or the leading axes of
             `x`, `y` and `t` do not broadcast.
     """
-    x, y = of_one_size(x, y)
+    x, y = match_sizes(x, y)
     t = t if ops.is_tensor(t) else real("`t`", t, np.float64)
     check_leading(x=x.shape[:-2], y=y.shape[:-2], t=t.shape)
     return in_float64(_geodesic)(x, y, ops.convert_to_tensor(t, x.dtype))
@@ -45,16 +49,16 @@ def _geodesic(x, y, t):
     return congruence(sqrt(x), power(congruence(inverse_sqrt(x), y), t))
 
 
-def log_euclidean_mean(x, weights=None):
-    """Log-Euclidean mean, `exp(sum(w log(x)))`.
+def log_euclidean_mean(x: Tensor, weights: ArrayLike | None = None) -> Tensor:
+    """Computes the log-Euclidean mean, `exp(sum(w log(x)))`.
 
     Args:
         x: Positive definite matrices, shape `(..., count, n, n)`.
         weights: Non-negative weights, shape `(..., count)`, scaled to the sum 1; None: equal.
 
     Returns:
-        Matrices, shape `(..., n, n)`, float32 or wider. In a compiled step NaN for weights that an
-        eager call refuses.
+        Matrices, shape `(..., n, n)`, float32 or wider. In a compiled step they are NaN for weights
+        that an eager call refuses.
 
     Raises:
         TypeError: If the weights are not real numbers.
@@ -71,14 +75,16 @@ def log_euclidean_mean(x, weights=None):
     return exp(ops.sum(weights[..., None, None] * logs, axis=-3))
 
 
-def karcher_mean(x, weights=None, tolerance=1e-9, max_steps=50):
-    """Karcher mean: minimizes the weighted sum of squared affine-invariant distances (Kim2020,
-    Eq. 7).
+def karcher_mean(
+    x: ArrayLike, weights: ArrayLike | None = None, tolerance: float = 1e-9, max_steps: int = 50
+) -> np.ndarray:
+    """Computes the Karcher (Fréchet) mean, which minimizes the weighted sum of squared
+    affine-invariant distances (Kim2020, Eq. 7).
 
-    Steps `M <- M^(1/2) exp(s J) M^(1/2)` along the weighted mean J of `log(M^(-1/2) x M^(-1/2))`,
-    from the log-Euclidean mean. The remaining distance to the mean is at most the norm of J,
-    because the sum is 1-strongly convex: the tolerance bounds the error. NumPy, in float64, on
-    every backend: it iterates on values, so it has no gradient and cannot run in a compiled step.
+    From the log-Euclidean mean it steps `M <- M^(1/2) exp(s J) M^(1/2)` along the weighted mean J
+    of `log(M^(-1/2) x M^(-1/2))`. The remaining distance to the mean is at most the norm of J,
+    because the sum is 1-strongly convex, so the tolerance bounds the error. The iteration uses
+    NumPy in float64 on every backend. It has no gradient and cannot run in a compiled step.
 
     Erratum: Kim2020 calls `N_I` the number of iterations under Eq. 7; it is the number of matrices.
 
@@ -86,22 +92,22 @@ def karcher_mean(x, weights=None, tolerance=1e-9, max_steps=50):
         x: Positive definite matrices, shape `(count, n, n)`.
         weights: Non-negative weights, shape `(count,)`, scaled to the sum 1; None: equal.
         tolerance: Largest affine-invariant distance to the true mean.
-        max_steps: Largest number of steps; after these a warning states the error.
+        max_steps: Largest number of steps. After these a warning states the error.
 
     Returns:
         NumPy array of shape `(n, n)`, float64.
 
     Raises:
         TypeError: If the weights are not real numbers.
-        ValueError: If there is no matrix, one is not positive definite, or the weights do not fit.
+        ValueError: If `x` is empty, a matrix is not positive definite, or the weights do not fit.
     """
     x = _definite(x)
     weights = normalized(weights, len(x), "matrices")
     mean = spectral(np.exp, np.einsum("i,ijk->jk", weights, spectral(_log, x)))
     step = last = None
     for count in range(max_steps + 1):
-        # A Cholesky factor for the root of the mean: the same iteration, up to an orthogonal change
-        # of basis.
+        # A Cholesky factor instead of the root of the mean gives the same iteration in another
+        # orthogonal basis.
         factor = np.linalg.cholesky(mean)
         inverse = np.linalg.inv(factor)
         tangent, steepest = _tangent(inverse @ x @ inverse.T, weights)
@@ -109,12 +115,12 @@ def karcher_mean(x, weights=None, tolerance=1e-9, max_steps=50):
         if norm > tolerance and count == max_steps:
             break
         slope = (1 + steepest) / 2
-        if last is not None:  # as the last step changed the tangent (Barzilai1988)
+        if last is not None:  # from the change of the tangent in the last step (Barzilai1988)
             slope = np.clip(np.vdot(step, last - tangent) / np.vdot(step, step), 1, steepest)
         step, last = tangent / slope, tangent
         mean = factor @ spectral(np.exp, step) @ factor.T
         mean = (mean + mean.T) / 2
-        if norm <= tolerance:  # with this step the error is a fraction of the tolerance
+        if norm <= tolerance:  # after this step the error is a fraction of the tolerance
             return mean
     warnings.warn(
         f"karcher_mean stopped after {max_steps} steps within {norm:.3e} of the mean, not within "
@@ -125,15 +131,15 @@ def karcher_mean(x, weights=None, tolerance=1e-9, max_steps=50):
     return mean
 
 
-def spectral(function, x):
-    """A function of the eigenvalues of symmetric matrices, shape `(..., n, n)`. NumPy."""
+def spectral(function: Callable, x: np.ndarray) -> np.ndarray:
+    """Applies a function to the eigenvalues of symmetric matrices, shape `(..., n, n)`. NumPy."""
     values, vectors = np.linalg.eigh((x + np.swapaxes(x, -1, -2)) / 2)
     return (vectors * function(values)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
 
 
 def _tangent(white, weights):
-    """Mean of the logarithms, and the largest second derivative along a geodesic of half the
-    weighted sum of squared distances; the smallest is 1 (Bini2013)."""
+    """Computes the mean of the logarithms, and the largest second derivative along a geodesic of
+    half the weighted sum of squared distances. The smallest one is 1 (Bini2013)."""
     values, vectors = np.linalg.eigh((white + np.swapaxes(white, 1, 2)) / 2)
     logs = _log(values)
     mean = np.einsum("i,ijm,im,ikm->jk", weights, vectors, logs, vectors, optimize=True)
@@ -142,7 +148,7 @@ def _tangent(white, weights):
 
 
 def _log(values):
-    """Logarithms of ascending eigenvalues; those below rounding count as rounding."""
+    """Computes logarithms of ascending eigenvalues, where rounding is their lower limit."""
     return np.log(np.maximum(values, np.finfo(np.float64).eps * values[..., -1:]))
 
 
@@ -150,8 +156,8 @@ def _definite(x):
     x = concrete(x) if ops.is_tensor(x) else x
     if x is None:
         raise ValueError(
-            "`karcher_mean` iterates on values and cannot run inside a compiled step. Call it "
-            "before, or use `log_euclidean_mean`."
+            "`karcher_mean` needs values and cannot run in a compiled step. Call it outside, or "
+            "use `log_euclidean_mean`."
         )
     x = np.asarray(x, np.float64)
     if x.ndim != 3 or x.shape[1] != x.shape[2] or not len(x):

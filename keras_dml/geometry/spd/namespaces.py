@@ -1,11 +1,12 @@
-"""One set of names for functions of tensors and of NumPy arrays.
+"""Functions with the same names for tensors and for NumPy arrays.
 
-Formulas written on `namespace(...)` train on either backend and also run on arrays in float64,
-whatever the backend: JAX without `JAX_ENABLE_X64` has no float64, and an eager call of TensorFlow
-takes many times as long as NumPy on one small matrix.
+Formulas that use `namespace(...)` run on tensors of both backends and on NumPy arrays in float64.
+JAX without `JAX_ENABLE_X64` has no float64, and an eager call of TensorFlow takes many times as
+long as NumPy for one small matrix.
 """
 
 import types
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +32,6 @@ ARRAYS = types.SimpleNamespace(
 )
 
 
-def namespace(*values):
-    """The namespace for these values: `ARRAYS` if all of them are NumPy's or numbers, else
-    `TENSORS`."""
+def namespace(*values: Any) -> types.SimpleNamespace:
+    """Returns `ARRAYS` if all values are NumPy arrays or numbers, otherwise `TENSORS`."""
     return ARRAYS if all(isinstance(value, VALUES) for value in values) else TENSORS

@@ -1,48 +1,52 @@
-"""Matrix functions without an eigensolver: builtin operators of TFLite only, for inference.
+"""Matrix functions without an eigendecomposition, from builtin operators of TFLite only, for
+inference.
 
 Rectification is `((X + e I) + |X - e I|) / 2` with `|Y| = Y sign(Y)`. Matrix sign and square root
-are Newton-Schulz-type iterations with minimax quintics (`sign_polynomials`). The logarithm is by
-inverse scaling and squaring: eight times that of the eighth root, whose eigenvalues lie in a narrow
-interval where one Chebyshev interpolant is enough. All of it is products, sums and scalings of
-matrices. A product of 80 x 80 matrices takes 6 us on a device, an
-eigendecomposition most of a millisecond; in a training batch the eigensolver is seven times faster.
+are Newton-Schulz iterations with minimax quintics (`sign_polynomials`). The logarithm uses inverse
+scaling and squaring: it is eight times the logarithm of the eighth root, whose eigenvalues lie in a
+narrow interval where one Chebyshev interpolant suffices. All functions consist of products, sums
+and scalings of matrices. A product of 80 x 80 matrices takes 6 us on a device, an
+eigendecomposition almost a millisecond. In a training batch the eigensolver is seven times faster.
 
-The gradient is the exact one of `spd`, by the eigensolver, in the backward pass alone: autodiff of
-the products is off by up to 2 % where eigenvalues stand near epsilon (the eigensolver: 0.4 %).
+The backward pass computes the exact gradient of `spd` with the eigensolver. Automatic
+differentiation of the products is wrong by up to 2 % for eigenvalues near epsilon (the eigensolver:
+0.4 %).
 
-Errors of float32 entries against float64, for matrices of norm 1 and epsilon 1e-4
-(`tests/geometry/spd/test_polynomial.py`): rectified 2e-7; the logarithm 1e-5 up to condition 1e3,
-1e-4 up to 1e6, 4e-4 for singular and indefinite matrices, where float32 cannot represent the
-rectified eigenvalues more accurately. They grow with the norm, and hold while it is below 1e5
-epsilon. Under `jax.jit` the simplifications of XLA cost the logarithm more, 5e-4 in place of 1e-5
-at condition 10; files for devices are written by TensorFlow, which keeps the order of operations.
+Errors of entries in float32 compared with float64, for matrices of norm 1 and epsilon 1e-4
+(`tests/geometry/spd/test_polynomial.py`): 2e-7 for rectification; for the logarithm 1e-5 up to
+condition 1e3, 1e-4 up to 1e6, and 4e-4 for singular and indefinite matrices, where float32 cannot
+represent the rectified eigenvalues more accurately. The errors grow with the norm, and hold for
+norms below 1e5 epsilon. Under `jax.jit`, simplifications by XLA increase the error of the logarithm
+from 1e-5 to 5e-4 at condition 10. TensorFlow, which writes the files for devices, keeps the order
+of operations.
 """
 
 import numpy as np
 
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import divide
 from keras_dml.geometry.spd import sign_polynomials as polynomials
 from keras_dml.geometry.spd.divided_differences import IDENTITY, LOG, SQRT
 from keras_dml.geometry.spd.functions import check_epsilon, derivative
 from keras_dml.geometry.spd.matrices import eigh, square_matrices, symmetric_part, transposed
 
-LOWEST = 1e-6  # of the norm: what float32 resolves, and where sign and logarithm saturate
+LOWEST = 1e-6  # fraction of the norm that float32 resolves; below, sign and logarithm saturate
 SQUARE_ROOTS = 3
-LOG_DEGREE = 15  # one of 4 j - 1: blocks of four coefficients
-TINY = 1e-30  # norm of the zero matrix
-SMALLEST = 1e-37  # the same in any unit: float32 holds its inverse
+LOG_DEGREE = 15  # must be 4 j - 1, for blocks of four coefficients
+TINY = 1e-30  # added to norms, so that the zero matrix has a positive one
+SMALLEST = 1e-37  # smallest norm; float32 can represent its inverse
 
 
-def rectify(x, epsilon):
-    """Rectified eigenvalues, as `spd.rectify`.
+def rectify(x: Tensor, epsilon: float) -> Tensor:
+    """Rectifies eigenvalues as `spd.rectify`.
 
     Args:
         x: Symmetric matrices, shape `(..., n, n)`; the symmetric part is taken.
         epsilon: Minimum eigenvalue, positive, in the unit of `x`.
 
     Returns:
-        Positive definite matrices, same shape, float32 or wider. NaN where `x` is not finite.
+        Positive definite matrices, same shape, float32 or wider. NaN if `x` is not finite.
 
     Raises:
         ValueError: If the matrices are not square or epsilon is not positive.
@@ -51,14 +55,15 @@ def rectify(x, epsilon):
     return _with_exact_gradient(lambda x: _rectified(x, epsilon), IDENTITY, x, epsilon)
 
 
-def log(x):
-    """Matrix logarithm, as `spd.log`; eigenvalues below 1e-6 of the norm count as that.
+def log(x: Tensor) -> Tensor:
+    """Computes the matrix logarithm as `spd.log`, where 1e-6 of the norm is the lower limit of
+    eigenvalues.
 
     Args:
         x: SPD matrices, shape `(..., n, n)`; the symmetric part is taken.
 
     Returns:
-        Symmetric matrices, shape `(..., n, n)`, float32 or wider. NaN where `x` is not finite.
+        Symmetric matrices, shape `(..., n, n)`, float32 or wider. NaN if `x` is not finite.
 
     Raises:
         ValueError: If the matrices are not square.
@@ -71,14 +76,15 @@ def log(x):
     return _with_exact_gradient(forward, LOG, x, _lowest)
 
 
-def sqrt(x):
-    """Symmetric square root, as `spd.sqrt`; eigenvalues below 1e-6 of the norm count as that.
+def sqrt(x: Tensor) -> Tensor:
+    """Computes the symmetric square root as `spd.sqrt`, where 1e-6 of the norm is the lower limit
+    of eigenvalues.
 
     Args:
         x: SPD matrices, shape `(..., n, n)`; the symmetric part is taken.
 
     Returns:
-        Square roots, same shape, float32 or wider. NaN where `x` is not finite.
+        Square roots, same shape, float32 or wider. NaN if `x` is not finite.
 
     Raises:
         ValueError: If the matrices are not square.
@@ -91,16 +97,17 @@ def sqrt(x):
     return _with_exact_gradient(forward, SQRT, x, _lowest)
 
 
-def nuclear_norm(x):
-    """Sum of the singular values, as `spd.nuclear_norm`: the inner product with the polar factor.
+def nuclear_norm(x: Tensor) -> Tensor:
+    """Computes the sum of the singular values as `spd.nuclear_norm`, by the inner product with the
+    polar factor.
 
-    Singular values below 1e-6 of the Frobenius norm count for less than they are.
+    Singular values below 1e-6 of the Frobenius norm are underestimated.
 
     Args:
         x: Matrices, shape `(..., n, n)`, symmetric or not.
 
     Returns:
-        Norms, shape `(...)`, float32 or wider. NaN where `x` is not finite. The gradient is the
+        Norms, shape `(...)`, float32 or wider. NaN if `x` is not finite. The gradient is the
         polar factor.
 
     Raises:
@@ -121,9 +128,9 @@ def nuclear_norm(x):
     return of_matrix(square_matrices("x", x))
 
 
-def rectify_log(x, epsilon):
-    """`log(rectify(x, epsilon))`, as `spd.rectify_log`; arguments and errors as those of
-    `rectify`."""
+def rectify_log(x: Tensor, epsilon: float) -> Tensor:
+    """Computes `log(rectify(x, epsilon))` as `spd.rectify_log`. Arguments and errors are the same
+    as in `rectify`."""
     epsilon = check_epsilon(epsilon)
     return _with_exact_gradient(
         lambda x: _log_of_rectified(_rectified(x, epsilon)), LOG, x, epsilon
@@ -146,7 +153,7 @@ def _with_exact_gradient(forward, function, x, floor):
 
 
 def _lowest(values):
-    """`LOWEST` of the Frobenius norm: `(..., n)` to `(..., 1)`."""
+    """Computes `LOWEST` times the Frobenius norm, `(..., n)` to `(..., 1)`."""
     largest = ops.max(ops.abs(values), axis=-1, keepdims=True, initial=0)
     shares = divide(values, largest)
     norm = largest * ops.sqrt(ops.sum(shares * shares, axis=-1, keepdims=True))
@@ -160,8 +167,8 @@ def _rectified(x, epsilon):
 
 
 def _sign(x, adjoint=lambda x: x):
-    """Signs of eigenvalues in [-1, 1] of symmetric matrices; with the transpose as adjoint, the
-    polar factor of any matrices. Three products a step."""
+    """Computes signs of eigenvalues in [-1, 1] of symmetric matrices, with three products per step.
+    With the transpose as `adjoint` it computes the polar factor of any matrices."""
     for a, b, c in polynomials.steps(LOWEST, polynomials.FOLD):
         square = adjoint(x) @ x
         x = a * x + x @ (b * square + c * (square @ square))
@@ -169,7 +176,8 @@ def _sign(x, adjoint=lambda x: x):
 
 
 def _log_of_rectified(x):
-    """The logarithm where eigenvalues are above `LOWEST` of the norm; below, it saturates."""
+    """Computes the logarithm of matrices whose eigenvalues are above `LOWEST` of the norm. For
+    smaller eigenvalues it saturates."""
     norm = _norm(x)
     root = x / norm
     for i in range(1, SQUARE_ROOTS + 1):
@@ -178,20 +186,23 @@ def _log_of_rectified(x):
 
 
 def _square_root(x, low):
-    """The root y, with its inverse z, from `y = x, z = I`; four products a step.
+    """Computes the square root y and its inverse z from `y = x, z = I`, with four products per
+    step.
 
-    The eigenvalues of the root are from `low` to 1.
+    The eigenvalues of the root must lie between `low` and 1.
 
-    The eigenvalues of `z y` are the squares of numbers s on their way to 1, and `p(s) / s` of a
-    sign step p, a polynomial of `z y`, moves both y and z. Each carries a condition of its root
-    only; one iteration on x alone carries all of it and loses 10 to 100 times as much.
+    The eigenvalues of `z y` are squares of numbers s that converge to 1. For a sign step p, `p(s) /
+    s` is a polynomial of `z y`, by which both y and z are multiplied. The condition number of y and
+    z is the root of that of x. An iteration on x alone has its full condition number and loses 10
+    to 100 times as many digits.
     """
     y, z = x, None
     steps = polynomials.steps(low, polynomials.FOLD_OF_ROOTS)
     for i, (a, b, c) in enumerate(steps):
         product = y if z is None else z @ y
-        # `a (I + m b / a)`, not `a I + b m`: a file then keeps one identity. And one product, not
-        # `a (y + y m)`: XLA pulls those factors through all steps, and the sum cancels.
+        # `a (I + m b / a)` instead of `a I + b m` keeps one identity matrix in a file. One product
+        # instead of `a (y + y m)`, because XLA moves those factors through all steps, where the sum
+        # cancels.
         factor = a * (_identity(x) + (b / a) * product + (c / a) * (product @ product))
         if i + 1 < len(steps):
             z = factor if z is None else factor @ z
@@ -200,8 +211,8 @@ def _square_root(x, low):
 
 
 def _log_near_one(x):
-    """A polynomial in powers up to the fourth, in blocks of four coefficients (Paterson1973): six
-    products for degree 15."""
+    """Computes a polynomial in powers up to the fourth, in blocks of four coefficients
+    (Paterson1973), which takes six products for degree 15."""
     lowest = LOWEST**0.5**SQUARE_ROOTS
     coefficients, middle, half = polynomials.logarithm(lowest, LOG_DEGREE)
     identity = _identity(x)
@@ -217,18 +228,20 @@ def _log_near_one(x):
 
 
 def _norm(x):
-    """Frobenius norm, `(..., 1, 1)`: no eigenvalue is larger."""
+    """Computes the Frobenius norm, `(..., 1, 1)`, which is at least the largest eigenvalue."""
     return ops.sqrt(ops.sum(x * x, axis=(-2, -1), keepdims=True)) + TINY
 
 
 def _norm_of_any_unit(x):
-    """Frobenius norm, `(..., 1, 1)`, whose squares do not leave float32; `SMALLEST` at least."""
+    """Computes the Frobenius norm, `(..., 1, 1)`, without squares that overflow or underflow
+    float32. The result is at least `SMALLEST`."""
     largest = ops.max(ops.abs(x), axis=(-2, -1), keepdims=True, initial=SMALLEST)
     shares = x / largest
     squares = ops.sum(shares * shares, axis=(-2, -1), keepdims=True)
-    return largest * ops.sqrt(ops.maximum(squares, 1))  # 1 for the largest entry
+    return largest * ops.sqrt(ops.maximum(squares, 1))  # the largest entry contributes 1
 
 
 def _identity(x):
-    """Identity as a constant of the graph; an operator would compute it again on each call."""
+    """Returns the identity as a constant of the graph, because an operator would compute it again
+    in each call."""
     return np.eye(x.shape[-1], dtype=keras.backend.standardize_dtype(x.dtype))

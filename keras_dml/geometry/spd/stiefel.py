@@ -1,15 +1,17 @@
-"""Stiefel manifold: orthonormal frames, matrices `(rows, columns)` with `W'W = I`."""
+"""Stiefel manifold: orthonormal frames, which are matrices `(rows, columns)` with `W'W = I`."""
 
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import at_least_float32
 from keras_dml.geometry.spd.functions import inverse_sqrt
 from keras_dml.geometry.spd.matrices import transposed
 
 
-def polar(w):
-    """Polar factor, the orthonormal frame closest to a matrix: `W (W'W)^(-1/2)`.
+def polar(w: Tensor) -> Tensor:
+    """Computes the polar factor `W (W'W)^(-1/2)`, the orthonormal frame closest to a matrix.
 
-    After a plain gradient step from a frame this is the Riemannian gradient step to first order.
+    After a gradient step from a frame, the polar factor is the Riemannian gradient step to first
+    order.
 
     Args:
         w: Matrices of full column rank, shape `(..., rows, columns)` with `columns <= rows`.
@@ -24,8 +26,8 @@ def polar(w):
     return ops.matmul(w, inverse_sqrt(ops.matmul(transposed(w), w)))
 
 
-def qr(w):
-    """Orthonormal frame of the QR decomposition with a positive diagonal of R.
+def qr(w: Tensor) -> Tensor:
+    """Computes the orthonormal frame of the QR decomposition with a positive diagonal of R.
 
     Args:
         w: Matrices of full column rank, shape `(..., rows, columns)` with `columns <= rows`.
@@ -41,8 +43,8 @@ def qr(w):
     return frame * signs[..., None, :]
 
 
-def random(shape, seed=None):
-    """Random orthonormal frame, uniform on the manifold (Haar measure).
+def random(shape: tuple[int, int], seed: int | keras.random.SeedGenerator | None = None) -> Tensor:
+    """Draws a random orthonormal frame, uniform on the manifold (Haar measure).
 
     Args:
         shape: `(rows, columns)` with `columns <= rows`.

@@ -1,14 +1,15 @@
-"""Logarithms of mapped matrices as vectors, in few large pieces: for training steps of small
-matrices on TensorFlow.
+"""Logarithms of mapped matrices as vectors, in few compiled functions, for training on small
+matrices with TensorFlow.
 
-A product or a transpose of small matrices takes TensorFlow a few microseconds, and waking the
-threads that it shares them with up to a hundred: 64 matrices of 20 x 20 mapped to 10 x 10, forward
-and backward on two threads, take a third less time if what stands before, behind and under the
-eigendecomposition is one function compiled by XLA each (`tests/bench/spd_layers.py`). Where a frame
-has more rows, products fill the threads, and TensorFlow's own are faster.
+A product or a transpose of small matrices takes TensorFlow a few microseconds, but waking the
+threads of its pool takes up to a hundred. So the computations before and after the
+eigendecomposition and in the backward pass are one function each, compiled by XLA. 64 matrices of
+20 x 20 mapped to 10 x 10, forward and backward on two threads, then take a third less time
+(`tests/bench/spd_layers.py`). For frames with more rows the products of TensorFlow are faster.
 """
 
 from keras_dml._backend import keras, ops, xla
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import at_least_float32
 from keras_dml.geometry.spd.divided_differences import LOG
 from keras_dml.geometry.spd.functions import derivative, value
@@ -23,12 +24,13 @@ from keras_dml.geometry.spd.matrices import (
 from keras_dml.geometry.spd.vectors import to_matrix, to_vector
 
 LARGEST = (48, 24)  # frame; 64 x 32 takes as long either way, 93 x 20 longer in batches of 256
-SIZES = 4  # of batches, between a power of two and the next
+SIZES = 4  # number of allowed batch sizes between a power of two and the next
 SUMMED = 12  # columns up to which a product is faster as a sum
 
 
-def is_faster(frame):
-    """Whether `tangent_vectors` is the faster way: for a small frame, in a TensorFlow graph.
+def is_faster(frame: Tensor) -> bool:
+    """Returns True if `tangent_vectors` is faster, which holds for small frames in a TensorFlow
+    graph.
 
     Compiling takes most of a second, too long for an eager call.
     """
@@ -36,13 +38,14 @@ def is_faster(frame):
     return small and xla.is_traced()
 
 
-def tangent_vectors(x, frame, epsilon=None):
-    """`spd.vectorize(spd.rectify_log(frame' x frame, epsilon))`; with None, `spd.log`.
+def tangent_vectors(x: Tensor, frame: Tensor, epsilon: float | None = None) -> Tensor:
+    """Computes `spd.vectorize(spd.rectify_log(frame' x frame, epsilon))`, or `spd.log` instead of
+    `spd.rectify_log` if `epsilon` is None.
 
     Args:
         x: Matrices, shape `(..., n, n)`; the symmetric part is taken.
         frame: Frame, shape `(n, m)`.
-        epsilon: Smallest eigenvalue of the rectified matrices; None: that of `rounding`.
+        epsilon: Smallest eigenvalue of the rectified matrices; None: `rounding`.
 
     Returns:
         Vectors, shape `(..., m (m + 1) / 2)`.
@@ -64,29 +67,29 @@ def tangent_vectors(x, frame, epsilon=None):
         tangents, values = xla.compiled(logarithms)(values, vectors, finite)
 
         def gradient(upstream):
-            of_frame, inner = xla.compiled(backward)(half, values, vectors, upstream)
-            return xla.compiled(congruence)(frame, inner), of_frame
+            frame_gradient, inner = xla.compiled(backward)(half, values, vectors, upstream)
+            return xla.compiled(congruence)(frame, inner), frame_gradient
 
         return tangents, gradient
 
     x = at_least_float32(x)
     dtype = keras.backend.result_type(x.dtype, frame.dtype)
     x, frame = ops.cast(x, dtype), ops.cast(frame, dtype)
-    before = ops.shape(x)[:-2]
+    leading = ops.shape(x)[:-2]
     rows = ops.reshape(x, (-1, *x.shape[-2:]))
     vectors = of_matrices(xla.filled_up(rows, SIZES), frame)[: ops.shape(rows)[0]]
-    return ops.reshape(vectors, (*before, vectors.shape[-1]))
+    return ops.reshape(vectors, (*leading, vectors.shape[-1]))
 
 
 def _mapped(x, frame):
-    """`frame' x frame` for an eigensolver, which of them are finite, and `x frame`."""
+    """Computes `frame' x frame` for an eigensolver, a mask of the finite results, and `x frame`."""
     half = ops.matmul(symmetric_part(x), frame)
     return *finite_or_zero(symmetric_part(ops.matmul(transposed(half), frame))), half
 
 
 def _product(a, b):
-    """Product of matrices `(..., m, m)`; of small ones as a sum over the inner axis, which XLA
-    compiles to one loop without waking a thread."""
+    """Computes products of matrices `(..., m, m)`. Small products are sums over the inner axis,
+    which XLA compiles to one loop in one thread."""
     terms = a.shape[-1]
     if terms > SUMMED:
         return ops.matmul(a, b)

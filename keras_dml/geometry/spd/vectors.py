@@ -1,19 +1,20 @@
-"""Symmetric matrices as vectors with the same inner product."""
+"""Symmetric matrices as vectors, with the same inner products."""
 
 import math
 
 import numpy as np
 
 from keras_dml._backend import ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import at_least_float32
 from keras_dml.geometry.spd.matrices import square_matrices, symmetric_part
 
 
-def vectorize(x):
-    """Symmetric matrices as vectors: the upper triangle by rows, scaled.
+def vectorize(x: Tensor) -> Tensor:
+    """Converts symmetric matrices to vectors of the upper triangle by rows, scaled.
 
-    Off-diagonal entries are multiplied by the root of 2, so that inner products and norms are those
-    of the matrices. The order is that of pyRiemann.
+    Off-diagonal entries are multiplied by the root of 2, so that vectors and matrices have the same
+    inner products and norms. The order is the same as in pyRiemann.
 
     Args:
         x: Symmetric matrices, shape `(..., n, n)`; the symmetric part is taken.
@@ -32,8 +33,8 @@ def vectorize(x):
     return vector(square_matrices("x", x))
 
 
-def unvectorize(v):
-    """Symmetric matrices from vectors, the inverse of `vectorize`.
+def unvectorize(v: Tensor) -> Tensor:
+    """Converts vectors to symmetric matrices, the inverse of `vectorize`.
 
     Args:
         v: Vectors, shape `(..., n (n + 1) / 2)`.
@@ -42,7 +43,7 @@ def unvectorize(v):
         Symmetric matrices, shape `(..., n, n)`, float32 or wider.
 
     Raises:
-        ValueError: If the number of entries is not that of a triangle.
+        ValueError: If the number of entries is not `n (n + 1) / 2` for an n.
     """
 
     @ops.custom_gradient
@@ -53,7 +54,8 @@ def unvectorize(v):
 
 
 def _adjoint(function):
-    """Each map is the other's adjoint; a gather is much faster than the scatter of autodiff."""
+    """Returns a custom gradient. `to_vector` and `to_matrix` are adjoint, and a gather is much
+    faster than the scatter of automatic differentiation."""
 
     def gradient(*args, upstream=None):
         if upstream is None:
@@ -63,8 +65,8 @@ def _adjoint(function):
     return gradient
 
 
-def to_vector(x):
-    """`vectorize` of symmetric matrices, without a gradient of its own."""
+def to_vector(x: Tensor) -> Tensor:
+    """Computes `vectorize` of symmetric matrices, without a custom gradient."""
     n = x.shape[-1]
     row, column = np.triu_indices(n)
     scale = np.where(row == column, 1, math.sqrt(2))
@@ -72,8 +74,8 @@ def to_vector(x):
     return ops.take(entries, row * n + column, axis=-1) * ops.cast(scale, x.dtype)
 
 
-def to_matrix(v):
-    """`unvectorize`, without a gradient of its own; adjoint of `to_vector`."""
+def to_matrix(v: Tensor) -> Tensor:
+    """Computes `unvectorize`, without a custom gradient. It is the adjoint of `to_vector`."""
     n = _size(v)
     row, column = np.triu_indices(n)
     index = np.zeros((n, n), int)

@@ -268,7 +268,7 @@ def test_a_geodesic_of_other_sizes_is_refused(rng):
 
 
 def test_inside_a_compiled_step_the_karcher_mean_says_where_it_runs():
-    with pytest.raises(ValueError, match="cannot run inside a compiled step"):
+    with pytest.raises(ValueError, match="compiled step"):
         matrices.compiled(lambda x: ops.convert_to_tensor(spd.karcher_mean(x)))(
             ops.convert_to_tensor(np.eye(2)[None])
         )

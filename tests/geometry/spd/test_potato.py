@@ -242,6 +242,6 @@ def test_a_class_that_cannot_be_calibrated_is_refused(x, message):
 
 
 @pytest.mark.parametrize("update_rate", [-0.1, 1.5, float("nan")])
-def test_a_rate_that_is_no_share_is_refused(update_rate):
-    with pytest.raises(ValueError, match="`update_rate` must be between 0.*Received"):
+def test_an_update_rate_outside_0_to_1_is_refused(update_rate):
+    with pytest.raises(ValueError, match="update_rate.*Received"):
         potato.check_update_rate(update_rate)
