@@ -1,12 +1,10 @@
 """Files that were sent, for as long as they are read."""
 
 import contextlib
-import gzip
 import os
 import pathlib
 import shutil
 import tempfile
-import zlib
 
 from keras_dml import recordings
 
@@ -16,8 +14,6 @@ except ImportError:  # on Windows
     fcntl = None
 
 MOST_FILES = 20
-MOST_NUMBERS = 10**7  # of a Parquet or FLAC file; a few bytes can hold more
-MOST_UNPACKED = 20 * 10**6  # bytes of a packed text, as many as a request may hold
 LONGEST_NAME = 100
 PREFIX = "keras-dml-upload-"  # of folders
 
@@ -101,67 +97,3 @@ def _suffix(name):
             f"{name} is not a recording: send files that end in {', '.join(recordings.suffixes())}."
         )
     return suffix
-
-
-def check_size(path):
-    """Raises `ValueError` if a file holds more than its size lets one expect."""
-    check = CHECKS.get(pathlib.Path(path).suffix)
-    if check is not None:
-        check(path)
-
-
-def _check_parquet(path):
-    """Refuses a file that unpacks to more than its size lets one expect."""
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError:
-        return  # `recordings.read` says what to install
-    try:
-        metadata = parquet.read_metadata(path)
-    except (pyarrow.ArrowException, OSError):
-        return  # and what is wrong with it
-    columns = [metadata.schema.column(i) for i in range(metadata.num_columns)]
-    if any(
-        "BYTE_ARRAY" in column.physical_type or column.max_repetition_level for column in columns
-    ):
-        raise ValueError(f"{path} has columns of texts or lists. Send columns of numbers alone.")
-    if metadata.num_rows * metadata.num_columns > MOST_NUMBERS:
-        raise ValueError(
-            f"{path} holds {metadata.num_rows:,} rows of {metadata.num_columns} columns; up to "
-            f"{MOST_NUMBERS:,} numbers are taken. Send shorter recordings."
-        )
-
-
-def _check_gzip(path):
-    """Refuses a packed text that is larger than an unpacked one may be."""
-    try:
-        with gzip.open(path) as file:
-            size = len(file.read(MOST_UNPACKED + 1))
-    except (OSError, EOFError, zlib.error):
-        return  # `recordings.read` says what is wrong with it
-    if size > MOST_UNPACKED:
-        raise ValueError(
-            f"{path} unpacks to more than {MOST_UNPACKED // 10**6} MB. Send shorter recordings."
-        )
-
-
-def _check_flac(path):
-    """Refuses a file of more samples than a Parquet file may hold numbers."""
-    try:
-        import soundfile
-    except (ImportError, OSError):
-        return  # `recordings.read` says what to install
-    try:
-        with soundfile.SoundFile(path) as file:
-            count = file.frames * file.channels
-    except (soundfile.SoundFileError, RuntimeError):
-        return  # and what is wrong with it
-    if count > MOST_NUMBERS:
-        raise ValueError(
-            f"{path} holds {count:,} samples; up to {MOST_NUMBERS:,} numbers are accepted. Send "
-            "shorter recordings."
-        )
-
-
-CHECKS = {".parquet": _check_parquet, ".gz": _check_gzip, ".flac": _check_flac}

@@ -10,7 +10,7 @@ import sys
 import warnings
 
 from keras_dml import recordings
-from keras_dml.gallery.server import messages, uploads
+from keras_dml.gallery.server import messages
 
 MEMORY = 3 * 2**30  # bytes of addresses, most of which are reserved by libraries and never used
 ORPHAN_SECONDS = 30  # after which a reading ends by itself, because the server was killed
@@ -41,7 +41,6 @@ def _answer(path, channels, options):
     """Returns `("read", pieces)`, or the kind and the text of an error."""
     try:
         with warnings.catch_warnings(action="ignore"):
-            uploads.check_size(path)
             return "read", recordings.read_pieces(path, channels, **options)
     except MemoryError:
         return "value", f"{path} needs too much memory to be read. Send a shorter recording."
