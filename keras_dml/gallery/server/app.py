@@ -89,6 +89,7 @@ def application(gallery, settings):
         openapi_url=OPENAPI,
         docs_url=None,  # FastAPI's own loads scripts of another site
         redoc_url=None,
+        lifespan=desk.open,
         responses=PROBLEMS,
         dependencies=[Depends(TOKEN), Depends(_check_rights)],
     )

@@ -1,5 +1,6 @@
 """A gallery as the server asks it: files in, answers out."""
 
+import contextlib
 import io
 import math
 import warnings
@@ -30,6 +31,13 @@ class Desk:
         self._gallery, self._words, self._scores = gallery, words, scores
         self._metrics = metrics
         self._turns, self._readers, self._listenings = Turns(), Readers(), Listenings()
+
+    @contextlib.asynccontextmanager
+    async def open(self, _):
+        """Holds a process that reads files ready while the server runs (lifespan of ASGI)."""
+        self._readers.start()
+        yield
+        self._readers.end()
 
     async def check(self):
         """Raises what the gallery raises if it cannot be used."""

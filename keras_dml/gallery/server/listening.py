@@ -69,7 +69,7 @@ def server(application):
             application,
             access_log=False,
             http=Protocol,
-            lifespan="off",
+            lifespan="on",
             log_config=None,
             log_level="warning",
             proxy_headers=False,

@@ -12,6 +12,7 @@ import numpy as np
 
 from keras_dml.recordings import Recording
 
+READY = "ready"  # the first line of a process, after its imports
 MOST_LINE = 2**24  # bytes
 MOST_NUMBERS = 10**8  # of one answer
 FIELDS = ("channels", "units", "notes", "left_out")

@@ -4,6 +4,8 @@ It gets jobs on standard input and writes answers to standard output, see `messa
 ends it when a reading takes too long, which cannot be done with a thread.
 """
 
+import contextlib
+import importlib
 import os
 import signal
 import sys
@@ -13,6 +15,8 @@ from keras_dml import recordings
 from keras_dml.gallery.server import messages
 
 MEMORY = 3 * 2**30  # bytes of addresses, most of which are reserved by libraries and never used
+# Libraries that `recordings` imports when a file needs them.
+LIBRARIES = ("scipy.signal", "scipy.interpolate", "pyarrow.parquet", "soundfile")
 ORPHAN_SECONDS = 30  # after which a reading ends by itself, because the server was killed
 
 
@@ -23,6 +27,8 @@ def main():
     sys.stdin.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server
     _limit_memory()
+    _import_libraries()
+    messages.write_line(answers, messages.READY)
     while True:
         try:
             path, channels, options = messages.read_line(jobs)
@@ -43,7 +49,10 @@ def _answer(path, channels, options):
         with warnings.catch_warnings(action="ignore"):
             return "read", recordings.read_pieces(path, channels, **options)
     except MemoryError:
-        return "value", f"{path} needs too much memory to be read. Send a shorter recording."
+        return "value", (
+            f"{path} needs more than {MEMORY >> 30} GiB of memory to be read. Send a shorter "
+            "recording."
+        )
     except ImportError as error:
         return "import", str(error)
     except OSError as error:
@@ -52,6 +61,14 @@ def _answer(path, channels, options):
         return "value", str(error)
     except Exception as error:  # what a damaged file makes a library raise
         return "value", f"{path} cannot be read: {type(error).__name__}. Convert it to csv."
+
+
+def _import_libraries():
+    """Imports all libraries that reading may need, so that its deadline counts reading only."""
+    recordings.suffixes()  # imports the readers of all formats
+    for name in LIBRARIES:
+        with contextlib.suppress(ImportError, OSError):  # `recordings` says what to install
+            importlib.import_module(name)
 
 
 def _limit_memory():
