@@ -331,6 +331,45 @@ print(json.dumps({"MB": peak / 1000, "s": used.ru_utime + used.ru_stime
 """
 
 
+TIMING = """
+import json, sys, time
+import pyarrow.parquet, scipy.interpolate, scipy.signal, soundfile
+import numpy as np
+from keras_dml import recordings
+recordings.suffixes()
+for line in sys.stdin:
+    start = time.process_time()
+    try:
+        recording = recordings.read(json.loads(line))
+    except ValueError as error:
+        end = str(error)
+    except BaseException as error:
+        end = f"!! {type(error).__name__}: {str(error)}"
+    else:
+        is_valid = recording.values.dtype == np.float32 and np.isfinite(recording.values).all()
+        end = f"{'' if is_valid else '!! '}read {recording.values.shape}"
+    print(json.dumps([time.process_time() - start, end]), flush=True)
+"""
+
+
+class Timer:
+    """A process that reads files, and measures its processor time after all imports."""
+
+    def __init__(self):
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        self._process = subprocess.Popen([sys.executable, "-c", TIMING], **pipes)
+
+    def read(self, path):
+        """Returns the processor time of reading a file in seconds, and how it ended."""
+        self._process.stdin.write(f"{json.dumps(str(path))}\n")
+        self._process.stdin.flush()
+        return json.loads(self._process.stdout.readline())
+
+    def close(self):
+        """Ends the process."""
+        self._process.communicate()
+
+
 def measure(path, **options):
     """Reads a file in a process of its own.
 

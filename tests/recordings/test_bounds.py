@@ -1,7 +1,7 @@
 """Reading a stranger's file takes little memory and time, whatever the file holds."""
 
+import contextlib
 import json
-import time
 
 import numpy as np
 import pytest
@@ -23,7 +23,8 @@ WHOLE = [  # at 20 MB, each in a process of its own
     ("wav", "A-law"),
     ("flac", "silence"),
 ]
-SMALL = 10**6  # bytes of the other files, which may take no longer than one of 20 MB
+SMALL = 10**6  # bytes of the other files
+SMALL_SECONDS = 5  # of a processor, for such a file
 
 
 @pytest.mark.parametrize(("kind", "name"), WHOLE, ids=map("-".join, WHOLE))
@@ -33,19 +34,21 @@ def test_a_file_of_20_mb_is_read_or_refused_within_the_bounds(tmp_path, kind, na
     assert used["MB"] < bombs.MOST_MB and used["s"] < bombs.MOST_SECONDS, used
 
 
+@pytest.fixture(scope="module")
+def timer():
+    with contextlib.closing(bombs.Timer()) as started:
+        yield started
+
+
 @pytest.mark.parametrize(("kind", "name"), bombs.FILES, ids=map("-".join, bombs.FILES))
-def test_the_time_of_reading_grows_with_the_size_of_the_file(tmp_path, kind, name):
+def test_the_time_of_reading_grows_with_the_size_of_the_file(tmp_path, timer, kind, name):
     if (kind, name) in {("parquet", "small pages"), ("parquet", "texts that repeat")}:
         pytest.skip("written in seconds; `python -m tests.hostile.bombs` reads it")
     path = bombs.write(tmp_path, kind, name, SMALL)
-    start = time.process_time()
-    try:
-        recording = recordings.read(path)
-    except ValueError as error:
-        assert path.name in str(error) and len(str(error)) < 5000
-    else:
-        assert recording.values.dtype == np.float32 and np.isfinite(recording.values).all()
-    assert time.process_time() - start < bombs.MOST_SECONDS
+    seconds, end = timer.read(path)
+    assert not end.startswith("!!"), end
+    assert end.startswith("read ") or path.name in end and len(end) < 5000
+    assert seconds < SMALL_SECONDS
 
 
 def test_an_ordinary_recording_is_read_whole(tmp_path):
