@@ -432,8 +432,7 @@ def test_a_process_imports_all_libraries_before_the_first_job(tmp_path):
     code = (
         "import json, sys\n"
         "from keras_dml import recordings\n"
-        "from keras_dml.gallery.server import worker\n"
-        "worker._import_libraries()\n"
+        "recordings.import_libraries()\n"
         "before = {*sys.modules}\n"
         "for path, rate in json.loads(sys.argv[1]):\n"
         "    recordings.read_pieces(path, rate_hz=rate, resample_hz=20)\n"

@@ -333,10 +333,9 @@ print(json.dumps({"MB": peak / 1000, "s": used.ru_utime + used.ru_stime
 
 TIMING = """
 import json, sys, time
-import pyarrow.parquet, scipy.interpolate, scipy.signal, soundfile
 import numpy as np
 from keras_dml import recordings
-recordings.suffixes()
+recordings.import_libraries()
 for line in sys.stdin:
     start = time.process_time()
     try:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from keras_dml import recordings
-from keras_dml.recordings import _bounds, _even
+from keras_dml.recordings import _bounds, _resampling
 from tests.hostile import bombs
 
 pytest.importorskip("pyarrow")
@@ -120,8 +120,8 @@ def test_uneven_times_are_resampled_in_blocks_as_at_once(tmp_path, monkeypatch, 
     path = tmp_path / "walk.csv"
     path.write_text(f"time,x,y\n{rows}")
     at_once = recordings.read(path, resample_hz=resample_hz).values
-    monkeypatch.setattr(_even, "LEAST_BLOCK", 5000)
-    monkeypatch.setattr(_even, "UNEVEN_BLOCK", 0)
+    monkeypatch.setattr(_resampling, "LEAST_BLOCK", 5000)
+    monkeypatch.setattr(_resampling, "UNEVEN_BLOCK", 0)
     in_blocks = recordings.read(path, resample_hz=resample_hz).values
     np.testing.assert_allclose(in_blocks, at_once, rtol=0, atol=1e-6)
 

@@ -98,7 +98,10 @@ OFFSETS = {"mind_monitor.csv": 800}  # of a signal with factor None
 SOUND = {
     "ffmpeg_pipe.wav": (
         16_000,
-        ["The header does not say how long the sound is. It was read to the end of the file."],
+        [
+            "The header does not state the length of the sound, which was read to the end of the "
+            "file."
+        ],
     ),
     "mu_law_telephone.wav": (8000, []),
 }

@@ -8,7 +8,7 @@ import scipy.io.wavfile
 import scipy.signal
 
 from keras_dml import recordings
-from keras_dml.recordings import _even
+from keras_dml.recordings import _resampling
 from tests.bench import resampling
 
 # Pairs of rates that phones, trackers, amplifiers and telephones have.
@@ -82,7 +82,7 @@ def test_short_recordings_are_resampled_without_new_extremes(tmp_path, count, na
 
 def test_a_ramp_stays_a_ramp_to_its_ends():
     ramp = np.arange(300.0)[:, None]
-    values = _even.polyphase(ramp, _even.ratio_of(16_000, 44_100))
+    values = _resampling.polyphase(ramp, _resampling.ratio_of(16_000, 44_100))
     np.testing.assert_allclose(values[:, 0], np.arange(len(values)) * 441 / 160, rtol=0, atol=0.05)
 
 
@@ -97,7 +97,7 @@ def test_a_ramp_stays_a_ramp_to_its_ends():
     ],
 )
 def test_ratios_of_rates_do_not_follow_rounding(wanted, native, ratio):
-    assert _even.ratio_of(wanted, native) == Fraction(*ratio)
+    assert _resampling.ratio_of(wanted, native) == Fraction(*ratio)
 
 
 def test_the_clock_decides_between_rates_that_are_nearly_the_same(tmp_path):

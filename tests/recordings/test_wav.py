@@ -10,7 +10,9 @@ import scipy.io.wavfile
 from keras_dml import recordings
 
 WAVE = 0.5 * np.sin(np.arange(400) / 10)
-ENDLESS = "The header does not say how long the sound is. It was read to the end of the file."
+ENDLESS = (
+    "The header does not state the length of the sound, which was read to the end of the file."
+)
 DIVIDED = "The floats are whole numbers as of 16 bits and were divided by 32768."
 # ITU-T G.711 by its tables: a code word of each sign and segment, and its value at 16 bits.
 MU_LAW = {0xFF: 0, 0x7F: 0, 0xFE: 8, 0x7E: -8, 0x80: 32124, 0x00: -32124, 0xF0: 120, 0xEF: 132,

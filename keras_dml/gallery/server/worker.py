@@ -4,8 +4,6 @@ It gets jobs on standard input and writes answers to standard output, see `messa
 ends it when a reading takes too long, which cannot be done with a thread.
 """
 
-import contextlib
-import importlib
 import os
 import signal
 import sys
@@ -15,8 +13,6 @@ from keras_dml import recordings
 from keras_dml.gallery.server import messages
 
 MEMORY = 3 * 2**30  # bytes of addresses, most of which are reserved by libraries and never used
-# Libraries that `recordings` imports when a file needs them.
-LIBRARIES = ("scipy.signal", "scipy.interpolate", "pyarrow.parquet", "soundfile")
 ORPHAN_SECONDS = 30  # after which a reading ends by itself, because the server was killed
 
 
@@ -27,7 +23,7 @@ def main():
     sys.stdin.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server
     _limit_memory()
-    _import_libraries()
+    recordings.import_libraries()  # before the deadline of the first file begins
     messages.write_line(answers, messages.READY)
     while True:
         try:
@@ -61,14 +57,6 @@ def _answer(path, channels, options):
         return "value", str(error)
     except Exception as error:  # what a damaged file makes a library raise
         return "value", f"{path} cannot be read: {type(error).__name__}. Convert it to csv."
-
-
-def _import_libraries():
-    """Imports all libraries that reading may need, so that its deadline counts reading only."""
-    recordings.suffixes()  # imports the readers of all formats
-    for name in LIBRARIES:
-        with contextlib.suppress(ImportError, OSError):  # `recordings` says what to install
-            importlib.import_module(name)
 
 
 def _limit_memory():
