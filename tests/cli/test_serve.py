@@ -517,7 +517,7 @@ def test_no_answer_holds_an_embedding(family, gallery):
 def test_only_this_machine_is_listened_to_without_a_token(command, tmp_path, gallery):
     for host in ("0.0.0.0", "::", "192.0.2.1"):
         code, _, err = command("serve", gallery.path, "--host", host)
-        assert code == 2 and "give --token-file FILE" in err
+        assert code == 2 and "--token-file FILE" in err
     short = tmp_path / "short.token"
     short.write_text("secret")
     short.chmod(0o600)

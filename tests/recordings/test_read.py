@@ -296,7 +296,7 @@ def test_an_array_is_read_and_its_channels_are_named_by_the_caller(tmp_path):
     assert (walk.channels, walk.rate_hz) == (("1", "2", "3"), 100)
     assert recordings.read(path, ["x", "y", "z"]).channels == ("x", "y", "z")
     np.testing.assert_array_equal(recordings.read(path, ["3", "1"]).values, NUMBERS[:, [2, 0]])
-    assert "3 channels without names, and 2 were asked for: x, y" in refused(path, ["x", "y"])
+    assert "3 channels without names, and 2 were requested: x, y" in refused(path, ["x", "y"])
     assert recordings.read(saved(tmp_path, NUMBERS[:, 0])).values.shape == (3, 1)
 
 
@@ -346,7 +346,7 @@ def test_one_of_two_channels_of_sound_is_picked_by_its_number(tmp_path):
     path = tmp_path / "voice.wav"
     scipy.io.wavfile.write(path, 8_000, np.stack([np.ones(9), np.zeros(9)], 1).astype(np.float32))
     assert recordings.read(path, ["2"]).values.max() == 0
-    assert "2 channels without names, and 1 were asked for: left" in refused(path, ["left"])
+    assert "2 channels without names, and 1 were requested: left" in refused(path, ["left"])
 
 
 def test_cut_or_foreign_sound_is_refused(tmp_path):

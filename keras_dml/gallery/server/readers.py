@@ -1,4 +1,4 @@
-"""Reads files of strangers in processes that can be ended."""
+"""Processes that read untrusted files and can be ended."""
 
 import collections
 import contextlib
@@ -9,6 +9,8 @@ import sys
 import threading
 import time
 import weakref
+from collections.abc import Callable
+from typing import Any
 
 from keras_dml.gallery.server import logs, messages
 from keras_dml.gallery.server.threads import Busy, in_thread
@@ -17,7 +19,7 @@ SECONDS = 20  # for the files of one request
 START_SECONDS = 60  # for the start of a process and its imports, which no request is charged for
 END_SECONDS = 5  # for the end of a process that has closed its output
 MOST = 8  # processes
-MOST_OF_CLIENT = 4  # of them, so that one client with slow files leaves some to the others
+MOST_OF_CLIENT = 4  # processes, so that a client with slow files leaves some to other clients
 MOST_WAITING = 64  # requests
 MOST_IDLE = 2  # processes that wait for the next request
 COMMAND = [sys.executable, "-m", "keras_dml.gallery.server.worker"]
@@ -25,15 +27,15 @@ ERRORS = {"value": ValueError, "import": ImportError, "system": OSError}
 
 
 class ReadingTimeout(ValueError):
-    """A file was not read before the deadline of its request."""
+    """Error for a file that was not read before the deadline of its request."""
 
 
 class ReaderCrash(ValueError):
-    """The process that read a file ended, or sent an invalid answer."""
+    """Error for a file at which the process ended or sent an invalid answer."""
 
 
 class Readers:
-    """Reads the files of requests, each request in one thread with one process."""
+    """Pool of processes that read the files of requests, one process per request."""
 
     def __init__(self):
         self._idle, self._working = [], set()
@@ -41,23 +43,23 @@ class Readers:
         self._waiting, self._changed = 0, threading.Condition()
         weakref.finalize(self, _end_all, self._idle, self._working)
 
-    def start(self):
-        """Starts the process of the first request, which imports its libraries meanwhile."""
+    def start(self) -> None:
+        """Starts a process for the first request, which meanwhile imports its libraries."""
         with self._changed:
             if not self._idle:
                 self._idle.append(_Process())
 
-    def end(self):
+    def end(self) -> None:
         """Ends the processes that wait for a request."""
         with self._changed:
             while self._idle:
                 self._idle.pop().end()
 
-    async def run(self, client, function):
+    async def run(self, client: str, function: Callable[[Callable], Any]) -> Any:
         """Runs a function that reads files, and returns its result.
 
         Args:
-            client: Name of the client; one has half of the processes at most.
+            client: Name of the client. A client has at most half of the processes.
             function: Called in a thread with a function that reads a file as
                 `keras_dml.recordings.read_pieces` does.
 
@@ -106,7 +108,7 @@ class _Process:
     """
 
     def __init__(self):
-        # the modules of this process, as `multiprocessing` does it, without its main program
+        # with the module path of this process, as `multiprocessing` does, but without its program
         path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
         self._process = subprocess.Popen(
             COMMAND,
@@ -163,7 +165,7 @@ class _Process:
 
     @contextlib.contextmanager
     def _killed_after(self, seconds):
-        """Kills the process if the block takes longer; what reads from it notices."""
+        """Kills the process if the block takes longer. Then reading from its output ends."""
 
         def kill():
             self._is_late = True
@@ -199,11 +201,11 @@ class _Process:
         )
 
     def kill(self):
-        """Ends the process; what reads from it notices."""
+        """Kills the process. Then reading from its output ends."""
         self._process.kill()
 
     def end(self):
-        """Ends the process, which nothing reads from."""
+        """Ends the process and closes its pipes. No thread may read from it."""
         self.kill()
         with contextlib.suppress(OSError):
             self._process.stdin.close()

@@ -1,10 +1,12 @@
-"""Files that were sent, for as long as they are read."""
+"""Temporary paths of files that clients sent."""
 
 import contextlib
 import os
 import pathlib
 import shutil
 import tempfile
+from collections.abc import Iterator, Sequence
+from typing import IO
 
 from keras_dml import recordings
 
@@ -15,29 +17,31 @@ except ImportError:  # on Windows
 
 MOST_FILES = 20
 LONGEST_NAME = 100
-PREFIX = "keras-dml-upload-"  # of folders
+PREFIX = "keras-dml-upload-"  # of the names of folders
 
 
 @contextlib.contextmanager
-def paths(uploads, most=MOST_FILES):
-    """Makes paths for files, in a folder for this user alone that is removed after the block.
+def paths(
+    uploads: Sequence[tuple[str, IO[bytes]]], most: int = MOST_FILES
+) -> Iterator[dict[pathlib.Path, str]]:
+    """Makes paths for files, in a private folder that is removed after the block.
 
-    No file with content has a name if the system allows it: the paths are links to files that
-    are open and removed, so nothing of a recording stays if the process is killed.
+    The paths are links to open files that have no name, if the system allows such links. So nothing
+    of a recording stays on the disk if the process is killed.
 
     Args:
-        uploads: `(name, file)` of each, where `file` is open and has a descriptor.
+        uploads: `(name, file)` of each upload. The file is open and has a descriptor.
         most: Number of files that are accepted.
 
     Yields:
-        The name that each was sent under, by its path here.
+        The names of the uploads, by their paths.
 
     Raises:
-        ValueError: If there are no files, too many, or one of a kind that is not read.
+        ValueError: If there are no files, too many files, or a file of an unknown format.
     """
     if not 0 < len(uploads) <= most:
         raise ValueError(f"Send 1 to {most} files. Received {len(uploads)}.")
-    names = [_shown(name or "", number) for number, (name, _) in enumerate(uploads, 1)]
+    names = [_printable(name or "", number) for number, (name, _) in enumerate(uploads, 1)]
     suffixes = [_suffix(name) for name in names]
     with tempfile.TemporaryDirectory(prefix=PREFIX) as folder, _locked(folder):
         links = [pathlib.Path(folder, f"{i}{suffix}") for i, suffix in enumerate(suffixes)]
@@ -46,12 +50,12 @@ def paths(uploads, most=MOST_FILES):
         yield dict(zip(links, names, strict=True))
 
 
-def sweep():
-    """Removes the folders of servers of this user that were killed."""
+def sweep() -> None:
+    """Removes the folders of killed servers of this user."""
     if fcntl is None:
         return
     for folder in pathlib.Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        with contextlib.suppress(OSError):  # of another user, or in use
+        with contextlib.suppress(OSError):  # the folder is of another user, or in use
             if folder.is_symlink() or folder.stat().st_uid != os.geteuid():
                 continue
             with _locked(folder):
@@ -60,7 +64,7 @@ def sweep():
 
 @contextlib.contextmanager
 def _locked(folder):
-    """Holds a folder for the block, so that no other server sweeps it."""
+    """Locks a folder for the block, so that no other server sweeps it."""
     if fcntl is None:
         yield
         return
@@ -73,8 +77,9 @@ def _locked(folder):
 
 
 def _link(path, file):
-    """Makes a path for an open file."""
-    descriptor = pathlib.Path(f"/proc/{os.getpid()}/fd/{file.fileno()}")  # writes it to a disk
+    """Makes a link to an open file, or a copy where links are impossible."""
+    # `fileno` moves an upload from memory to a disk
+    descriptor = pathlib.Path(f"/proc/{os.getpid()}/fd/{file.fileno()}")
     file.flush()
     if descriptor.exists():
         path.symlink_to(descriptor)
@@ -84,10 +89,11 @@ def _link(path, file):
         shutil.copyfileobj(file, copy)
 
 
-def _shown(name, number):
+def _printable(name, number):
+    """Returns the end of the name of an upload, without folders and control characters."""
     last = name.replace("\\", "/").rpartition("/")[2]
     visible = "".join(letter for letter in last if letter.isprintable())
-    return visible[-LONGEST_NAME:] or f"file {number}"  # its end says the kind
+    return visible[-LONGEST_NAME:] or f"file {number}"  # the end holds the suffix
 
 
 def _suffix(name):
