@@ -463,6 +463,6 @@ def test_names_of_channels_are_neither_empty_nor_doubled(written, channels):
 def test_steps_of_more_than_a_second_need_a_unit(written, step, rate):
     path = written(timed("t", [step * i for i in range(6)]))
     if rate is None:
-        assert "does not say" in refused(path) and "t_ms" in refused(path)
+        assert "`time_unit`" in refused(path) and "t_ms" in refused(path)
     else:
         assert recordings.read(path).rate_hz == pytest.approx(rate)
