@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # help texts need no NumPy
     from keras_dml.recordings._recording import Signal
 
 PACKED = ".gz"  # the suffix of text that is packed by gzip
-LIBRARIES = ("scipy.interpolate", "scipy.signal")  # of resampling
+LIBRARIES = ("keras_dml.recordings._read", "scipy.interpolate", "scipy.signal")  # of all formats
 HINTS = {  # what to do with files of other formats, by their suffix
     ".asc": "Write a sample report by EyeLink Data Viewer",
     ".xlsx": "Save the sheet as CSV",
@@ -40,7 +40,8 @@ class Format:
             separates.
         detector: Module and name of a function `is_recording(path)` that decides whether a file in
             a folder is a recording. None: the suffix decides.
-        libraries: Modules outside this package that the reader imports.
+        libraries: Modules outside this package that the reader imports, or that its libraries
+            import if they are installed, such as pandas by PyArrow.
         may_be_packed: Whether files packed by gzip are read.
     """
 
@@ -76,7 +77,7 @@ FORMATS = (
         may_be_packed=True,
     ),
     Format("npy", (".npy",), "_npy.read"),
-    Format("parquet", (".parquet",), "_parquet.read", libraries=("pyarrow.parquet",)),
+    Format("parquet", (".parquet",), "_parquet.read", libraries=("pyarrow.parquet", "pandas")),
     Format("wav", (".wav",), "_sound.read_wav"),
     Format("flac", (".flac",), "_sound.read_flac", libraries=("soundfile",)),
 )

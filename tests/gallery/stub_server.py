@@ -14,7 +14,8 @@ import types
 
 import numpy as np
 
-from keras_dml.gallery.server import app, handlers, listening, settings, uploads
+from keras_dml.gallery.server import app, handlers, listening, readers, settings, uploads
+from tests.gallery import slow_reader
 
 
 class StubGallery:
@@ -95,7 +96,7 @@ def main():
     def paths(*_):
         yield {pathlib.Path(sys.argv[1]): "sent.csv"}
 
-    uploads.paths = paths
+    uploads.paths, readers.COMMAND = paths, slow_reader.COMMAND
     tokens = settings.of_files(*sys.argv[2:3])
     with listening.to("127.0.0.1", 0) as listener:
         print(listening.address(listener), flush=True)
