@@ -1,24 +1,25 @@
-"""Hostile input gives a clear error or a correct output, and changes nothing else."""
+"""Tests that hostile input gives a clear error or a correct output, and changes no other file."""
 
 import numpy as np
 import pytest
 
 from tests.hostile import checks, trials
 
-# Groups of which the tests run each n-th attempt alone; `python -m tests.hostile` runs all.
+# The tests run every n-th attempt of these groups; `python -m tests.hostile` runs all attempts.
 EACH = {"recordings": 8, "names": 3, "galleries": 4, "requests": 2}
 
 
 @pytest.mark.parametrize("group", trials.GROUPS)
 def test_every_attempt_ends_in_an_error_or_a_correct_output(group):
-    chosen = trials.attempts(group)[:: EACH.get(group, 1)]
-    outcomes = [trials.run(attempt) for attempt in chosen]
-    wrong = [one for one in outcomes if one.verdict is None]
+    attempts = trials.attempts(group)[:: EACH.get(group, 1)]
+    outcomes = [trials.run(attempt) for attempt in attempts]
+    wrong = [outcome for outcome in outcomes if outcome.verdict is None]
     report = "\n".join(
-        f"{one.attempt.kind}: {one.why}\n{trials.command(one.attempt)}" for one in wrong
+        f"{outcome.attempt.kind}: {outcome.why}\n{trials.command(outcome.attempt)}"
+        for outcome in wrong
     )
     assert not wrong, report
-    assert {one.verdict for one in outcomes} >= {checks.Verdict.ANSWERED}
+    assert {outcome.verdict for outcome in outcomes} >= {checks.Verdict.ANSWERED}
 
 
 def _raise(error):

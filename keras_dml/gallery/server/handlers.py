@@ -107,7 +107,7 @@ class Handlers:
         (paths, files, done), notes = await self._decide(client, sent, enroll)
         return schemas.Enrollment(
             person=person,
-            kept=[files[paths[i]] for i in done.kept],
+            stored=[files[paths[i]] for i in done.kept],
             refused=self._refused(done.refused, paths, files),
             repeated=[
                 schemas.Repeated(
