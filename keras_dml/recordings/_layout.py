@@ -424,7 +424,7 @@ def _fault_without_names(path, body, delimiter):
 
 
 def _first_line(plain, delimiters):
-    """The reading of a table without numbers: the first line has the names."""
+    """Returns the reading of a table without numbers, whose first line holds the names."""
     number, line = plain[0]
     single = [delimiter for delimiter in delimiters if delimiter not in (None, " ")] or delimiters
     delimiter = max(single, key=lambda one: line.count(one or "\0"))

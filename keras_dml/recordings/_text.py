@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from keras_dml.recordings._read import Options
     from keras_dml.recordings._recording import Signal
 
-UNNAMED = re.compile(r"(?:Unnamed: [0-9]+)?")  # pandas names columns without a name so
+UNNAMED = re.compile(
+    r"(?:Unnamed: [0-9]+)?"
+)  # the name that pandas gives to a column without a name
 EYELINK = {"RECORDING_SESSION_LABEL", "TIMESTAMP"}  # columns of a sample report
 MOST_UNPACKED = 2**26  # bytes of packed text
 MOST_RATIO = 3  # of unpacked to packed bytes, for files larger than 21 MB
