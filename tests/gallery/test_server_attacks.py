@@ -385,11 +385,16 @@ def test_the_deadline_does_not_count_the_start_of_a_process(tmp_path, monkeypatc
     ],
 )
 def test_the_end_of_a_process_is_not_reported_as_a_timeout(tmp_path, monkeypatch, end, reason):
-    path = tmp_path / "walk.csv"
+    first, second = tmp_path / "first.csv", tmp_path / "second.csv"
     program(monkeypatch, f"""echo '"ready"'; read job; {end}""")
-    with pytest.raises(readers.ReaderCrash) as caught:
-        asyncio.run(readers.Readers().run("client", lambda read: read(path)))
-    assert str(path) in str(caught.value) and f"ended by {reason}." in str(caught.value)
+
+    def read_both(read):
+        with pytest.raises(readers.ReaderCrash, match=f"{first}.* ended by {reason}"):
+            read(first)
+        with pytest.raises(readers.ReaderCrash, match=f"{second} was not read"):
+            read(second)
+
+    asyncio.run(readers.Readers().run("client", read_both))
 
 
 @pytest.mark.parametrize("script", ["exit 1", "echo ready", "sleep 60"])

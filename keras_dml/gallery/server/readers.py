@@ -145,6 +145,11 @@ class _Process:
             ReaderCrash: If the process ends for another reason, or sends an invalid answer.
             ValueError, ImportError, OSError: As `read_pieces` raises them.
         """
+        if not self.is_usable and not self._is_late:
+            raise ReaderCrash(
+                f"{path} was not read: the process ended at an earlier file of the request. Send "
+                "it again without that file."
+            )
         try:
             with self._killed_after(end - time.monotonic()):
                 messages.write_line(self._process.stdin, [str(path), channels, options])
