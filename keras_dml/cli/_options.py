@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from keras_dml.cli import _completion
+from keras_dml.recordings import format_names
 
 Distances = Annotated[
     bool,
@@ -74,7 +75,7 @@ Person = Annotated[
 Files = Annotated[
     list[str],
     typer.Argument(
-        help="Recordings: csv, npy, parquet, wav or flac files, or folders of them.",
+        help=f"Recordings: {format_names()} files, or folders of them.",
         show_default=False,
         autocompletion=_completion.paths,
     ),

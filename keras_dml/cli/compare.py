@@ -5,11 +5,12 @@ from typing import Annotated
 import typer
 
 from keras_dml.cli import _completion, _options
+from keras_dml.recordings import format_names
 
 Recording = Annotated[
     str,
     typer.Argument(
-        help="A recording: a csv, npy, parquet, wav or flac file.",
+        help=f"A recording: a {format_names()} file.",
         show_default=False,
         autocompletion=_completion.paths,
     ),

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from keras_dml.cli import _completion, _options, _statuses
+from keras_dml.recordings import format_names
 
 MOST_REFUSED = 3  # files whose reasons are printed if no file is enrolled: it is often one reason
 
@@ -25,7 +26,7 @@ def run(
     files: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Recordings: csv, npy, parquet, wav or flac files, or folders of them.",
+            help=f"Recordings: {format_names()} files, or folders of them.",
             show_default=False,
             autocompletion=_completion.paths,
         ),

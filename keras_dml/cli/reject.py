@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from keras_dml.cli import _completion, _options
+from keras_dml.recordings import format_names
 
 
 def run(
@@ -13,7 +14,7 @@ def run(
     files: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Recordings: csv, npy, parquet, wav or flac files, or folders of them. With "
+            help=f"Recordings: {format_names()} files, or folders of them. With "
             "--undo: ids of marked recordings.",
             show_default=False,
             autocompletion=_completion.paths,

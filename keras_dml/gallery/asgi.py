@@ -1,28 +1,33 @@
 """The server of a gallery as an ASGI application, configured by environment variables.
 
-`uvicorn keras_dml.gallery.asgi:application` serves it. The gallery and its model are opened when
-`application` is first used.
+`uvicorn keras_dml.gallery.asgi:application` serves the application. The gallery and its model are
+opened at the first access to `application`.
 
 | variable | meaning |
 | --- | --- |
 | `KERAS_DML_GALLERY` | path of the gallery, or URL of a PostgreSQL database |
-| `KERAS_DML_GALLERY_MODEL` | its model, for a new gallery or a model file that was moved |
+| `KERAS_DML_GALLERY_MODEL` | model of a new gallery, or the new path of its model file |
 | `KERAS_DML_GALLERY_KEY`, `KERAS_DML_GALLERY_KEYS` | see `key` and `keys` of `Gallery` |
-| `KERAS_DML_SERVE_TOKEN_FILE` | file of tokens, one per line; a client with one may do everything |
-| `KERAS_DML_SERVE_VERIFY_TOKEN_FILE` | file of tokens of clients that may only verify |
+| `KERAS_DML_SERVE_TOKEN_FILE` | file of tokens that allow everything, one per line |
+| `KERAS_DML_SERVE_VERIFY_TOKEN_FILE` | file of tokens that allow verification only |
 | `KERAS_DML_SERVE_SCORES` | 1: answers hold closeness, rounded |
-| `KERAS_DML_SERVE_ORIGINS` | origins of other sites whose pages may ask, separated by spaces |
+| `KERAS_DML_SERVE_ORIGINS` | origins of other sites whose pages may send requests |
 | `KERAS_DML_SERVE_NAMES` | names of the server in addition to its addresses |
 
-Without a file of tokens, only this machine is answered.
+Spaces separate several origins or names. Without a file of tokens, the server answers only
+requests of its own machine.
 """
 
 import functools
 import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
 
 
 @functools.cache
-def _application():
+def _application() -> "ASGIApp":
     from keras_dml.gallery import Gallery
     from keras_dml.gallery.server import app, logs, settings
 
@@ -39,7 +44,7 @@ def _application():
     return app.application(gallery, options)
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> "ASGIApp":
     if name == "application":
         return _application()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,7 +1,10 @@
-"""Numbers in the cells of a text table, with decimal points or decimal commas."""
+"""Numbers, dates and times of day in the cells of a text table."""
 
+import array
+import datetime
 import itertools
 import re
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -11,11 +14,11 @@ COMMAS = "Decimal commas were read as decimal points."
 THOUSANDS = "Separators of thousands were left out of numbers."
 MINUS = "The character U+2212 was read as a minus sign."
 _DIGITS = set("0123456789")
-_PLAIN = _DIGITS | set("+-.eE ")  # float() reads these as written; it reads "1_0" as 10 too
+_PLAIN = _DIGITS | set("+-.eE ")  # float() reads other letters wrongly, such as "1_0" as 10
 
 
 def _form(mark, group):
-    """The form of a number with a decimal mark and, in groups of three digits, another mark."""
+    """Returns the form of a number with a decimal mark and a mark between thousands."""
     whole = rf"(?:[0-9]+|[1-9][0-9]{{0,2}}(?:{group}[0-9]{{3}})+)"
     return re.compile(
         rf"[+-]?(?:{whole}(?:{mark}[0-9]*)?|{mark}[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII
@@ -30,40 +33,57 @@ _DATE = re.compile(
     r"[0-9]:[0-9]{2}|[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}|[0-9]T[0-9]{2}"
     r"|^[0-9]{1,2} ?[AaPp]\.?[Mm]"
 )
+DAY = 86_400.0
+LONGEST = 64  # letters of a date; regular expressions are slow on long texts
+_CLOCK = re.compile(
+    r"(?P<hour>[0-9]{1,2})(?:(?P<mark>[:.\-h])(?P<minute>[0-9]{1,2})"
+    r"(?:[:.\-m](?P<second>[0-9]{1,2})s?(?P<fraction>[.,:_][0-9]{1,9})?)?)?"
+    r"(?:\s*(?P<half>[AaPp])\.?\s?[Mm]\.?)?$"
+)
+_MINUTES = re.compile(r"(?P<minute>[0-9]{1,2}):(?P<second>[0-9]{1,2})(?P<fraction>[.,][0-9]{1,9})$")
+_ZONE = re.compile(
+    r"\s*(?P<zone>Z|(?:UTC|GMT)?[+-][0-9]{2}:?(?:[0-9]{2})?|[A-Z]{3,5}|\(?UTC\)?|\[[\w/]+\])$"
+)
+_BETWEEN = re.compile(  # a date and a time of day
+    r"[T\s,_]+(?=[0-9]{1,2}[:.\-h][0-9]{1,2}|[0-9]{1,2}\s?[AaPp]\.?[Mm])"
+)
+_YEAR_FIRST = re.compile(r"([0-9]{4})[-/.]?([0-9]{1,2})[-/.]?([0-9]{1,2})$")
+_YEAR_LAST = re.compile(r"([0-9]{1,2})([-/.])([0-9]{1,2})\2([0-9]{4})$")
+_ORDERS = ("year first", "day first", "month first")
 
 
 class NotANumber(ValueError):
-    """A cell that is not a number.
+    """Error for a cell that is not a number.
 
     Attributes:
         row: Row of the cell.
     """
 
-    def __init__(self, row, reason):
+    def __init__(self, row: int, reason: str):
         super().__init__(reason)
         self.row = row
 
 
-def is_missing(text):
+def is_missing(text: str) -> bool:
     """Returns whether a cell stands for a missing number."""
     return text.strip().casefold() in MISSING
 
 
-def is_number(text):
+def is_number(text: str) -> bool:
     """Returns whether a cell is a finite number, with a decimal point or a decimal comma."""
     text = _usual(text)
     return any(form.fullmatch(text) for form in _FORMS.values())
 
 
-def is_date(text):
+def is_date(text: str) -> bool:
     """Returns whether a cell looks like a date or a time of day."""
     return _DATE.search(text.strip()) is not None
 
 
 class Column:
-    """Cells of a column, packed as text of one piece for each block of rows.
+    """Cells of a column, packed as one text per block of rows.
 
-    A list of a million short texts takes 60 MB, a million packed cells 4 MB.
+    A list of a million short texts takes 60 MB, and a million packed cells take 4 MB.
 
     Attributes:
         letters: Set of all letters in the cells.
@@ -73,29 +93,29 @@ class Column:
         self._blocks = []
         self.letters = set()
 
-    def extend(self, texts):
+    def extend(self, texts: Iterable[str]) -> None:
         """Adds the cells of one or more rows at the end."""
         joined = "\0".join(texts)  # text files with zero bytes are refused
         self.letters.update(joined)
         self._blocks.append(joined.encode())
 
-    def is_blank(self):
-        """Returns whether no cell has content."""
+    def is_blank(self) -> bool:
+        """Returns whether all cells are empty."""
         return not "".join(self.letters - {"\0"}).strip()
 
-    def insert_first(self, text):
-        """Adds a cell in front of the others."""
+    def insert_first(self, text: str) -> None:
+        """Inserts a cell before the first cell."""
         self.letters.update(text)
         self._blocks.insert(0, text.encode())
 
-    def blocks(self):
-        """Returns an iterator of the cells, a list for each block of rows."""
+    def blocks(self) -> Iterator[list[str]]:
+        """Iterates over the cells, a list per block of rows."""
         return (block.decode().split("\0") for block in self._blocks)
 
     def __iter__(self):
         return itertools.chain.from_iterable(self.blocks())
 
-    def cell(self, row):
+    def cell(self, row: int) -> str:
         """Returns the cell of a row."""
         return next(itertools.islice(self, row, None))
 
@@ -103,18 +123,18 @@ class Column:
 class Columns:
     """Columns of cells. Each column has one decimal mark.
 
-    A cell such as `1,234` may be 1.234 or 1234. The other cells of its column decide, then the
-    decimal commas of other columns; without them the column is refused.
+    A cell such as `1,234` may be 1.234 or 1234. The other cells of its column decide, or else the
+    decimal commas of other columns. If neither decides, the column is refused.
 
     Args:
-        columns: `Column`s.
+        columns: The columns.
         count: Number of rows.
 
     Attributes:
-        notes: Sentences that say what was assumed.
+        notes: Sentences about assumptions.
     """
 
-    def __init__(self, columns, count):
+    def __init__(self, columns: Sequence[Column], count: int):
         self._columns, self._count = columns, count
         letters = [column.letters - {"\0"} for column in columns]
         self._is_plain = [used <= _PLAIN for used in letters]
@@ -130,11 +150,11 @@ class Columns:
         seen = {mark for marks in possible if len(marks) == 1 for mark in marks}
         for i, marks in enumerate(possible):
             if marks:
-                self._marks[i] = self._decided(i, marks, seen)
-        self.notes = self._assumed(possible)
+                self._marks[i] = self._decimal_mark(i, marks, seen)
+        self.notes = self._notes(possible)
 
-    def numbers(self, i):
-        """The numbers of a column, float64.
+    def numbers(self, i: int) -> np.ndarray:
+        """Returns the numbers of a column, float64.
 
         Raises:
             NotANumber: If a cell is not a number.
@@ -146,7 +166,7 @@ class Columns:
         return numbers
 
     def _block(self, i, texts, start):
-        """The numbers of some cells of a column, of which the first is in the row `start`."""
+        """Returns the numbers of some cells of a column; the first cell is in the row `start`."""
         mark = self._marks[i]
         points = texts if self._is_plain[i] and mark == POINT else None
         if mark == COMMA and self._is_simple[i]:
@@ -155,15 +175,15 @@ class Columns:
             try:
                 return np.array(points, np.float64)
             except ValueError:
-                pass  # the cell is looked for below
+                pass  # `_number` names the cell
         return [self._number(row, text, mark) for row, text in enumerate(texts, start)]
 
-    def is_of_dates(self, i):
+    def is_of_dates(self, i: int) -> bool:
         """Returns whether the first cell with content in a column is a date or a time."""
         first = next((text for text in self._columns[i] if not is_missing(text)), "")
         return bool(first) and not is_number(first)
 
-    def is_text(self, i):
+    def is_text(self, i: int) -> bool:
         """Returns whether fewer than half of the cells with content in a column are numbers."""
         if not self._columns[i].letters & _DIGITS:
             return any(not is_missing(text) for text in self._columns[i])
@@ -175,7 +195,7 @@ class Columns:
         return bool(present) and 2 * numbers < present
 
     def _possible(self, i):
-        """Decimal marks that the cells of a column may have; none if it has no marks."""
+        """Returns the decimal marks that the cells of a column may have; empty without marks."""
         if not self._columns[i].letters & {POINT, COMMA}:
             return set()
         counts, present, is_marked = dict.fromkeys(_FORMS, 0), 0, False
@@ -191,15 +211,15 @@ class Columns:
             return set()
         return {mark for mark, count in counts.items() if count == most}
 
-    def _decided(self, i, marks, seen):
-        """The decimal mark of a column; None if there are two readings."""
+    def _decimal_mark(self, i, marks, seen):
+        """Returns the decimal mark of a column; None if there are two readings."""
         if len(marks) == 1:
             return next(iter(marks))
         if COMMA in self._columns[i].letters:
             return COMMA if seen == {COMMA} else None
         return None if COMMA in seen else POINT
 
-    def _assumed(self, possible):
+    def _notes(self, possible):
         notes = dict.fromkeys((COMMAS, THOUSANDS, MINUS), False)
         for i, marks in enumerate(possible):
             mark, column = self._marks[i], self._columns[i]
@@ -241,9 +261,118 @@ class Columns:
 
 
 def _usual(text):
-    """A number without spaces around it and between thousands, with an ASCII minus sign."""
+    """Returns a number without spaces around it and between thousands, with an ASCII minus."""
     text = text.strip().replace("\u2212", "-")
     is_spaced = " " in text or "'" in text or not text.isascii()
     if is_spaced and _SPACED.fullmatch(text):
         text = re.sub(f"[{_SPACES}]", "", text)
     return text
+
+
+def seconds_of_dates(texts: Iterable[str]) -> tuple[np.ndarray | None, int | None]:
+    """Returns the seconds of dates and times since the first of them.
+
+    Valid forms are dates of ISO 8601, dates with the day or the month first, times with AM or PM,
+    times of day without a date, and `minutes:seconds.fraction`. If times of day fall, midnight has
+    passed.
+
+    Args:
+        texts: The dates, all in the same form. They are iterated over twice.
+
+    Returns:
+        `(seconds, row)`: the seconds, and None; or None, and the first row that cannot be read. It
+        is the row 0 if the form has two readings.
+    """
+    moments, row = _iso(texts)
+    if row is None:
+        return moments, None
+    form, dates, numbers, clock = None, {}, array.array("i"), array.array("d")
+    for row, text in enumerate(texts):
+        part = _parts(text.strip())
+        if part is None or (form is not None and part[2:] != form):
+            return None, row  # of another form or time zone than the first
+        form = part[2:]
+        numbers.append(dates.setdefault(part[0], len(dates)))
+        clock.append(part[1])
+    clock = np.frombuffer(clock)
+    if len(dates) == 1:
+        has_date = "" not in dates
+        midnights = 0 if has_date else np.cumsum(np.r_[0, np.diff(clock) < -DAY / 2])
+        clock = clock + DAY * midnights
+        return np.round(clock - clock[:1], 9), None
+    readings = [days for days in (_days(dates, order) for order in _ORDERS) if days is not None]
+    readings = [(days - days[0])[np.frombuffer(numbers, "i")] * DAY + clock for days in readings]
+    smooth = [times for times in readings if (np.abs(np.diff(times)) < DAY).all()]
+    readings = smooth or readings
+    if len(readings) != 1:
+        return None, 0
+    return np.round(readings[0] - readings[0][:1], 9), None
+
+
+def _iso(texts):
+    start, moments = None, array.array("d")
+    for row, text in enumerate(texts):
+        try:
+            moment = datetime.datetime.fromisoformat(text.strip())
+            start = start or moment
+            moments.append((moment - start).total_seconds())
+        except (TypeError, ValueError):  # TypeError: with a time zone or without
+            return None, row
+    return np.array(moments), None
+
+
+def _parts(text):
+    """Returns the date, the seconds of the day, the time zone and the form of a time, or None."""
+    zone = None
+    if len(text) > LONGEST:
+        return None
+    if match := _ZONE.search(text):
+        if match["zone"].upper() not in ("AM", "PM"):
+            zone, text = match["zone"], text[: match.start()]
+    text = text.strip()
+    pieces = _BETWEEN.split(text, maxsplit=1)
+    date, clock = pieces if len(pieces) == 2 else ("", text)
+    if re.fullmatch(r"[0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}", clock):
+        return None  # a date alone
+    match = _MINUTES.match(clock) if not date else None
+    match = match or _CLOCK.match(clock)
+    if match is None:
+        return None
+    groups = match.groupdict()
+    half = groups.get("half")
+    if groups["second"] is None and half is None:
+        return None  # 12:00 may be minutes and seconds
+    hour, minute, second = (int(groups.get(key) or 0) for key in ("hour", "minute", "second"))
+    if minute > 59 or second > 60 or hour > (12 if half else 24) or (half and not hour):
+        return None
+    if half:
+        hour = hour % 12 + 12 * (half in "Pp")
+    fraction = groups.get("fraction") or ""
+    is_count = fraction[:1] in (":", "_")  # a number of milliseconds
+    if is_count and len(fraction) != 4:
+        return None
+    part = float(f"0.{fraction[1:] or 0}")
+    form = (bool(date), bool(half), "hour" in groups, fraction[:1] if is_count else "")
+    return date.strip(" ,"), 3600.0 * hour + 60 * minute + second + part, zone, form
+
+
+def _days(dates, order):
+    """Returns the days of dates in an order of year, month and day; None if a date is invalid."""
+    days = []
+    for date in dates:
+        match = (_YEAR_FIRST if order == "year first" else _YEAR_LAST).match(date)
+        if match is None:
+            return None
+        if order == "year first":
+            year, month, day = map(int, match.groups())
+        else:
+            first, mark, second, year = match[1], match[2], match[3], int(match[4])
+            if mark == "." and order == "month first":
+                return None
+            day, month = (first, second) if order == "day first" else (second, first)
+            day, month = int(day), int(month)
+        try:
+            days.append(datetime.date(year, month, day).toordinal())
+        except ValueError:
+            return None
+    return np.array(days, float)

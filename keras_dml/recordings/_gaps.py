@@ -1,6 +1,4 @@
-"""Gaps in recordings: short ones are interpolated, and recordings are cut at longer ones."""
-
-from __future__ import annotations
+"""Gaps in recordings: short gaps are interpolated, and recordings are cut at long gaps."""
 
 import dataclasses
 from typing import NamedTuple
@@ -10,38 +8,38 @@ import numpy as np
 from keras_dml.recordings import _bounds, _times
 from keras_dml.recordings._recording import Signal
 
-LONGEST_STEPS = 5  # between two samples that are joined by a line
-MISSES = 1 + _times.JITTER  # steps: at more a row is missing
-MISSES_JITTERED = 2.5  # of clocks that are off by more than JITTERED steps
+LONGEST_STEPS = 5  # longest gap that is interpolated by default
+MISSES = 1 + _times.JITTER  # steps; a row is missing in longer intervals
+MISSES_JITTERED = 2.5  # the same if the clock is often off by more than JITTERED steps
 JITTERED = 0.3
-LEAST_STEPS = 8  # of a piece; shorter ones between two gaps are left out
+LEAST_STEPS = 8  # of a piece between two gaps; shorter pieces are left out
 
 
 class Gap(NamedTuple):
-    """A gap that a recording is cut at.
+    """A gap at which a recording is cut.
 
     Attributes:
         row: First row after the gap.
-        seconds: Length of the gap; steps if the rate is unknown.
+        seconds: Length of the gap in seconds, or in steps if the rate is unknown.
     """
 
     row: int
     seconds: float
 
 
-def filled(signal: Signal, max_gap: float | None):
-    """Interpolates short gaps and cuts a signal at long ones.
+def filled(signal: Signal, max_gap: float | None) -> tuple[list[Signal], list[Gap]]:
+    """Interpolates short gaps and cuts a signal at long gaps.
 
-    A gap is a stretch of time without a value of some channel. It is linearly interpolated up to
-    `max_gap`.
+    A gap is a stretch of time in which a channel has no value. Gaps of up to `max_gap` are linearly
+    interpolated.
 
     Args:
-        signal: `Signal`.
-        max_gap: Seconds; None: 5 steps.
+        signal: The signal.
+        max_gap: Longest gap that is interpolated, in seconds. None: 5 steps.
 
     Returns:
-        `(pieces, gaps)`: `Signal`s without missing values, and the `Gap`s between them. Short
-        pieces are left out if there are longer ones.
+        `(pieces, gaps)`: signals without missing values, and the gaps between them. Short pieces
+        are left out if there are longer pieces.
 
     Raises:
         ValueError: If a channel has no values, `max_gap` needs a rate that is unknown, or more
@@ -96,7 +94,7 @@ def filled(signal: Signal, max_gap: float | None):
 
 
 def _parts(signal, is_start, is_kept):
-    """Rows of each stretch between two long gaps."""
+    """Returns the rows of each stretch between two long gaps."""
     rows = np.flatnonzero(is_kept)
     ends = np.flatnonzero(np.diff(np.cumsum(is_start)[rows])) + 1
     if len(ends) >= _bounds.MOST_PIECES:
@@ -108,7 +106,7 @@ def _parts(signal, is_start, is_kept):
 
 
 def _scale(signal, max_gap):
-    """The usual step, the time of each row, and the longest gap that is interpolated."""
+    """Returns the usual step, the time of each row, and the longest gap that is interpolated."""
     count = len(signal.values)
     if signal.seconds is not None and count > 1:
         step, times = _times.usual_step(signal.seconds), signal.seconds
@@ -118,7 +116,7 @@ def _scale(signal, max_gap):
         step, times = 1.0, np.arange(float(count))
         if max_gap is not None and not np.isfinite(signal.values).all():
             raise ValueError(
-                f"{signal.path} does not say its rate, so a `max_gap` in seconds cannot be "
+                f"{signal.path} does not state its rate, so a `max_gap` in seconds cannot be "
                 "compared with its missing values. Give `rate_hz`, or `time`."
             )
     return step, times, LONGEST_STEPS * step if max_gap is None else max_gap
@@ -142,7 +140,7 @@ def _length(lengths, before, rows):
 
 
 def _inserted(signal, values, rows, step, limit):
-    """A piece with rows where the clock skipped some, and their number."""
+    """Returns a piece with interpolated rows where the clock skipped rows, and their number."""
     places = rows
     if signal.seconds is None or len(rows) < 2:
         piece = dataclasses.replace(signal, values=values, place=_place(signal, places))

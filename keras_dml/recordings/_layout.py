@@ -1,27 +1,27 @@
-"""Finds the names, the rows and the delimiter of a text table."""
-
-from __future__ import annotations
+"""The layout of a text table: its delimiter, the names of its columns, and its rows."""
 
 import array
 import collections
 import csv
 import dataclasses
 import itertools
+import pathlib
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from keras_dml.recordings import _bounds, _cells, _units
 
-DELIMITERS = ("\t", ";", "|", ",", " ", None)  # None: one column; of equally good ones the first
+DELIMITERS = ("\t", ";", "|", ",", " ", None)  # None: one column; the first of equals wins
 COMMENTS = ("#", "%", "//")
 ERRORS_OF_EXCEL = ("#N/A", "#DIV", "#VALUE", "#REF", "#NUM", "#NAME")
-LONGEST = 500  # letters of a line before the table in which a rate is looked for
+LONGEST = 500  # letters of a line before the table that may state a rate
 SAMPLE, FEWEST = 300, 8  # lines that decide on the delimiter
-SAMPLE_LETTERS = 2**19  # of these lines; of long lines fewer decide
+SAMPLE_LETTERS = 2**19  # of these lines; fewer long lines decide
 PART = 2**18  # letters that are split into lines at once
 BLOCK = 2**16  # cells that are packed at once
 LONGEST_LINE = 2**17  # letters, as many as the csv module reads in one field
-MOST_COMMENTS = 10_000  # among which the names of the columns are looked for
+MOST_COMMENTS = 10_000  # that may hold the names of the columns
 MOST_LINES_BEFORE = 60  # before the names
 SEPARATOR = re.compile(r'"?sep=(\\t|[^"])"?[;,\t]*', re.IGNORECASE)  # Excel's first line
 RATE = re.compile(
@@ -31,20 +31,20 @@ STEP = re.compile(r"([0-9]+(?:\.[0-9]+)?) (msec|sec)/sample", re.IGNORECASE)
 ARROW = re.compile(r"([0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}) -> ?(.*)")
 COMMENT, OF_SEPARATOR = "comment", "separator"  # kinds of lines that are not rows
 FIT_MESSAGES = "Type,Local Number,Message"  # names in the lists of FitCSVTool
-SURE, NUMBERED, FAULTY = 1.0, 0.9, 0.3  # weights: with names, without, and unreadable
+SURE, NUMBERED, FAULTY = 1.0, 0.9, 0.3  # weights: with names, without names, unreadable
 
 
 @dataclasses.dataclass
 class Layout:
-    """Cells of a text table.
+    """Cells of a text table, with the names of the columns.
 
     Attributes:
         names: Names of the columns; empty for a column without one.
         header: Place of the names in the file.
-        lines: Number of the line of each row, an array.
+        lines: Number of the line of each row.
         columns: `_cells.Column` of each name.
-        notes: Sentences that say what was assumed.
-        rate_hz: Rate that a line before the rows says; None if no line does.
+        notes: Sentences about assumptions.
+        rate_hz: Rate in a line before the rows, or None.
     """
 
     names: list
@@ -65,7 +65,7 @@ class _Guess:
         score: Numbers per line, weighted by how sure the names are.
         heads: `(number, cells)` of the lines with names and units; empty for a table without names.
         start: Number of the first line of data.
-        fault: Why the table cannot be read; None if it can.
+        fault: The reason why the table cannot be read, or None.
         is_comment: Whether the names are in a comment.
     """
 
@@ -95,8 +95,7 @@ class _Row(NamedTuple):
 class _Lines:
     """Lines of a text that are not empty.
 
-    They are split a part at a time, because a list of all lines takes ten times the memory of the
-    text.
+    The text is split in parts, because a list of all lines takes ten times the memory of the text.
 
     Args:
         path: The file, for errors.
@@ -105,11 +104,12 @@ class _Lines:
     Attributes:
         comments: Number of lines that are comments.
         first: `(number, line)` of the first line.
-        separator: The delimiter that the first line says, as Excel writes it; None if it does not.
-        has_times: Whether the serial monitor of Arduino wrote a time and an arrow in each line.
+        separator: The delimiter that the first line names, as Excel writes it, or None.
+        has_times: Whether each line begins with a time and an arrow, as the serial monitor of
+            Arduino writes it.
     """
 
-    def __init__(self, path, text):
+    def __init__(self, path: pathlib.Path, text: str):
         if "\r" in text:
             text = text.replace("\r\n", "\n").replace("\r", "\n")
         self._path, self._text = path, text
@@ -141,21 +141,21 @@ class _Lines:
         return head, total, [*comments]
 
     def parts(self, comments=()):
-        """Iterates over the lines that are neither comments nor name the separator.
+        """Iterates over the lines, except comments and the line that names the separator.
 
         Args:
             comments: List to which comments are added, as `(number, line)`.
 
         Yields:
-            `(numbers, lines, times)` of a part: of each line its number, its text, and the time
-            before its arrow; no times if there are no arrows.
+            `(numbers, lines, times)` of a part: the number of each line, its text, and the time
+            before its arrow. There are no times if there are no arrows.
         """
         self.comments = 0
         for numbers, lines in self._parts():
             times = ()
             if self.has_times:
                 times, lines = zip(*(ARROW.match(line).groups() for line in lines), strict=True)
-            kinds = [self._kind(line) for line in lines] if self._has_others(lines) else ()
+            kinds = [self._kind(line) for line in lines] if self._may_have_kinds(lines) else ()
             if any(kinds):
                 self.comments += kinds.count(COMMENT)
                 is_first = len(comments) < MOST_COMMENTS and not isinstance(comments, tuple)
@@ -169,7 +169,8 @@ class _Lines:
             if lines:
                 yield numbers, lines, times
 
-    def _has_others(self, lines):
+    def _may_have_kinds(self, lines):
+        """Returns False if all lines are rows. This check of many lines at once is fast."""
         joined = "\n".join(lines)
         return self.separator is not None or any(mark in joined for mark in COMMENTS)
 
@@ -179,7 +180,7 @@ class _Lines:
         return COMMENT if _is_comment(line) else None
 
     def _parts(self):
-        """Iterates over numbers and texts of the lines that are not empty, a part at a time."""
+        """Iterates over the numbers and texts of the lines that are not empty, in parts."""
         text, start, number = self._text, 0, 1
         while start < len(text):
             end = text.find("\n", start + PART)
@@ -203,22 +204,20 @@ class _Lines:
                 yield numbers, lines
 
 
-def find(path, text):
+def find(path: pathlib.Path, text: str) -> Layout:
     """Finds the names and the rows of a text table.
 
-    The table is the lines with the most numbers and one number of cells. Its names are in the line
-    before. Other lines before them, comments, and lines that repeat the names are left out.
+    The rows are the lines that have the same number of cells and together the most numbers. The
+    names are in the line before them. Other lines before the rows, comments, and lines that repeat
+    the names are left out.
 
     Args:
         path: The file, for errors.
         text: Its text.
 
-    Returns:
-        `Layout`.
-
     Raises:
-        ValueError: If the file is empty or holds more than a recording may, the names are not
-            unmistakable, or a row has another number of cells; the message names the line.
+        ValueError: If the file is empty or holds more than a recording may, the names have two
+            readings, or a row has another number of cells. The message names the line.
     """
     lines = _Lines(path, text)
     if lines.first is None:
@@ -257,7 +256,7 @@ def find(path, text):
     return layout
 
 
-def looks_like_table(text):
+def looks_like_table(text: str) -> bool:
     """Returns whether a text has rows of numbers, or names above a column of numbers."""
     lines = [(i, line) for i, line in enumerate(text.splitlines()) if line.strip()][:SAMPLE]
     plain = [line for line in lines if not _is_comment(line[1])]
@@ -266,6 +265,7 @@ def looks_like_table(text):
 
 
 def _guess(path, sample, comments, delimiter):
+    """Returns the reading of sample lines by one delimiter."""
     rows = [
         _Row(number, cells, _value_columns(cells)) for number, cells in _split(sample, delimiter)
     ]
@@ -273,7 +273,7 @@ def _guess(path, sample, comments, delimiter):
     for row in rows:
         counts[len(row.cells)] += len(row.values)
     if not counts:
-        return _Guess(delimiter)  # a cell is longer than the csv module reads
+        return _Guess(delimiter)  # a cell is too long for the csv module
     guess = _Guess(delimiter, _width(rows, counts))
     if not counts[guess.width] or (guess.width == 1 and delimiter is not None):
         return guess
@@ -307,14 +307,14 @@ def _guess(path, sample, comments, delimiter):
 
 
 def _width(rows, counts):
-    """The number of cells of the rows with the most numbers; for a tie that of the first line."""
+    """Returns the number of cells of the rows with the most numbers, or of the first line."""
     most = max(counts, key=counts.get)
     first = len(rows[0].cells)
     return first if first > 1 and 2 * counts[first] >= counts[most] else most
 
 
 def _heads(body):
-    """Lines of names and units, as `(number, cells)`, and the index of the first line of data."""
+    """Returns the index of the first line of data, and the lines of names and units before it."""
     lines = [(row.number, row.cells) for row in body]
     is_pandas = len(body) > 1 and lines[0][1] == ["", *map(str, range(len(lines[0][1]) - 1))]
     if is_pandas:
@@ -333,7 +333,7 @@ def _heads(body):
 
 
 def _values_below(body):
-    """Columns of numbers in the first line with numbers below each line."""
+    """Returns, for each line, the columns of numbers in the next line that has numbers."""
     below, values = [], []
     for row in reversed(body):
         below.append(values)
@@ -342,7 +342,7 @@ def _values_below(body):
 
 
 def _end_of_heads(body, below, start):
-    """Index of the first line from a start that is not a line of names or units."""
+    """Returns the index of the first line after a start that holds neither names nor units."""
     end = start
     while end < len(body) and _is_head(body, below, end, start):
         end += 1
@@ -356,7 +356,7 @@ def _is_names(row, values):
 
 
 def _is_head(body, below, i, first):
-    """Returns whether a line has a text above a number. Only the first may have numbers too."""
+    """Returns whether a line has a text above a number. Only the first line may hold numbers."""
     row, values = body[i], below[i]
     if row.values:
         if i > first:
@@ -366,13 +366,13 @@ def _is_head(body, below, i, first):
 
 
 def _line_before(path, rows, first, body, sample, delimiter):
-    """The names in a line with another number of cells, or why it cannot have them."""
+    """Returns the names in a line with another number of cells, and the fault of such names."""
     if not first:
         return [], None
     number, cells, _ = rows[first - 1]
     names = _without_end(cells)
     if not any(letter.isalnum() for cell in names for letter in cell):
-        return [], None  # a rule, such as -----
+        return [], None  # a line such as -----
     width = len(body[0].cells)
     if len(names) <= width and not any("".join(row.cells[len(names) :]).strip() for row in body):
         return [(number, names)], None
@@ -387,6 +387,7 @@ def _line_before(path, rows, first, body, sample, delimiter):
 
 
 def _heads_in_comments(comments, body, delimiter):
+    """Returns the lines of names and units in the comments before the rows."""
     heads = []
     for number, line in comments:
         text = line.lstrip('" ')
@@ -402,7 +403,7 @@ def _heads_in_comments(comments, body, delimiter):
 
 
 def _fault_without_names(path, body, delimiter):
-    """Returns why rows without names have two readings; None if they have one."""
+    """Returns the reason why rows without names have two readings, or None."""
     number, first, _ = body[0]
     numbers = [*map(str, range(len(first) + 1))]
     line = (delimiter or ",").join(first)
@@ -410,20 +411,20 @@ def _fault_without_names(path, body, delimiter):
     if len(first) > 1 and first in (numbers[:-1], numbers[1:]):
         return (
             f"{path}, line {number}: names of the columns are expected, such as x,y,z. Received "
-            f"{line!r}. Put a line of names in front."
+            f"{line!r}. Insert a line of names before it."
         )
     is_whole = all(re.fullmatch(r"-?[0-9]+", cell.strip()) for row in body for cell in row.cells)
     is_unsigned = not any(cell.strip().startswith("-") for row in body for cell in row.cells[1::2])
     if delimiter == "," and len(first) % 2 == 0 and is_whole and is_unsigned:
         return (
             f"{path}, line {number}: {line!r} may be {len(first)} whole numbers, or "
-            f"{len(first) // 2} numbers with decimal commas. Put a line of names in front."
+            f"{len(first) // 2} numbers with decimal commas. Insert a line of names before it."
         )
     return None
 
 
 def _first_line(plain, delimiters):
-    """The reading of a table without numbers: the first line has the names."""
+    """Returns the reading of a table without numbers, whose first line holds the names."""
     number, line = plain[0]
     single = [delimiter for delimiter in delimiters if delimiter not in (None, " ")] or delimiters
     delimiter = max(single, key=lambda one: line.count(one or "\0"))
@@ -486,13 +487,13 @@ class _Block:
     times: list
 
     def add(self, block):
-        """Adds the rows of another block at the end."""
+        """Appends the rows of another block."""
         self.numbers += block.numbers
         self.rows += block.rows
         self.times += block.times
 
     def pop(self, count):
-        """Takes out the first rows and returns them as a block; none if `count` is negative."""
+        """Removes the first rows and returns them as a block."""
         count = max(count, 0)
         lists = self.numbers, self.rows, self.times
         first = _Block(*(values[:count] for values in lists))
@@ -500,20 +501,20 @@ class _Block:
             del values[:count]
         return first
 
-    def only(self, is_row):
+    def selected(self, is_row):
         """Returns the block of the rows for which `is_row` is true."""
         lists = self.numbers, self.rows, self.times
         return _Block(*(list(itertools.compress(values, is_row)) for values in lists))
 
 
 class _Rows:
-    """Iterates over the rows of a table as `_Block`s.
+    """Iterable over the rows of a table as `_Block`s.
 
     Args:
         path: The file, for errors.
         guess: `_Guess`.
         lines: `_Lines`.
-        before: Lines before the first row, which are left out if they are repeated.
+        before: Lines before the first row. Their repetitions are left out.
 
     Attributes:
         repeated: Whether lines before the first row were repeated.
@@ -555,7 +556,7 @@ class _Rows:
             yield self._block(part, starts)
 
     def _parts(self):
-        """Iterates over lists of lines from the first row on; their numbers and times are kept."""
+        """Iterates over lists of lines from the first row on; stores their numbers and times."""
         for numbers, lines, times in self._lines.parts():
             if numbers[-1] < self._guess.start:
                 continue
@@ -576,14 +577,14 @@ class _Rows:
             yield lines
 
     def _block(self, rows, starts):
-        """Rows with the numbers of their lines and their times, without repeated names."""
+        """Returns rows with the numbers of their lines and their times, without repeated names."""
         times = [self._times[start] for start in starts] if self._times else []
         block = _Block([self._numbers[start] for start in starts], rows, times)
         if self._begins.isdisjoint([row[0].strip() if row else "" for row in rows]):
             return block
         is_row = [[cell.strip() for cell in _without_end(row)] not in self._heads for row in rows]
         self.repeated |= not all(is_row)
-        return block.only(is_row)
+        return block.selected(is_row)
 
 
 class _Packed:
@@ -609,10 +610,10 @@ class _Packed:
         self.times = _cells.Column()
 
     def extend(self, block):
-        """Adds the rows of a `_Block`.
+        """Appends the rows of a `_Block`.
 
         Raises:
-            ValueError: If a row has another number of cells, or there are too many.
+            ValueError: If a row has another number of cells, or there are too many rows.
         """
         rows = block.rows
         if not rows:
@@ -631,7 +632,7 @@ class _Packed:
             self.times.extend(block.times)
 
     def insert_first(self, block):
-        """Adds a block of one row in front of the others."""
+        """Inserts a block of one row before the first row."""
         self.lines.insert(0, block.numbers[0])
         row = self._fitting(block.numbers[0], block.rows[0])
         for column, text in zip(self.columns, row, strict=True):
@@ -640,7 +641,7 @@ class _Packed:
             self.times.insert_first(block.times[0])
 
     def _fitting(self, number, row):
-        """A row with as many cells as there are names."""
+        """Returns a row with as many cells as there are names."""
         if len(row) == self._width:
             return row
         if len(row) < self._least or len(_without_end(row)) > self._width:
@@ -649,7 +650,7 @@ class _Packed:
 
 
 def _names(guess, notes):
-    """Names of the columns with their units, the place of the names, and the lines they are in."""
+    """Returns the names of the columns with their units, their place, and the lines used."""
     if not guess.heads:
         notes.append("The file does not name its columns. They are numbered from 1.")
         return [str(i) for i in range(1, guess.width + 1)], f"line {guess.start}", set()
@@ -679,7 +680,10 @@ def _is_units(cells):
 
 
 def _start_and_rate(guess, block, notes):
-    """The rate in the second row of a file of Empatica, whose first row is the start in seconds."""
+    """Returns the rate in the second row of a file of Empatica, or None.
+
+    The first row of such a file holds the start in seconds. Both rows are removed.
+    """
     if guess.heads or len(block.rows) < 2:
         return None
     starts, rates = ({cell.strip() for cell in row} for row in block.rows[:2])
@@ -695,8 +699,8 @@ def _start_and_rate(guess, block, notes):
 
 
 def _dropcounts(block):
-    """Takes out a first row that may hold the number of rows in each column, as AcqKnowledge
-    writes it, and returns it; None if there is no such row."""
+    """Removes and returns a first row that may hold the number of rows in each column, as
+    AcqKnowledge writes it. Returns None if there is no such row."""
     if len(block.rows) < 2 or block.rows[0][0].strip():
         return None
     counts = {cell.strip() for cell in block.rows[0]} - {""}
@@ -704,7 +708,7 @@ def _dropcounts(block):
 
 
 def _drop_torn(width, block, is_torn, notes):
-    """Leaves out a last row that the logger did not finish."""
+    """Removes a last row that the logger did not finish."""
     if len(block.rows) < 2:
         return
     last, before = block.rows[-1], block.rows[-2]
@@ -718,7 +722,7 @@ def _drop_torn(width, block, is_torn, notes):
 
 
 def _rate_hz(lines):
-    """The rate that lines before a table say; None if they say none, or several."""
+    """Returns the rate in the lines before a table; None if they hold no rate, or several."""
     lines = [line[:LONGEST] for line in lines]
     rates = {float(match[1]) for line in lines for match in RATE.finditer(line)}
     for line in lines:
@@ -729,8 +733,10 @@ def _rate_hz(lines):
 
 
 def _split(lines, delimiter):
-    """`(number, cells)` of each line; a quoted cell may go over several lines. Rows end at a line
-    that is not valid CSV."""
+    """Returns `(number, cells)` of each line, up to the first line that is not valid CSV.
+
+    A quoted cell may hold several lines.
+    """
     numbers = [number for number, _ in lines]
     if delimiter is None:
         return [(number, [line.strip().strip('"')]) for number, line in lines]
@@ -745,7 +751,7 @@ def _split(lines, delimiter):
 
 
 def _reader(lines, delimiter, strict=False):
-    """The csv module's reader of lines."""
+    """Returns a reader of the csv module over lines."""
     if delimiter == " ":
         lines = (line.strip().replace("\t", " ") for line in lines)
     return csv.reader(
@@ -782,15 +788,15 @@ def _value_columns(cells):
 
 
 def _without_end(cells):
-    """Cells without the empty ones at the end."""
+    """Returns cells without the empty cells at the end."""
     end = len(cells)
     while end and not cells[end - 1].strip():
         end -= 1
     return cells[:end]
 
 
-def counts(texts):
-    """Returns whether texts are whole numbers from 0 up that mostly count by one."""
+def counts(texts: Iterable[str]) -> bool:
+    """Returns whether texts are whole numbers that only rise, or that mostly rise by one."""
     before, rises, ones, steps = None, True, 0, 0
     for text in texts:
         if not re.fullmatch(r"[0-9]{1,15}", text.strip(), re.ASCII):

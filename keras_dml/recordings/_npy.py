@@ -1,29 +1,34 @@
-"""Recordings as NumPy's files of one array, whose channels have no names."""
+"""Reads recordings from npy files: NumPy's format of one array, whose channels have no names."""
+
+import pathlib
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from keras_dml._arrays import real
-from keras_dml.recordings import _bounds, _channels, _table
+from keras_dml.recordings import _bounds, _table
+from keras_dml.recordings._recording import Signal
 
-LEAST_STEPS_PER_CHANNEL = 0.5  # at fewer the axes were almost certainly confused
+if TYPE_CHECKING:
+    from keras_dml.recordings._read import Options
+
+LEAST_STEPS_PER_CHANNEL = 0.5  # with fewer steps the axes were almost certainly confused
 
 
-def read(path, channels):
-    """Reads the table of an array `(time, channels)`, or `(time,)` of one channel.
+def read(path: pathlib.Path, options: "Options") -> tuple[Signal, float]:
+    """Reads an array `(time, channels)`, or `(time,)` for one channel.
 
-    An array `(channels, time)` is turned if the names of the channels decide it.
-
-    Args:
-        path: The file.
-        channels: Names of all columns in order, or numbers of some from 1; None: all.
-
-    Returns:
-        `Table`, whose columns have the names that `channels` gives them, or numbers from 1.
+    An array `(channels, time)` is transposed if the number of channels in `options` says so. The
+    channels have the names in `options`, or numbers from 1.
 
     Raises:
-        ValueError: If it is not an array of numbers, has another shape, or is cut. Nothing in
-            it is run.
+        ValueError: If the file is not an array of numbers, has another shape, or is cut. Nothing in
+            the file is run.
     """
+    return _table.read_signal(_read_table(path, options.channels), options)
+
+
+def _read_table(path, channels):
     values = _array(path)
     if values.ndim == 1:
         values = values[:, None]
@@ -37,9 +42,9 @@ def read(path, channels):
     values, notes = _oriented(path, values, channels)
     _bounds.check_columns(path, "its shape", values.shape[1])
     most = _bounds.most_numbers(path)
-    # whole numbers are never missing, so that no gaps are filled, which takes half of the memory
+    # Whole numbers are never missing. They need half of the memory, because no gaps are filled.
     _bounds.check_numbers(path, values.size, most if values.dtype.kind == "f" else 2 * most)
-    columns, names = _channels.numbered(path, values.shape[1], channels)
+    columns, names = _table.numbered(path, values.shape[1], channels)
     if len(columns) < values.shape[1]:
         names = tuple(str(i) for i in range(1, values.shape[1] + 1))
     else:
@@ -56,14 +61,14 @@ def read(path, channels):
 
 
 def _oriented(path, values, channels):
-    """The values as `(time, channels)`, and notes on what decided it."""
+    """Returns the values as `(time, channels)`, and notes on the decision about their axes."""
     steps, count = values.shape
     wanted = [] if channels is None else list(channels)
     numbers = [str(i) for i in range(1, len(wanted) + 1)]
     is_named = len(wanted) == steps > 0 and (wanted == numbers or not {*wanted} <= {*numbers})
     if is_named and steps < count:
         return values.T, (
-            "The array has its channels first, as their number says, and was turned to (time, "
+            "The array has as many rows as there are channels, and was transposed to (time, "
             "channels).",
         )
     if len(wanted) == count or steps >= count:
@@ -84,7 +89,7 @@ def _array(path):
     try:
         mapped = np.lib.format.open_memmap(path, mode="r")  # refuses objects, and sizes beyond it
         return np.array(real("the array", mapped))
-    except Exception as error:  # a header is text that is parsed: it raises what parsers raise
+    except Exception as error:  # NumPy parses the header as Python, which may raise any error
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
         raise ValueError(
             f"{path} is not a .npy file of one array of numbers: {reason}. Write it with "

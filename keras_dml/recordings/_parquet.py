@@ -1,33 +1,50 @@
-"""Recordings in Parquet files with one column per channel and one row per time step."""
+"""Reads recordings from Parquet files with one column per channel and one row per time step.
+
+PyArrow unpacks a page to the size that the header of the page says, whatever the footer of the file
+says, and it has no bound on memory. A page of 30 bytes can unpack to 2 GB. So the headers of all
+pages are read before a page is unpacked.
+"""
 
 import collections
 import json
+import pathlib
 import re
+import struct
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from keras_dml.recordings import _bounds, _channels, _parquet_pages, _table, _times
+from keras_dml.recordings import _bounds, _table, _times
 
-UNNAMED = re.compile(r"__index_level_[0-9]+__")  # pandas' name of an index without one
-MOST_ENTRIES = 10_000  # of a list in the footer, such as row groups
+if TYPE_CHECKING:
+    from keras_dml.recordings._read import Options
+    from keras_dml.recordings._recording import Signal
+
+UNNAMED = re.compile(r"__index_level_[0-9]+__")  # pandas' name for an unnamed index
+MOST_ENTRIES = 10_000  # of a list in the footer, such as the list of row groups
 MOST_PAGES = 100_000
 BATCH = 2**18  # numbers that are decoded at once
-BYTES = 16  # of a number in a page: double precision needs 8, decimals up to 16
+BYTES = 16  # of a number in a page: doubles have 8, decimals up to 16
+HEADER = 2**14  # bytes that are read for the header of a page; it may hold statistics
+DEEPEST = 8  # structs in structs of a header
+MAGIC = b"PAR1"
 
 
-def read(path):
-    """Reads the table of a file.
+def read(path: pathlib.Path, options: "Options") -> tuple["Signal", float]:
+    """Reads the columns of a file.
 
     Columns that pandas stored as the index of a frame are left out, except times.
-
-    Returns:
-        `Table`. Its notes say what was assumed about the file.
 
     Raises:
         ImportError: If pyarrow is not installed; the message names the extra.
         ValueError: If the file is not a Parquet file, is damaged, or holds more than a recording
             may.
     """
+    return _table.read_signal(_read_table(path), options)
+
+
+def _read_table(path):
+    """Returns the `Table` of a file."""
     try:
         import pyarrow
         from pyarrow import parquet
@@ -38,7 +55,7 @@ def read(path):
     most = _bounds.most_numbers(path)
     try:
         with path.open("rb") as file:
-            size, longest = _parquet_pages.footer_size(file), max(2**20, path.stat().st_size // 20)
+            size, longest = _footer_size(file), max(2**20, path.stat().st_size // 20)
             if size > longest:
                 raise ValueError(
                     f"{path} has a footer of {size:,} bytes, and up to {longest:,} are read. Write "
@@ -52,11 +69,11 @@ def read(path):
             columns = _columns(schema, pyarrow)
             _check_pages(path, file, source.metadata, {schema.names[i] for i in columns}, most)
             values = _values(path, source, schema, columns, most, pyarrow)
-    except (pyarrow.ArrowException, OSError, _parquet_pages.Damaged) as error:
+    except (pyarrow.ArrowException, OSError, _Damaged) as error:
         # a damaged page is an OSError
         reason = " ".join(str(error).split()).encode("unicode_escape").decode()
         raise ValueError(f"{path} is not a Parquet file, or it is damaged: {reason}") from None
-    names = list(_channels.shortened(schema.names))
+    names = list(_table.shortened(schema.names))
     used, notes = _without_index(schema, names, values)
     names = tuple(names[i] for i in used)
     check_name = _table.name_check(path, "its schema", names)
@@ -85,9 +102,9 @@ def _kind(schema, i):
 
 
 def _columns(schema, pyarrow):
-    """Indices of the columns that hold numbers or times, and whose name no other column has.
+    """Returns the indices of columns of numbers or times that have a unique name.
 
-    Other columns are not read: a text that a thousand rows repeat is small in the file alone.
+    Other columns are not read: a text that a thousand rows repeat is small only in the file.
     """
     types, counts = pyarrow.types, collections.Counter(schema.names)
     kinds = (
@@ -102,7 +119,7 @@ def _columns(schema, pyarrow):
 
 
 def _check_pages(path, file, metadata, names, most):
-    """Refuses pages that unpack to more than the numbers that a file may hold."""
+    """Refuses pages that unpack to more numbers than a file may hold."""
     pages, total, most_pages = 0, 0, max(MOST_PAGES, path.stat().st_size // 1000)
     for i in range(metadata.num_row_groups):
         group = metadata.row_group(i)
@@ -113,7 +130,7 @@ def _check_pages(path, file, metadata, names, most):
             start = column.data_page_offset
             if column.dictionary_page_offset:
                 start = min(start, column.dictionary_page_offset)
-            for size in _parquet_pages.sizes(file, start, column.total_compressed_size):
+            for size in _page_sizes(file, start, column.total_compressed_size):
                 pages, total = pages + 1, total + size
                 _bounds.check_numbers(path, total // BYTES, most)
                 if pages > most_pages:
@@ -123,15 +140,18 @@ def _check_pages(path, file, metadata, names, most):
 
 
 def _values(path, source, schema, columns, most, pyarrow):
-    """The numbers and times of columns by their index, of at most `most` rows times columns."""
+    """Returns the numbers and times of columns by their index.
+
+    Refuses more than `most` numbers.
+    """
     if not columns:
         return {}
     names = [schema.names[i] for i in columns]
     parts, count = {i: [] for i in columns}, 0
-    # less than a table at once: what a row group holds is known only after it is decoded
+    # In batches, because the size of a row group is known only after it is decoded.
     batches = source.iter_batches(max(1, BATCH // len(columns)), columns=names, use_threads=False)
     for batch in batches:
-        if batch.schema.names != names:  # a part of a nested column has the name of another
+        if batch.schema.names != names:  # a nested column has a part with the name of a column
             raise ValueError(f"{path} has two columns of one name: {_bounds.join_first(names)}.")
         count += batch.num_rows * len(columns)
         _bounds.check_numbers(path, count, most)
@@ -141,7 +161,7 @@ def _values(path, source, schema, columns, most, pyarrow):
 
 
 def _array(column, pyarrow):
-    """A column of a batch as an array: float64 with NaN for null, or times."""
+    """Returns a column of a batch as an array: float64 with NaN for null, or times."""
     kind = column.type
     if pyarrow.types.is_timestamp(kind) or pyarrow.types.is_duration(kind):
         return column.to_numpy(zero_copy_only=False)
@@ -153,15 +173,15 @@ def _joined(arrays, kind):
 
 
 def _without_index(schema, names, values):
-    """Indices of the columns that are not an index of pandas, and what was assumed.
+    """Returns the indices of the columns that are not an index of pandas, and notes.
 
-    An index that holds times stays. Without a name it is named time.
+    An index that holds times is used. If it has no name, it is named time.
     """
     try:
         metadata = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
         stored = metadata.get("index_columns", [])
         stored = {name for name in stored if isinstance(name, str)}  # a range has no column
-    except (ValueError, AttributeError, TypeError, RecursionError):  # by another program
+    except (ValueError, AttributeError, TypeError, RecursionError):  # written by another program
         stored = set()
     columns, left_out, notes = [], [], []
     times = {*_times.columns(names)}
@@ -185,3 +205,119 @@ def _without_index(schema, names, values):
 def _seconds(column):
     present = column[~np.isnat(column)]
     return (column - present[:1]) / np.timedelta64(1, "s")
+
+
+class _Damaged(ValueError):
+    """Error for a file that is not a Parquet file; the message gives the reason."""
+
+
+def _footer_size(file):
+    """Returns the size in bytes of the footer of an open Parquet file."""
+    file.seek(0, 2)
+    if file.tell() < 12:
+        raise _Damaged("it is too short")
+    file.seek(-8, 2)
+    size, magic = struct.unpack("<I4s", file.read(8))
+    if magic != MAGIC:
+        raise _Damaged("it does not end as one")
+    return size
+
+
+def _page_sizes(file, start, size):
+    """Iterates over the sizes of the pages of a column in a row group.
+
+    Args:
+        file: The open file.
+        start: Position of the first page.
+        size: Number of bytes of all pages, packed.
+
+    Yields:
+        Number of bytes of each page, unpacked.
+
+    Raises:
+        _Damaged: If the header of a page is not valid.
+    """
+    end = start + size
+    while start < end:
+        file.seek(start)
+        try:
+            fields, length = _Struct(file.read(HEADER)).read()
+            unpacked, packed = fields[2], fields[3]
+        except (IndexError, KeyError) as error:
+            raise _Damaged("the header of a page is damaged") from error
+        if unpacked < 0 or packed < 0:
+            raise _Damaged("the header of a page says a negative size")
+        yield unpacked
+        start += length + packed
+
+
+class _Struct:
+    """Reader of the integers in a struct of Thrift's compact protocol.
+
+    thrift-compact-protocol.md of Apache Thrift specifies the protocol.
+
+    Args:
+        data: Bytes that begin with the struct.
+    """
+
+    def __init__(self, data):
+        self._data, self._position = data, 0
+
+    def read(self):
+        """Returns the integers of the struct by the number of their field, and its length."""
+        return self._fields(0), self._position
+
+    def _fields(self, depth):
+        if depth > DEEPEST:
+            raise IndexError
+        fields, number = {}, 0
+        while (head := self._byte()) != 0:
+            kind, step = head & 15, head >> 4
+            number = number + step if step else self._integer()
+            value = self._value(kind, depth)
+            if value is not None:
+                fields[number] = value
+        return fields
+
+    def _value(self, kind, depth):
+        """Reads a field and returns its value if it is an integer, else None."""
+        if kind in (4, 5, 6):
+            return self._integer()
+        if kind == 3:
+            self._skip(1)
+        elif kind == 7:
+            self._skip(8)
+        elif kind == 8:
+            self._skip(self._unsigned())
+        elif kind in (9, 10):
+            head = self._byte()
+            count = self._unsigned() if head >> 4 == 15 else head >> 4
+            for _ in range(count):
+                self._value(3 if head & 15 in (1, 2) else head & 15, depth + 1)
+        elif kind == 12:
+            self._fields(depth + 1)
+        elif kind not in (1, 2):  # booleans are in the head
+            raise IndexError
+        return None
+
+    def _byte(self):
+        self._position += 1
+        return self._data[self._position - 1]
+
+    def _unsigned(self):
+        number = shift = 0
+        while True:
+            byte = self._byte()
+            number |= (byte & 127) << shift
+            if byte < 128:
+                return number
+            shift += 7
+
+    def _integer(self):
+        number = self._unsigned()
+        return number >> 1 ^ -(number & 1)
+
+    def _skip(self, count):
+        self._position += count
+        if self._position > len(self._data):
+            raise IndexError

@@ -1,46 +1,41 @@
-"""One file as a recording."""
-
-from __future__ import annotations
+"""Reads a file as a recording: its content, then its gaps, then its rate."""
 
 import dataclasses
-import os
+import math
+import numbers
 import pathlib
 from collections.abc import Sequence
 
 import numpy as np
 
-from keras_dml.recordings import (
-    _csv,
-    _even,
-    _gaps,
-    _npy,
-    _parquet,
-    _recording,
-    _request,
-    _table,
-    _times,
-    _wav,
-)
+from keras_dml._typing import Path
+from keras_dml.recordings import _formats, _gaps, _resampling, _table, _times
 from keras_dml.recordings._recording import Recording
 
 
-def suffixes() -> tuple[str, ...]:
-    """Ends of the names of files that `read` reads, in lower case."""
-    return tuple(_KINDS)
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """Options of `read`. None leaves a question to the file.
 
-
-def is_recording(path: str | os.PathLike) -> bool:
-    """Returns whether a file in a folder is a recording, by the end of its name.
-
-    A `.txt` file is a recording if it has rows of numbers, because folders may hold notes as text.
+    Attributes:
+        channels: Names of the columns that are channels.
+        rate_hz: Steps per second.
+        resample_hz: Rate that the recording is resampled to.
+        time: Name of the column of times.
+        time_unit: Unit of the times: `"s"`, `"ms"`, `"us"` or `"ns"`.
+        max_gap: Longest gap that is interpolated, in seconds.
     """
-    path = pathlib.Path(path)
-    suffix = path.suffix.lower()
-    return suffix in _KINDS and (suffix != ".txt" or _csv.is_table(path))
+
+    channels: tuple[str, ...] | None = None
+    rate_hz: float | None = None
+    resample_hz: float | None = None
+    time: str | None = None
+    time_unit: str | None = None
+    max_gap: float | None = None
 
 
 def read(
-    path: str | os.PathLike,
+    path: Path,
     channels: Sequence[str] | None = None,
     rate_hz: float | None = None,
     resample_hz: float | None = None,
@@ -49,44 +44,46 @@ def read(
     time_unit: str | None = None,
     max_gap: float | None = None,
 ) -> Recording:
-    """Reads a recording from a file of text, parquet, npy, wav or flac, by the end of its name.
+    """Reads a recording from a file of text, npy, parquet, wav or flac, by the end of its name.
 
-    - Text (`.csv`, `.tsv`, `.txt`, and these packed as `.gz`) and parquet: one column per channel
-      and one row per step, with the names of the columns above. A column named time, t, timestamp
-      or the like gives the rate. It holds numbers with the unit in the name (`time_ms`, `Time (s)`,
-      `Time since start in ms`), seconds without one, seconds, milli-, micro- or nanoseconds since
-      1970, dates of ISO 8601, or times of day. Decimal commas, UTF-16, lines above the names and
-      other forms of text are read if they have one reading.
-    - npy: an array `(time, channels)`, or `(time,)`. Its channels have no names. An array of
-      (channels, time) is turned if the number of names in `channels` says so. An array with more
-      than twice as many channels as steps is refused otherwise.
-    - wav and flac: sound, full scale 1, at the rate of its header. If `channels` names one channel,
-      the mean of several is taken.
+    - Text (`.csv`, `.tsv`, `.txt`, and each of them packed as `.gz`) and parquet: one column per
+      channel and one row per step, with the names of the columns above. A column named time, t,
+      timestamp or the like gives the rate. It holds numbers with the unit in the name (`time_ms`,
+      `Time (s)`, `Time since start in ms`), seconds if the name has no unit, seconds, milli-,
+      micro- or nanoseconds since 1970, dates of ISO 8601, or times of day. Decimal commas, UTF-16,
+      lines above the names and other forms of text are read if they have one reading.
+    - npy: an array `(time, channels)`, or `(time,)`. Its channels have no names. An array
+      (channels, time) is transposed if the number of names in `channels` equals its first axis.
+      Otherwise an array with more than twice as many channels as steps is refused.
+    - wav and flac: sound, full scale 1, at the rate of its header. If `channels` names one channel
+      and the file has several, their mean is read.
 
-    Columns of times are not channels. Without `channels`, further columns are left out: those that
-    only rise or only fall, as clocks and counters do; those that hold one value, or text; and those
-    whose name describes the recording, such as `confidence`. The notes name each column.
+    Columns of times are not channels. If `channels` is None, columns of other content are left out
+    as well: columns that only rise or only fall, such as clocks and counters, columns that hold one
+    value or text, and columns whose name describes the recording, such as `confidence`. The notes
+    name each column that is left out.
 
     Rows that share a time are spread evenly up to the next time. Missing values (an empty field,
     `.`, `-`, NaN, NA, null) and missing rows are interpolated up to `max_gap`, and the notes count
-    them. `notes` of the recording say everything that was assumed.
+    them. The `notes` of the recording list all assumptions about the file.
 
-    Files of strangers are safe to read: nothing in them is run, and a file of 20 MB takes at most
-    500 MB and 20 seconds of processor time, or is refused. A file may have up to 4,096 columns. Up
-    to 20 MB it may hold 5 million numbers of text, npy or Parquet, 10 million whole numbers of npy,
-    20 million samples of flac, or 64 MiB of packed text. Larger files may hold more in proportion.
+    Untrusted files are safe to read. Nothing in a file is run, and a file of 20 MB takes at most
+    500 MB and 20 seconds of processor time, or is refused. A file may have up to 4,096 columns. A
+    file of up to 20 MB may hold 5 million numbers of text, npy or Parquet, 10 million whole numbers
+    of npy, 20 million samples of flac, or 64 MiB of packed text. Larger files may hold more in
+    proportion.
 
     Args:
         path: The file.
         channels: Columns that are the channels, in order. In csv and parquet, case and a unit in
             brackets do not matter: `x` is `X (g)`. In npy and wav, names for all columns, or
-            numbers of some columns, from 1. None: all columns except those named above.
+            numbers of some columns, from 1. None: all columns except those described above.
         rate_hz: Steps per second. If the file says it too, the two are compared: a clock may be off
             by 2 %.
         resample_hz: Rate to resample to, at most twice the rate of the recording. The steps of the
-            file may be uneven then, as those of phones are. A polyphase filter passes frequencies
-            up to 90 % of the lower Nyquist frequency within 0.5 dB and attenuates images and
-            aliases by 50 dB or more. None: the recording keeps its rate.
+            file may then be uneven, as the steps of phones are. A polyphase filter passes
+            frequencies up to 90 % of the lower Nyquist frequency within 0.5 dB and attenuates
+            images and aliases by 50 dB or more. None: the recording keeps its rate.
         time: Column that holds the times. None: by the names of the columns.
         time_unit: Unit of the numbers in the column of times: "s", "ms", "us" or "ns". None: by the
             name of the column, or by the size of the numbers.
@@ -96,13 +93,14 @@ def read(
         `Recording`.
 
     Raises:
-        FileNotFoundError: If there is no such file.
-        ValueError: If the file is of another kind, empty, damaged or ragged, holds more than the
+        FileNotFoundError: If the file does not exist.
+        ValueError: If the file is of another format, empty, damaged or ragged, holds more than the
             bounds above, lacks a column, has a gap longer than `max_gap` between two pieces of at
-            least 8 steps, or is not sampled evenly and `resample_hz` is None; the message names the
-            file, the line and the column, and what to do. `read_pieces` cuts a recording at its
-            gaps.
-        ImportError: If it is a parquet file without pyarrow, or a flac file without soundfile.
+            least 8 steps, or is not sampled evenly and `resample_hz` is None. The message names the
+            file, the line and the column, and says what to do. `read_pieces` cuts a recording at
+            its gaps.
+        ImportError: If the file is a parquet file and pyarrow is not installed, or a flac file and
+            soundfile is not installed.
 
     Example:
         >>> import pathlib, tempfile
@@ -116,7 +114,7 @@ def read(
     """
     signal, pieces, gaps = _read(
         path,
-        _request.checked(
+        _checked(
             channels,
             rate_hz=rate_hz,
             resample_hz=resample_hz,
@@ -126,7 +124,8 @@ def read(
         ),
     )
     if gaps:
-        gap, unit = gaps[0], "steps" if signal.seconds is signal.rate_hz is None else "s"
+        has_no_rate = signal.seconds is None and signal.rate_hz is None
+        gap, unit = gaps[0], "steps" if has_no_rate else "s"
         raise ValueError(
             f"{signal.path}, {signal.place(gap.row)}: nothing was recorded in the "
             f"{gap.seconds:.4g} {unit} before this step, which is more than `max_gap`. Give a "
@@ -136,7 +135,7 @@ def read(
 
 
 def read_pieces(
-    path: str | os.PathLike,
+    path: Path,
     channels: Sequence[str] | None = None,
     rate_hz: float | None = None,
     resample_hz: float | None = None,
@@ -148,7 +147,7 @@ def read_pieces(
     """Reads a file as `read` does, and cuts the recording at gaps longer than `max_gap`.
 
     Args:
-        path: See `read`, also for the other arguments.
+        path: See `read`.
         channels: See `read`.
         rate_hz: See `read`.
         resample_hz: See `read`.
@@ -161,11 +160,11 @@ def read_pieces(
         longer ones.
 
     Raises:
-        ValueError, FileNotFoundError, ImportError: See `read`; a gap is not an error.
+        ValueError, FileNotFoundError, ImportError: See `read`. A gap is not an error.
     """
     _, pieces, _ = _read(
         path,
-        _request.checked(
+        _checked(
             channels,
             rate_hz=rate_hz,
             resample_hz=resample_hz,
@@ -177,71 +176,68 @@ def read_pieces(
     return pieces
 
 
-def check_file(path: str | os.PathLike) -> None:
-    """Checks that a file is there and ends in a suffix that `read` reads; nothing is read.
-
-    Args:
-        path: The file.
+def _checked(channels, **options):
+    """Returns the `Options` of valid arguments.
 
     Raises:
-        FileNotFoundError: If there is no such file.
-        ValueError: If it is a folder or of another kind.
+        ValueError: If an argument is invalid; the message names it.
     """
-    _kind(pathlib.Path(path))
+    for name in ("rate_hz", "resample_hz", "max_gap"):
+        _check_positive(name, options[name])
+    time, unit = options["time"], options["time_unit"]
+    if time is not None and not (isinstance(time, str) and time.strip()):
+        raise ValueError(f"`time` must be the name of a column. Received {time!r}.")
+    if unit is not None and unit not in _times.TIME_UNITS:
+        units = ", ".join(_times.TIME_UNITS)
+        raise ValueError(f"`time_unit` must be one of {units}. Received {unit!r}.")
+    channels = None if channels is None else _table.distinct(channels)
+    return Options(channels, **options)
 
 
-def _kind(path):
-    """Returns the function that reads a file, after the checks of `check_file`."""
-    if not path.exists():
-        raise FileNotFoundError(f"There is no file {str(path)!r}.")
-    if not path.is_file():
-        raise ValueError(f"{str(path)!r} is not a file. Name files of recordings.")
-    kind = _KINDS.get(path.suffix.lower())
-    if kind is None:
-        raise ValueError(
-            f"{path} ends in {path.suffix or 'nothing'!r}; recordings are read from "
-            f"{', '.join(suffixes())}. {HINTS.get(path.suffix.lower(), 'Convert it')}."
-        )
-    packed = pathlib.Path(path.stem).suffix.lower()
-    if path.suffix.lower() == ".gz" and packed not in TEXTS:
-        raise ValueError(f"{path} packs a {packed} file; only text is read packed. Unpack it.")
-    return kind
+def _check_positive(name, value):
+    """Checks that an argument is None or a positive number."""
+    if value is None:
+        return
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not is_number or not 0 < value < math.inf:
+        raise ValueError(f"`{name}` must be a positive number. Received {value!r}.")
 
 
-def _read(path, request):
-    """The `Signal` of a file, its pieces as `Recording`s, and the gaps between them."""
+def _read(path, options):
+    """Returns the `Signal` of a file, its pieces as `Recording`s, and the gaps between them."""
     path = pathlib.Path(path)
-    signal, resolution = _kind(path)(path, request)
-    signal = dataclasses.replace(signal, rate_hz=_agreed(signal, request.rate_hz))
-    pieces, gaps = _gaps.filled(signal, request.max_gap)
+    signal, resolution = _formats.format_of(path).read(path, options)
+    signal = dataclasses.replace(signal, rate_hz=_stated_rate(signal, options.rate_hz))
+    pieces, gaps = _gaps.filled(signal, options.max_gap)
     rate_hz = _common_rate(signal, pieces)
-    return signal, [_finished(piece, resolution, rate_hz, request) for piece in pieces], gaps
+    recordings = [_finished(piece, resolution, rate_hz, options.resample_hz) for piece in pieces]
+    return signal, recordings, gaps
 
 
-def _agreed(signal, rate_hz):
-    """The rate that the caller or the file says, if it is known outside the times."""
+def _stated_rate(signal, rate_hz):
+    """Returns the rate that the caller or the header of the file states, or None."""
     if signal.seconds is None or len(signal.seconds) < 2:
-        return _table.agreed(signal.path, signal.rate_hz, rate_hz, "its header")
+        return _times.agreed(signal.path, signal.rate_hz, rate_hz, "its header")
     return rate_hz
 
 
 def _common_rate(signal, pieces):
-    """The rate of all pieces: that which the caller says, after a comparison with their times."""
+    """Returns the rate of all pieces, after a comparison of the stated rate with their times."""
     timed = [piece.seconds for piece in pieces if piece.seconds is not None]
     timed = [seconds for seconds in timed if len(seconds) > 1]
     if not timed:
         return signal.rate_hz
     measured = sum(len(seconds) - 1 for seconds in timed) / sum(seconds[-1] for seconds in timed)
-    return _table.agreed(signal.path, float(measured), signal.rate_hz, "its times")
+    return _times.agreed(signal.path, float(measured), signal.rate_hz, "its times")
 
 
-def _finished(piece, resolution, rate_hz, request):
-    """A piece as a `Recording`, at the rate that is asked for."""
+def _finished(piece, resolution, rate_hz, resample_hz):
+    """Returns a piece as a `Recording`, resampled if `resample_hz` is not None."""
     piece = dataclasses.replace(piece, rate_hz=rate_hz)
-    if request.resample_hz is not None:
-        piece = _even.resampled(piece, resolution, request.resample_hz)
-    elif piece.seconds is not None:
-        _check_even(piece, resolution)
+    if resample_hz is not None:
+        piece = _resampling.resampled(piece, resolution, resample_hz)
+    elif piece.seconds is not None and not _resampling.is_even(piece.seconds, resolution):
+        _times.check_even(piece.path, piece.seconds, piece.place)
     values = piece.values.astype(np.float32, copy=False)
     return Recording(
         piece.path,
@@ -252,65 +248,3 @@ def _finished(piece, resolution, rate_hz, request):
         piece.notes,
         piece.left_out,
     )
-
-
-def _check_even(piece, resolution):
-    if not _even.is_even(piece.seconds, resolution):
-        _times.check_even(piece.path, piece.seconds, piece.place)
-
-
-def _of_csv(path, request):
-    return _table.signal(_csv.read(path), request)
-
-
-def _of_parquet(path, request):
-    return _table.signal(_parquet.read(path), request)
-
-
-def _of_npy(path, request):
-    return _table.signal(_npy.read(path, request.channels), request)
-
-
-def _of_wav(path, request):
-    return _of_sound(_wav.read, path, request)
-
-
-def _of_flac(path, request):
-    return _of_sound(_wav.read_flac, path, request)
-
-
-def _of_sound(read_sound, path, request):
-    """The `Signal` of a file of sound, which is sampled evenly and has no column of times."""
-    for name in ("time", "time_unit"):
-        if getattr(request, name) is not None:
-            raise ValueError(f"{path} is sound, which has no column of times: leave out `{name}`.")
-    sound = read_sound(path, request.channels, request.rate_hz)
-    signal = _recording.Signal(
-        path,
-        sound.values,
-        sound.channels,
-        sound.units,
-        None,
-        sound.rate_hz,
-        lambda row: f"sample {row}",
-        sound.notes,
-    )
-    return signal, 0.0
-
-
-_KINDS = {
-    ".csv": _of_csv,
-    ".npy": _of_npy,
-    ".parquet": _of_parquet,
-    ".wav": _of_wav,
-    ".flac": _of_flac,
-    ".tsv": _of_csv,
-    ".txt": _of_csv,
-    ".gz": _of_csv,
-}
-TEXTS = ("", ".csv", ".tsv", ".txt")  # that may be packed by gzip
-HINTS = {
-    ".asc": "Write a sample report by EyeLink Data Viewer",
-    ".xlsx": "Save the sheet as CSV",
-    ".xls": "Save the sheet as CSV",
-}

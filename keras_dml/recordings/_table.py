@@ -1,17 +1,42 @@
-"""Columns by name, and the recording that they make."""
-
-from __future__ import annotations
+"""Tables of named columns: which are the channels, which holds the times, and their order."""
 
 import collections
 import dataclasses
+import difflib
 import functools
 import itertools
 import pathlib
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from keras_dml.recordings import _bounds, _channels, _order, _recording, _request, _times
+from keras_dml.recordings import _bounds, _times
+from keras_dml.recordings._recording import Signal, check_range
+
+if TYPE_CHECKING:
+    from keras_dml.recordings._read import Options
+
+COUNTERS = {
+    *("count", "counter", "frame", "frames", "id", "idx", "index", "line", "no", "nr", "number"),
+    *("packet", "record", "row", "rows", "sample", "samples", "seq", "sequence", "step", "world"),
+}
+# Names of columns that describe the recording. `dt` is the length of a step.
+ABOUT = {
+    *("accuracy", "activity", "class", "comment", "confidence", "device", "dt", "event", "label"),
+    *("marker", "participant", "person", "quality", "session", "status", "subject", "trial"),
+    *("user", "valid", "validity"),
+}
+LEAST_ROWS = 8  # fewer numbers, such as three, may rise by chance
+RISING = 0.95  # share of the changes of a counter; a counter of 8 bits starts again
+LONGEST_NAME = 200  # letters; regular expressions and comparisons of long texts are slow
+RISES, IS_CONSTANT = "it only rises or falls", "it holds one value"
+
+_UNIT = re.compile(r"\s*[(\[]\s*([^()\[\]]*?)\s*[)\]]\s*$")
+STRETCH = 10  # rows in order; two stretches at one time are two recordings, not late rows
+LEAST_EVEN = 0.5  # share of steps within half of the median; 0.35 if times are drawn uniformly
+SORTED = "Rows were sorted by their times."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,11 +49,11 @@ class Table:
         header: Place of the names in the file: `"line 1"`.
         place: Function of a row that gives its place in the file: `"line 7"`.
         numbers: Function of a column's index that returns its numbers, float64, with NaN for a
-            missing number; raises ValueError if a field is neither.
+            missing number. It raises ValueError if a field is not a number and not missing.
         seconds: Function of a column's index that returns the seconds of its dates, with NaN for a
-            missing date; None if the column holds no dates.
-        notes: Sentences that say what was assumed when the file was read.
-        rate_hz: Rate that the file says outside its columns; None if it does not.
+            missing date, or None if the column holds no dates.
+        notes: Sentences about the assumptions that were made when the file was read.
+        rate_hz: Rate that the file states outside its columns, or None.
         is_text: Function of a column's index that returns whether fewer than half of its fields
             are numbers.
     """
@@ -44,19 +69,20 @@ class Table:
     is_text: Callable[[int], bool] = lambda i: True
 
 
-def signal(table, request):
+def read_signal(table: Table, options: "Options") -> tuple[Signal, float]:
     """Reads the channels and the times of a table.
 
     Args:
-        table: `Table`.
-        request: `Request`.
+        table: The table.
+        options: Options of `read`.
 
     Returns:
-        `(signal, resolution)`: the `Signal` of the channels that are asked for, or of all columns
-        that may be channels; and the seconds between two times that the clock separates.
+        `(signal, resolution)`: the `Signal` of the requested channels, or of all columns that may
+        be channels; and the seconds between two times that the clock separates.
 
     Raises:
-        ValueError: If a column is missing or holds anything but numbers, or the times do not rise.
+        ValueError: If a column is missing or holds anything except numbers, or the times do not
+            rise.
     """
     if not len(table.names):
         raise ValueError(f"{table.path}, {table.header}: no columns.")
@@ -64,20 +90,20 @@ def signal(table, request):
     table = dataclasses.replace(
         table, numbers=functools.cache(table.numbers), seconds=functools.cache(table.seconds)
     )
-    asked = request.channels
-    channels = (
-        None if asked is None else _channels.among(table.path, table.names, asked, table.header)
-    )
-    time, times = _time_columns(table, request, channels or ())
+    requested = options.channels
+    channels = None
+    if requested is not None:
+        channels = indices_of(table.path, table.names, requested, table.header)
+    time, times = _time_columns(table, options, channels or ())
     if time is not None:
-        table = _order.by_time(table, time)
+        table = sorted_by_time(table, time)
     left_out, notes = [], [*table.notes]
     if channels is None:
-        channels, reasons = _unasked(table, times)
-        notes += [_left_out(name, reason) for name, reason in reasons.items()]
-        strict = {*_times.columns(table.names)}  # never channels, so that files need not agree
-        left_out = [*reasons, *(table.names[i] for i in times if i not in strict)]
-    elif time is None and table.rate_hz is None and request.rate_hz is None:
+        channels, reasons = _all_channels(table, times)
+        notes += [_note_on_left_out(name, reason) for name, reason in reasons.items()]
+        named = {*_times.columns(table.names)}  # never channels: files may name times differently
+        left_out = [*reasons, *(table.names[i] for i in times if i not in named)]
+    elif time is None and table.rate_hz is None and options.rate_hz is None:
         clock = _clock(table, channels)
         if clock is not None:
             notes.append(
@@ -88,28 +114,28 @@ def signal(table, request):
     rows = range(len(values))
     seconds, resolution = None, 0.0
     if time is not None:
-        seconds, resolution, rows, assumed = _seconds(table, time, request, values)
-        notes += assumed
-    elif request.time_unit is not None:
+        seconds, resolution, rows, notes_on_times = _seconds(table, time, options, values)
+        notes += notes_on_times
+    elif options.time_unit is not None:
         raise ValueError(
             f"{table.path}, {table.header}: no column of times is known, so `time_unit` does not "
             f"apply. Its columns are {_bounds.join_first(table.names)}: name the times by `time`."
         )
 
     path, rate_hz, place_of = table.path, table.rate_hz, table.place
-    left_out = tuple(_channels.split(name)[0] for name in left_out)
-    del table  # and the columns that are no channels
+    left_out = tuple(split_unit(name)[0] for name in left_out)
+    del table  # frees the columns that are not channels
 
     def place(row):
         return place_of(rows[row])
 
     values = values if len(rows) == len(values) else values[rows]
-    _recording.check_range(path, values, names, place)
-    plain, units = zip(*map(_channels.split, names), strict=True)
-    read = _recording.Signal(
+    check_range(path, values, names, place)
+    plain, units = zip(*map(split_unit, names), strict=True)
+    signal = Signal(
         path,
         values,
-        plain if asked is None else tuple(asked),
+        plain if requested is None else tuple(requested),
         units,
         seconds,
         rate_hz,
@@ -117,11 +143,11 @@ def signal(table, request):
         tuple(notes),
         left_out,
     )
-    return read, resolution
+    return signal, resolution
 
 
-def name_check(path, where, names):
-    """Returns a function of a column's index that refuses a column without its own name.
+def name_check(path: pathlib.Path, where: str, names: Sequence[str]) -> Callable[[int], None]:
+    """Returns a function of a column's index that refuses a column without a unique name.
 
     Args:
         path: The file, for errors.
@@ -146,44 +172,21 @@ def name_check(path, where, names):
     return check
 
 
-def agreed(path, file_hz, caller_hz, source):
-    """Returns the rate that the caller gives, or else the rate of the file.
-
-    Args:
-        path: The file, for errors.
-        file_hz: Rate of the file, or None.
-        caller_hz: Rate that the caller gives, or None.
-        source: Part of the file that the rate comes from, for errors: `"its times"`.
-
-    Raises:
-        ValueError: If the two differ by more than clocks do.
-    """
-    if file_hz is None or caller_hz is None:
-        return file_hz if caller_hz is None else caller_hz
-    if not _times.is_same_rate(file_hz, caller_hz):
-        raise ValueError(
-            f"{path} has {file_hz:.6g} Hz by {source}, and `rate_hz` is {caller_hz:g}. Give the "
-            "rate of the file as `rate_hz`; `resample_hz` converts it to another."
-        )
-    return caller_hz
-
-
-def _time_columns(table, request, channels):
-    """The column of times that is used, or None, and all columns that hold times."""
-    if request.time is not None:
-        (time,) = _channels.among(table.path, table.names, [request.time], table.header)
+def _time_columns(table, options, channels):
+    """Returns the index of the column of times to use, or None, and those of all such columns."""
+    if options.time is not None:
+        (time,) = indices_of(table.path, table.names, [options.time], table.header)
         return time, [*dict.fromkeys([time, *_times.columns(table.names)])]
     channels = {*channels}
-    strict = [i for i in _times.columns(table.names) if i not in channels]
+    named = [i for i in _times.columns(table.names) if i not in channels]
     if channels:  # a column named T may hold temperatures
-        strict = [i for i in strict if not _is_named_t(table, i) or not _is_noise(table, i)]
-    others = {*strict} | channels
-    rest = [i for i in range(len(table.names)) if i not in others]
-    loose = [
+        named = [i for i in named if not _is_named_t(table, i) or not _is_noise(table, i)]
+    rest = [i for i in range(len(table.names)) if i not in {*named} | channels]
+    likely = [
         i for i in rest if _rises(table, i) and (_is_of_dates(table, i) or _is_clock(table, i))
     ]
-    loose.sort(key=lambda i: _times.unit_of(table.names[i]) is None)
-    times = [*strict, *loose]
+    likely.sort(key=lambda i: _times.unit_of(table.names[i]) is None)
+    times = [*named, *likely]
     if not times:
         return None, []
     rising = [i for i in times if _rises(table, i)]
@@ -200,7 +203,7 @@ def _is_noise(table, i):
         changes = np.diff(table.numbers(i))
     except ValueError:
         return False
-    return len(changes) >= _channels.LEAST_ROWS and (changes < 0).mean() > 0.25
+    return len(changes) >= LEAST_ROWS and (changes < 0).mean() > 0.25
 
 
 def _is_of_dates(table, i):
@@ -234,18 +237,19 @@ def _rises(table, i):
 
 
 def _clock(table, channels):
-    """Name of the first column besides the channels that only rises and is not named after a
-    counter, or None."""
+    """Returns the name of the first column that only rises, is not a channel and is not named after
+    a counter; or None."""
     for i, name in enumerate(table.names):
-        if i in channels or _channels.is_named_counter(name) or not _rises(table, i):
+        if i in channels or is_named_counter(name) or not _rises(table, i):
             continue
-        if _channels.is_counter(name, table.numbers(i)):
+        if is_counter(name, table.numbers(i)):
             return name
     return None
 
 
-def _unasked(table, times):
-    """The columns that are channels if none are named, and why others are left out."""
+def _all_channels(table, times):
+    """Returns the indices of all columns that may be channels, and by name the reasons why other
+    columns are left out."""
     channels, constant, left_out, times = [], [], {}, {*times}
     counts = collections.Counter(table.names)
     for i, name in enumerate(table.names):
@@ -264,13 +268,11 @@ def _unasked(table, times):
             channels.append(i)
         else:
             left_out[name] = reason
-            if reason == _channels.IS_CONSTANT:
+            if reason == IS_CONSTANT:
                 constant.append(i)
     if not channels and constant:  # a recording without any movement
         channels = constant
-        left_out = {
-            name: reason for name, reason in left_out.items() if reason != _channels.IS_CONSTANT
-        }
+        left_out = {name: reason for name, reason in left_out.items() if reason != IS_CONSTANT}
     if not channels:
         first = itertools.islice(left_out.items(), _bounds.LISTED)
         reasons = "; ".join(f"{name!r}: {reason}" for name, reason in first)
@@ -286,23 +288,23 @@ def _reason(name, values):
     """Returns why a column is not a channel unless it is named, or None."""
     if len(values) and 2 * np.isfinite(values).sum() < len(values):
         return "fewer than half of its fields hold numbers"
-    if _channels.is_about(name):
+    if is_about(name):
         return "by its name it describes the recording"
-    if _channels.is_counter(name, values):
-        return _channels.RISES
-    return _channels.IS_CONSTANT if _channels.is_constant(values) else None
+    if is_counter(name, values):
+        return RISES
+    return IS_CONSTANT if is_constant(values) else None
 
 
-def _left_out(name, reason):
+def _note_on_left_out(name, reason):
     advice = "name it in `channels` to use it"
-    if reason == _channels.RISES:
+    if reason == RISES:
         advice += f", or give `time={name!r}` if it holds the times"
     return f"Column {name!r} was not used as a channel: {reason}; {advice}."
 
 
-def _seconds(table, i, request, values):
+def _seconds(table, i, options, values):
     """Returns the seconds of a column of times, the resolution of its clock, the rows that are
-    used, and notes. Times that are missing between others are interpolated by their rows."""
+    used, and notes. Missing times between known times are interpolated by their rows."""
     times, name = table.seconds(i), table.names[i]
     are_dates = times is not None
     times = times if are_dates else table.numbers(i)
@@ -311,7 +313,7 @@ def _seconds(table, i, request, values):
     if is_infinite.any() or (len(times) and not len(present)):
         row = np.flatnonzero(~np.isfinite(times))[0]
         raise ValueError(f"{table.path}, {table.place(row)}: the time in {name!r} is {times[row]}.")
-    if are_dates and request.time_unit is not None:
+    if are_dates and options.time_unit is not None:
         raise ValueError(
             f"{table.path}, {table.header}: column {name!r} holds dates, to which `time_unit` does "
             "not apply. Leave it out."
@@ -325,24 +327,215 @@ def _seconds(table, i, request, values):
     if is_repeat.any():
         rows, times = rows[~is_repeat], times[~is_repeat]
         notes.append("Rows that repeat the time and the values of the row before were left out.")
-    size = 1.0 if are_dates else _request.TIME_UNITS.get(request.time_unit)
+    size = 1.0 if are_dates else _times.TIME_UNITS.get(options.time_unit)
     seconds, resolution = _times.since_first(
         table.path,
         name,
         times,
         lambda row: table.place(rows[row]),
         unit=size,
-        nominal_hz=request.rate_hz,
+        nominal_hz=options.rate_hz,
     )
     return seconds, resolution, rows, notes
 
 
 def _repeats(times, values):
-    """Returns which rows were written twice: all rows that have the time of the row before also
-    have its values. Samples that a sensor delivers at one time differ."""
+    """Returns which rows were written twice.
+
+    Rows were written twice if all rows that have the time of the row before also have its values.
+    Samples that a sensor delivers at one time differ.
+    """
     is_same_time = np.diff(times) == 0
     is_same_value = (values[1:] == values[:-1]) | np.isnan(values[1:]) & np.isnan(values[:-1])
     is_repeat = is_same_time & is_same_value.all(axis=1)
     is_written_twice = is_repeat.any() and (is_repeat == is_same_time).all()
     is_constant = is_same_value.all()
     return np.r_[False, is_repeat] & (is_written_twice and not is_constant)
+
+
+def sorted_by_time(table: Table, column: int) -> Table:
+    """Sorts the rows of a table by a column of times.
+
+    Args:
+        table: The table.
+        column: Index of the column.
+
+    Returns:
+        The sorted table. The table is returned unchanged if its rows are in order, if the times
+        cannot be read, if the steps of the sorted times would differ much, or if sorting would mix
+        two recordings. Two recordings are mixed if two stretches of rows in order share a time, or
+        if two long stretches overlap.
+    """
+    try:
+        times = table.seconds(column)
+        times = table.numbers(column) if times is None else times
+    except ValueError:
+        return table  # `_seconds` refuses such times
+    starts = np.flatnonzero(np.diff(times) < 0) + 1
+    if not len(starts) or not np.isfinite(times).all():
+        return table
+    firsts, ends = np.r_[0, starts], np.r_[starts, len(times)]
+    numbers = np.repeat(np.arange(len(firsts)), ends - firsts)
+    order = np.argsort(times, kind="stable")
+    is_twice = (np.diff(times[order]) == 0) & (np.diff(numbers[order]) != 0)
+    is_long = ends - firsts >= STRETCH
+    begins, lasts = times[firsts[is_long]], times[ends[is_long] - 1]
+    by_begin = np.lexsort((lasts, begins))
+    steps = np.diff(times[order])
+    usual = np.median(steps[steps > 0]) if steps.any() else 0.0
+    is_even = np.abs(steps[steps > 0] - usual) <= usual / 2
+    overlap = begins[by_begin][1:] < lasts[by_begin][:-1]
+    if is_twice.any() or overlap.any() or is_even.mean() < LEAST_EVEN:
+        return table
+
+    place = table.place
+
+    def seconds(i):
+        values = table.seconds(i)
+        return None if values is None else values[order] - values[order[0]]
+
+    return dataclasses.replace(
+        table,
+        place=lambda row: place(order[row]),
+        numbers=lambda i: table.numbers(i)[order],
+        seconds=seconds,
+        notes=(*table.notes, SORTED),
+    )
+
+
+def split_unit(name: str) -> tuple[str, str | None]:
+    """Splits the name of a column from its unit in brackets: `"x (g)"` gives `("x", "g")`."""
+    match = _UNIT.search(name)
+    if match is None or not match.start():
+        return name.strip(), None
+    return name[: match.start()].strip(), match[1] or None
+
+
+def shortened(names: Iterable[str]) -> tuple[str, ...]:
+    """Returns names of columns, cut to `LONGEST_NAME` letters."""
+    return tuple(
+        name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}..." for name in names
+    )
+
+
+def distinct(wanted: str | Iterable[str]) -> tuple[str, ...]:
+    """Returns names of columns as a tuple.
+
+    Raises:
+        ValueError: If there are no names, or a name is empty or appears twice.
+    """
+    names = tuple(str(name).strip() for name in ([wanted] if isinstance(wanted, str) else wanted))
+    if not names or not all(names) or len(set(names)) < len(names):
+        raise ValueError(f"`channels` must be names of columns, each once. Received {wanted!r}.")
+    return names
+
+
+def indices_of(
+    path: pathlib.Path, names: Sequence[str], wanted: Sequence[str], where: str
+) -> list[int]:
+    """Returns the indices of the requested columns.
+
+    Args:
+        path: The file, for errors.
+        names: Names of all columns.
+        wanted: Requested names: exact, in other case, or without their unit in brackets.
+        where: Place of the names in the file.
+
+    Raises:
+        ValueError: If a name fits no column, or two columns.
+    """
+    indices = [_index_of(path, names, name, where) for name in wanted]
+    if len(set(indices)) < len(indices):
+        raise ValueError(
+            f"{path}, {where}: {', '.join(wanted)} name one column twice. Name each once."
+        )
+    return indices
+
+
+def numbered(
+    path: pathlib.Path, count: int, wanted: Sequence[str] | None
+) -> tuple[list[int], tuple[str, ...]]:
+    """Returns the indices and names of the requested columns of a file without names.
+
+    Args:
+        path: The file, for errors.
+        count: Number of columns.
+        wanted: Numbers of some columns from 1, as texts, or names for all columns. None: all
+            columns.
+
+    Raises:
+        ValueError: If `wanted` holds neither numbers of columns nor one name per column.
+    """
+    numbers = [str(i) for i in range(1, count + 1)]
+    wanted = numbers if wanted is None else wanted
+    if set(wanted) <= set(numbers):
+        return [numbers.index(name) for name in wanted], tuple(wanted)
+    if len(wanted) == count:
+        return list(range(count)), tuple(wanted)
+    raise ValueError(
+        f"{path} has {count} channels without names, and {len(wanted)} were requested: "
+        f"{', '.join(wanted)}. Name all {count} in their order, or pick some by their numbers from "
+        f"1 to {count}."
+    )
+
+
+def is_counter(name: str, values: np.ndarray) -> bool:
+    """Returns whether a column only rises or only falls, as clocks and counters do.
+
+    A few changes may go the other way, because counters start again and clocks are set. A column
+    with the name of a counter may be short.
+
+    Args:
+        name: Name of the column.
+        values: Its numbers; NaN stands for a missing number.
+    """
+    values = values[np.isfinite(values)]
+    changes = np.diff(values)
+    changes = changes[changes != 0]
+    if not len(changes) or (len(values) < LEAST_ROWS and not is_named_counter(name)):
+        return False
+    return max((changes > 0).mean(), (changes < 0).mean()) >= RISING
+
+
+def is_named_counter(name: str) -> bool:
+    """Returns whether all words of a name are names of counters, as in `sampleIndex`."""
+    return bool(words(name)) and words(name) <= COUNTERS
+
+
+def is_about(name: str) -> bool:
+    """Returns whether the name of a column, such as `confidence`, says that it describes the
+    recording."""
+    return words(name) <= ABOUT | COUNTERS and bool(words(name) & ABOUT)
+
+
+def is_constant(values: np.ndarray) -> bool:
+    """Returns whether a column holds one value in all of its rows."""
+    values = values[np.isfinite(values)]
+    return len(values) >= LEAST_ROWS and values.min() == values.max()
+
+
+def words(name: str) -> set[str]:
+    """Returns the words of a name in lower case, without a unit in brackets: `sampleCount [1]` has
+    `sample` and `count`."""
+    plain = re.sub(r"([a-z])([A-Z])", r"\1 \2", split_unit(name)[0])
+    return {word for word in re.split(r"[\W_\d]+", plain.casefold()) if word}
+
+
+def _index_of(path, names, wanted, where):
+    """Returns the index of a column, by a comparison of names that becomes less strict."""
+    for simplified in (str, str.strip, str.casefold, lambda name: split_unit(name)[0].casefold()):
+        indices = [i for i, name in enumerate(names) if simplified(name) == simplified(wanted)]
+        if len(indices) > 1:
+            raise ValueError(
+                f"{path}, {where}: {len(indices)} columns are named {wanted!r}. Give each column a "
+                "name of its own."
+            )
+        if indices:
+            return indices[0]
+    near = difflib.get_close_matches(wanted, names, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise ValueError(
+        f"{path}, {where}: there is no column {wanted!r}.{hint} Its columns are "
+        f"{_bounds.join_first(names)}: name some of them, channels in the order of "
+        "the model."
+    )

@@ -1,32 +1,159 @@
-"""The text of a file: unpacked and decoded."""
+"""Reads recordings from text with one line per time step."""
 
 import codecs
+import functools
 import gzip
+import pathlib
+import re
 import zlib
+from typing import TYPE_CHECKING
 
-MOST_UNPACKED, MOST_RATIO = 2**26, 3  # bytes; of the packed size, for files larger than 21 MB
+import numpy as np
+
+from keras_dml.recordings import _cells, _layout, _table, _times
+
+if TYPE_CHECKING:
+    from keras_dml.recordings._read import Options
+    from keras_dml.recordings._recording import Signal
+
+UNNAMED = re.compile(
+    r"(?:Unnamed: [0-9]+)?"
+)  # the name that pandas gives to a column without a name
+EYELINK = {"RECORDING_SESSION_LABEL", "TIMESTAMP"}  # columns of a sample report
+MOST_UNPACKED = 2**26  # bytes of packed text
+MOST_RATIO = 3  # of unpacked to packed bytes, for files larger than 21 MB
 START = 2**16  # bytes that decide whether a .txt file is a recording
-LEAST_UTF16 = 0.9  # share of zero bytes at odd places: text in Latin letters and digits has them
+LEAST_UTF16 = 0.9  # share of zero bytes at odd places in Latin letters and digits
 MARKS = (
     (codecs.BOM_UTF8, "utf-8", None),
-    (codecs.BOM_UTF32_LE, "utf-32", "UTF-32"),  # before UTF-16, whose mark begins it
+    (codecs.BOM_UTF32_LE, "utf-32", "UTF-32"),  # before UTF-16, whose mark is its beginning
     (codecs.BOM_UTF32_BE, "utf-32", "UTF-32"),
     (codecs.BOM_UTF16_LE, "utf-16", "UTF-16"),
     (codecs.BOM_UTF16_BE, "utf-16", "UTF-16"),
 )
 
 
-def read(path):
+def read(path: pathlib.Path, options: "Options") -> tuple["Signal", float]:
+    """Reads a text table with one column per channel and one row per time step.
+
+    Raises:
+        ValueError: If the file is not text or its names and rows have two readings; the message
+            names the line.
+    """
+    return _table.read_signal(_read_table(path), options)
+
+
+def _read_table(path):
+    """Returns the `Table` of a text file."""
+    text, notes = _read_text(path)
+    layout = _layout.find(path, text)
+    del text
+    names, left_out = _without_index(layout)
+    if EYELINK <= {*names}:  # the unit is in the manual only
+        names = tuple("TIMESTAMP (ms)" if name == "TIMESTAMP" else name for name in names)
+        layout.notes.append("The times of EyeLink were read as milliseconds.")
+    names, columns = _table.shortened(names), layout.columns[left_out:]
+    cells = _cells.Columns(columns, len(layout.lines))
+    check_name = _table.name_check(path, layout.header, names)
+
+    def place(row):
+        return f"line {layout.lines[row]}"
+
+    def numbers(i):
+        check_name(i)
+        try:
+            return cells.numbers(i)
+        except _cells.NotANumber as error:
+            raise ValueError(
+                f"{path}, {place(error.row)}, column {names[i]!r}: "
+                f"{_quoted(columns[i].cell(error.row))} is not a number. {error}"
+            ) from None
+
+    def seconds(i):
+        if not cells.is_of_dates(i):
+            return None
+        present = _Present(columns[i])
+        values, wrong = _cells.seconds_of_dates(present)
+        is_present = np.fromiter((not _cells.is_missing(text) for text in columns[i]), bool)
+        if wrong is not None:
+            row = np.flatnonzero(is_present)[wrong]
+            raise ValueError(
+                f"{path}, {place(row)}: the time {_quoted(columns[i].cell(row))} in column "
+                f"{names[i]!r} is neither a number nor a date and time such as "
+                "2026-01-31T12:00:00.02, in the form of the first. Write one of them, or take the "
+                "column out and give the rate."
+            )
+        times = np.full(len(is_present), np.nan)
+        times[is_present] = values
+        return times
+
+    notes = (*notes, *layout.notes, *cells.notes)
+    return _table.Table(
+        path,
+        names,
+        layout.header,
+        place,
+        numbers,
+        seconds,
+        notes,
+        layout.rate_hz,
+        functools.cache(cells.is_text),
+    )
+
+
+class _Present:
+    """Iterable over the cells of a column that are not missing."""
+
+    def __init__(self, column):
+        self._column = column
+
+    def __iter__(self):
+        return (text for text in self._column if not _cells.is_missing(text))
+
+
+def is_recording(path: pathlib.Path) -> bool:
+    """Returns whether a file is a recording. A `.txt` file is one if it has rows of numbers."""
+    if path.suffix.lower() != ".txt":
+        return True
+    try:
+        return _layout.looks_like_table(_read_start(path))
+    except (OSError, ValueError):
+        return False
+
+
+def _without_index(layout):
+    """Returns the names of the columns, and the number of first columns that are left out.
+
+    A first column without a name is left out if it counts rows. If it holds dates, it is the time.
+    """
+    names = list(layout.names)
+    if len(names) < 2 or not UNNAMED.fullmatch(names[0]):
+        return tuple(names), 0
+    first = layout.columns[0]
+    if len(layout.lines) and _layout.counts(first):
+        layout.notes.append("The first column counts rows and was left out.")
+        return tuple(names[1:]), 1
+    if len(layout.lines) and all(map(_cells.is_date, first)) and not _times.columns(names):
+        layout.notes.append("The first column has no name and was read as times.")
+        names[0] = "time"
+    return tuple(names), 0
+
+
+def _quoted(text):
+    return repr(text if len(text) <= 40 else f"{text[:40]}...")
+
+
+def _read_text(path):
     """Reads the text of a file, which may be packed by gzip.
 
     Args:
         path: The file, in UTF-8, UTF-16, UTF-32 or Windows-1252 (Latin-1).
 
     Returns:
-        `(text, notes)`: the text, and sentences that say what was assumed.
+        `(text, notes)`: the text, and sentences about assumptions.
 
     Raises:
-        ValueError: If the file is not text, a damaged gzip file, or too large when unpacked.
+        ValueError: If the file is not text, is a damaged gzip file, or is too large when unpacked.
     """
     data = _unpacked(path) if path.suffix.lower() == ".gz" else path.read_bytes()
     text, encoding = _decoded(path, data)
@@ -44,7 +171,7 @@ def read(path):
     return text, notes
 
 
-def start(path):
+def _read_start(path):
     """Reads the first lines of a text file that is not packed."""
     with path.open("rb") as file:
         text, _ = _decoded(path, file.read(START))
@@ -70,7 +197,7 @@ def _unpacked(path):
 
 
 def _decoded(path, data):
-    """The text, and the name of its encoding if it is not UTF-8."""
+    """Returns the text, and the name of its encoding if it is not UTF-8."""
     for mark, codec, name in MARKS:
         if data.startswith(mark):
             return _strictly(path, data, "utf-8-sig" if name is None else codec), name
@@ -79,7 +206,7 @@ def _decoded(path, data):
     try:
         return data.decode("utf-8"), None
     except UnicodeDecodeError as error:
-        if "end of data" in error.reason:  # a log that stopped within a letter
+        if "end of data" in error.reason:  # the log stopped within a letter
             return data[: error.start].decode("utf-8"), None
     try:
         return data.decode("cp1252"), "Windows-1252 (Latin-1)"
@@ -100,7 +227,7 @@ def _strictly(path, data, codec):
 
 
 def _unmarked_utf16(data):
-    """The codec of UTF-16 without a byte order mark; None if the bytes are not unmistakable."""
+    """Returns the codec of UTF-16 without a byte order mark; None if it is uncertain."""
     first, second = data[:4096:2], data[1:4096:2]
     if len(second) < 2:
         return None

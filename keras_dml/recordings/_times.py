@@ -1,10 +1,12 @@
-"""The rate of a recording, by its column of times."""
+"""Times of the steps of a recording: columns of times, their units, and the rate."""
 
-import datetime
-import math
+import pathlib
 import re
+from collections.abc import Callable, Sequence
 
 import numpy as np
+
+TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}  # in seconds
 
 NAMES = {
     *(
@@ -21,8 +23,8 @@ NAMES = {
     ),
     *("clock", "zeit", "zeitstempel", "temps", "horodatage", "tiempo", "tempo", "tijd"),
 }
-# Words that may stand beside a word for time, as in `Time since start in ms`.
-BESIDE = {
+# Words that may stand next to a word for time, as in `Time since start in ms`.
+COMPANIONS = {
     *("absolute", "begin", "beginning", "computer", "date", "device", "from", "gaze", "host", "in"),
     *("local", "log", "logging", "motion", "of", "phone", "posix", "reboot", "recording"),
     *(
@@ -51,56 +53,78 @@ SECONDS = {
     **dict.fromkeys(("microsecond", "microseconds"), 1e-6),
     **dict.fromkeys(("ns", "nsec", "nanos", "nanosecond", "nanoseconds"), 1e-9),
 }
-ANOTHER = "another unit"  # in brackets, as in `time (C)`
-ZONES = {"utc", "gmt", "local", "txt", "iso", "iso8601", "unix"}  # in brackets behind a time
-EPOCHS = ((1e17, 1e-9), (1e14, 1e-6), (1e11, 1e-3))  # seconds since 1970 are some 1e9
-UNITS = (1.0, 1e-3, 1e-6, 1e-9)
-SAME = 0.02  # a phone that is told to give 50 Hz gives 49.6 or 50.3
-JITTER = 0.5  # of a step: at more a sample is missing, or twice there
-LEAST_HZ = 1.0  # of a column without a unit: steps above a second are milliseconds, or numbers
+ANOTHER = "another unit"  # for a unit in brackets that is not of time, as in `time (C)`
+ZONES = {"utc", "gmt", "local", "txt", "iso", "iso8601", "unix"}  # in brackets after a time
+EPOCHS = ((1e17, 1e-9), (1e14, 1e-6), (1e11, 1e-3))  # seconds since 1970 are about 1e9
+SAME = 0.02  # relative; a phone that is set to 50 Hz records at 49.6 or 50.3 Hz
+JITTER = 0.5  # of a step; with more jitter a sample is missing or doubled
+LEAST_HZ = 1.0  # of a column without a unit; larger steps are milliseconds or row numbers
 
 
 class UnevenTimesError(ValueError):
-    """The times of a recording are not even, so that it needs `resample_hz`.
+    """Error for uneven times, which need `resample_hz`.
 
     Attributes:
-        rate_hz: Steps per second, by the median interval between two steps.
+        rate_hz: Steps per second, by the median time between two steps.
     """
 
-    def __init__(self, message, rate_hz):
+    def __init__(self, message: str, rate_hz: float):
         super().__init__(message)
         self.rate_hz = rate_hz
 
 
-def is_same_rate(found_hz: float, wanted_hz: float) -> bool:
-    """Whether a rate that a clock measured is the nominal one, within 2 %."""
-    return abs(found_hz - wanted_hz) <= SAME * wanted_hz
+def is_same_rate(measured_hz: float, nominal_hz: float) -> bool:
+    """Returns whether a measured rate is a nominal rate within 2 %."""
+    return abs(measured_hz - nominal_hz) <= SAME * nominal_hz
 
 
-def columns(names):
-    """Returns the indices of the columns of times, those that name their unit first.
+def agreed(
+    path: pathlib.Path, file_hz: float | None, caller_hz: float | None, source: str
+) -> float | None:
+    """Returns the rate that the caller states, or else the rate of the file.
 
-    A column is known by its name: time, t, timestamp or elapsed, with a unit or without, as in
-    `time_ms`, `Time (s)` or `Time since start in ms`; or by a unit that is written out, as in
-    `seconds_elapsed`.
+    Args:
+        path: The file, for errors.
+        file_hz: Rate of the file, or None.
+        caller_hz: Rate that the caller states, or None.
+        source: Part of the file that the rate comes from, for errors: `"its times"`.
+
+    Raises:
+        ValueError: If the two rates differ by more than 2 %, the error of clocks.
+    """
+    if file_hz is None or caller_hz is None:
+        return file_hz if caller_hz is None else caller_hz
+    if not is_same_rate(file_hz, caller_hz):
+        raise ValueError(
+            f"{path} has {file_hz:.6g} Hz by {source}, and `rate_hz` is {caller_hz:g}. Give the "
+            "rate of the file as `rate_hz`; `resample_hz` converts it to another."
+        )
+    return caller_hz
+
+
+def columns(names: Sequence[str]) -> list[int]:
+    """Returns the indices of the columns of times, first the columns that name their unit.
+
+    The name decides: time, t, timestamp or elapsed, with a unit or without, as in `time_ms`,
+    `Time (s)` or `Time since start in ms`; or a unit that is written out, as in `seconds_elapsed`.
     """
     rows = [i for i, name in enumerate(names) if _is_of_times(name)]
     return sorted(rows, key=lambda i: unit_of(names[i]) is None)
 
 
-def is_named_after_time(name):
-    """Returns whether a name has a word for time among others, as `pupil_timestamp`."""
+def is_named_after_time(name: str) -> bool:
+    """Returns whether a name, such as `pupil_timestamp`, has a word for time among other words."""
     words = set(_words(name))
     return bool((NAMES - {"t", "tempo"}) & words) and ANOTHER not in words
 
 
-def unit_of(name):
-    """Returns the seconds of the unit that the name of a column of times has, or None."""
+def unit_of(name: str) -> float | None:
+    """Returns the unit in the name of a column of times, in seconds, or None."""
     return next((SECONDS[word] for word in reversed(_words(name)) if word in SECONDS), None)
 
 
-def has_usual_size(times):
-    """Returns whether the size of numbers that rise says their unit."""
+def has_usual_size(times: np.ndarray) -> bool:
+    """Returns whether the size of rising numbers determines their unit."""
     times = times[np.isfinite(times)]
     return _is_fast((times - times[0]) * _by_size(times))
 
@@ -111,19 +135,21 @@ def _is_fast(seconds):
 
 def _is_of_times(name):
     words = _words(name)
-    rest = [word for word in words if word not in BESIDE]
-    is_said = any(word in NAMES or _is_written_out(word) for word in rest)
-    return is_said and set(rest) <= NAMES | SECONDS.keys()
+    rest = [word for word in words if word not in COMPANIONS]
+    has_time = any(word in NAMES or _is_written_out(word) for word in rest)
+    return has_time and set(rest) <= NAMES | SECONDS.keys()
 
 
 def _is_written_out(word):
-    """Returns whether a word is a unit that names a column alone, as `seconds` and not `min`."""
+    """Returns whether a unit is unmistakable as the only word of a name: `seconds`, not `min`."""
     return len(word) > 2 and SECONDS.get(word, 60) < 60
 
 
 def _words(name):
-    """Words of a name in lower case: `loggingTime(ms)` has `logging`, `time` and `ms`. Brackets
-    that hold no unit, such as `(UTC)` and `(-0500)`, are passed over."""
+    """Returns the words of a name in lower case: `loggingTime(ms)` has `logging`, `time` and `ms`.
+
+    Brackets that hold no unit, such as `(UTC)` and `(-0500)`, are skipped.
+    """
     name = re.sub(r"([a-z])([A-Z])", r"\1 \2", name)
     brackets = re.findall(r"[(\[]([^()\[\]]*)[)\]]", name.casefold())
     plain = re.sub(r"[(\[][^()\[\]]*[)\]]", " ", name.casefold())
@@ -136,56 +162,34 @@ def _words(name):
     return [*words, *units, *([ANOTHER] if is_measured else [])]
 
 
-def seconds_of(path, name, texts, place):
-    """Seconds from the first of dates and times as ISO 8601 writes them.
+def since_first(
+    path: pathlib.Path,
+    name: str,
+    times: np.ndarray,
+    place: Callable[[int], str],
+    *,
+    unit: float | None = None,
+    nominal_hz: float | None = None,
+) -> tuple[np.ndarray, float]:
+    """Returns the seconds of each step since the first step.
 
-    Args:
-        path: The file, for errors.
-        name: Name of the column.
-        texts: The dates; None stands for a missing one.
-        place: Function of a row that gives its place in the file.
-
-    Raises:
-        ValueError: If one is none, or of a time zone where the first has none.
-    """
-    start, seconds = None, []
-    for row, text in enumerate(texts):
-        if text is None:  # a missing date
-            seconds.append(math.nan)
-            continue
-        try:
-            moment = datetime.datetime.fromisoformat(text.strip())
-            start = start or moment
-            seconds.append((moment - start).total_seconds())
-        except (TypeError, ValueError):  # with a time zone or without: TypeError
-            raise ValueError(
-                f"{path}, {place(row)}: the time {text!r} in column {name!r} is neither a number "
-                "nor a date and time such as 2026-01-31T12:00:00.02. Write one of them, or take "
-                "the column out and give the rate."
-            ) from None
-    return np.array(seconds)
-
-
-def since_first(path, name, times, place, *, unit=None, nominal_hz=None):
-    """Returns the seconds of each step from the first.
-
-    Rows that share a time, as sensors write them that deliver several samples at once, are spread
-    evenly up to the next time.
+    Sensors that deliver several samples at once write them with one time. Rows that share a time
+    are spread evenly up to the next time.
 
     Args:
         path: The file, for errors.
         name: Name of the column.
         times: Its numbers, shape `(time,)`, all finite.
         place: Function of a row that gives its place in the file.
-        unit: Seconds of the unit of the numbers; None: by the name, or by their size.
-        nominal_hz: Rate that the caller says, by which an unknown unit is found; None: unknown.
+        unit: Unit of the numbers, in seconds. None: the name or the size of the numbers decides.
+        nominal_hz: Rate that the caller states, from which an unknown unit is derived, or None.
 
     Returns:
-        `(seconds, resolution)`: the seconds, which rise, and the seconds between two times that the
-        clock separates.
+        `(seconds, resolution)`: rising seconds, and the seconds between two times that the clock
+        separates.
 
     Raises:
-        ValueError: If the times fall or are all the same, or their unit is unknown.
+        ValueError: If the times fall or are all equal, or their unit is unknown.
     """
     unit = unit_of(name) if unit is None else unit
     since = times - times[:1]
@@ -194,26 +198,28 @@ def since_first(path, name, times, place, *, unit=None, nominal_hz=None):
         row = falls[0] + 1 if len(falls) else 1
         raise ValueError(
             f"{path}, {place(row)}: the time in column {name!r} does not rise, from "
-            f"{times[row - 1]} to {times[row]}. Sort the rows and leave doubled ones out, or take "
+            f"{times[row - 1]} to {times[row]}. Sort the rows and remove doubled rows, or take "
             "the column out and give the rate."
         )
     if unit is None and nominal_hz is not None and len(since) > 1:
         step = usual_step(evenly_spread(since))
-        sizes = [size for size in UNITS if is_same_rate(1 / (step * size), nominal_hz)]
+        sizes = [
+            size for size in TIME_UNITS.values() if is_same_rate(1 / (step * size), nominal_hz)
+        ]
         unit = sizes[0] if sizes else None
     seconds = since * (_by_size(times) if unit is None else unit)
     spread = evenly_spread(seconds)
     if unit is None and not _is_fast(spread):
         plain = name.strip()
         raise ValueError(
-            f"{path}: column {name!r} rises by {np.diff(times).mean():.4g} a row and does not say "
-            f"of what. Give `time_unit`, or name it {plain}_s, {plain}_ms, {plain}_us or "
+            f"{path}: column {name!r} rises by {np.diff(times).mean():.4g} per row and its unit "
+            f"is unknown. Give `time_unit`, or name it {plain}_s, {plain}_ms, {plain}_us or "
             f"{plain}_ns; if it counts rows, row."
         )
     return spread, _resolution(seconds)
 
 
-def evenly_spread(seconds):
+def evenly_spread(seconds: np.ndarray) -> np.ndarray:
     """Spreads rows that share a time evenly up to the next time.
 
     The first time may have fewer rows than the others, because the recording began within it. Its
@@ -239,19 +245,19 @@ def evenly_spread(seconds):
     return spread - spread[0]
 
 
-def usual_step(seconds):
-    """Returns the usual step of times that rise, of which some may be missing."""
+def usual_step(seconds: np.ndarray) -> float:
+    """Returns the usual step of rising times, some of which may be missing."""
     steps = np.diff(seconds)
     return float(steps[steps <= (1 + JITTER) * np.median(steps)].mean())
 
 
-def rate_hz(seconds):
-    """Returns the steps per second on average, or None for a single step."""
+def rate_hz(seconds: np.ndarray) -> float | None:
+    """Returns the mean number of steps per second, or None for a single step."""
     return float((len(seconds) - 1) / seconds[-1]) if len(seconds) > 1 else None
 
 
-def check_even(path, seconds, place):
-    """Refuses times of which a sample is missing, or twice there, by an `UnevenTimesError`."""
+def check_even(path: pathlib.Path, seconds: np.ndarray, place: Callable[[int], str]) -> None:
+    """Raises `UnevenTimesError` if a sample is missing or doubled."""
     row, step, mean = _farthest(seconds)
     if abs(step - mean) > JITTER * mean:
         raise UnevenTimesError(
@@ -263,7 +269,7 @@ def check_even(path, seconds, place):
 
 
 def _farthest(seconds):
-    """The row whose step differs most from the mean, that step, and the mean."""
+    """Returns the row whose step differs most from the mean step, this step, and the mean step."""
     steps = np.diff(seconds)
     if not len(steps):
         return 0, 0.0, 0.0
@@ -275,8 +281,8 @@ def _farthest(seconds):
 def _resolution(seconds):
     """Returns how far rounding may have moved times, in seconds.
 
-    It is the largest power of ten that all times are multiples of, and less if they rise in steps
-    of one length.
+    The resolution is the largest power of ten that divides all times, but not more than the range
+    of the steps.
     """
     steps = np.diff(seconds)
     steps = steps[steps > 0]
@@ -290,5 +296,5 @@ def _resolution(seconds):
 
 
 def _by_size(times):
-    """Seconds of the unit of times since 1970, by how large they are."""
+    """Returns the unit of times since 1970 in seconds, by their size."""
     return next((unit for least, unit in EPOCHS if abs(times[0]) >= least), 1.0)

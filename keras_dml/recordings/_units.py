@@ -1,6 +1,4 @@
-"""Units of channels, and recordings in other units."""
-
-from __future__ import annotations
+"""Units of channels, and their conversion."""
 
 import dataclasses
 import re
@@ -19,7 +17,7 @@ def _prefixed(unit, prefixes, size=1.0):
     return {prefix + unit: size * _PREFIXES[prefix] for prefix in prefixes}
 
 
-# Units of one quantity in one row, with their size; in the spelling that `plain` gives.
+# Units of one quantity per row, with their size, in the spelling of `plain`.
 QUANTITIES = (
     {
         **_prefixed("g", ("", "m", "u"), STANDARD_GRAVITY),
@@ -34,13 +32,13 @@ QUANTITIES = (
     _prefixed("v", ("n", "u", "m", "")),
     _prefixed("t", ("n", "u", "m", "")),
 )
-_SPELLINGS = (  # by order: longer ones before their parts
+_SPELLINGS = (  # replaced in this order: longer spellings before their parts
     ("\u00e2", ""),  # of UTF-8 that was read as Latin-1
     ("\u207b\u00b9", "^-1"),
     ("\u207b\u00b2", "^-2"),
     ("\u00b2", "^2"),
     ("\u00b0", "deg"),
-    ("\u00ba", "deg"),  # the ordinal indicator, which keyboards have
+    ("\u00ba", "deg"),  # the ordinal indicator, which is on keyboards
     ("\u00b5", "u"),
     ("\u03bc", "u"),
     ("\u22c5", "*"),
@@ -71,11 +69,11 @@ _TIMES = {
     **dict.fromkeys(("min", "mins", "minutes"), "min"),
     **dict.fromkeys(("h", "hours"), "h"),
 }
-_ELSEWHERE = {"hz", "%", "bpm", "lux", "lx", "db", "hpa", "pa", "c", "f", "px", "k"}
+_OTHER_UNITS = {"hz", "%", "bpm", "lux", "lx", "db", "hpa", "pa", "c", "f", "px", "k"}
 
 
-def plain(unit):
-    """A unit in one spelling: `m/s²`, `m/s2` and `m/s^2` are the same."""
+def plain(unit: str) -> str:
+    """Returns a unit in one spelling: `m/s²`, `m/s2` and `m/s^2` are equal."""
     text = unit.strip().strip("[]").casefold()
     for letters, spelled in _SPELLINGS:
         text = text.replace(letters, spelled)
@@ -83,25 +81,24 @@ def plain(unit):
     return _WORDS.get(text, text)
 
 
-def is_unit(text):
-    """Returns whether a text is a unit of recordings, with brackets around it or not."""
+def is_unit(text: str) -> bool:
+    """Returns whether a text is a unit of recordings, with or without brackets."""
     unit = plain(unbracketed(text))
-    return unit in {*_TIMES} | _ELSEWHERE or any(unit in sizes for sizes in QUANTITIES)
+    return unit in {*_TIMES} | _OTHER_UNITS or any(unit in sizes for sizes in QUANTITIES)
 
 
-def unbracketed(unit):
-    """Returns a unit without brackets; units of time in one spelling."""
+def unbracketed(unit: str) -> str:
+    """Returns a unit without brackets, and a unit of time in one spelling."""
     text = re.sub(r"^\((.*)\)$", r"\1", unit.strip().strip("[]"))
     text = plain(text) if re.search(r"[()\[\]]", text) else text
     return _TIMES.get(plain(text), text)
 
 
-def factor(unit, wanted):
-    """The number that values in one unit are multiplied by to be in another.
+def factor(unit: str, wanted: str) -> float | None:
+    """Returns the factor that converts values from one unit to another.
 
-    Returns:
-        The number, 1 for two spellings of a unit; None if one is unknown or they measure different
-        quantities.
+    The factor is 1 for two spellings of a unit. It is None if a unit is unknown, or if the units
+    measure different quantities.
     """
     unit, wanted = plain(unit), plain(wanted)
     if unit == wanted:
@@ -113,19 +110,19 @@ def factor(unit, wanted):
 
 
 def convert(recording: Recording, units: Sequence[str | None]) -> Recording:
-    """Converts the channels of a recording to units, such as those that a model takes.
+    """Converts the channels of a recording to other units, such as the units of a model.
 
-    Acceleration is converted between g and m/s^2 by standard gravity, 9.80665 m/s^2; further
-    angular velocity (rad/s, deg/s), angles, lengths, voltages and magnetic fields.
+    Acceleration is converted between g and m/s^2 by standard gravity, 9.80665 m/s^2. Angular
+    velocity (rad/s, deg/s), angles, lengths, voltages and magnetic fields are converted as well.
 
     Args:
         recording: The recording.
         units: Unit of each channel; None leaves a channel as it is.
 
     Returns:
-        `Recording`; its notes say which units were converted. A channel that does not say its unit
-        is left as it is, and so is a channel with a unit that cannot be converted: compare the
-        units afterwards.
+        The recording in the new units. Its notes name the units that were converted. A channel
+        without a unit, or with a unit that cannot be converted, does not change: compare the units
+        afterwards.
 
     Raises:
         ValueError: If `units` has another number of entries than the recording has channels.

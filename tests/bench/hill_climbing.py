@@ -1,15 +1,21 @@
-"""Hill climbing against `Gallery.verify`: how many rejected recordings become accepted ones.
+"""Hill climbing against `Gallery.verify` and its server: how many rejected recordings are accepted
+in the end.
 
 python -m tests.bench.hill_climbing
+python -m tests.bench.hill_climbing --rest
 
 Speakers whom `vowels_qp_wl` has not seen are enrolled with their earlier utterances. Rejected later
-utterances claim to be one of the others, and an evolution strategy with one parent and one child
-(step size by the rule of success, Rechenberg 1973) changes each of them, guided by the score. The
+utterances claim to be of another speaker. An evolution strategy with one parent and one child (step
+size by the 1/5 success rule, Rechenberg 1973) changes each utterance, guided by the score. The
 table compares no limit of tries with the default limit, for an attacker who does not wait and for
-one who waits for the end of each pause, by a clock that is set.
+an attacker who waits for the end of each pause. The clock is simulated. `--rest` attacks by HTTP
+instead: the server tells no score by default, and closeness from 0 to 100 with `--scores`.
 """
 
 import argparse
+import contextlib
+import http.client
+import json
 import pathlib
 import tempfile
 import time
@@ -19,19 +25,21 @@ from unittest import mock
 import numpy as np
 
 from keras_dml.gallery import Gallery, TooManyTries, Tries, _tries
+from keras_dml.gallery.server import app, settings, tokens
 from tests import speakers
 from tests.bench import smoke
+from tests.gallery import stub_server
 
 FAR = 0.01  # of the card's threshold
 ENROLLED = 8  # utterances of each speaker
 QUERIES, RECORDINGS = 2000, 27
 SMOKE = {"QUERIES": 12, "RECORDINGS": 1}
 FIRST_STEP = 0.05  # of the standard deviation of a channel
-LONGER, SHORTER = 1.5, 0.9  # about one success in five keeps the step
+LONGER, SHORTER = 1.5, 0.9  # one success in five keeps the step about as it is
 
 
 class Clock:
-    """A clock that stands still unless somebody waits."""
+    """A clock that stands still unless the attacker waits."""
 
     def __init__(self):
         self.now = time.time()
@@ -41,13 +49,13 @@ class Clock:
 
 
 class Attempt(NamedTuple):
-    """What became of a rejected recording.
+    """Outcome of the attack with one rejected recording.
 
     Attributes:
-        accepted: Whether it was accepted in the end.
+        accepted: Whether the recording was accepted in the end.
         queries: Number of claims until then.
         answered: Number of claims that were not refused because of a pause.
-        seconds: Time that was waited.
+        seconds: Time that the attacker waited.
     """
 
     accepted: bool
@@ -57,7 +65,7 @@ class Attempt(NamedTuple):
 
 
 def rejected_claims(gallery, later, count, rng):
-    """Returns `(person, recording)` of claims of others that the threshold rejects."""
+    """Returns `(person, recording)` of imposter claims that the threshold rejects."""
     claims = [
         (person, recording)
         for person in later
@@ -65,32 +73,73 @@ def rejected_claims(gallery, later, count, rng):
         if other != person
         for recording in recordings
     ]
-    found = []
+    rejected = []
     for i in rng.permutation(len(claims)):
         if not gallery.verify(*claims[i], far=FAR).accepted:
-            found.append(claims[i])
-            if len(found) == count:
-                return found
-    raise ValueError(f"Only {len(found)} of {len(claims)} claims are rejected.")
+            rejected.append(claims[i])
+            if len(rejected) == count:
+                return rejected
+    raise ValueError(f"Only {len(rejected)} of {len(claims)} claims are rejected.")
 
 
-def attack(gallery, person, recording, client, clock, waits, rng):
-    """Changes a recording step by step until it is accepted as a person's; an `Attempt`."""
+def by_python(gallery, client):
+    """Returns a function of a claim that asks a gallery: `(accepted, score)`."""
+
+    def ask(person, recording):
+        answer = gallery.verify(person, recording, far=FAR, client=client)
+        return answer.accepted, answer.score
+
+    return ask
+
+
+def by_rest(address, token):
+    """Returns a function of a claim that asks a server: `(accepted, score)`, the score or None."""
+
+    def ask(person, recording):
+        body = json.dumps({"recordings": [recording.tolist()], "far": FAR})
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        with contextlib.closing(http.client.HTTPConnection(*address, timeout=600)) as connection:
+            connection.request("POST", f"/people/{person}/verify", body, headers)
+            response = connection.getresponse()
+            answer = json.load(response)
+        if response.status == 429:
+            raise TooManyTries(float(response.headers["Retry-After"]))
+        if response.status != 200:
+            raise RuntimeError(f"status {response.status}: {answer}")
+        closeness = answer["closeness"]
+        return answer["accepted"], None if closeness is None else 100 - closeness
+
+    return ask
+
+
+def attack(ask, person, recording, clock, waits, rng):
+    """Changes a recording step by step until it is accepted, and returns the `Attempt`.
+
+    Args:
+        ask: Function of a claim that returns `(accepted, score)`; without a score, None.
+        person: The claimed person.
+        recording: The rejected recording.
+        clock: `Clock`.
+        waits: Whether the attacker waits for the end of each pause.
+        rng: NumPy generator.
+    """
     spread, step = recording.std(axis=0), FIRST_STEP
     parent, least, answered, begin = recording, np.inf, 0, clock.now
     for query in range(1, QUERIES + 1):
         child = parent + step * spread * rng.normal(size=recording.shape)
         try:
-            answer = gallery.verify(person, child, far=FAR, client=client)
+            accepted, score = ask(person, child)
         except TooManyTries as error:
             if waits:
                 clock.now += error.seconds
             continue
         answered += 1
-        if answer.accepted:
+        if accepted:
             return Attempt(True, query, answered, clock.now - begin)
-        if answer.score < least:
-            parent, least, step = child, answer.score, step * LONGER
+        if score is None:
+            continue  # nothing guides the search
+        if score < least:
+            parent, least, step = child, score, step * LONGER
         else:
             step *= SHORTER
     return Attempt(False, QUERIES, answered, clock.now - begin)
@@ -98,10 +147,10 @@ def attack(gallery, person, recording, client, clock, waits, rng):
 
 def show(name, attempts):
     """Prints a row of the table."""
-    accepted = [one for one in attempts if one.accepted]
-    queries = f"{np.median([one.queries for one in accepted]):.0f}" if accepted else "–"
-    answered = np.median([one.answered for one in attempts])
-    hours = np.median([one.seconds for one in attempts]) / 3600
+    accepted = [attempt for attempt in attempts if attempt.accepted]
+    queries = f"{np.median([each.queries for each in accepted]):.0f}" if accepted else "–"
+    answered = np.median([attempt.answered for attempt in attempts])
+    hours = np.median([attempt.seconds for attempt in attempts]) / 3600
     print(
         f"| {name} | {len(accepted)} of {len(attempts)} | {queries} | {answered:.0f} "
         f"| {hours:,.0f} |",
@@ -109,9 +158,51 @@ def show(name, attempts):
     )
 
 
+def attack_python(path, claims, clock, seed):
+    """Attacks `Gallery.verify`."""
+    rows = (
+        ("none (`tries=None`)", None, False),
+        ("default, does not wait", Tries(), False),
+        ("default, waits for each pause", Tries(), True),
+    )
+    for name, tries, waits in rows:
+        with Gallery(path, speakers.MODEL, tries=tries) as gallery:
+            rng = np.random.default_rng(seed + 1)
+            attempts = []
+            for i, (person, recording) in enumerate(claims):
+                ask = by_python(gallery, f"{name} {i}")  # each recording begins with free tries
+                attempts.append(attack(ask, person, recording, clock, waits, rng))
+        show(name, attempts)
+
+
+def attack_rest(path, claims, clock, seed):
+    """Attacks a server with the default limit of tries."""
+    rows = (
+        ("REST, no score, does not wait", False, False),
+        ("REST, no score, waits for each pause", False, True),
+        ("REST, `--scores`, waits for each pause", True, True),
+    )
+    for row, (name, scores, waits) in enumerate(rows):
+        # a client is a token, and each recording begins with free tries
+        clients = [f"token-{row}-{i:016}" for i in range(len(claims))]
+        allowed = tokens.Tokens(verify=[token.encode() for token in clients])
+        options = settings.Settings(scores=scores, tokens=allowed)
+        rng = np.random.default_rng(seed + 1)
+        attempts = []
+        with (
+            Gallery(path, speakers.MODEL) as gallery,
+            stub_server.serving(app.application(gallery, options)) as address,
+        ):
+            for token, (person, recording) in zip(clients, claims, strict=True):
+                ask = by_rest(address, token)
+                attempts.append(attack(ask, person, recording, clock, waits, rng))
+        show(name, attempts)
+
+
 def main():
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--seed", type=int, default=0)
+    options.add_argument("--rest", action="store_true", help="attack a server by HTTP instead")
     given = smoke.parse(options, globals(), SMOKE)
     earlier, later = speakers.unseen()
     clock = Clock()
@@ -128,19 +219,10 @@ def main():
             "| limit of tries | accepted | queries, median | answered, median | hours waited, "
             "median |\n|---|---|---|---|---|"
         )
-        rows = (
-            ("none (`tries=None`)", None, False),
-            ("default, does not wait", Tries(), False),
-            ("default, waits for each pause", Tries(), True),
-        )
-        for name, tries, waits in rows:
-            with Gallery(path, speakers.MODEL, tries=tries) as gallery:
-                rng = np.random.default_rng(given.seed + 1)
-                attempts = []
-                for i, (person, recording) in enumerate(claims):
-                    client = f"{name} {i}"  # each recording begins with free tries
-                    attempts.append(attack(gallery, person, recording, client, clock, waits, rng))
-            show(name, attempts)
+        if not given.rest:
+            attack_python(path, claims, clock, given.seed)
+        if given.rest or given.smoke:
+            attack_rest(path, claims, clock, given.seed)
 
 
 if __name__ == "__main__":

@@ -1176,4 +1176,4 @@ def test_an_array_with_channels_first_is_turned_by_the_channels_of_the_model(
     code, found = answered(
         command, "verify", family, "alice", tmp_path / "turned.npy", "--rate-hz", "50"
     )
-    assert code == 0 and found["accepted"] and "was turned" in next(iter(found["notes"]))
+    assert code == 0 and found["accepted"] and "was transposed" in next(iter(found["notes"]))

@@ -1,4 +1,4 @@
-"""The page of `keras-dml serve` in Chromium: it records from sensors, enrolls and decides."""
+"""Tests of the page of `keras-dml serve` in Chromium, with its fake microphone and sensors."""
 
 import base64
 import io
@@ -19,13 +19,13 @@ from keras_dml.gallery.server import app, listening, readers, sensors, settings,
 from keras_dml.layers import InputContract, QuantileLayer
 from tests.cli.browser import Browser
 
-NAME = "people.test"  # no loopback name, so Chromium does not take its pages for secure
+NAME = "people.test"  # not a loopback name, so its pages have no secure context in Chromium
 WIDTHS = 390, 1280
 FULL, VERIFY = b"0123456789abcdef", b"fedcba9876543210"
 TONE_HZ, MICROPHONE_HZ, SOUND_HZ = 440, 48_000, 16_000
 WALKERS = {"ben": "s05", "Alexandra": "s21"}
 STRANGER = "s17"
-ENROLLED = 3  # walks of each
+ENROLLED = 3  # walks of each person
 SCRIPT = """
 const by = (id) => document.getElementById(id);
 const wait = async (done) => { while (!done()) await new Promise((go) => setTimeout(go, 20)); };
@@ -45,7 +45,7 @@ const move = (rows) => {
     window.dispatchEvent(event);
   }
 };
-// Reads a file as it is sent.
+// Returns the name and the bytes of the file that a task sends.
 const sent = async (task) => {
   let file = null;
   const append = FormData.prototype.append;
@@ -59,7 +59,7 @@ const sent = async (task) => {
   return [file.name, btoa(bytes.reduce((text, byte) => text + String.fromCharCode(byte), ""))];
 };
 """
-# Words that lie in two lines, and the pixels by which the page is wider than the window.
+# Finds words that are broken over two lines, and elements outside the window.
 LAYOUT = r"""
 const broken = [];
 const nodes = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -85,7 +85,7 @@ return [...document.querySelectorAll("input, select, button, img, canvas, progre
 
 
 class Switch:
-    """ASGI application that is one of several.
+    """ASGI application that forwards requests to one of several applications.
 
     Attributes:
         name: Name of the application that answers.
@@ -118,7 +118,7 @@ def switch(people, voices):
     scores = settings.Settings(host=NAME, scores=True)
     claims = settings.Settings(host=NAME, tokens=tokens.Tokens([FULL], [VERIFY]))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(readers, "SECONDS", 300)  # other tests may keep the processors busy
+        patch.setattr(readers, "SECONDS", 300)  # other tests may use all processors
         yield Switch(
             {
                 "walks": app.application(people, scores),
@@ -141,7 +141,7 @@ def address(switch):
 
 @pytest.fixture(scope="module")
 def tone(tmp_path_factory):
-    """A WAV file that stands for a microphone."""
+    """A WAV file that Chromium plays as its microphone."""
     path = tmp_path_factory.mktemp("tone") / "tone.wav"
     values = np.sin(2 * np.pi * TONE_HZ * np.arange(MICROPHONE_HZ) / MICROPHONE_HZ)
     with wave.open(str(path), "wb") as file:
@@ -169,7 +169,7 @@ def browser(tone):
 
 @pytest.fixture
 def act(browser, address, switch):
-    """Opens the page on the gallery of walks, and runs scripts there."""
+    """A function that runs scripts on the page of the gallery of walks."""
     switch.name = "walks"
     return opened(browser, address)
 
@@ -186,13 +186,13 @@ def opened(browser, address):
 
 
 def walk(person, number):
-    """Rows `[milliseconds, x, y, z]` of a walk in the package."""
+    """Returns rows `[milliseconds, x, y, z]` of a walk in the package."""
     path = _demo.WALKS / person / f"{number:02}.csv"
     return np.loadtxt(path, delimiter=",", skiprows=1).tolist()
 
 
 def record(act, rows):
-    """Moves the device as in a walk, and records all of its whole seconds."""
+    """Moves the device as in a walk, and records the whole seconds of the walk."""
     seconds = int(rows[-1][0] // 1000)
     act(f"await start({seconds}); move({json.dumps(rows)}); await idle();")
     return seconds
@@ -253,7 +253,7 @@ def test_people_enroll_by_walking_and_a_stranger_is_rejected(act, browser, addre
     assert seconds <= table[-1, 0] / 1000 < seconds + 0.1
 
     record(act, walk(STRANGER, 3))
-    assert act("return by('chosen').children.length;") == 1  # the walk that has an answer is gone
+    assert act("return by('chosen').children.length;") == 1  # the walk with an answer is removed
     assert act("by('person').value = 'ben'; return await click('verify');") == "Rejected: not ben"
     assert act("return await click('identify');") == "A stranger"
     check_layout(browser)
@@ -339,7 +339,7 @@ def test_the_keyboard_reaches_every_control(act, browser):
         assert act(f"return getComputedStyle({visible}).outlineStyle;") == "solid"
 
 
-def test_ios_is_asked_for_the_motion_sensors(act):
+def test_the_page_asks_ios_for_permission_to_use_motion_sensors(act):
     ask = "let count = 0; DeviceMotionEvent.requestPermission = async () => (count += 1, '{}');"
     denied = act(ask.format("denied") + "await click('record'); return by('detail').innerText;")
     assert "not allowed" in denied
@@ -366,7 +366,7 @@ def test_sound_is_recorded_at_the_rate_of_the_model(browser, address, switch, vo
     assert browser.complaints == []
 
 
-def test_a_page_without_a_secure_context_says_why_it_does_not_record(browser, address, switch):
+def test_a_page_without_a_secure_context_explains_why_it_cannot_record(browser, address, switch):
     for name, sensor in (("walks", "motion sensors"), ("voices", "microphone")):
         switch.name = name
         act = opened(browser, address.replace("127.0.0.1", NAME))

@@ -1,7 +1,8 @@
 """A server of a gallery without a model, so that tests of the server load no backend.
 
-`python -m tests.gallery.stub_server FILE` serves until a signal ends it, and prints its address.
-Each request for a decision reads FILE in the place of what was sent.
+`python -m tests.gallery.stub_server FILE [TOKENS]` serves until a signal ends it, and prints its
+address. Each request for a decision reads FILE instead of the files that were sent. TOKENS is a
+file of tokens.
 """
 
 import contextlib
@@ -13,11 +14,12 @@ import types
 
 import numpy as np
 
-from keras_dml.gallery.server import app, desk, listening, settings, uploads
+from keras_dml.gallery.server import app, handlers, listening, readers, settings, uploads
+from tests.gallery import slow_reader
 
 
 class StubGallery:
-    """A gallery that accepts recordings whose first number is positive, and alice alone."""
+    """A gallery that accepts recordings of alice whose first number is positive."""
 
     path = "/secret-folder/family.db"
     model = None
@@ -60,18 +62,18 @@ class StubReader:
 
 
 def application(monkeypatch=None, gallery=None, **options):
-    """The application of a stub gallery.
+    """Returns the application of a stub gallery.
 
     Args:
-        monkeypatch: Fixture that puts `StubReader` in its place; None: it stays there.
+        monkeypatch: Fixture that puts `StubReader` into the handlers for one test. None: it stays.
         gallery: `StubGallery` or a subclass.
-        **options: Of `Settings`.
+        **options: Options of `Settings`.
     """
     stub = types.SimpleNamespace(Reader=StubReader)
     if monkeypatch is None:
-        desk.files_of_galleries = stub
+        handlers.files_of_galleries = stub
     else:
-        monkeypatch.setattr(desk, "files_of_galleries", stub)
+        monkeypatch.setattr(handlers, "files_of_galleries", stub)
     return app.application(gallery or StubGallery(), settings.Settings(**options))
 
 
@@ -94,10 +96,11 @@ def main():
     def paths(*_):
         yield {pathlib.Path(sys.argv[1]): "sent.csv"}
 
-    uploads.paths = paths
+    uploads.paths, readers.COMMAND = paths, slow_reader.COMMAND
+    tokens = settings.of_files(*sys.argv[2:3])
     with listening.to("127.0.0.1", 0) as listener:
         print(listening.address(listener), flush=True)
-        listening.serve(application(), listener)
+        listening.serve(application(tokens=tokens), listener)
 
 
 if __name__ == "__main__":

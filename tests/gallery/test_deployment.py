@@ -1,4 +1,4 @@
-"""The Dockerfile of the server, its lines run without Docker, and the ASGI application."""
+"""Tests of the Dockerfile, whose lines run without Docker, and of the ASGI application."""
 
 import json
 import os
@@ -20,7 +20,7 @@ from keras_dml.gallery import asgi
 ROOT = pathlib.Path(__file__).parent.parent.parent
 FILE = ROOT / "keras_dml/gallery/Dockerfile"
 PAGE = ROOT / "keras_dml/gallery/DEPLOYMENT.md"
-STARTED_SECONDS = 300  # at most, on a busy machine
+STARTED_SECONDS = 300  # bound for the start of the server on a busy machine
 MODEL = "vowels_qp_wl"
 
 
@@ -39,7 +39,7 @@ def test_the_image_does_not_run_as_root_and_checks_its_health():
     assert {"--no-access-log", "--timeout-graceful-shutdown"} <= {*words}
 
 
-def test_the_variables_of_the_page_are_those_of_the_application():
+def test_the_page_documents_all_environment_variables():
     names = set(re.findall(r"^\| `(KERAS_DML_\w+)`", PAGE.read_text(), re.MULTILINE))
     documented = set(re.findall(r"`(KERAS_DML_\w+)`", asgi.__doc__))
     assert names == documented and len(names) == 9
@@ -56,8 +56,8 @@ def test_the_application_needs_a_gallery(monkeypatch):
 
 
 @pytest.mark.slow
-def test_the_run_lines_install_the_package(tmp_path):
-    """In a new environment that sees the packages of this one, and without the network."""
+def test_the_run_lines_of_the_dockerfile_install_the_package(tmp_path):
+    """The lines run in a new environment with the packages of this one, without the network."""
     environment = tmp_path / "environment"
     venv.create(environment, with_pip=True)
     (site,) = environment.glob("lib/python*/site-packages")
@@ -119,8 +119,8 @@ def test_the_command_serves_a_gallery(tmp_path):
             urllib.request.urlopen(f"{url}/people")
         assert refusal.value.code == 401
         refusal.value.close()
-        known = {"Authorization": f"Bearer {token.read_text()}", "X-Request-ID": "from-a-proxy"}
-        with urllib.request.urlopen(urllib.request.Request(f"{url}/people", headers=known)) as it:
+        headers = {"Authorization": f"Bearer {token.read_text()}", "X-Request-ID": "from-a-proxy"}
+        with urllib.request.urlopen(urllib.request.Request(f"{url}/people", headers=headers)) as it:
             assert json.load(it) == [] and it.headers["X-Request-ID"] == "from-a-proxy"
     finally:
         process.send_signal(signal.SIGINT)
@@ -134,7 +134,7 @@ def test_the_command_serves_a_gallery(tmp_path):
 
 
 def answer(url, process, log):
-    """The answer of a server that is starting."""
+    """Waits for a server that is starting, and returns its answer."""
     end = time.monotonic() + STARTED_SECONDS
     while time.monotonic() < end and process.poll() is None:
         try:

@@ -1,4 +1,4 @@
-"""The server as programs around it use it: probes, numbers, logs, other sites, arrays."""
+"""Tests of the interface for other programs: probes, metrics, logs, CORS and JSON arrays."""
 
 import json
 import re
@@ -26,8 +26,8 @@ def test_probes_need_no_token_and_numbers_need_one(monkeypatch):
     for path in ("/healthz", "/readyz"):
         assert client.get(path).json() == {"status": "ok"}
     assert client.get("/metrics").status_code == 401
-    known = {"Authorization": f"Bearer {TOKEN.decode()}"}
-    assert client.get("/metrics", headers=known).status_code == 200
+    headers = {"Authorization": f"Bearer {TOKEN.decode()}"}
+    assert client.get("/metrics", headers=headers).status_code == 200
 
 
 def test_a_server_is_not_ready_if_its_gallery_fails(monkeypatch):
@@ -98,7 +98,7 @@ def test_an_origin_is_checked(origin):
         settings.Settings(origins=(origin,))
 
 
-def test_a_name_may_be_allowed(monkeypatch):
+def test_a_further_name_of_the_server_is_accepted(monkeypatch):
     application = stub_server.application(monkeypatch, names=("People.example.org",))
     client = TestClient(application, base_url=HERE)
     for host, status in (("people.example.org", 200), ("example.org", 421)):
@@ -112,7 +112,7 @@ def test_without_tokens_other_machines_are_refused(monkeypatch):
         assert client.get("/people").status_code == status
 
 
-def test_arrays_are_read_as_files_are(client):
+def test_json_arrays_are_read_like_files(client):
     answer = client.post("/people/alice/verify", json={"recordings": [ROWS], "rate_hz": 50})
     assert answer.json()["accepted"]
     gap = [[None, 2.0, 3.0] if i == 5 else row for i, row in enumerate(ROWS)]
@@ -136,14 +136,14 @@ def test_arrays_are_read_as_files_are(client):
         21 * [ROWS],
     ],
 )
-def test_what_is_not_an_array_is_refused(client, recordings):
+def test_json_that_is_not_an_array_of_recordings_is_refused(client, recordings):
     answer = client.post("/people/alice/verify", json={"recordings": recordings})
     assert answer.status_code == 422
     assert re.search("recordings|Send 1 to 20 files", answer.json()["error"])
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[1]", b"[" * 10**5, b"\xff", b"NaN", b"9" * 5000])
-def test_what_is_not_a_json_object_is_refused(client, body):
+def test_a_body_that_is_not_a_json_object_is_refused(client, body):
     headers = {"Content-Type": "application/json"}
     answer = client.post("/people/alice/verify", content=body, headers=headers)
     assert answer.status_code == 422

@@ -1,4 +1,4 @@
-"""`python -m tests.hostile` tries hostile and careless input."""
+"""`python -m tests.hostile` tries hostile and invalid input."""
 
 import enum
 from typing import Annotated
@@ -30,18 +30,19 @@ def main(
     names, paths and requests, and kills.
 
     An attempt is right if it ends in a clear error, or in an output that an independent check
-    accepts. Anything else is wrong: another output, a traceback, NaN, unrelated files changed,
+    accepts. Anything else is wrong: another output, a traceback, NaN, changes of unrelated files,
     files left behind. Wrong attempts are listed below the table with the command that repeats
-    them, and the exit status is 1. Kills come at random times; all else depends on the seed.
+    them, and the exit status is 1. Processes are killed at random times; everything else depends on
+    the seed.
     """
     groups = [group.value for group in only or Group]
-    chosen = [
-        one
+    attempts = [
+        trial
         for group in groups
-        for one in trials.attempts(group, times if attempt is None else 1_000)
-        if attempt in (None, one.number)
+        for trial in trials.attempts(group, times if attempt is None else 1_000)
+        if attempt in (None, trial.number)
     ]
-    outcomes = [trials.run(one, seed) for one in progress.track(chosen, "trying")]
+    outcomes = [trials.run(trial, seed) for trial in progress.track(attempts, "trying")]
     out.print(_table(groups, outcomes))
     wrong = [outcome for outcome in outcomes if outcome.verdict is None]
     for outcome in wrong:
@@ -57,7 +58,7 @@ def _table(groups, outcomes):
     for title in ("attempts", *checks.Verdict, "wrong"):
         table.add_column(title, justify="right")
     for group in groups:
-        verdicts = [one.verdict for one in outcomes if one.attempt.group == group]
+        verdicts = [trial.verdict for trial in outcomes if trial.attempt.group == group]
         counts = (len(verdicts), *(verdicts.count(end) for end in ends))
         table.add_row(group, *(f"{count:,}" for count in counts))
     return table

@@ -1,4 +1,4 @@
-"""Archives of the builders: damaged, with odd members, with other text inside, and IDX files."""
+"""Attempts with archives of data sets: damaged bytes, invalid members and texts, IDX files."""
 
 import gzip
 import io
@@ -26,7 +26,7 @@ DTYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: "
 
 
 def _read(folder):
-    """The utterances of both splits, and who speaks, from what lies in a folder."""
+    """Reads the utterances and the speakers of both splits from the archive in a folder."""
     source = find_config(folder, builder.CONFIGS, "ts")
     try:
         return {
@@ -38,12 +38,14 @@ def _read(folder):
 
 
 def _by_hand(data):
-    """As `_read`, of one file's bytes, in a few lines that trust it."""
+    """Parses the bytes of one valid file: utterances and speakers, as `_read` returns them."""
     lines = data.decode("utf-8-sig").lower().replace("\r\n", "\n").split("\n")
     rows = [line.strip() for line in lines[[line.strip() for line in lines].index("@data") + 1 :]]
     pairs = [row.rsplit(":", 1) for row in rows if row]
     values = [[[float(x) for x in part.split(",")] for part in row.split(":")] for row, _ in pairs]
-    return [np.array(value, np.float32).T for value in values], [int(one) for _, one in pairs]
+    return [np.array(value, np.float32).T for value in values], [
+        int(speaker) for _, speaker in pairs
+    ]
 
 
 def _agrees(files):
@@ -52,21 +54,21 @@ def _agrees(files):
             sequences, speakers = _by_hand(files[f"{NAME}_{split.upper()}.ts"])
             assert list(part.speakers) == speakers, "other speakers"
             assert len(part.sequences) == len(sequences), "another number of utterances"
-            for found, expected in zip(part.sequences, sequences, strict=True):
-                assert np.isfinite(found).all(), "not finite"
-                np.testing.assert_array_equal(found, expected)
+            for sequence, expected in zip(part.sequences, sequences, strict=True):
+                assert np.isfinite(sequence).all(), "not finite"
+                np.testing.assert_array_equal(sequence, expected)
 
     return check
 
 
 def _sound(parts):
     for part in parts.values():
-        assert all(np.isfinite(one).all() and one.shape[1] == 12 for one in part.sequences)
+        assert all(np.isfinite(x).all() and x.shape[1] == 12 for x in part.sequences)
         assert set(part.speakers) <= set(range(1, 10))
 
 
 def damage(rng, folder):
-    """Bytes of a zip or tar archive; a plain tar has no checksum of what it holds."""
+    """Damages bytes of a zip or tar archive. A plain tar has no checksum of its members."""
     kind = draws.draw(rng, ("zip", "w:xz", "w:gz", "w:bz2", "w"))
     whole = samples.zipped(FILES) if kind == "zip" else samples.tar(FILES, kind)
     (folder / f"{NAME}.{'zip' if kind == 'zip' else 'tar'}").write_bytes(draws.damaged(rng, whole))
@@ -75,7 +77,7 @@ def damage(rng, folder):
 
 
 def text(rng, folder):
-    """Another text inside: lines exchanged, numbers that are none, another encoding, a cut."""
+    """Changes the text in an archive: swapped lines, invalid numbers, another encoding, a cut."""
     seed = int(rng.integers(2**31))
     name = draws.draw(rng, list(FILES))
     draw = random.Random(seed)
@@ -97,7 +99,7 @@ def _tar(rng, info):
 
 
 def members(rng, folder):
-    """Members that lead out of the archive, links, devices, names twice or encrypted."""
+    """Adds invalid members: paths out of the archive, links, devices, doubled names."""
     kind = rng.integers(5)
     odd = draws.draw(rng, ("../../bystander/inner/notes.txt", "/etc/hostile", "a/../../b", "C:\\b"))
     if kind == 0:
@@ -129,7 +131,7 @@ def members(rng, folder):
 
 
 def bomb(rng, folder):
-    """Kilobytes that unpack to a hundred megabytes and more."""
+    """Reads kilobytes that unpack to more than a hundred megabytes."""
     zeros = bytes(int(rng.integers(100, 150)) << 20)
     name = draws.draw(rng, [*FILES, "more.txt"])
     files = {**FILES, name: zeros}
@@ -141,7 +143,7 @@ def bomb(rng, folder):
 
 
 def numbers(rng, folder):
-    """An IDX file, damaged or not: the numbers that its header says, or a refusal."""
+    """Reads an IDX file, damaged or not: the result has the shape in its header, or an error."""
     code = draws.draw(rng, list(DTYPES))
     array = rng.integers(0, 100, rng.integers(1, 5, rng.integers(1, 4))).astype(DTYPES[code])
     data = bytes([0, 0, code, array.ndim]) + struct.pack(f">{array.ndim}I", *array.shape)
@@ -164,7 +166,7 @@ def numbers(rng, folder):
 
 
 def prepared(rng, folder):
-    """A whole run on a damaged archive: records, or nothing is left of it."""
+    """Prepares a data set from a damaged archive. After an error no file is left."""
     whole = samples.zipped(FILES)
     data = draws.damaged(rng, whole) if rng.random() < 0.7 else whole
     (folder / "manual").mkdir()
@@ -185,7 +187,7 @@ def prepared(rng, folder):
 
 
 def names(rng, folder):
-    """Data sets that there are not."""
+    """Names data sets that do not exist."""
     name = draws.draw(rng, ("", "/", "mnist", "japanese_vowels_lpc/uc", "../x", "[/]", "\x1b[0m"))
     return settle(lambda: reading.records(name, folder, folder / "data"), refuses=True)
 

@@ -1,4 +1,4 @@
-"""Arrays: of any dtype, shape and length, with masks, NaN and extremes; networks of any layers."""
+"""Attempts with arrays of any dtype, shape and length, and with networks of random layers."""
 
 import functools
 
@@ -12,9 +12,7 @@ from tests.hostile.checks import same, settle
 
 CHANNELS = 3
 SOUND = ("f2", "f4", "f8", ">f4", ">f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", ">i2", "?")
-RTOL = (
-    1e-3  # relative to the largest number: rounding in another order, in unbounded random networks
-)
+RTOL = 1e-3  # relative to the largest number, for rounding in another order in random networks
 
 
 def _fully(x, model):
@@ -23,7 +21,7 @@ def _fully(x, model):
 
 @functools.cache
 def _models():
-    """Small models whose heads give quantiles, tangent vectors, statistics."""
+    """Returns small models that embed as quantiles, statistics or tangent vectors."""
     keras.utils.set_random_seed(3)
     heads = {
         "quantile": [layers.QuantileLayer(4)],
@@ -37,7 +35,7 @@ def _models():
 
 
 def _sound(rng, steps):
-    """A recording of a type that holds numbers, in one of the forms that arrays have."""
+    """Draws a valid recording of any numeric type, as a list or one of several kinds of arrays."""
     values = np.rint(np.clip(draws.recording(rng, steps) * 20 + 50, 0, 100))
     values = (values % 2 if rng.random() < 0.1 else values).astype(draws.draw(rng, SOUND))
     form = rng.integers(5)
@@ -51,7 +49,7 @@ def _sound(rng, steps):
 
 
 def _spoiled(rng, steps):
-    """A recording that must raise an error."""
+    """Draws an invalid recording."""
     values = draws.recording(rng, steps)
     place = tuple(rng.integers(values.shape))
     nan = values.copy()
@@ -81,19 +79,19 @@ def _spoiled(rng, steps):
 
 
 def embed_sound(rng, folder):
-    """Recordings of any numbers and lengths: as each one alone."""
+    """Embeds recordings of any type and length; batches do not change an embedding."""
     model = _models()[draws.draw(rng, list(_models()))]
     given = [_sound(rng, int(rng.integers(5, 40))) for _ in range(rng.integers(1, 6))]
     size = int(rng.integers(1, 5))
     return settle(
         lambda: keras_dml.embed(model, given, size, progress=False),
-        lambda found: same(found, np.stack([_fully(one, model) for one in given]), RTOL),
+        lambda result: same(result, np.stack([_fully(x, model) for x in given]), RTOL),
         refuses=False,
     )
 
 
 def embed_spoiled(rng, folder):
-    """One recording among others that holds no numbers, or not the model's: it is named."""
+    """Embeds one invalid recording among valid recordings; the error names it."""
     model = _models()[draws.draw(rng, list(_models()))]
     given = [_sound(rng, int(rng.integers(5, 40))) for _ in range(rng.integers(1, 5))]
     at = int(rng.integers(len(given)))
@@ -103,7 +101,7 @@ def embed_spoiled(rng, folder):
 
 
 def embed_extreme(rng, folder):
-    """Finite numbers near the ends of float32, single steps, constants: finite, or refused."""
+    """Embeds extreme float32 numbers, single steps and constants: finite results or an error."""
     model = _models()[draws.draw(rng, list(_models()))]
     steps = int(rng.integers(1, 9))
     scale = draws.draw(rng, (1e-45, 1e-30, 1e10, 1e20, 1e30, 3e38))
@@ -112,13 +110,13 @@ def embed_extreme(rng, folder):
     given = [draws.recording(rng, 12), signal]
     return settle(
         lambda: keras_dml.embed(model, given, progress=False),
-        lambda found: same(found[1], _fully(signal, model), RTOL),
+        lambda result: same(result[1], _fully(signal, model), RTOL),
         names=("recording 1",),
     )
 
 
 def arguments(rng, folder):
-    """Other arguments of `embed` that are none."""
+    """Calls `embed` with invalid arguments."""
     model = _models()["quantile"]
     sound = [draws.recording(rng, 9)]
     given = (
@@ -136,7 +134,7 @@ def arguments(rng, folder):
 
 
 def distances(rng, folder):
-    """Distances of embeddings in blocks of any size: as of each pair; of others: refused."""
+    """Computes distances in blocks, which equal those of pairs, and of invalid embeddings."""
     name = draws.draw(rng, ("quantile", "statistics"))
     model, metric = _models()[name], keras_dml.distances.Euclidean()
     metric = model if name == "quantile" else metric
@@ -166,7 +164,7 @@ def distances(rng, folder):
 
 
 def potatoes(rng, folder):
-    """Matrices before a potato: each scores as it does alone; a bad one is far, or refused."""
+    """Scores matrices by a potato, as each matrix alone; invalid matrices are far or refused."""
     signals = rng.normal(size=(20, 30, CHANNELS))
     clean = np.einsum("nti,ntj->nij", signals, signals) / 30
     fitted = potato.Potato().fit(clean)
@@ -177,7 +175,7 @@ def potatoes(rng, folder):
     x = (x, x, x, x, np.ma.masked_less(x, 0.5), x.astype("c16"), x.astype("U8"), x[:, :2])[kind]
 
     def check(scores):
-        alone = [fitted.transform(one[None])[0] for one in x]
+        alone = [fitted.transform(matrix[None])[0] for matrix in x]
         np.testing.assert_array_equal(scores, alone)
         assert not np.isnan(scores).any() and (scores[1] == np.inf) == (kind < 3)
 
@@ -236,7 +234,7 @@ HEADS = {
 
 
 def networks(rng, folder):
-    """A network of random layers, those that count padding among them: each recording as alone."""
+    """Embeds by a network of random layers; padding does not change an embedding."""
     keras.utils.set_random_seed(int(rng.integers(2**31)))
     name, model = _network(rng)
     given = [draws.recording(rng, int(n)) for n in rng.integers(16, 60, rng.integers(2, 6))]
@@ -253,7 +251,7 @@ def networks(rng, folder):
 
 
 def _network(rng):
-    """A network of one to three random layers and a head, and how it is stacked."""
+    """Returns a network of one to three random layers and a head, and a description of it."""
     names = [draws.draw(rng, list(STACK)) for _ in range(rng.integers(1, 4))]
     head = draws.draw(rng, list(HEADS))
     inputs = x = keras.Input((None, CHANNELS))

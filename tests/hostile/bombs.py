@@ -1,7 +1,7 @@
-"""Files of strangers that take much memory or time for their size, and a measure of reading them.
+"""Files that take much memory or time for their size (decompression bombs and the like).
 
-`python -m tests.hostile.bombs` reads each of them at 20 MB in a process of its own and prints what
-the process took.
+`python -m tests.hostile.bombs` reads a file of 20 MB of each kind in a process of its own, and
+prints the memory and the processor time of the process.
 """
 
 import gzip
@@ -15,9 +15,9 @@ import tempfile
 
 import numpy as np
 
-SIZE = 20_000_000  # bytes, as many as the server accepts
-MOST_MB, MOST_SECONDS = 500, 20  # of a process that reads one file
-LONGEST = 100  # seconds after which reading is given up
+SIZE = 20_000_000  # bytes, the limit of the server
+MOST_MB, MOST_SECONDS = 500, 20  # for a process that reads one file
+LONGEST = 100  # seconds after which a process is killed
 SUFFIX = {"flac": ".flac", "gzip": ".csv.gz", "npy": ".npy", "parquet": ".parquet", "wav": ".wav"}
 
 
@@ -26,12 +26,12 @@ def _lines(line, size, head=b""):
 
 
 def _packed(data, size):
-    """Gzip of a text that unpacks to four times the size."""
+    """Returns a text of four times the size, packed by gzip."""
     return gzip.compress(_lines(data, 4 * size), 6, mtime=0)
 
 
 def _signal(size):
-    """Rows of an accelerometer as a logger writes them."""
+    """Returns rows of an accelerometer as a logger writes them."""
     rng = np.random.default_rng(1)
     lines = [
         f"{i / 100:.3f},{row[0]:.6f},{row[1]:.6f},{row[2]:.6f}\n"
@@ -61,14 +61,14 @@ def _dates(size):
 
 
 def _counted(size, step):
-    """Rows with times, of which each second step is longer."""
+    """Returns rows with times; every second step is longer."""
     count = size // 12
     times = np.cumsum(np.where(np.arange(count) % 2, 1.0, step)).round(1)
     return ("time_ms,x\n" + "".join(f"{time},{i % 7}\n" for i, time in enumerate(times))).encode()
 
 
 def _table(count, size):
-    """Names and rows of a csv of many columns."""
+    """Returns the names and rows of a csv of many columns."""
     names = ",".join(f"c{i}" for i in range(count)).encode() + b"\n"
     return _lines(b",".join([b"1"] * count) + b"\n", size, names)
 
@@ -83,7 +83,7 @@ def _parquet(columns, **options):
 
 
 def _row_groups(rows, groups, **options):
-    """A Parquet file of equal row groups of constant columns."""
+    """Returns a Parquet file of equal row groups of constant columns."""
     import pyarrow
     from pyarrow import parquet
 
@@ -106,9 +106,9 @@ def _varint(number):
 
 
 def _footer_of_20(rows):
-    """A Parquet file whose footer says 20 rows, and whose row group and pages say more.
+    """Returns a Parquet file whose footer states 20 rows, and whose row group holds more.
 
-    The file's number of rows is the third field of its footer (`FileMetaData.num_rows`).
+    The number of rows is the third field of the footer (`FileMetaData.num_rows`).
     """
     import pyarrow
     from pyarrow import parquet
@@ -117,7 +117,7 @@ def _footer_of_20(rows):
     length = struct.unpack("<I", data[-8:-4])[0]
     footer = data[-8 - length : -8]
     long, short = _varint(rows), _varint(20)
-    first = footer.index(b"\x16" + long)  # a field of i64 after that of the schema
+    first = footer.index(b"\x16" + long)  # the field of i64 after the schema
     footer = footer[: first + 1] + short + footer[first + 1 + len(long) :]
     data = data[: -8 - length] + footer + struct.pack("<I", len(footer)) + b"PAR1"
     assert parquet.read_metadata(pyarrow.BufferReader(data)).num_rows == 20
@@ -176,7 +176,7 @@ def _noise(size):
     return np.random.default_rng(1).integers(0, 256, size, np.uint8).tobytes()
 
 
-# Bytes of each file, by its kind and name, for a size in bytes.
+# Functions of a size in bytes that return the bytes of a file, by kind and name.
 FILES = {
     ("csv", "a recording of an accelerometer"): _signal,
     ("csv", "a recording with dates"): _dates,
@@ -331,12 +331,50 @@ print(json.dumps({"MB": peak / 1000, "s": used.ru_utime + used.ru_stime
 """
 
 
+TIMING = """
+import json, sys, time
+import numpy as np
+from keras_dml import recordings
+recordings.import_libraries()
+for line in sys.stdin:
+    start = time.process_time()
+    try:
+        recording = recordings.read(json.loads(line))
+    except ValueError as error:
+        end = str(error)
+    except BaseException as error:
+        end = f"!! {type(error).__name__}: {str(error)}"
+    else:
+        is_valid = recording.values.dtype == np.float32 and np.isfinite(recording.values).all()
+        end = f"{'' if is_valid else '!! '}read {recording.values.shape}"
+    print(json.dumps([time.process_time() - start, end]), flush=True)
+"""
+
+
+class Timer:
+    """Process that reads files and measures its processor time, without imports."""
+
+    def __init__(self):
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        self._process = subprocess.Popen([sys.executable, "-c", TIMING], **pipes)
+
+    def read(self, path):
+        """Returns the processor time of reading a file in seconds, and a text on the result."""
+        self._process.stdin.write(f"{json.dumps(str(path))}\n")
+        self._process.stdin.flush()
+        return json.loads(self._process.stdout.readline())
+
+    def close(self):
+        """Ends the process."""
+        self._process.communicate()
+
+
 def measure(path, **options):
     """Reads a file in a process of its own.
 
     Returns:
-        A dict: the most memory of the process in `MB`, the processor time of reading in `s`, and
-        how it ended, `end`.
+        A dict of the peak memory of the process, `MB`, the processor time of reading, `s`, and a
+        description of the result, `end`.
     """
     call = [sys.executable, "-c", READING, str(path), json.dumps(options)]
     try:

@@ -1,4 +1,4 @@
-"""Cards: one value another, damaged, shown on a terminal; tolerances and golden files."""
+"""Attempts with cards: a changed value, damaged bytes, control characters, golden files."""
 
 import contextlib
 import functools
@@ -22,13 +22,13 @@ from tests.hostile.checks import settle
 from tests.zoo.cards import CARD
 
 NAME = "tiny"
-# Where a card may say null: else a value of another kind is not what a reader relies on.
+# Fields of a card that may be null.
 NULLABLE = {"length", "p", "fraction", "quantization"}
 
 
 @functools.cache
 def _published():
-    """A folder that holds the folder of one small model; deleted when the process ends."""
+    """Returns a folder with the folder of one small model, deleted at the end of the process."""
     root = tempfile.TemporaryDirectory(prefix="hostile-zoo-")
     keras.utils.set_random_seed(3)
     rng = np.random.default_rng(7)
@@ -40,7 +40,7 @@ def _published():
 
 @contextlib.contextmanager
 def _zoo(folder):
-    """A copy of that zoo, in which names are looked up; gives the model's folder."""
+    """Makes a copy of that zoo, in which names are looked up, and returns the model's folder."""
     shutil.copytree(_published().name, folder, dirs_exist_ok=True)
     with mock.patch.dict(os.environ, {"KERAS_DML_ZOO": str(folder)}):
         yield folder / NAME
@@ -58,7 +58,7 @@ def _kind(value):
 
 
 def _agrees(text, path=()):
-    """A check that a card is what its file says, finite, and of the original's kinds."""
+    """Returns a check that a card equals its file, is finite, and has the original's types."""
 
     def check(found):
         card, line = found
@@ -80,13 +80,13 @@ def _read(place, text, path=()):
 
 
 def value(rng, folder):
-    """One value is another: NaN, beyond all numbers, of another kind, control characters, deep."""
+    """Replaces one value: NaN, huge numbers, other types, control characters, deep nesting."""
     with _zoo(folder) as place:
         return _read(place, *draws.spoiled_json(rng, (place / "card.json").read_text()))
 
 
 def damage(rng, folder):
-    """Damaged bytes."""
+    """Damages bytes of a card."""
     with _zoo(folder) as place:
         data = draws.damaged(rng, (place / "card.json").read_bytes())
         (place / "card.json").write_bytes(data)
@@ -95,7 +95,7 @@ def damage(rng, folder):
 
 
 def shown(rng, folder):
-    """A card with control characters and markup in its texts, on the screen."""
+    """Prints a card that has control characters and markup in its texts."""
     with _zoo(folder) as place:
         content = json.loads((place / "card.json").read_text())
         texts = [path for path in draws.json_paths(content) if type(draws.at(content, path)) is str]
@@ -124,7 +124,7 @@ def shown(rng, folder):
 
 
 def tolerance(rng, folder):
-    """A tolerance that lets another model pass, which is then in the file's place."""
+    """Replaces the model by another one, with a tolerance in the card that would accept it."""
     with _zoo(folder) as place:
         other = zoo.load(NAME)
         other.set_weights([rng.normal(size=one.shape) for one in other.get_weights()])
@@ -139,7 +139,7 @@ def tolerance(rng, folder):
 
 
 def golden(rng, folder):
-    """A damaged golden file: refused, or it holds what it held."""
+    """Damages a golden file: it is refused, or its content is unchanged."""
     with _zoo(folder) as place:
         path = place / "golden.npz"
         whole = reading.read_golden(path)
@@ -158,7 +158,7 @@ def golden(rng, folder):
 
 
 def folders(rng, folder):
-    """KERAS_DML_ZOO that names what is no folder of models, a card under another name."""
+    """Sets KERAS_DML_ZOO to a path that is not a folder of models, or renames a card."""
     with _zoo(folder) as place:
         kind = rng.integers(4)
         named = (place, folder / "none", place / "card.json", folder)[kind]

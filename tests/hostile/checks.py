@@ -1,5 +1,8 @@
-"""Outcomes of an attempt: a clear error message, or an output that an independent check accepts.
-Anything else is wrong, including a change of unrelated files."""
+"""Checks of the outcome of an attempt.
+
+The outcome is right if it is a clear error message, or an output that an independent check accepts.
+Anything else is wrong, including a change of unrelated files.
+"""
 
 import enum
 import hashlib
@@ -14,19 +17,22 @@ import keras_dml
 import tfds_builders
 
 ERRORS = (ImportError, OSError, RuntimeError, TypeError, ValueError)  # raised by the library
-MIN_LENGTH, MAX_LENGTH = 20, 3000  # characters of a message; that of a card lists all mistakes
-_PACKAGES = tuple(str(pathlib.Path(one.__file__).parent) for one in (keras_dml, tfds_builders))
+MIN_LENGTH = 20  # characters of a message
+MAX_LENGTH = 3000  # the error about a card lists all mistakes
+_PACKAGES = tuple(
+    str(pathlib.Path(package.__file__).parent) for package in (keras_dml, tfds_builders)
+)
 
 
 class Verdict(enum.StrEnum):
-    """The two correct outcomes of an attempt."""
+    """The two right outcomes of an attempt."""
 
     REFUSED = "clear error"
     ANSWERED = "correct output"
 
 
 class Wrong(Exception):
-    """An attempt had another outcome; the message describes it."""
+    """Error for a wrong outcome; the message describes it."""
 
 
 def settle(call, agrees=None, *, refuses=None, names=(), speakers=()):
@@ -38,7 +44,7 @@ def settle(call, agrees=None, *, refuses=None, names=(), speakers=()):
             if any output is wrong.
         refuses: Whether the attempt must raise (True), must not (False), or may do either (None).
         names: Texts that an error message must contain.
-        speakers: Folders, beside the library, whose code may raise the error.
+        speakers: Folders in addition to the library whose code may raise the error.
 
     Returns:
         A `Verdict`.
@@ -63,10 +69,10 @@ def settle(call, agrees=None, *, refuses=None, names=(), speakers=()):
 
 
 def check_words(error, names=(), speakers=()):
-    """Checks that the library raised an error, with a message for people.
+    """Checks that the library raised an error with a readable message.
 
     Raises:
-        Wrong: If it did not.
+        Wrong: If another program raised it, or the message is not readable.
     """
     text = str(error)
     own = type(error).__module__.partition(".")[0] in ("builtins", "keras_dml", "tfds_builders")
@@ -84,7 +90,7 @@ def check_words(error, names=(), speakers=()):
 
 
 def bounded(call, max_bytes):
-    """A call that raises `Wrong` if its memory exceeds a bound."""
+    """Returns a call that raises `Wrong` if its memory exceeds a bound."""
 
     def measured():
         tracemalloc.start()
@@ -100,7 +106,7 @@ def bounded(call, max_bytes):
 
 
 def same(found, expected, rtol=0.0):
-    """Compares arrays, with a tolerance relative to the largest number expected.
+    """Compares arrays, with a tolerance relative to the largest expected number.
 
     Raises:
         AssertionError: If values or shapes differ, or a value is not finite.
@@ -115,7 +121,7 @@ def same(found, expected, rtol=0.0):
 
 
 def tree(folder):
-    """Contents of a folder by path: type, permissions, and a digest of the data."""
+    """Returns the content of a folder by path: type, permissions, and a digest of the data."""
     folder = pathlib.Path(folder)
     return {path.relative_to(folder).as_posix(): _entry(path) for path in folder.rglob("*")}
 
@@ -126,10 +132,10 @@ def check_tree(folder, before, but=()):
     Args:
         folder: The folder.
         before: Result of `tree` before.
-        but: Paths that may have changed, with all below them.
+        but: Paths that may have changed, and everything in them.
 
     Raises:
-        Wrong: If anything else was changed, created or deleted.
+        Wrong: If another path was changed, created or deleted.
     """
     now = tree(folder)
     for path in sorted(before.keys() | now.keys()):

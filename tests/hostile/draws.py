@@ -1,4 +1,4 @@
-"""Random draws: damage to bytes, and values that no card expects."""
+"""Random draws: damaged bytes, unexpected values of JSON, recordings."""
 
 import json
 
@@ -24,7 +24,7 @@ KINDS = (None, True, -1, 0.5, "text", [], {}, [[]], {"a": None}, [None, "x"])
 
 
 def damaged(rng, data):
-    """Bytes with one to four random flips, cuts, insertions, duplications or zeroed pieces."""
+    """Returns bytes with one to four random flips, cuts, insertions, copies or zeroed pieces."""
     for _ in range(rng.integers(1, 5)):
         at, length = int(rng.integers(len(data) + 1)), int(rng.integers(1, 65))
         piece = data[at : at + length]
@@ -39,7 +39,7 @@ def damaged(rng, data):
 
 
 def json_paths(value, path=()):
-    """Paths of all values in parsed JSON, tuples of keys and positions."""
+    """Returns the paths of all values in parsed JSON, as tuples of keys and positions."""
     found = [path] if path else []
     items = enumerate(value) if isinstance(value, list) else ()
     for key, part in value.items() if isinstance(value, dict) else items:
@@ -48,14 +48,14 @@ def json_paths(value, path=()):
 
 
 def at(value, path):
-    """The value at a path."""
+    """Returns the value at a path."""
     for key in path:
         value = value[key]
     return value
 
 
 def spoiled_json(rng, text):
-    """A JSON text with one value replaced, and the path of that value."""
+    """Returns a JSON text with one value replaced, and the path of that value."""
     content = json.loads(text)
     paths = json_paths(content)
     path = paths[rng.integers(len(paths))]
@@ -73,10 +73,10 @@ def spoiled_json(rng, text):
 
 
 def draw(rng, choices):
-    """A random element of a sequence, unconverted."""
+    """Returns a random element of a sequence, without a conversion to NumPy."""
     return choices[int(rng.integers(len(choices)))]
 
 
 def recording(rng, steps, channels=3):
-    """A recording of finite numbers, float32."""
+    """Returns a recording of finite numbers, float32."""
     return rng.normal(size=(steps, channels)).astype(np.float32)

@@ -1,8 +1,8 @@
-"""Gallery files that somebody without the key has changed: rows written, swapped, doubled or
-deleted, bits flipped, another copy put back.
+"""Attempts with gallery files that were changed without the key: rows and bits.
 
-A changed gallery gives an error, or the decisions that it gave before. A plain gallery has no key:
-whoever can write to it can write whole templates, so that its rows are changed without that.
+Rows are written, swapped, doubled or deleted. A changed gallery gives an error, or the same
+decisions as before. A plain gallery has no key, so an attacker who can write to it can write whole
+templates. Its rows are therefore not attacked.
 """
 
 import contextlib
@@ -52,7 +52,7 @@ model = functools.cache(_model)
 
 @functools.cache
 def files():
-    """Bytes of a plain and of an encrypted gallery of three people with a threshold."""
+    """Returns a plain and an encrypted gallery of three people with a threshold, as bytes."""
     made = {}
     for kind, key in (("plain", None), ("encrypted", KEY)):
         rng = np.random.default_rng(3)
@@ -82,7 +82,7 @@ def _probes():
 
 
 def _decisions(path, key):
-    """Who is accepted as whom, by all probes."""
+    """Returns the decisions on all claims with all probes."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with Gallery(path, model(), key=key) as gallery:
@@ -129,7 +129,7 @@ def _copy(folder, kind):
 
 
 def _statement(rng, database):
-    """A statement that writes, swaps or doubles rows."""
+    """Draws an SQL statement that writes, swaps or doubles rows."""
     kind = rng.integers(4)
     if kind == 0:
         value = draws.draw(rng, (1e30, 0.0, -1e30, 1e-300, 1e999))
@@ -145,7 +145,7 @@ def _statement(rng, database):
 
 
 def rows(rng, folder):
-    """One to three rows of an encrypted gallery are written without the key."""
+    """Writes one to three rows of an encrypted gallery without the key."""
     path = _copy(folder, "encrypted")
     with contextlib.closing(sqlite3.connect(path)) as database, database:
         for _ in range(rng.integers(1, 4)):
@@ -155,7 +155,7 @@ def rows(rng, folder):
 
 
 def flips(rng, folder):
-    """Bits of the templates of a gallery are flipped."""
+    """Flips bits of the templates of a gallery."""
     kind = draws.draw(rng, ("plain", "encrypted"))
     path = _copy(folder, kind)
     with contextlib.closing(sqlite3.connect(path)) as database, database:
@@ -169,7 +169,7 @@ def flips(rng, folder):
 
 
 def damage(rng, folder):
-    """Bytes of the file are damaged."""
+    """Damages bytes of the file."""
     kind = draws.draw(rng, ("plain", "encrypted"))
     path = folder / "family.db"
     path.write_bytes(draws.damaged(rng, files()[kind]))
@@ -178,7 +178,7 @@ def damage(rng, folder):
 
 
 def whole(rng, folder):
-    """The gallery as it was."""
+    """Opens the unchanged gallery."""
     kind = draws.draw(rng, ("plain", "encrypted"))
     path, key = _copy(folder, kind), KEY if kind == "encrypted" else None
 

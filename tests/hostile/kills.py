@@ -1,5 +1,8 @@
-"""Processes killed while they write: the file is the old or the new one and complete, and the next
-process removes what is left beside it."""
+"""Attempts to kill processes while they write.
+
+Afterwards the file is complete, with its old or its new content, and the next process removes
+temporary files.
+"""
 
 import contextlib
 import json
@@ -37,12 +40,12 @@ for number in range(1, 10**9):
 
 
 def write_file(path, number):
-    """A file of some size whose content shows whether it is complete."""
+    """Writes a file whose content shows whether it is complete."""
     write_json(path, {"number": number, "text": LENGTH * str(number % 10)})
 
 
 def write_folder(path, number):
-    """A folder of some files, each with the number in it."""
+    """Writes a folder of some files that hold a number."""
     with _files.staged(path, _files.replaceable_saved_model) as candidate:
         (candidate / "variables").mkdir(parents=True)
         for name in MEMBERS:
@@ -62,7 +65,7 @@ def _check_folder(path):
 
 
 def _killed(rng, words, **options):
-    """Starts a process and kills it some milliseconds after it reports that it writes."""
+    """Starts a process and kills it some milliseconds after it begins to write."""
     with (
         _interruptible(),
         subprocess.Popen(
@@ -82,8 +85,10 @@ def _killed(rng, words, **options):
 
 @contextlib.contextmanager
 def _interruptible():
-    """A shell starts what runs in the background with interrupts ignored, and so would all
-    processes that are started from here."""
+    """Handles SIGINT in the block, and in processes that the block starts.
+
+    A shell ignores SIGINT in processes that it starts in the background.
+    """
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield
@@ -92,7 +97,7 @@ def _interruptible():
 
 
 def file(rng, folder):
-    """Killed while it writes a file again and again."""
+    """Kills a process that writes a file repeatedly."""
     path = folder / "notes.json"
     _killed(rng, ["-c", WRITES, str(path), "write_file"], seconds=(0, 0.02))
     _check_file(path)
@@ -101,8 +106,7 @@ def file(rng, folder):
 
 
 def folder_of_files(rng, folder):
-    """Killed while it replaces a folder again and again; the next process, which fails, restores
-    what was half replaced."""
+    """Kills a process that replaces a folder repeatedly; the next process restores the folder."""
     path = folder / "model"
     _killed(rng, ["-c", WRITES, str(path), "write_folder"], seconds=(0, 0.02))
     try:
@@ -114,7 +118,7 @@ def folder_of_files(rng, folder):
 
 
 def build(rng, folder):
-    """Killed while it prepares a data set; the next process prepares it and leaves nothing else."""
+    """Kills a process that prepares a data set; the next process prepares it."""
     samples.write(folder / "manual", VOWELS)
     name, data = "japanese_vowels_lpc/ts", folder / "data"
     words = ["-m", "tfds_builders.build", name, "--manual-dir", folder / "manual"]

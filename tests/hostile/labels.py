@@ -1,4 +1,4 @@
-"""Labels: of any type, range and shape; in losses, in `fit`, and in a classifier's own steps."""
+"""Attempts with labels of any type, range and shape, in losses, in `fit` and in classifiers."""
 
 import functools
 
@@ -10,7 +10,7 @@ from tests.hostile import draws
 from tests.hostile.checks import same, settle
 
 ROWS, CLASSES = 6, 3
-LOSSES = {  # and the shape of what each takes; the last two know their classes
+LOSSES = {  # with the shape of their inputs; the last two have fixed classes
     "contrastive": (losses.ContrastiveLoss, (5,)),
     "dsml": (losses.DSMLTripletLoss, (5,)),
     "lifted_structure": (losses.LiftedStructureLoss, (5,)),
@@ -23,17 +23,17 @@ LOSSES = {  # and the shape of what each takes; the last two know their classes
 OF_PAIRS, OF_CLASSES = ("n_pair", "wasserstein"), ("proxy_nca", "potato", "classifier")
 INTEGERS = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")
 LARGEST = 2**31 - 1
-OF_FLOATS = {"f2": 2**11 - 1, "f4": 2**24 - 1, "f8": 2**24 - 1}  # `fit` makes float32 of the last
+OF_FLOATS = {"f2": 2**11 - 1, "f4": 2**24 - 1, "f8": 2**24 - 1}  # `fit` converts float64 to float32
 RTOL = 1e-5
 
 
 def _pairs(rng):
-    """Ids that come twice each, int32."""
+    """Returns ids that appear twice each, int32."""
     return rng.permutation(np.repeat(np.arange(CLASSES), 2)).astype("i4")
 
 
 def _predictions(rng, shape):
-    """Vectors, or quantile embeddings with their knots in the last row."""
+    """Returns vectors, or quantile embeddings with their knots in the last row."""
     x = rng.normal(size=(ROWS, *shape)).astype("f4")
     if len(shape) == 2:
         x = np.sort(x, axis=-1)
@@ -42,7 +42,7 @@ def _predictions(rng, shape):
 
 
 def _sound(rng, ids, dense):
-    """The same classes by other numbers, in any type and form that holds them."""
+    """Returns the same classes with other numbers, of any type and form."""
     dtype = draws.draw(rng, (*INTEGERS, "f2", "f4", "f8"))
     most = min(LARGEST, np.iinfo(dtype).max if dtype[0] in "iu" else OF_FLOATS[dtype])
     names = np.arange(CLASSES) if dense else np.array([0, most // 2, most])
@@ -56,7 +56,7 @@ def _sound(rng, ids, dense):
 
 
 def _spoiled(rng, ids):
-    """Labels that are no ids, one a row."""
+    """Returns invalid labels, one per row."""
     values = ids.astype("f4")
     values[rng.integers(ROWS)] = draws.draw(rng, (np.nan, np.inf, 0.5, -1, 2.0**24, 1e30))
     beyond = ids.astype("i8")
@@ -77,7 +77,7 @@ def _loss(rng):
 
 
 def sound(rng, folder):
-    """A loss of labels of any type is that of int32."""
+    """Computes a loss of labels of any type, which equals the loss of int32 labels."""
     name, loss, x = _loss(rng)
     ids = _pairs(rng)
     expected = ops.convert_to_numpy(loss(ids, x))
@@ -90,14 +90,14 @@ def sound(rng, folder):
 
 
 def spoiled(rng, folder):
-    """A loss of what are no labels."""
+    """Computes a loss of invalid labels."""
     _, loss, x = _loss(rng)
     labels = _spoiled(rng, _pairs(rng))
     return settle(lambda: ops.convert_to_numpy(loss(labels, x)), refuses=True)
 
 
 def no_pairs(rng, folder):
-    """Batches that are no pairs, for losses of pairs, in an eager call."""
+    """Computes losses of pairs on batches that are not pairs, eagerly."""
     make, shape = LOSSES[draws.draw(rng, OF_PAIRS)]
     x = _predictions(rng, shape)
     labels = _pairs(rng)
@@ -106,7 +106,7 @@ def no_pairs(rng, folder):
 
 
 class _Step:
-    """A model that takes one step from the same weights each time."""
+    """Model that takes one training step from the same weights at each call."""
 
     def __init__(self, model, options, x):
         model.compile("sgd", **options)
@@ -114,7 +114,7 @@ class _Step:
         self.before = [ops.convert_to_numpy(one) for one in model.variables]
 
     def __call__(self, labels):
-        """The loss and the weights after a step on a batch with these labels."""
+        """Returns the loss and the weights after a step on a batch with these labels."""
         for variable, value in zip(self.model.variables, self.before, strict=True):
             variable.assign(value)
         history = self.model.fit(self.x, labels, batch_size=ROWS, shuffle=False, verbose=0)
@@ -138,7 +138,7 @@ def _step(name, eager):
 
 
 def fit_sound(rng, folder):
-    """A step on labels of any type is that on int32, compiled or not, from arrays or `tf.data`."""
+    """Trains on labels of any type, compiled or not; the step equals that on int32 labels."""
     eager = bool(rng.random() < 0.7)
     names = [name for name in LOSSES if name != "wasserstein"] if eager else ["n_pair"]
     name = draws.draw(rng, ["classifier", *names])
@@ -150,7 +150,7 @@ def fit_sound(rng, folder):
 
 
 def fit_spoiled(rng, folder):
-    """A classifier's step on what are no labels: refused, and no weight has moved."""
+    """Trains on invalid labels: an error, and no weight has changed."""
     step, labels = _step("classifier", bool(rng.random() < 0.5)), _spoiled(rng, _pairs(rng))
     verdict = settle(lambda: step(labels), refuses=True)
     weights = [ops.convert_to_numpy(one) for one in step.model.variables]
@@ -160,14 +160,14 @@ def fit_spoiled(rng, folder):
 
 
 def _are_names(labels, names):
-    """Whether all labels are texts that name a class, which a classifier takes for it."""
+    """Returns whether all labels are texts that name a class."""
     if getattr(labels, "dtype", np.dtype("O")).kind not in "SU":
         return False
     return set(labels.astype("U").tolist()) <= set(names)
 
 
 def classes(rng, folder):
-    """New classes and prototypes of a classifier, from labels of any kind."""
+    """Sets new classes and prototypes of a classifier from labels of any type."""
     model = _step("classifier", True).model
     x, ids = _step("classifier", True).x, _pairs(rng)
     bad = rng.random() < 0.6
@@ -187,7 +187,7 @@ def classes(rng, folder):
 
 
 def classify(rng, folder):
-    """Inputs of a classifier with a number that is none: refused, never a class."""
+    """Classifies inputs with an invalid number: an error, never a class."""
     step = _step("classifier", True)
     x = step.x.copy()
     bad = rng.random() < 0.6

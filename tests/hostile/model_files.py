@@ -1,4 +1,4 @@
-"""Model files: damaged, rewritten, blown up, with code, with and without a card beside them."""
+"""Attempts with model files: damaged, rewritten, bombs, with code, with and without a card."""
 
 import functools
 import io
@@ -17,11 +17,11 @@ from tests.hostile import draws
 from tests.hostile.checks import bounded, check_tree, settle, tree
 
 CONFIG, WEIGHTS = "config.json", "model.weights.h5"
-MAX_BYTES = 64 << 20  # memory for a file of a few kilobytes
+MAX_BYTES = 64 << 20  # bytes of memory for a file of a few kilobytes
 
 
 def _saved(model):
-    """The bytes of a model's file, and the configuration of what Keras reads from it."""
+    """Returns the bytes of the file of a model, and the configuration of the loaded model."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "model.keras")
         model.save(path)
@@ -30,7 +30,7 @@ def _saved(model):
 
 @functools.cache
 def original():
-    """The bytes of a small model's file, its weights and its configuration."""
+    """Returns the bytes of the file of a small model, its weights and its configuration."""
     keras.utils.set_random_seed(3)
     inputs = keras.Input((None, 3))
     x = keras.layers.Dense(4, activation="relu", name="first")(inputs)
@@ -41,13 +41,13 @@ def original():
 
 
 def members(data):
-    """The members of a zip file, bytes by name."""
+    """Returns the members of a zip file, bytes by name."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
 def packed(files, compression=zipfile.ZIP_STORED):
-    """The bytes of a zip file of members by name."""
+    """Returns the bytes of a zip file with these members."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", compression) as archive:
         for name, content in files.items():
@@ -78,12 +78,12 @@ def _load(folder, data, agrees=None, name="model.keras", **rules):
 
 
 def damage(rng, folder):
-    """Bytes of the file; what the checksums of its members pass is the original."""
+    """Damages bytes of the file. If the checksums of its members are right, it is the original."""
     return _load(folder, draws.damaged(rng, original()[0]), _is_original)
 
 
 def damage_beside_a_card(rng, folder):
-    """Of a file with a card beside it no byte may differ."""
+    """Damages bytes of a file that has a card, which holds the digest of the file."""
     whole = original()[0]
     data = draws.damaged(rng, whole) if rng.random() < 0.9 else whole
     (folder / "model.keras").write_bytes(whole)
@@ -95,7 +95,7 @@ def damage_beside_a_card(rng, folder):
 
 
 def configuration(rng, folder):
-    """One value of the configuration is another, in a file whose checksums are right."""
+    """Replaces one value of the configuration, in a file with right checksums."""
     files = members(original()[0])
     text, _ = draws.spoiled_json(rng, files[CONFIG].decode())
     files[CONFIG] = text.encode("utf-8", "surrogatepass")
@@ -103,15 +103,17 @@ def configuration(rng, folder):
 
 
 def weights(rng, folder):
-    """HDF5 weights damaged, in a file whose checksums are right: nothing there says what a number
-    was, but shapes must be the model's."""
+    """Damages HDF5 weights in a file with right checksums.
+
+    Numbers may change without notice, but the shapes must be those of the model.
+    """
     files = members(original()[0])
     files[WEIGHTS] = draws.damaged(rng, files[WEIGHTS])
     return _load(folder, packed(files), _has_shapes)
 
 
 def bomb(rng, folder):
-    """A few kilobytes that stand for a hundred megabytes and more."""
+    """Reads a few kilobytes that unpack to more than a hundred megabytes."""
     files = members(original()[0])
     name = draws.draw(rng, (CONFIG, "metadata.json", "assets/more.txt", WEIGHTS))
     if name == WEIGHTS:
@@ -128,7 +130,7 @@ def bomb(rng, folder):
 
 
 def members_of_a_wrong_kind(rng, folder):
-    """Missing, twice, outside of the folder, encrypted, or of another compression."""
+    """Writes members that are missing, doubled, encrypted, or outside the folder."""
     files = members(original()[0])
     kind = rng.integers(5)
     if kind == 0:
@@ -150,7 +152,7 @@ def members_of_a_wrong_kind(rng, folder):
 
 
 def code(rng, folder):
-    """A layer of a function of its own, which would write a file when the model is read or run."""
+    """Adds a layer with a function that would write a file when the model is read or run."""
     inputs = keras.Input((None, 3))
     steps = int(rng.integers(1, 9))
     ran = str(folder / "ran")
@@ -164,7 +166,7 @@ def code(rng, folder):
 
 
 def other_things(rng, folder):
-    """What is no model file at all: names of files of other kinds, folders, other arguments."""
+    """Reads paths that are not model files: other formats, folders, invalid arguments."""
     (folder / "empty.keras").touch()
     np.savez(folder / "arrays.keras", a=np.zeros(3))
     (folder / "folder.keras").mkdir()
@@ -177,7 +179,7 @@ def other_things(rng, folder):
 
 
 def whole(rng, folder):
-    """The original, under whatever name it has."""
+    """Reads the original file under any name."""
     name = draws.draw(rng, ("model.keras", "ä [1].keras", "a b.keras", f"{100 * 'x'}.keras"))
     return _load(folder, original()[0], _is_original, name=name, refuses=False)
 

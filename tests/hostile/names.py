@@ -1,4 +1,4 @@
-"""Names of people and paths of files, which commands print."""
+"""Attempts with names of people and paths of files that commands print."""
 
 import contextlib
 import functools
@@ -22,7 +22,7 @@ URLS += ("postgresql://h:99999999/x", "postgresql://\x1b[2J/x", "sqlite:///x\ny"
 
 @functools.cache
 def family():
-    """Bytes of a gallery of two people, under a model of the channels as they are."""
+    """Returns the bytes of a gallery of two people."""
     import pathlib
     import tempfile
 
@@ -39,7 +39,7 @@ def family():
 
 
 def printed(*words):
-    """Exit status of a command, and what it prints on standard output."""
+    """Returns the exit status and the standard output of a command."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
         try:
@@ -51,7 +51,7 @@ def printed(*words):
 
 
 def check_printed(text):
-    """Checks that no text controls the terminal or prints a line that looks like another one."""
+    """Checks that no name controls the terminal or imitates another line of the output."""
     for line in text.splitlines():
         if not line.isprintable():
             raise Wrong(f"control characters in {line!r}")
@@ -65,7 +65,7 @@ def _hostile(rng):
 
 
 def people(rng, folder):
-    """A name in a gallery of a stranger: it is shown on one line, with codes escaped."""
+    """Prints a name of an untrusted gallery: on one line, with control characters escaped."""
     path = folder / "family.db"
     path.write_bytes(family())
     path.chmod(0o600)
@@ -80,7 +80,7 @@ def people(rng, folder):
 
 
 def enrolled(rng, folder):
-    """A name that is not printable is not enrolled."""
+    """Enrolls a name that is not printable."""
     path = folder / "family.db"
     path.write_bytes(family())
     path.chmod(0o600)
@@ -90,7 +90,7 @@ def enrolled(rng, folder):
 
 
 def about(rng, folder):
-    """What a gallery says of itself: cut, of another type, nested or missing."""
+    """Changes the metadata of a gallery: truncated, of another type, nested or missing."""
     path = folder / "family.db"
     path.write_bytes(family())
     path.chmod(0o600)
@@ -110,7 +110,7 @@ def about(rng, folder):
 
 
 def places(rng, folder):
-    """Paths and URLs of galleries that lead nowhere."""
+    """Opens paths and URLs of galleries that do not exist."""
     from keras_dml import gallery
 
     path = draws.draw(rng, (*URLS, f"{folder}/{_hostile(rng)}.db".encode("utf-8", "replace")))

@@ -1,6 +1,6 @@
-"""Paths to write to: folders, pipes, sockets, links, names that are none; files whole or as before.
+"""Attempts with output paths: folders, pipes, sockets, links, invalid names.
 
-The root folder and devices are asked about only, never written to.
+Afterwards a file is complete or unchanged. Nothing is written to the root folder or to devices.
 """
 
 import functools
@@ -52,7 +52,7 @@ def _check_signatures(path):
     assert path.stat().st_size > 1000 and b"TFL3" == path.read_bytes()[4:8]
 
 
-WRITERS = {  # by name: what writes a file, and what checks it
+WRITERS = {  # by name: functions that write and check a file
     "JSON": (lambda path: write_json(pathlib.Path(path), CONTENT), _check_json),
     "a potato": (lambda path: _potato().save(path), _check_potato),
 }
@@ -68,7 +68,7 @@ def _thing(path):
     (path / "mine" / "photo.jpg").write_bytes(b"not yours")
 
 
-# What exists at the path, by name; None where a file may be written, otherwise an error is due.
+# Functions that make an obstacle at a path, by name.
 OBSTACLES = {
     "an empty folder": pathlib.Path.mkdir,
     "a folder": _thing,
@@ -103,7 +103,7 @@ ODD_NAMES += ("new", "lock", "replaced", f"{230 * 'x'}.npz", "CON", "a b.npz", "
 
 
 def _surroundings(folder):
-    """A folder to stand in, with things around that are to stay; gives its path."""
+    """Makes a working folder among files that must not change, and returns its path."""
     inner = folder / "outer" / "inner"
     inner.mkdir(parents=True)
     _thing(inner / "others")
@@ -115,7 +115,7 @@ def _surroundings(folder):
 
 
 def _write(folder, writer, path, target, **rules):
-    """Writes to a path; only the target may change, and only where it was written."""
+    """Writes to a path. Only the target may change, and only after success."""
     write, check = writer
     before = tree(folder)
     verdict = settle(lambda: write(path), lambda _: check(target), **rules)
@@ -125,7 +125,7 @@ def _write(folder, writer, path, target, **rules):
 
 
 def obstacle(rng, folder):
-    """Something that is no file lies where a file shall be."""
+    """Writes a file to a path that exists and is not a file."""
     path = _surroundings(folder) / "new.npz"
     OBSTACLES[draws.draw(rng, list(OBSTACLES))](path)
     given = draws.draw(rng, (path, str(path), "new.npz", os.path.join("..", "inner", "new.npz")))
@@ -133,22 +133,21 @@ def obstacle(rng, folder):
 
 
 def no_name(rng, folder):
-    """A path that names no file, or leads through what is no folder."""
+    """Writes to a path that cannot name a file, or whose parent is not a folder."""
     inner = _surroundings(folder)
     path = draws.draw(rng, NO_NAMES)
     return _write(folder, WRITERS["a potato"], path, inner / "none", refuses=True)
 
 
 def odd_name(rng, folder):
-    """A name that is odd but a name: written, or a clear error."""
+    """Writes to a path with an unusual name: a file or a clear error."""
     inner = _surroundings(folder)
     name = draws.draw(rng, ODD_NAMES)
     return _write(folder, draws.draw(rng, list(WRITERS.values())), name, inner / name)
 
 
 def sound(rng, folder):
-    """A new file, one that is replaced with its permissions kept, through links and beside its
-    hard link, in a folder that nobody may write to."""
+    """Writes a new file or replaces a file, with permissions, links, or in a read-only folder."""
     inner = _surroundings(folder)
     path = target = inner / "new.npz"
     kind = rng.integers(5)
@@ -173,7 +172,7 @@ def sound(rng, folder):
 
 
 def exports(rng, folder):
-    """Exports to where something else is: refused, and before any work."""
+    """Exports to a path that is occupied: refused before any work."""
     path = _surroundings(folder) / "new"
     to_folder = rng.random() < 0.5
     kinds = [kind for kind in OBSTACLES if not (to_folder and kind == "an empty folder")]
@@ -187,7 +186,7 @@ def exports(rng, folder):
 
 
 def whole_export(rng, folder):
-    """A real TFLite file in place of another file."""
+    """Replaces a file by an exported TFLite file."""
     path = _surroundings(folder) / "new.tflite"
     path.write_text("old")
     writer = (lambda path: export.tflite(_model(), path, None), _check_signatures)
@@ -195,7 +194,7 @@ def whole_export(rng, folder):
 
 
 def pictures(rng, folder):
-    """A picture of three files, of which one may not be written: none is."""
+    """Saves a figure as three files. If one cannot be written, none is written."""
     path = _surroundings(folder) / "new.svg"
     bad = rng.random() < 0.7
     if bad:
@@ -205,19 +204,19 @@ def pictures(rng, folder):
     written = [path.with_suffix(f".{kind}") for kind in ("png", "svg", "csv")]
 
     def check(found):
-        assert found == written and all(one.stat().st_size for one in found)
+        assert found == written and all(file.stat().st_size for file in found)
 
     stem = path.with_suffix("")
     call = lambda: style.save(_figure(), stem, {"a": [1, 2]})  # noqa: E731
     verdict = settle(call, check, refuses=bool(bad))
     check_tree(
-        folder, before, but=() if bad else [one.relative_to(folder).as_posix() for one in written]
+        folder, before, but=() if bad else [file.relative_to(folder).as_posix() for file in written]
     )
     return verdict
 
 
 def runs(rng, folder):
-    """Runs that are kept in a folder where something else is: refused before any is made."""
+    """Stores runs in a folder with an obstacle: refused before any run."""
     _surroundings(folder)
     settings = [{"name": "run", "seed": seed} for seed in range(3)]
     kept = Runs("kept")
@@ -244,7 +243,7 @@ def runs(rng, folder):
 
 
 def asked(rng, folder):
-    """The root folder and devices: said to be no place, and nothing else is done."""
+    """Checks the root folder and devices as output paths, without writing."""
     from keras_dml import _files
 
     place = draws.draw(rng, (_files.replaceable_file, _files.replaceable_saved_model))

@@ -1,5 +1,4 @@
-"""Recordings of strangers: damaged files, odd names of columns, cells that are not numbers, and
-files that take much memory or time for their size."""
+"""Attempts with untrusted recordings: damaged files, unusual names and cells, bombs."""
 
 import functools
 import io
@@ -19,8 +18,8 @@ SMALLEST, LARGEST = 10**5, bombs.SIZE
 
 
 @functools.cache
-def _sound_files():
-    """A sound file of each format, as bytes by its suffix."""
+def _valid_files():
+    """Returns the bytes of a valid file of each format, by suffix."""
     import pyarrow
     import soundfile
     from pyarrow import parquet
@@ -59,19 +58,19 @@ def _read(folder, name, data, **rules):
 
 
 def damage(rng, folder):
-    """Damaged bytes of a file of each format."""
-    suffix = draws.draw(rng, list(_sound_files()))
-    return _read(folder, f"walk{suffix}", draws.damaged(rng, _sound_files()[suffix]))
+    """Damages bytes of a file of any format."""
+    suffix = draws.draw(rng, list(_valid_files()))
+    return _read(folder, f"walk{suffix}", draws.damaged(rng, _valid_files()[suffix]))
 
 
 def whole(rng, folder):
-    """A file of each format as it was."""
-    suffix = draws.draw(rng, list(_sound_files()))
-    return _read(folder, f"walk{suffix}", _sound_files()[suffix], refuses=False)
+    """Reads a valid file of any format."""
+    suffix = draws.draw(rng, list(_valid_files()))
+    return _read(folder, f"walk{suffix}", _valid_files()[suffix], refuses=False)
 
 
 def columns(rng, folder):
-    """Names of columns with control characters, marks of the writing direction and markup."""
+    """Reads names of columns with control characters, marks of writing direction and markup."""
     names = [f"x{draws.draw(rng, CONTROLS)}{i}" for i in range(3)]
     delimiter = draws.draw(rng, ",;\t")
     rows = [delimiter.join(f"{x:.4g}" for x in row) for row in rng.normal(size=(STEPS, 3))]
@@ -82,7 +81,7 @@ def columns(rng, folder):
 
 
 def cells(rng, folder):
-    """Cells that are almost numbers, in one column or in many."""
+    """Reads cells that are almost numbers."""
     rows = [[f"{x:.4g}" for x in row] for row in rng.normal(size=(STEPS, 3))]
     for _ in range(rng.integers(1, 30)):
         rows[int(rng.integers(STEPS))][int(rng.integers(3))] = draws.draw(rng, CELLS)
@@ -91,7 +90,7 @@ def cells(rng, folder):
 
 
 def large(rng, folder):
-    """A file that decodes to much more than its size or takes long, read in another process."""
+    """Reads a file that takes much memory or time for its size, in another process."""
     kind, name = draws.draw(rng, list(bombs.FILES))
     size = round(SMALLEST * (LARGEST / SMALLEST) ** rng.random())
     path = bombs.write(folder, kind, name, size)

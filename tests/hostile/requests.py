@@ -1,4 +1,4 @@
-"""Heads of requests to the server of a gallery: tokens, names of the server, origins, methods."""
+"""Attempts with heads of requests to the server: tokens, Host, Origin, methods and paths."""
 
 import asyncio
 import functools
@@ -43,12 +43,12 @@ PATHS += ("//people", "/people/", "/people%00", "/people/%2e%2e", "/people/" + 9
 
 @functools.cache
 def _application():
-    known = tokens.Tokens((FULL,), (VERIFY,))
-    return app.application(StubGallery(), settings.Settings(tokens=known))
+    allowed = tokens.Tokens((FULL,), (VERIFY,))
+    return app.application(StubGallery(), settings.Settings(tokens=allowed))
 
 
 def _answer(headers, method="GET", path="/people", address="10.0.0.1"):
-    """Status and body of an answer to a request with these headers, as bytes."""
+    """Returns the status and the body of the answer to a request with these headers."""
     scope = {
         "type": "http",
         "asgi": {"version": "3.0"},
@@ -79,7 +79,7 @@ def _answer(headers, method="GET", path="/people", address="10.0.0.1"):
 
 
 def _settle(status, body, is_right):
-    """The verdict on an answer: data if the request is right, a refusal without data if not."""
+    """Returns the verdict on an answer, which must hold data only if the request is right."""
     if b"alice" in body and not is_right:
         raise Wrong(f"status {status} with names of people")
     if is_right:
@@ -88,18 +88,18 @@ def _settle(status, body, is_right):
         return Verdict.ANSWERED
     if status not in REFUSALS:
         raise Wrong(f"status {status}, {body[:100]!r}")
-    if body and "error" not in (told := json.loads(body)) and "detail" not in told:
+    if body and not {"error", "detail"} & {*json.loads(body)}:
         raise Wrong(f"a refusal without a reason, {body[:100]!r}")
     return Verdict.REFUSED
 
 
 def _address(rng):
-    """An address of its own, which did not give wrong tokens before."""
+    """Draws an address without wrong tokens before."""
     return ".".join(map(str, [10, *rng.integers(0, 256, 3)]))
 
 
 def authorization(rng, folder):
-    """Tokens that are cut, doubled, damaged or given by another scheme."""
+    """Sends tokens that are truncated, doubled, damaged or of another scheme."""
     token = draws.draw(rng, (FULL, VERIFY))
     kind = rng.integers(6)
     if kind == 0:
@@ -121,7 +121,7 @@ def authorization(rng, folder):
 
 
 def hosts(rng, folder):
-    """Names that are not of the server, doubled and damaged ones."""
+    """Sends foreign, doubled and damaged names of the server as Host."""
     names = [draws.draw(rng, NAMES)]
     if rng.random() < 0.3:
         names.insert(int(rng.integers(2)), HOST)
@@ -133,7 +133,7 @@ def hosts(rng, folder):
 
 
 def origins(rng, folder):
-    """Pages of other sites, with and without the headers by which browsers say so."""
+    """Sends requests as pages of other sites do, with and without the headers of browsers."""
     headers = [(b"host", HOST), (b"authorization", b"Bearer " + FULL)]
     method, is_link = draws.draw(rng, ("GET", "POST", "DELETE")), False
     if rng.random() < 0.6:
@@ -148,7 +148,7 @@ def origins(rng, folder):
 
 
 def rights(rng, folder):
-    """Other methods and paths, by clients that may only verify or that nobody knows."""
+    """Sends other methods and paths, with a token that may only verify or without a token."""
     method, path = draws.draw(rng, METHODS), draws.draw(rng, PATHS)
     headers, is_known = [(b"host", HOST)], rng.random() < 0.5
     if is_known:
@@ -161,7 +161,7 @@ def rights(rng, folder):
 
 
 def right(rng, folder):
-    """The right token, name and origin."""
+    """Sends the right token, Host and Origin."""
     headers = [(b"host", draws.draw(rng, (HOST, b"localhost:8000", b"127.0.0.1", b"[::1]:8000")))]
     headers.append((b"authorization", b"Bearer " + FULL))
     if rng.random() < 0.5:

@@ -1,24 +1,25 @@
-"""Hostile input gives a clear error or a correct output, and changes nothing else."""
+"""Tests that hostile input gives a clear error or a correct output, and changes no other file."""
 
 import numpy as np
 import pytest
 
 from tests.hostile import checks, trials
 
-# Groups of which the tests run each n-th attempt alone; `python -m tests.hostile` runs all.
+# The tests run every n-th attempt of these groups; `python -m tests.hostile` runs all attempts.
 EACH = {"recordings": 8, "names": 3, "galleries": 4, "requests": 2}
 
 
 @pytest.mark.parametrize("group", trials.GROUPS)
-def test_every_attempt_ends_well(group):
-    chosen = trials.attempts(group)[:: EACH.get(group, 1)]
-    outcomes = [trials.run(attempt) for attempt in chosen]
-    wrong = [one for one in outcomes if one.verdict is None]
+def test_every_attempt_ends_in_an_error_or_a_correct_output(group):
+    attempts = trials.attempts(group)[:: EACH.get(group, 1)]
+    outcomes = [trials.run(attempt) for attempt in attempts]
+    wrong = [outcome for outcome in outcomes if outcome.verdict is None]
     report = "\n".join(
-        f"{one.attempt.kind}: {one.why}\n{trials.command(one.attempt)}" for one in wrong
+        f"{outcome.attempt.kind}: {outcome.why}\n{trials.command(outcome.attempt)}"
+        for outcome in wrong
     )
     assert not wrong, report
-    assert {one.verdict for one in outcomes} >= {checks.Verdict.ANSWERED}
+    assert {outcome.verdict for outcome in outcomes} >= {checks.Verdict.ANSWERED}
 
 
 def _raise(error):
@@ -35,12 +36,12 @@ def _raise(error):
         lambda: np.zeros(2).reshape(3),
     ],
 )
-def test_errors_that_are_not_the_librarys_are_wrong(call):
+def test_errors_from_outside_the_library_are_wrong(call):
     with pytest.raises(checks.Wrong, match="an error"):
         checks.settle(call, agrees=lambda answer: None)
 
 
-def test_outputs_are_wrong_by_the_check_or_where_an_error_is_due():
+def test_wrong_outputs_and_missing_errors_are_wrong():
     with pytest.raises(checks.Wrong, match="a wrong output: not finite"):
         checks.settle(lambda: [np.nan], lambda found: checks.same(found, [1.0]))
     with pytest.raises(checks.Wrong, match="a wrong output: off by"):
@@ -66,6 +67,6 @@ def test_unrelated_files_must_not_change(tmp_path):
         assert outcome.verdict is None and word in outcome.why
 
 
-def test_an_attempt_depends_on_seed_and_number_alone():
+def test_an_attempt_depends_only_on_seed_and_number():
     once, often = trials.attempts("archives"), trials.attempts("archives", 3)
     assert often[: len(once)] == once and len(often) == 3 * len(once)

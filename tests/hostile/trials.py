@@ -1,4 +1,4 @@
-"""Attempts of all groups: drawn from a seed and a number, run in a folder of their own, checked."""
+"""Attempts of all groups: drawn from a seed and a number, and run in separate folders."""
 
 import importlib
 import os
@@ -21,7 +21,7 @@ TIMEOUT = 120  # seconds after which an attempt hangs
 
 
 class Attempt(NamedTuple):
-    """One attempt; its `number` does not depend on how often the group is repeated."""
+    """One attempt. Its `number` does not depend on the number of repetitions of the group."""
 
     group: str
     number: int
@@ -30,7 +30,7 @@ class Attempt(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """Outcome of an attempt: `verdict` is None if it was wrong, and `why` describes it."""
+    """Outcome of an attempt: `verdict` is None if the outcome is wrong, and `why` says why."""
 
     attempt: Attempt
     verdict: checks.Verdict | None
@@ -38,11 +38,11 @@ class Outcome(NamedTuple):
 
 
 def attempts(group, times=1):
-    """The attempts of a group, in order.
+    """Returns the attempts of a group, in order.
 
     Args:
-        group: Name in `GROUPS`. Its module has `KINDS`: by kind of attempt, their number and the
-            function that runs one.
+        group: Name in `GROUPS`. `KINDS` of its module holds, for each kind of attempt, the number
+            of attempts and the function that runs an attempt.
         times: Number of repetitions of all kinds.
     """
     kinds = importlib.import_module(f"tests.hostile.{group}").KINDS
@@ -51,7 +51,7 @@ def attempts(group, times=1):
 
 
 def run(attempt, seed=SEED):
-    """Runs an attempt beside a folder that it must not change.
+    """Runs an attempt next to a folder that it must not change.
 
     Args:
         attempt: An `Attempt`.
@@ -90,7 +90,7 @@ def _time_out(*_):
 
 
 def command(attempt, seed=SEED):
-    """The command that repeats an attempt."""
+    """Returns the command that repeats an attempt."""
     return (
         f"python -m tests.hostile --only {attempt.group} --seed {seed} --attempt {attempt.number}"
     )

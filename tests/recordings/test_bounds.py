@@ -1,19 +1,19 @@
-"""Reading a stranger's file takes little memory and time, whatever the file holds."""
+"""Reading untrusted files takes bounded memory and processor time."""
 
+import contextlib
 import json
-import time
 
 import numpy as np
 import pytest
 
 from keras_dml import recordings
-from keras_dml.recordings import _bounds, _even
+from keras_dml.recordings import _bounds, _resampling
 from tests.hostile import bombs
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("soundfile")
 
-WHOLE = [  # at 20 MB, each in a process of its own
+WHOLE = [  # of 20 MB, each read in a process of its own
     ("csv", "rows of 1"),
     ("csv", "100,000 columns"),
     ("csv", "texts above numbers"),
@@ -23,7 +23,8 @@ WHOLE = [  # at 20 MB, each in a process of its own
     ("wav", "A-law"),
     ("flac", "silence"),
 ]
-SMALL = 10**6  # bytes of the other files, which may take no longer than one of 20 MB
+SMALL = 10**6  # bytes of all other files
+SMALL_SECONDS = 5  # of processor time to read a file of 1 MB
 
 
 @pytest.mark.parametrize(("kind", "name"), WHOLE, ids=map("-".join, WHOLE))
@@ -33,19 +34,21 @@ def test_a_file_of_20_mb_is_read_or_refused_within_the_bounds(tmp_path, kind, na
     assert used["MB"] < bombs.MOST_MB and used["s"] < bombs.MOST_SECONDS, used
 
 
+@pytest.fixture(scope="module")
+def timer():
+    with contextlib.closing(bombs.Timer()) as started:
+        yield started
+
+
 @pytest.mark.parametrize(("kind", "name"), bombs.FILES, ids=map("-".join, bombs.FILES))
-def test_the_time_of_reading_grows_with_the_size_of_the_file(tmp_path, kind, name):
+def test_a_file_of_1_mb_is_read_or_refused_within_5_seconds(tmp_path, timer, kind, name):
     if (kind, name) in {("parquet", "small pages"), ("parquet", "texts that repeat")}:
         pytest.skip("written in seconds; `python -m tests.hostile.bombs` reads it")
     path = bombs.write(tmp_path, kind, name, SMALL)
-    start = time.process_time()
-    try:
-        recording = recordings.read(path)
-    except ValueError as error:
-        assert path.name in str(error) and len(str(error)) < 5000
-    else:
-        assert recording.values.dtype == np.float32 and np.isfinite(recording.values).all()
-    assert time.process_time() - start < bombs.MOST_SECONDS
+    seconds, end = timer.read(path)
+    assert not end.startswith("!!"), end
+    assert end.startswith("read ") or path.name in end and len(end) < 5000
+    assert seconds < SMALL_SECONDS
 
 
 def test_an_ordinary_recording_is_read_whole(tmp_path):
@@ -71,7 +74,7 @@ def test_the_bound_on_columns_is_exact(tmp_path):
         recordings.read(path)
 
 
-def test_a_wide_table_is_named_in_a_short_error(tmp_path):
+def test_the_error_about_a_wide_table_is_short(tmp_path):
     path = tmp_path / "wide.csv"
     path.write_text(columns(4000))
     with pytest.raises(ValueError, match="3,980 more") as caught:
@@ -99,7 +102,7 @@ def test_the_bound_grows_with_the_file(tmp_path, monkeypatch):
     ],
     ids=["nested", "odd names", "nested names", "cut"],
 )
-def test_metadata_of_another_program_is_passed_over(tmp_path, text):
+def test_invalid_metadata_of_pandas_is_ignored(tmp_path, text):
     import pyarrow
     from pyarrow import parquet
 
@@ -109,7 +112,7 @@ def test_metadata_of_another_program_is_passed_over(tmp_path, text):
 
 
 @pytest.mark.parametrize("resample_hz", [30, 99.5, 190])
-def test_uneven_times_are_resampled_in_blocks_as_at_once(tmp_path, monkeypatch, resample_hz):
+def test_resampling_in_blocks_equals_resampling_at_once(tmp_path, monkeypatch, resample_hz):
     rng = np.random.default_rng(3)
     times = np.cumsum(rng.uniform(0.8, 1.2, 20_000)) / 100
     waves = np.sin(2 * np.pi * np.outer(times, [1, 7.3])) + rng.normal(0, 0.1, (20_000, 2))
@@ -117,13 +120,13 @@ def test_uneven_times_are_resampled_in_blocks_as_at_once(tmp_path, monkeypatch, 
     path = tmp_path / "walk.csv"
     path.write_text(f"time,x,y\n{rows}")
     at_once = recordings.read(path, resample_hz=resample_hz).values
-    monkeypatch.setattr(_even, "LEAST_BLOCK", 5000)
-    monkeypatch.setattr(_even, "UNEVEN_BLOCK", 0)
+    monkeypatch.setattr(_resampling, "LEAST_BLOCK", 5000)
+    monkeypatch.setattr(_resampling, "UNEVEN_BLOCK", 0)
     in_blocks = recordings.read(path, resample_hz=resample_hz).values
     np.testing.assert_allclose(in_blocks, at_once, rtol=0, atol=1e-6)
 
 
-def test_a_rate_is_lowered_at_most_ten_thousand_times(tmp_path):
+def test_a_rate_is_not_divided_by_more_than_ten_thousand(tmp_path):
     path = tmp_path / "walk.csv"
     path.write_text("x\n" + "".join(f"{i % 7}\n" for i in range(30_000)))
     with pytest.raises(ValueError, match="`time_unit`"):

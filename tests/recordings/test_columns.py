@@ -1,4 +1,4 @@
-"""Columns that are channels without being named, and columns of times."""
+"""Tests of the columns that are channels by default, and of columns of times."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ NOISE = RNG.normal(size=(COUNT, 2))
 
 @pytest.fixture
 def table(tmp_path):
-    """Writes a csv of two channels of noise and a further column, first or last."""
+    """Returns a function that writes a csv of two noisy channels and a third column."""
 
     def write(name, column, *, last=False, count=COUNT):
         names = ["x", "y", name] if last else [name, "x", "y"]
@@ -63,7 +63,7 @@ TIMES = [
 @pytest.mark.parametrize("named", [False, True])
 @pytest.mark.parametrize("last", [False, True])
 @pytest.mark.parametrize(("name", "step", "rate"), TIMES)
-def test_a_column_of_times_is_known_by_its_name(table, name, step, rate, last, named):
+def test_columns_of_times_are_recognized_by_their_names(table, name, step, rate, last, named):
     path = table(name, [round(step * i, 6) for i in range(COUNT)], last=last)
     walk = recordings.read(path, ["x", "y"] if named else None)
     assert walk.channels == ("x", "y")
@@ -133,7 +133,7 @@ def test_a_recording_without_movement_keeps_its_channels(tmp_path):
     assert recordings.read(tmp_path / "a.csv").channels == ("x", "z")
 
 
-def test_three_numbers_rise_by_chance(tmp_path):
+def test_a_column_of_three_rising_numbers_is_a_channel(tmp_path):
     (tmp_path / "a.csv").write_text("frame,x,y\n1,1,2\n2,3,4\n3,5,6\n")
     walk = recordings.read(tmp_path / "a.csv")
     assert walk.channels == ("x", "y") and walk.left_out == ("frame",)
@@ -157,13 +157,13 @@ def test_an_unknown_clock_is_named_when_channels_are_given(table):
 
 
 @pytest.mark.parametrize(("unit", "size"), [("s", 1), ("ms", 1e3), ("us", 1e6), ("ns", 1e9)])
-def test_the_unit_of_times_may_be_said(table, unit, size):
+def test_the_caller_may_state_the_unit_of_times(table, unit, size):
     path = table("foo", [round(i * size / 50, 6) for i in range(COUNT)])
     walk = recordings.read(path, time="foo", time_unit=unit)
     assert walk.channels == ("x", "y") and walk.rate_hz == pytest.approx(50, rel=1e-6)
 
 
-def test_the_unit_that_is_said_goes_before_that_of_the_name(table):
+def test_the_unit_of_the_caller_overrides_the_unit_in_the_name(table):
     path = table("time (s)", [20 * i for i in range(COUNT)])
     assert recordings.read(path, time_unit="ms").rate_hz == pytest.approx(50)
 
@@ -196,7 +196,7 @@ def test_a_unit_does_not_apply_to_dates_or_sound(tmp_path):
         recordings.read(tmp_path / "a.csv", time_unit="ms")
 
 
-def test_dates_are_times_whatever_the_name(tmp_path):
+def test_a_column_of_dates_is_times_under_any_name(tmp_path):
     rows = [f"2026-01-31T12:00:00.{i:03d},{i % 7}" for i in range(0, 900, 20)]
     (tmp_path / "a.csv").write_text("\n".join(["when,x", *rows]))
     walk = recordings.read(tmp_path / "a.csv")
@@ -210,7 +210,7 @@ def test_the_column_of_times_that_rises_is_used(tmp_path):
 
 
 def batched(size, count=600, hz=50):
-    """A wave of 5 Hz, and its times, of which several rows share one."""
+    """Returns the times and the values of a wave of 5 Hz; several rows share a time."""
     true = np.arange(count) / hz
     return (np.arange(count) // size) * size / hz, np.sin(2 * np.pi * 5 * true)
 
@@ -231,7 +231,7 @@ def test_rows_that_share_a_time_are_spread_evenly(tmp_path, size, resample_hz):
 
 @pytest.mark.parametrize("start", [0.0, 0.3, 0.74, 0.98])
 def test_times_in_whole_seconds_are_spread_evenly(tmp_path, start):
-    """The first and the last second have fewer rows than the others."""
+    """The first and the last second have fewer rows than the seconds between them."""
     true = start + np.arange(777) / 50
     wave = np.sin(2 * np.pi * 5 * (true - start))
     rows = [f"{int(t + 1e-9)},{x:.6f}" for t, x in zip(true, wave, strict=True)]
@@ -265,7 +265,7 @@ def test_batches_of_varying_size_with_a_gap_are_not_spread_over_the_gap(tmp_path
 
 
 def test_jitter_of_a_shared_clock_does_not_make_a_staircase(tmp_path):
-    """Batches of three whose times are off by a few milliseconds."""
+    """The times of batches of three rows have errors of a few milliseconds."""
     rng = np.random.default_rng(0)
     times, wave = batched(3)
     times = times + np.repeat(rng.uniform(-0.004, 0.004, len(times) // 3), 3)
@@ -277,16 +277,16 @@ def test_jitter_of_a_shared_clock_does_not_make_a_staircase(tmp_path):
 
 
 @pytest.mark.parametrize("step", [20, 20_000, 20_000_000])
-def test_the_rate_that_is_said_gives_the_unit_of_times(table, step):
+def test_the_rate_of_the_caller_determines_the_unit_of_times(table, step):
     path = table("t", [step * i for i in range(COUNT)])
-    with pytest.raises(ValueError, match="does not say of what. Give `time_unit`"):
+    with pytest.raises(ValueError, match="Give `time_unit`"):
         recordings.read(path)
     assert recordings.read(path, rate_hz=50).rate_hz == 50
-    with pytest.raises(ValueError, match="does not say of what"):
+    with pytest.raises(ValueError, match="Give `time_unit`"):
         recordings.read(path, rate_hz=70)
 
 
-def test_a_column_named_t_that_is_noise_is_no_clock_if_channels_are_named(table):
+def test_a_noisy_column_named_t_is_not_a_clock_if_channels_are_named(table):
     path = table("T", list(RNG.normal(20, 1, COUNT)))
     assert recordings.read(path, ["x", "y"]).rate_hz is None
     with pytest.raises(ValueError, match="the time in column 'T' does not rise"):

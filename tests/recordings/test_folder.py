@@ -1,4 +1,4 @@
-"""The files of people are found in folders or by a table."""
+"""Tests of `recordings.folder`: files of people in folders or in a table."""
 
 import unicodedata
 
@@ -15,7 +15,9 @@ def touched(root, *names):
 
 
 def listed(path):
-    return [(one.person, one.session, one.path.name) for one in recordings.folder(path).recordings]
+    return [
+        (file.person, file.session, file.path.name) for file in recordings.folder(path).recordings
+    ]
 
 
 def test_people_are_folders_and_sessions_are_folders_in_them(tmp_path):
@@ -29,19 +31,19 @@ def test_people_are_folders_and_sessions_are_folders_in_them(tmp_path):
     assert recordings.folder(tmp_path).people == ("alice", "bob")
 
 
-def test_other_files_are_left_out_and_told(tmp_path):
+def test_other_files_are_listed_as_skipped(tmp_path):
     touched(tmp_path, "alice/1.csv", "alice/notes.txt", "README.md", "alice/.DS_Store", ".a/1.csv")
     skipped = recordings.folder(tmp_path).skipped
     assert [path.name for path in skipped] == ["README.md", "notes.txt"]
     assert listed(tmp_path) == [("alice", None, "1.csv")]
 
 
-def test_a_name_is_one_however_its_accents_are_stored(tmp_path):
+def test_names_with_composed_and_decomposed_accents_are_equal(tmp_path):
     touched(tmp_path, unicodedata.normalize("NFD", "zoë") + "/1.csv")
     assert recordings.folder(tmp_path).people == (unicodedata.normalize("NFC", "zoë"),)
 
 
-def test_a_link_to_a_folder_of_a_person_counts(tmp_path):
+def test_a_link_to_a_folder_of_a_person_is_followed(tmp_path):
     touched(tmp_path, "elsewhere/1.csv")
     (tmp_path / "walks").mkdir()
     (tmp_path / "walks" / "alice").symlink_to(tmp_path / "elsewhere")
@@ -83,13 +85,13 @@ def test_a_table_names_files_people_and_sessions(tmp_path):
         ("path,person\n", "holds no recordings of people"),
     ],
 )
-def test_a_table_is_refused_by_its_line(tmp_path, text, message):
+def test_the_error_about_a_table_names_the_line(tmp_path, text, message):
     with pytest.raises(ValueError) as caught:
         recordings.folder(table(tmp_path, text))
     assert message in str(caught.value) and "people.csv" in str(caught.value)
 
 
-def test_a_missing_file_is_named_by_its_line(tmp_path):
+def test_the_error_about_a_missing_file_names_the_line(tmp_path):
     with pytest.raises(FileNotFoundError, match="line 2: there is no file .*files/c.csv"):
         recordings.folder(table(tmp_path, "path,person\nfiles/c.csv,a\n"))
     with pytest.raises(ValueError, match="The name of the folder is empty"):
@@ -98,7 +100,7 @@ def test_a_missing_file_is_named_by_its_line(tmp_path):
         recordings.folder(tmp_path / "gone")
 
 
-def test_a_file_that_is_no_table_is_refused(tmp_path):
+def test_a_file_that_is_not_a_table_is_refused(tmp_path):
     touched(tmp_path, "walk.wav")
     with pytest.raises(ValueError, match="neither a folder of people nor a table"):
         recordings.folder(tmp_path / "walk.wav")

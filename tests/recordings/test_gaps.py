@@ -1,4 +1,4 @@
-"""Missing values and gaps are interpolated when short; recordings are cut at long ones."""
+"""Tests of missing values and gaps: short gaps are interpolated, long gaps cut a recording."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ MISSING = ["", ".", "-", "NaN", "nan", "NA", "N/A", "null", "NULL", "None", "--"
 
 @pytest.fixture
 def written(tmp_path):
-    """Writes a csv of two waves, of which some fields are replaced and some rows left out."""
+    """Returns a function that writes a csv of two waves, with some fields or rows missing."""
 
     def write(cells=(), rows=range(COUNT), timed=True):
         fields = [[f"{value:.6f}" for value in row] for row in WAVES]
@@ -39,7 +39,7 @@ def test_a_missing_value_is_interpolated_and_counted(written, text, channels, ti
     assert walk.notes == ("1 missing value was interpolated.",)
 
 
-def test_a_value_that_is_missing_in_another_column_is_nobody_s_business(written):
+def test_missing_values_in_columns_that_are_not_channels_are_ignored(written):
     walk = recordings.read(written([(i, 1, "") for i in range(20, 60)]), ["x"])
     assert walk.notes == () and len(walk.values) == COUNT
 
@@ -79,11 +79,11 @@ def test_the_longest_gap_that_is_interpolated_is_in_seconds(written, max_gap, pi
     assert len(recordings.read_pieces(by_values, max_gap=max_gap)) == pieces
     untimed = written([(i, 0, "") for i in range(80, 120)], timed=False)
     assert len(recordings.read_pieces(untimed, rate_hz=50, max_gap=max_gap)) == pieces
-    with pytest.raises(ValueError, match="does not say its rate, so a `max_gap` in seconds"):
+    with pytest.raises(ValueError, match="`max_gap`.*Give `rate_hz`"):
         recordings.read_pieces(untimed, max_gap=max_gap)
 
 
-def test_gaps_and_missing_values_are_counted_both(written):
+def test_notes_count_gaps_and_missing_values(written):
     cells = [(10, 0, ""), (11, 0, "-"), (11, 1, "."), (150, 1, "NA")]
     path = written(cells, rows=[*range(50), *range(60, 100), *range(102, 160), *range(170, COUNT)])
     pieces = recordings.read_pieces(path)
@@ -97,7 +97,7 @@ def test_gaps_and_missing_values_are_counted_both(written):
 
 
 @pytest.mark.parametrize("resample_hz", [25, 50, 100])
-def test_pieces_are_resampled_one_by_one(written, resample_hz):
+def test_each_piece_is_resampled_separately(written, resample_hz):
     path = written(rows=[*range(80), *range(120, COUNT)])
     pieces = recordings.read_pieces(path, resample_hz=resample_hz)
     assert [len(piece.values) for piece in pieces] == [79 * resample_hz // 50 + 1] * 2
@@ -138,7 +138,7 @@ def test_a_channel_of_half_the_rate_is_interpolated(written):
     np.testing.assert_allclose(walk.values, WAVES[:-1], rtol=0, atol=0.01)
 
 
-def test_a_channel_without_a_value_is_refused_if_it_is_asked_for(written):
+def test_a_requested_channel_without_values_is_refused(written):
     path = written([(i, 0, "") for i in range(COUNT)])
     with pytest.raises(ValueError, match="channel 'x' has no finite number"):
         recordings.read(path, ["x", "y"])
@@ -151,7 +151,7 @@ def test_channels_that_never_have_a_value_together_are_refused(written):
         recordings.read_pieces(written(cells), ["x", "y"])
 
 
-def test_more_is_not_made_up_than_was_recorded(tmp_path):
+def test_no_more_steps_are_interpolated_than_were_recorded(tmp_path):
     rows = [
         f"{t},{i % 7}" for i, t in enumerate([*np.arange(50) / 50, *(1e6 + np.arange(50) / 50)])
     ]

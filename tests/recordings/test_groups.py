@@ -1,4 +1,4 @@
-"""The group of each person is read from a table."""
+"""Tests of `recordings.groups`, which reads the group of each person from a table."""
 
 import unicodedata
 
@@ -17,7 +17,7 @@ def test_a_table_names_the_group_of_each_person(tmp_path):
     assert recordings.groups(path) == {"Ann": "old", "Bob": "young"}
 
 
-def test_a_name_is_one_however_its_accents_are_written(tmp_path):
+def test_names_with_composed_and_decomposed_accents_are_equal(tmp_path):
     apart, composed = (unicodedata.normalize(form, "zo\u00eb") for form in ("NFD", "NFC"))
     assert recordings.groups(table(tmp_path, f"person,group\n{apart},a\n")) == {composed: "a"}
     with pytest.raises(ValueError, match="line 3: .* stands in line 2 too. Name each person once"):
@@ -35,13 +35,13 @@ def test_a_name_is_one_however_its_accents_are_written(tmp_path):
         ("person,group\na\n", "line 2 has 1 fields"),
     ],
 )
-def test_a_table_is_refused_by_its_line(tmp_path, text, message):
+def test_the_error_about_a_table_names_the_line(tmp_path, text, message):
     with pytest.raises(ValueError) as caught:
         recordings.groups(table(tmp_path, text))
     assert message in str(caught.value) and "groups.csv" in str(caught.value)
 
 
-def test_a_table_that_is_not_there_says_so(tmp_path):
+def test_a_missing_table_is_an_error(tmp_path):
     for path in (tmp_path / "gone.csv", tmp_path):
         with pytest.raises(FileNotFoundError, match="There is no file"):
             recordings.groups(path)

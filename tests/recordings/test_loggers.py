@@ -1,4 +1,4 @@
-"""Files in the forms of real loggers are read; `loggers/README.md` names the sources."""
+"""Tests of files as real loggers write them; `loggers/README.md` names the sources."""
 
 import math
 import pathlib
@@ -39,7 +39,7 @@ def names(form, letters=XYZ):
     return [form.format(letter) for letter in letters]
 
 
-# By file: channels, their units if the file says them, factor of the signal, rate, notes.
+# For each file: channels, units or None, factor of the signal, rate, notes.
 READ = {
     "acqknowledge.txt": (names("CH{}", "123"), None, 1, 2000, [BEFORE, COUNTS]),
     "actigraph.csv": (names("Accelerometer {}", "XYZ"), None, 1, 30, [BEFORE]),
@@ -98,7 +98,10 @@ OFFSETS = {"mind_monitor.csv": 800}  # of a signal with factor None
 SOUND = {
     "ffmpeg_pipe.wav": (
         16_000,
-        ["The header does not say how long the sound is. It was read to the end of the file."],
+        [
+            "The header does not state the length of the sound, which was read to the end of the "
+            "file."
+        ],
     ),
     "mu_law_telephone.wav": (8000, []),
 }
@@ -136,7 +139,7 @@ def test_the_channels_of_a_logger_are_read(name):
         np.testing.assert_allclose(walk.values - OFFSETS[name], SIGNAL, rtol=0, atol=0.001)
 
 
-def test_columns_without_an_offset_are_those_of_the_file():
+def test_columns_without_an_offset_are_read_unchanged():
     walk = recordings.read(FOLDER / "garmin_connect_tracks.csv")
     expected = SIGNAL * [1, 1, 0.1] + [60, 80, 3]
     np.testing.assert_allclose(walk.values, expected, rtol=0, atol=0.06)

@@ -1,4 +1,4 @@
-"""Arrays of channels by time are turned or refused, and never read the wrong way without a word."""
+"""Tests of arrays `(channels, time)`: they are transposed, refused, or read with a note."""
 
 import numpy as np
 import pytest
@@ -28,15 +28,15 @@ def test_channels_first_are_refused_if_nothing_decides(tmp_path, shape, order):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16])
 @pytest.mark.parametrize("count", [2, 3, 16])
-def test_channels_first_are_turned_by_the_number_of_names(saved, count, dtype):
+def test_an_array_with_channels_first_is_transposed_by_the_number_of_names(saved, count, dtype):
     path, values = saved(count, 400, dtype=dtype)
     for names in ([f"c{i}" for i in range(count)], [str(i + 1) for i in range(count)]):
         turned = recordings.read(path, names)
         np.testing.assert_allclose(turned.values, values.T, rtol=1e-6)
-        assert turned.channels == tuple(names) and "was turned" in turned.notes[0]
+        assert turned.channels == tuple(names) and "was transposed" in turned.notes[0]
 
 
-def test_one_channel_in_a_row_is_turned_by_its_name(saved):
+def test_a_row_of_one_named_channel_is_transposed(saved):
     path, values = saved(1, 400)
     np.testing.assert_allclose(recordings.read(path, ["sound"]).values, values.T, rtol=1e-6)
 

@@ -1,4 +1,4 @@
-"""Parquet files of pandas are read without the index of the frame."""
+"""Tests of Parquet files, such as those that pandas writes with the index of a frame."""
 
 import json
 
@@ -69,7 +69,7 @@ def test_an_index_of_times_gives_the_rate(tmp_path, index, notes):
     assert walk.notes == notes
 
 
-def test_dates_in_a_column_that_is_no_index_are_not_taken_for_times(tmp_path):
+def test_dates_in_a_column_that_is_not_an_index_are_not_times(tmp_path):
     frame = pandas.DataFrame({"born": TIMES[[2, 0, 1]], "x": [1.5, 3, 5], "y": [2, 4.25, 6]})
     frame.to_parquet(tmp_path / "walk.parquet", engine="pyarrow")
     walk = recordings.read(tmp_path / "walk.parquet")
@@ -94,7 +94,7 @@ def written(tmp_path, names, **options):
         (["", "y"], "its schema: column 1 has no name"),
     ],
 )
-def test_names_are_refused_as_in_text(tmp_path, names, part):
+def test_invalid_names_are_refused_as_in_text(tmp_path, names, part):
     path = written(tmp_path, names)
     with pytest.raises(ValueError, match=part):
         recordings.read(path)
@@ -102,7 +102,7 @@ def test_names_are_refused_as_in_text(tmp_path, names, part):
     assert recordings.read(path, [wanted]).channels == (wanted,)
 
 
-def test_a_doubled_name_that_is_asked_for_is_refused(tmp_path):
+def test_a_requested_name_of_two_columns_is_refused(tmp_path):
     with pytest.raises(ValueError, match="2 columns are named 'x'"):
         recordings.read(written(tmp_path, ["x", "y", "x"]), ["x"])
 
@@ -112,7 +112,7 @@ def test_a_doubled_name_that_is_asked_for_is_refused(tmp_path):
     [b"{", b"[]", b"null", b'{"index_columns": null}', b'{"index_columns": [{"kind": "range"}]}',
      json.dumps({"index_columns": ["gone"]}).encode(), b"\xff"],
 )  # fmt: skip
-def test_metadata_of_other_programs_is_no_hindrance(tmp_path, metadata):
+def test_files_with_metadata_of_other_programs_are_read(tmp_path, metadata):
     path = written(tmp_path, ["x", "y"], metadata={b"pandas": metadata})
     assert recordings.read(path).channels == ("x", "y")
 

@@ -1,4 +1,4 @@
-"""Recordings of one's own are read as they are, or refused by file, line and column."""
+"""Tests of `recordings.read`: values, names, units, rates, and errors with file and line."""
 
 import pathlib
 import sys
@@ -17,7 +17,7 @@ XYZ = "x,y,z\n1,2,3\n4,5,6\n7,8,9.5\n"
 
 @pytest.fixture
 def written(tmp_path):
-    """Writes a file and gives its path."""
+    """Returns a function that writes a file and returns its path."""
 
     def write(content, name="walk.csv"):
         path = tmp_path / name
@@ -28,7 +28,7 @@ def written(tmp_path):
 
 
 def refused(path, *arguments, **options):
-    """The message of the refusal, which names the file."""
+    """Returns the message of the error, which names the file."""
     with pytest.raises(ValueError) as caught:
         recordings.read(path, *arguments, **options)
     assert str(path) in str(caught.value)
@@ -48,7 +48,7 @@ def refused(path, *arguments, **options):
         XYZ.rstrip("\n"),
     ],
 )
-def test_a_csv_is_read_however_it_was_written(written, text):
+def test_variants_of_csv_are_read(written, text):
     walk = recordings.read(written(text))
     np.testing.assert_array_equal(walk.values, NUMBERS)
     assert walk.values.dtype == np.float32
@@ -56,14 +56,14 @@ def test_a_csv_is_read_however_it_was_written(written, text):
 
 
 @given(st.data())
-def test_every_csv_of_numbers_comes_back(tmp_path_factory, data):
+def test_written_numbers_are_read_back(tmp_path_factory, data):
     columns = data.draw(st.integers(1, 5))
     floats = st.floats(width=32, allow_nan=False, allow_infinity=False)
     rows = st.lists(floats, min_size=columns, max_size=columns)
     values = np.array(data.draw(st.lists(rows, min_size=1, max_size=20)), np.float32)
     path = tmp_path_factory.mktemp("drawn") / "walk.csv"
     lines = [",".join(f"c{i}" for i in range(columns))]
-    lines += [",".join(repr(float(one)) for one in row) for row in values]
+    lines += [",".join(repr(float(number)) for number in row) for row in values]
     path.write_text("\n".join(lines))
     np.testing.assert_array_equal(recordings.read(path).values, values)
 
@@ -84,13 +84,13 @@ def test_any_bytes_are_read_or_refused_by_the_name_of_the_file(tmp_path_factory,
     ("wanted", "columns"),
     [(["z", "x"], [2, 0]), (["Z"], [2]), ("y", [1]), ([" x "], [0])],
 )
-def test_channels_are_those_asked_for_in_their_order(written, wanted, columns):
+def test_requested_channels_are_read_in_the_requested_order(written, wanted, columns):
     walk = recordings.read(written(XYZ), wanted)
     np.testing.assert_array_equal(walk.values, NUMBERS[:, columns])
     assert walk.channels == tuple(name.strip() for name in ([wanted] if wanted == "y" else wanted))
 
 
-def test_units_in_brackets_are_told_and_need_not_be_asked_for(written):
+def test_units_in_brackets_are_read_and_optional_in_requests(written):
     path = written(XYZ.replace("x,y,z", "x (m/s^2),y [g],z"))
     assert recordings.read(path).units == ("m/s^2", "g", None)
     assert recordings.read(path).channels == ("x", "y", "z")
@@ -99,7 +99,7 @@ def test_units_in_brackets_are_told_and_need_not_be_asked_for(written):
     np.testing.assert_array_equal(walk.values, NUMBERS[:, [1, 0]])
 
 
-def test_columns_that_are_no_channels_may_hold_anything(written):
+def test_columns_that_are_not_channels_may_hold_anything(written):
     path = written("x,activity\n1,walk\n2,\n")
     np.testing.assert_array_equal(recordings.read(path, ["x"]).values, [[1], [2]])
     walk = recordings.read(path)
@@ -127,7 +127,7 @@ def test_columns_that_are_no_channels_may_hold_anything(written):
         ("x,y\n1,2\n3,µ\n".encode("latin-1"), "FILE, line 3, column 'y': 'µ' is not a number"),
     ],
 )
-def test_what_is_no_recording_is_refused_by_its_line(written, text, message):
+def test_the_error_about_an_invalid_recording_names_the_line(written, text, message):
     assert refused(written(text)).startswith(message)
 
 
@@ -138,18 +138,18 @@ def test_what_is_no_recording_is_refused_by_its_line(written, text, message):
         (["x", "X"], "x, X name one column twice"),
     ],
 )
-def test_channels_that_are_not_there_are_refused_with_those_that_are(written, wanted, message):
+def test_the_error_about_a_missing_channel_lists_the_columns(written, wanted, message):
     assert refused(written(XYZ), wanted).startswith(f"FILE, line 1: {message}")
 
 
-def test_channels_that_differ_by_case_alone_are_told_apart_by_their_names(written):
+def test_channels_that_differ_only_in_case_are_distinguished(written):
     path = written("x,X\n1,2\n")
     assert recordings.read(path, ["X"]).values == 2
     assert "2 columns are named 'x'" in refused(written("x (g),x (V)\n1,2\n"), ["x"])
 
 
 @pytest.mark.parametrize("wanted", [[], [""], ["x", "x"]])
-def test_names_that_are_none_are_refused(written, wanted):
+def test_invalid_names_of_channels_are_refused(written, wanted):
     with pytest.raises(ValueError, match="`channels` must be names of columns, each once"):
         recordings.read(written(XYZ), wanted)
 
@@ -176,19 +176,19 @@ def timed(name, times):
         ("t", [3.0], None),
     ],
 )
-def test_the_rate_is_that_of_the_times_which_are_no_channel(written, name, times, rate):
+def test_the_times_give_the_rate_and_are_not_a_channel(written, name, times, rate):
     walk = recordings.read(written(timed(name, times)))
     assert walk.channels == ("x",)
     assert walk.rate_hz == (rate if rate is None else pytest.approx(rate, rel=1e-6, abs=0))
 
 
-def test_a_column_of_times_with_a_unit_goes_before_one_without(written):
+def test_a_column_of_times_with_a_unit_is_preferred(written):
     text = "time,seconds_elapsed,x\n1700000000000000000,0.0,1\n1700000000020000000,0.02,2\n"
     walk = recordings.read(written(text))
     assert walk.channels == ("x",) and walk.rate_hz == pytest.approx(50, rel=1e-9, abs=0)
 
 
-def test_times_may_be_asked_for_as_a_channel(written):
+def test_times_may_be_requested_as_a_channel(written):
     walk = recordings.read(written(timed("t", [0, 10, 0])), ["t", "x"])
     assert walk.values.shape == (3, 2) and walk.rate_hz is None
 
@@ -197,7 +197,7 @@ def test_times_may_be_asked_for_as_a_channel(written):
     ("name", "times", "message"),
     [
         ("t", [0, 0.02, 0, 0.02], "FILE, line 4: the time in column 't' does not rise"),
-        ("t", [0, 20, 40], "FILE: column 't' rises by 20 a row and does not say of what"),
+        ("t", [0, 20, 40], "FILE: column 't' rises by 20 per row"),
         ("t", [0, "later", 0.04], "FILE, line 3, column 't': 'later' is not a number"),
         ("t", ["12:00", "12:01"], "FILE, line 2: the time '12:00' in column 't' is neither"),
         (
@@ -212,7 +212,7 @@ def test_times_that_give_no_rate_are_refused(written, name, times, message):
 
 
 def uneven(rate_hz, seconds, spread):
-    """A slow wave at times that are off by up to a spread of a step, and these times."""
+    """Returns times with errors of up to `spread` steps, and a slow wave at these times."""
     rng = np.random.default_rng(0)
     times = np.arange(round(seconds * rate_hz) + 1) / rate_hz
     times[1:-1] += rng.uniform(-spread, spread, len(times) - 2) / rate_hz
@@ -220,7 +220,7 @@ def uneven(rate_hz, seconds, spread):
 
 
 @pytest.mark.parametrize(("recorded_hz", "wanted_hz"), [(25, 25), (25.3, 25), (30, 50), (100, 25)])
-def test_a_recording_of_uneven_times_is_brought_to_even_ones(written, recorded_hz, wanted_hz):
+def test_a_recording_at_uneven_times_is_resampled_to_an_even_grid(written, recorded_hz, wanted_hz):
     times, wave = uneven(recorded_hz, 8, 0.45)
     path = written("t,x\n" + "".join(f"{t},{x}\n" for t, x in zip(times, wave, strict=True)))
     assert "Bring them to even ones by `resample_hz`" in refused(path)
@@ -230,7 +230,7 @@ def test_a_recording_of_uneven_times_is_brought_to_even_ones(written, recorded_h
     np.testing.assert_allclose(walk.values[:, 0], expected, rtol=0, atol=0.02)
 
 
-def test_what_a_lower_rate_cannot_hold_does_not_come_back_as_a_slow_wave(tmp_path):
+def test_lowering_the_rate_leaves_no_alias(tmp_path):
     path = saved(tmp_path, np.sin(2 * np.pi * 26 * np.arange(1000) / 100))
     assert np.abs(recordings.read(path, None, 100, 25).values[20:-20]).max() < 0.05
 
@@ -244,16 +244,16 @@ def test_what_a_lower_rate_cannot_hold_does_not_come_back_as_a_slow_wave(tmp_pat
         ([0, 0, 0], 50, "FILE, line 3: the time in column 't' does not rise"),
     ],
 )
-def test_what_was_not_recorded_is_not_made_up(written, times, wanted, message):
+def test_a_rate_is_not_raised_beyond_twice_its_value(written, times, wanted, message):
     assert refused(written(timed("t", times)), ["x"], resample_hz=wanted).startswith(message)
 
 
-def test_what_lasts_less_than_a_step_of_the_rate_is_refused(written):
+def test_a_recording_shorter_than_a_step_of_the_new_rate_is_refused(written):
     said = refused(written(timed("t_ns", [0, 1, 2])), resample_hz=50)
     assert said.startswith("FILE has 1e+09 Hz and lasts 3e-09 s, less than a step at 50 Hz")
 
 
-def test_steps_of_one_time_are_no_hindrance(written):
+def test_steps_at_one_time_are_resampled(written):
     steps = [*range(50), *range(49, 100)]  # 49 twice
     walk = recordings.read(written(timed("t", np.array(steps) / 50)), ["x"], resample_hz=50)
     np.testing.assert_allclose(walk.values[:49, 0], np.arange(49), rtol=0, atol=0.1)
@@ -266,7 +266,7 @@ def test_without_times_nothing_is_resampled(written):
         recordings.read(written(XYZ), resample_hz=0)
 
 
-def test_the_rate_that_is_given_goes_before_that_of_a_clock_which_is_near(written):
+def test_the_rate_of_the_caller_overrides_a_similar_measured_rate(written):
     path = written(timed("t", np.arange(5) / 50.4))
     assert recordings.read(path, rate_hz=50).rate_hz == 50
     assert recordings.read(written(XYZ, "untimed.csv"), rate_hz=50).rate_hz == 50
@@ -274,7 +274,7 @@ def test_the_rate_that_is_given_goes_before_that_of_a_clock_which_is_near(writte
 
 
 @pytest.mark.parametrize("rate", [0, -1, np.nan, np.inf, "50"])
-def test_rates_that_are_none_are_refused(written, rate):
+def test_invalid_rates_are_refused(written, rate):
     with pytest.raises(ValueError, match="`rate_hz` must be a positive number"):
         recordings.read(written(XYZ), rate_hz=rate)
 
@@ -296,7 +296,7 @@ def test_an_array_is_read_and_its_channels_are_named_by_the_caller(tmp_path):
     assert (walk.channels, walk.rate_hz) == (("1", "2", "3"), 100)
     assert recordings.read(path, ["x", "y", "z"]).channels == ("x", "y", "z")
     np.testing.assert_array_equal(recordings.read(path, ["3", "1"]).values, NUMBERS[:, [2, 0]])
-    assert "3 channels without names, and 2 were asked for: x, y" in refused(path, ["x", "y"])
+    assert "3 channels without names, and 2 were requested: x, y" in refused(path, ["x", "y"])
     assert recordings.read(saved(tmp_path, NUMBERS[:, 0])).values.shape == (3, 1)
 
 
@@ -311,7 +311,7 @@ def test_an_array_is_read_and_its_channels_are_named_by_the_caller(tmp_path):
         (np.ones((3, 0)), "shape (3, 0); a recording has (time, channels)"),
     ],
 )
-def test_arrays_that_are_no_recording_are_refused(tmp_path, array, message):
+def test_arrays_that_are_not_recordings_are_refused(tmp_path, array, message):
     assert message in refused(saved(tmp_path, array))
 
 
@@ -320,7 +320,7 @@ def test_an_array_with_channels_first_is_refused(tmp_path):
     assert "3 steps of 200 channels, or channels first" in refused(path)
 
 
-def test_a_cut_array_is_refused_before_its_size_is_believed(tmp_path):
+def test_a_truncated_array_is_refused_before_memory_is_allocated(tmp_path):
     path = saved(tmp_path, np.ones((100, 3)))
     path.write_bytes(path.read_bytes()[:-1])
     assert "is not a .npy file" in refused(path)
@@ -342,14 +342,14 @@ def test_sound_has_full_scale_one_and_the_rate_of_its_header(tmp_path, kind, ful
     assert "FILE has 16000 Hz by its header, and `rate_hz` is 8000" in refused(path, rate_hz=8_000)
 
 
-def test_one_of_two_channels_of_sound_is_picked_by_its_number(tmp_path):
+def test_one_of_two_channels_of_sound_is_selected_by_its_number(tmp_path):
     path = tmp_path / "voice.wav"
     scipy.io.wavfile.write(path, 8_000, np.stack([np.ones(9), np.zeros(9)], 1).astype(np.float32))
     assert recordings.read(path, ["2"]).values.max() == 0
-    assert "2 channels without names, and 1 were asked for: left" in refused(path, ["left"])
+    assert "2 channels without names, and 1 were requested: left" in refused(path, ["left"])
 
 
-def test_cut_or_foreign_sound_is_refused(tmp_path):
+def test_truncated_or_foreign_sound_is_refused(tmp_path):
     path = tmp_path / "voice.wav"
     scipy.io.wavfile.write(path, 8_000, np.ones(100, np.int16))
     whole = path.read_bytes()
@@ -358,7 +358,7 @@ def test_cut_or_foreign_sound_is_refused(tmp_path):
         assert "not a complete WAVE file" in refused(path)
 
 
-def test_sound_without_a_sample_is_refused_by_its_name(tmp_path):
+def test_sound_without_samples_is_refused(tmp_path):
     path = tmp_path / "voice.wav"
     scipy.io.wavfile.write(path, 8_000, np.zeros(0, np.int16))
     assert "FILE holds no steps" in refused(path)
@@ -391,7 +391,7 @@ def test_a_parquet_file_is_read_by_its_columns(tmp_path):
         ({"t": [0.0, 0.0], "x": [1, 2]}, "FILE, row 1: the time in column 't' does not rise"),
     ],
 )
-def test_parquet_files_that_are_no_recording_are_refused(tmp_path, columns, message):
+def test_parquet_files_that_are_not_recordings_are_refused(tmp_path, columns, message):
     assert refused(parquet(tmp_path, **columns)).startswith(message)
 
 
@@ -401,19 +401,19 @@ def test_without_pyarrow_the_extra_is_named(written, monkeypatch):
         recordings.read(written(b"PAR1", "walk.parquet"))
 
 
-def test_files_of_another_kind_are_refused(written, tmp_path):
-    assert "ends in '.doc'; recordings are read from .csv, .npy" in refused(written("", "a.doc"))
+def test_files_of_other_formats_are_refused(written, tmp_path):
+    assert "ends in '.doc'; recordings are read from .csv, " in refused(written("", "a.doc"))
     assert "is not a file" in refused(tmp_path)
     with pytest.raises(FileNotFoundError, match="There is no file"):
         recordings.read(tmp_path / "gone.csv")
 
 
-def test_the_end_of_a_name_may_be_in_capitals(written):
+def test_suffixes_may_be_in_capitals(written):
     path = written(XYZ, "WALK.CSV")
     assert recordings.read(str(path)).path == pathlib.Path(path)
 
 
-def test_whole_numbers_of_a_parquet_file_may_lie_beyond_those_of_floats(tmp_path):
+def test_large_integers_of_a_parquet_file_are_read(tmp_path):
     walk = recordings.read(parquet(tmp_path, x=[2**53 + 1, 3], y=np.uint64([2**64 - 1, 0])))
     np.testing.assert_allclose(walk.values, [[2.0**53, 2.0**64], [3, 0]], rtol=1e-6)
 
@@ -446,7 +446,7 @@ def test_the_last_step_may_miss_the_end_by_a_little(written, missing, steps):
 
 @pytest.mark.parametrize("steps_per_second", [1, 10**3, 10**6, 10**9])
 def test_times_since_1970_are_in_the_unit_of_their_size(written, steps_per_second):
-    """A name without a unit; four steps a second, one in seconds."""
+    """A column without a unit in its name has four steps per second."""
     hz = min(4, steps_per_second)
     times = [1_700_000_000 * steps_per_second + i * steps_per_second // hz for i in range(20)]
     walk = recordings.read(written(timed("t", times)), ["x"])
@@ -463,6 +463,6 @@ def test_names_of_channels_are_neither_empty_nor_doubled(written, channels):
 def test_steps_of_more_than_a_second_need_a_unit(written, step, rate):
     path = written(timed("t", [step * i for i in range(6)]))
     if rate is None:
-        assert "does not say" in refused(path) and "t_ms" in refused(path)
+        assert "`time_unit`" in refused(path) and "t_ms" in refused(path)
     else:
         assert recordings.read(path).rate_hz == pytest.approx(rate)

@@ -1,4 +1,4 @@
-"""The resampler keeps the passband and removes images and aliases, at every length."""
+"""Tests of the resampler: its passband, and its attenuation of images and aliases."""
 
 from fractions import Fraction
 
@@ -8,10 +8,10 @@ import scipy.io.wavfile
 import scipy.signal
 
 from keras_dml import recordings
-from keras_dml.recordings import _even
+from keras_dml.recordings import _resampling
 from tests.bench import resampling
 
-# Pairs of rates that phones, trackers, amplifiers and telephones have.
+# Pairs of rates of phones, eye trackers, amplifiers and telephones.
 PAIRS = resampling.PAIRS
 
 
@@ -21,7 +21,7 @@ def small(monkeypatch):
     monkeypatch.setattr(resampling, "SECONDS_OF_STEPS", 2000)
 
 
-def test_there_are_ten_pairs_up_and_down():
+def test_the_list_of_pairs_of_rates_is_complete():
     assert len(PAIRS) >= 10 and {a < b for a, b in PAIRS} == {True, False}
 
 
@@ -51,8 +51,8 @@ def test_a_lower_rate_leaves_no_note(tmp_path):
     assert recordings.read(tmp_path / "a.npy", None, 100, 50).notes == ()
 
 
-def test_every_length_is_resampled_alike(tmp_path):
-    """100 to 50 Hz by times with rounding noise: each length gives the start of the longest."""
+def test_recordings_of_all_lengths_are_resampled_correctly(tmp_path):
+    """Resampling from 100 to 50 Hz at rounded times gives the start of a longer result."""
     signal = np.random.default_rng(0).normal(size=1200).round(4)
     path, lengths = tmp_path / "a.csv", range(600, 1200, 7)
     assert len(lengths) > 50
@@ -82,7 +82,7 @@ def test_short_recordings_are_resampled_without_new_extremes(tmp_path, count, na
 
 def test_a_ramp_stays_a_ramp_to_its_ends():
     ramp = np.arange(300.0)[:, None]
-    values = _even.polyphase(ramp, _even.ratio_of(16_000, 44_100))
+    values = _resampling.polyphase(ramp, _resampling.ratio_of(16_000, 44_100))
     np.testing.assert_allclose(values[:, 0], np.arange(len(values)) * 441 / 160, rtol=0, atol=0.05)
 
 
@@ -97,11 +97,11 @@ def test_a_ramp_stays_a_ramp_to_its_ends():
     ],
 )
 def test_ratios_of_rates_do_not_follow_rounding(wanted, native, ratio):
-    assert _even.ratio_of(wanted, native) == Fraction(*ratio)
+    assert _resampling.ratio_of(wanted, native) == Fraction(*ratio)
 
 
-def test_the_clock_decides_between_rates_that_are_nearly_the_same(tmp_path):
-    """49.5 Hz to 50 Hz: a wave of 5 Hz keeps its frequency for 40 s."""
+def test_the_clock_decides_between_similar_rates(tmp_path):
+    """Resampling from 49.5 to 50 Hz keeps the frequency of a wave of 5 Hz for 40 s."""
     times = np.arange(2000) / 49.5
     rows = [f"{t:.6f},{np.sin(2 * np.pi * 5 * t):.6f}" for t in times]
     (tmp_path / "a.csv").write_text("\n".join(["t,x", *rows]))
@@ -150,7 +150,7 @@ def test_two_samples_at_nearly_one_time_do_not_ring(tmp_path):
 
 
 def test_times_that_were_rounded_to_milliseconds_are_even(tmp_path):
-    """512 Hz in milliseconds: steps of 1 and 2 ms are no jitter."""
+    """At 512 Hz, times in whole milliseconds have steps of 1 and 2 ms, which are not jitter."""
     times = np.arange(5000) / 512
     wave = np.sin(2 * np.pi * 100 * times)
     rows = [f"{t:.3f},{x:.6f}" for t, x in zip(times, wave, strict=True)]

@@ -1,4 +1,4 @@
-"""Text files in the forms that other programs write are read, or have two readings."""
+"""Tests of text files as other programs write them, and of ambiguous files."""
 
 import gzip
 
@@ -22,7 +22,7 @@ UNITS = "The line below the names was read as the units of the columns."
 
 @pytest.fixture
 def read(tmp_path):
-    """Writes a file and reads it."""
+    """Returns a function that writes a file and reads it."""
 
     def read(content, channels=None, name="walk.csv", **options):
         path = tmp_path / name
@@ -79,7 +79,7 @@ def read(tmp_path):
         ("x,y\n m/s^2 , g \n1.5,2\n3,4.25\n", [UNITS]),
     ],
 )
-def test_what_other_programs_write_is_read_with_a_note(read, text, notes):
+def test_files_of_other_programs_are_read_with_a_note(read, text, notes):
     walk = read(text)
     expected = np.array(XY)
     expected[0, 0] += 1233 if THOUSANDS in notes else 0
@@ -112,7 +112,7 @@ def test_what_other_programs_write_is_read_with_a_note(read, text, notes):
         (b"\xff\xfe\x00\xd8\x00\xd8,\x00", "not valid UTF-16"),
     ],
 )
-def test_a_file_with_two_readings_is_refused(read, text, part):
+def test_an_ambiguous_file_is_refused(read, text, part):
     with pytest.raises(ValueError) as caught:
         read(text)
     assert part in str(caught.value)
@@ -123,7 +123,7 @@ def test_a_file_with_two_readings_is_refused(read, text, part):
     ["1_0", "1__0", "0x10", "\u0661\u0662", "\uff11", "\u00bd", "infinity", "Infinity", "1d5", "1e",
      "e5", "+-1", "1 2", "1,2,3", "1.2.3", "5%", "1.5g", "0b1", "1L", "True", "1e5_0", "\u0967"],
 )  # fmt: skip
-def test_what_python_reads_as_a_number_and_a_csv_should_not_is_refused(read, cell):
+def test_numbers_in_python_syntax_are_refused(read, cell):
     text = f't,x\n0,1\n1,"{cell}"\n2,3\n'
     with pytest.raises(ValueError) as caught:
         read(text, ["x"])
@@ -150,7 +150,7 @@ def test_plain_numbers_are_read(read, cell, value):
         ("cp1252", "Windows-1252 (Latin-1)"),
     ],
 )
-def test_encodings_are_known_by_their_bytes(read, encoding, name):
+def test_encodings_are_recognized_by_their_bytes(read, encoding, name):
     walk = read("x (m/s\u00b2),y (\u00b0/s)\n1.5,2\n3,4.25\n".encode(encoding))
     np.testing.assert_array_equal(walk.values, XY)
     assert (walk.channels, walk.units) == (("x", "y"), ("m/s\u00b2", "\u00b0/s"))
@@ -160,14 +160,14 @@ def test_encodings_are_known_by_their_bytes(read, encoding, name):
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
 def test_a_log_that_ends_within_a_letter_of_several_bytes_is_torn(read, encoding):
     text = "x,y\n1.5,2\n3,4.25\n5,"
-    if encoding.endswith("e"):  # without its mark it is known by the zeros of a longer text
+    if encoding.endswith("e"):  # without a byte order mark, the zeros of a longer text decide
         text = "\n".join([text[:3], *["1.5,2", "3,4.25"] * 20, "5,"])
     whole = (text + "7").encode(encoding)
     walk = read(whole[:-1])
     np.testing.assert_array_equal(walk.values[:2], XY)
 
 
-def test_a_log_that_ends_within_a_letter_is_torn(read):
+def test_a_log_that_ends_within_a_cell_is_torn(read):
     walk = read("x,y\n1.5,2\n3,4.25\n5,\u00b5".encode()[:-1])
     np.testing.assert_array_equal(walk.values[:2], XY)
 
@@ -212,7 +212,7 @@ def test_packed_files_that_cannot_be_read_are_refused(read, make, name, part):
         "label;x\n1,234;1,5\n5,678;3\n",
     ],
 )
-def test_a_column_that_nobody_asked_for_never_refuses_a_file(read, text):
+def test_errors_in_columns_that_were_not_requested_are_ignored(read, text):
     np.testing.assert_array_equal(read(text, ["x"]).values[:, 0], [1.5, 3])
 
 
@@ -265,7 +265,7 @@ def test_times_of_day_and_dates_give_the_rate(read, texts):
         ["soon", "later"],
     ],
 )
-def test_times_with_two_readings_are_refused(read, texts):
+def test_ambiguous_times_are_refused(read, texts):
     with pytest.raises(ValueError, match="neither a number nor a date"):
         read(timed(texts))
 
@@ -286,7 +286,7 @@ def test_rows_are_sorted_by_their_times(read):
         read(f"t,x\n{rows}")
 
 
-def test_a_value_in_sorted_rows_is_named_by_its_line(read):
+def test_the_error_about_a_sorted_row_names_its_line(read):
     with pytest.raises(ValueError, match="line 2: channel 'x' is inf"):
         read("t,x\n0.02,inf\n0,1\n")
 
@@ -309,7 +309,7 @@ def test_units_in_a_second_line_belong_to_the_columns(read, text, units):
     assert walk.rate_hz == pytest.approx(50) and UNITS in walk.notes
 
 
-def test_a_frame_with_dates_as_its_index_has_times(read):
+def test_the_dates_in_the_index_of_a_frame_are_times(read):
     walk = read(",x\n2026-01-31 10:00:00.00,1\n2026-01-31 10:00:00.02,2\n")
     assert walk.channels == ("x",) and walk.rate_hz == pytest.approx(50)
     assert walk.notes == ("The first column has no name and was read as times.",)
@@ -335,7 +335,7 @@ def test_columns_without_names_are_numbered(read, text):
         ("a.acq\n0.5 msec/sample\n2 channels\nx\ty\n1.5\t2\n3\t4.25\n", 2000),
     ],
 )
-def test_a_line_before_the_table_may_say_the_rate(read, text, rate):
+def test_a_line_before_the_table_may_state_the_rate(read, text, rate):
     assert read(text).rate_hz == rate
     assert read(text, rate_hz=rate or 100).rate_hz == (rate or 100)
 
@@ -345,5 +345,5 @@ def test_a_folder_skips_notes_in_txt_files(tmp_path):
     (tmp_path / "ann/notes.txt").write_text("Recorded on 3 May with the old phone,\nagain.\n")
     (tmp_path / "ann/1.txt").write_text("x y\n1 2\n3 4\n")
     listing = recordings.folder(tmp_path)
-    assert [one.path.name for one in listing.recordings] == ["1.txt"]
+    assert [file.path.name for file in listing.recordings] == ["1.txt"]
     assert [path.name for path in listing.skipped] == ["notes.txt"]

@@ -1,4 +1,4 @@
-"""Recordings are converted between units of one quantity, and left as they are otherwise."""
+"""Tests of `recordings.convert`, which converts between units of one quantity."""
 
 import pathlib
 
@@ -74,7 +74,7 @@ def test_a_known_unit_is_converted_with_a_note(unit, wanted, factor):
         ("furlong", "m"),
     ],
 )
-def test_other_units_are_left_as_they_are(unit, wanted):
+def test_units_that_cannot_be_converted_do_not_change(unit, wanted):
     original = of([unit])
     converted = recordings.convert(original, [wanted])
     np.testing.assert_array_equal(converted.values, original.values)
@@ -104,6 +104,6 @@ def test_each_channel_has_its_own_unit():
     assert converted.units == ("m/s^2", "rad/s", None, "m/s^2") and len(converted.notes) == 3
 
 
-def test_units_of_another_number_are_refused():
+def test_a_wrong_number_of_units_is_refused():
     with pytest.raises(ValueError, match="`units` must have one entry per channel, 2. Received 1"):
         recordings.convert(of(["g", "g"]), ["g"])

@@ -1,4 +1,4 @@
-"""Sound is read from WAVE files of any program, and from FLAC files."""
+"""Tests of WAVE files of many programs, and of FLAC files."""
 
 import struct
 import sys
@@ -10,9 +10,11 @@ import scipy.io.wavfile
 from keras_dml import recordings
 
 WAVE = 0.5 * np.sin(np.arange(400) / 10)
-ENDLESS = "The header does not say how long the sound is. It was read to the end of the file."
+ENDLESS = (
+    "The header does not state the length of the sound, which was read to the end of the file."
+)
 DIVIDED = "The floats are whole numbers as of 16 bits and were divided by 32768."
-# ITU-T G.711 by its tables: a code word of each sign and segment, and its value at 16 bits.
+# A code word of each sign and segment by the tables of ITU-T G.711, and its value at 16 bits.
 MU_LAW = {0xFF: 0, 0x7F: 0, 0xFE: 8, 0x7E: -8, 0x80: 32124, 0x00: -32124, 0xF0: 120, 0xEF: 132,
           0xDF: 396, 0x1F: -8316, 0x0F: -16764}  # fmt: skip
 A_LAW = {0xD5: 8, 0x55: -8, 0xD4: 24, 0xAA: 32256, 0x2A: -32256, 0xC5: 264, 0xF5: 528, 0x80: 5504}
@@ -130,7 +132,7 @@ def test_libsndfile_reads_the_same_companded_sound(tmp_path, tag):
 
 @pytest.mark.parametrize("tag", [6, 7])
 def test_companded_values_rise_with_their_code_words(read, tag):
-    """All 256 code words: both signs are alike, and none is farther than full scale."""
+    """All 256 code words are symmetric and within full scale."""
     words = np.arange(256, dtype=np.uint8)
     codes = words ^ (0x55 if tag == 6 else 0xFF)
     values = read(riff(form(tag, width=1), words.tobytes())).values[:, 0]
@@ -143,8 +145,8 @@ def test_companded_values_rise_with_their_code_words(read, tag):
 
 @pytest.mark.parametrize("size", [0, 2**32 - 1, 2**32 - 37, 2**31 - 1, 2**31, 2**31 - 37])
 @pytest.mark.parametrize("torn", [b"", b"\1"])
-def test_a_length_that_was_never_written_is_that_of_the_file(read, size, torn):
-    """`ffmpeg -f wav -` writes a LIST chunk and sizes 0xFFFFFFFF; others write 0."""
+def test_sound_without_a_length_in_its_header_ends_with_the_file(read, size, torn):
+    """`ffmpeg -f wav -` writes a LIST chunk and sizes 0xFFFFFFFF; other programs write 0."""
     before = chunk(b"LIST", b"INFOISFT\x0e\0\0\0Lavf59.27.100\0")
     content = riff(form(1), SAMPLES, size=size, whole=2**32 - 1, before=before) + torn
     voice = read(content)
@@ -162,7 +164,7 @@ def test_an_empty_sound_before_other_chunks_is_empty(read, last):
 
 
 @pytest.mark.parametrize("name", [b"LIS\x1f", b"LIS\x7f", b"\0IST"])
-def test_what_has_no_name_of_printable_letters_is_sound_and_no_chunk(read, name):
+def test_bytes_without_a_printable_name_are_sound_and_not_a_chunk(read, name):
     assert read(riff(form(1), b"", after=chunk(name, b"INFO"))).notes == (ENDLESS,)
 
 
@@ -185,7 +187,7 @@ def test_what_has_no_name_of_printable_letters_is_sound_and_no_chunk(read, name)
         (b"", "does not begin as one"),
     ],
 )
-def test_what_is_not_a_wave_is_refused_with_the_reason(read, content, part):
+def test_the_error_about_an_invalid_wave_file_gives_the_reason(read, content, part):
     with pytest.raises(ValueError, match="voice.wav is not a complete WAVE file") as caught:
         read(content)
     assert part in str(caught.value)
@@ -205,7 +207,7 @@ def test_floats_that_hold_integers_are_divided(read, peak):
 
 
 @pytest.mark.parametrize("peak", [0.01, 1, 1.5, 5.5, 10])
-def test_floats_near_full_scale_are_read_as_they_are(read, peak):
+def test_floats_near_full_scale_do_not_change(read, peak):
     wave = peak * np.sin(np.arange(400) / 10)
     np.testing.assert_array_equal(read(floats(wave)).values[:, 0], wave.astype(np.float32))
     assert read(floats(np.sign(wave))).notes == ()
@@ -226,7 +228,7 @@ def test_floats_far_beyond_full_scale_are_refused(read, wave):
         read(floats(wave))
 
 
-def test_floats_that_are_not_finite_are_refused_by_their_sample(read):
+def test_the_error_about_floats_that_are_not_finite_names_the_sample(read):
     with pytest.raises(ValueError, match="sample 1: channel 'sound' is nan"):
         read(floats([0, np.nan, 3000]))
     with pytest.raises(ValueError, match="sample 2: channel 'sound' is inf"):
@@ -284,7 +286,7 @@ def test_flac_is_read_with_full_scale_one(tmp_path, subtype):
     np.testing.assert_allclose(two.values[:, 0], WAVE, rtol=0, atol=1e-4)
 
 
-def test_flac_that_is_cut_or_of_another_kind_is_refused(tmp_path):
+def test_truncated_or_foreign_flac_files_are_refused(tmp_path):
     soundfile = pytest.importorskip("soundfile")
     whole = flac(tmp_path, np.random.default_rng(0).uniform(-0.5, 0.5, 20_000)).read_bytes()
     soundfile.write(tmp_path / "other.wav", WAVE, 16_000)

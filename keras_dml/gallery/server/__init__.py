@@ -1,5 +1,5 @@
 """The server of a gallery: a REST interface and a page.
 
-It is the one part of the package that needs FastAPI. `keras-dml serve` runs it, and
+The server is the only part of the package that needs FastAPI. `keras-dml serve` runs it, and
 `keras_dml.gallery.asgi` is the application for other ASGI servers.
 """

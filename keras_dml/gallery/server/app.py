@@ -1,41 +1,178 @@
-"""Routes of the server: what may be asked of a gallery over HTTP."""
+"""The ASGI application of the server: its table of routes, and the answers to errors."""
 
-import asyncio
+import dataclasses
 import pathlib
-from typing import Annotated
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.security import HTTPBearer
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp
 
-from keras_dml import __version__
+from keras_dml import __version__, recordings
 from keras_dml.gallery import TooManyTries
 from keras_dml.gallery.server import errors, guard, logs, requests, schemas, uploads
-from keras_dml.gallery.server.desk import Desk
-from keras_dml.gallery.server.metrics import CONTENT_TYPE, Metrics
-from keras_dml.gallery.server.tokens import Client
+from keras_dml.gallery.server.handlers import Handlers
+from keras_dml.gallery.server.metrics import Metrics
+from keras_dml.gallery.server.settings import Settings
+
+if TYPE_CHECKING:  # loads a backend
+    from keras_dml.gallery import Gallery
+
+
+@dataclasses.dataclass(frozen=True)
+class Route:
+    """A route of the REST interface.
+
+    Attributes:
+        method: Method of HTTP.
+        path: Pattern of the path.
+        handler: Name of the method of `Handlers` that answers. Its parameters are those of the
+            path, `client` for the `Client`, and `sent` for the recordings.
+        summary: Line for the page of documentation.
+        fields: Model of the fields that a request has besides its recordings. None: a request
+            holds no recordings.
+        may_verify_only: Whether clients that may only verify may use the route.
+        media_type: Type of an answer that is not JSON.
+    """
+
+    method: str
+    path: str
+    handler: str
+    summary: str
+    fields: type[BaseModel] | None = None
+    may_verify_only: bool = False
+    media_type: str | None = None
+
+
+# The first route that fits a request answers it: names of people may hold slashes.
+ROUTES = (
+    Route("GET", "/healthz", "healthz", "Check that the server runs"),
+    Route("GET", "/readyz", "readyz", "Check that the gallery can be used"),
+    Route(
+        "GET",
+        "/metrics",
+        "prometheus",
+        "Read numbers about the server, for Prometheus",
+        may_verify_only=True,
+        media_type="text/plain",
+    ),
+    Route(
+        "POST",
+        "/people/{person:path}/verify",
+        "verify",
+        "Decide whether recordings are of a person",
+        schemas.Claim,
+        may_verify_only=True,
+    ),
+    Route(
+        "POST",
+        "/people/{person:path}/listen",
+        "listen",
+        "Begin to decide on a recording that is sent in pieces",
+        schemas.Claim,
+        may_verify_only=True,
+    ),
+    Route(
+        "POST",
+        "/listening/{number}",
+        "listen_on",
+        "Send the next piece of such a recording",
+        schemas.Reading,
+        may_verify_only=True,
+    ),
+    Route(
+        "POST",
+        "/people/{person:path}/explanation",
+        "explain",
+        "Draw which parts of the first recording make its distance; needs --scores",
+        schemas.Reading,
+        media_type="image/svg+xml",
+    ),
+    Route(
+        "POST", "/identify", "identify", "Find the person, or none for a stranger", schemas.Search
+    ),
+    Route(
+        "POST",
+        "/people/{person:path}/rejections",
+        "reject",
+        "Mark recordings that are not of a person",
+        schemas.Reading,
+    ),
+    Route(
+        "GET",
+        "/people/{person:path}/rejections",
+        "rejections",
+        "List recordings that are marked as not of a person",
+    ),
+    Route(
+        "DELETE",
+        "/people/{person:path}/rejections/{recording}",
+        "unreject",
+        "Remove the mark of a recording",
+    ),
+    Route("GET", "/people", "people", "List the people who are enrolled"),
+    # The page asks which sensor records what the model takes.
+    Route(
+        "GET",
+        "/model",
+        "model",
+        "Describe the recordings that the model takes",
+        may_verify_only=True,
+    ),
+    Route(
+        "GET", "/thresholds", "thresholds", "List the thresholds that are set, the strictest first"
+    ),
+    Route(
+        "POST",
+        "/calibration",
+        "calibrate",
+        "Set a threshold by recordings of people who are not enrolled",
+        schemas.Volunteers,
+    ),
+    Route(
+        "GET",
+        "/people/{person:path}/recordings",
+        "recordings",
+        "List the times at which recordings of a person were enrolled",
+    ),
+    Route(
+        "POST",
+        "/people/{person:path}/recordings",
+        "enroll",
+        "Enroll recordings of a person",
+        schemas.Reading,
+    ),
+    Route("PATCH", "/people/{person:path}", "rename", "Give a person another name"),
+    Route(
+        "DELETE",
+        "/people/{person:path}",
+        "remove",
+        "Remove a person and everything that is stored about the person",
+    ),
+)
+VERIFY_ONLY = {route.handler for route in ROUTES if route.may_verify_only}
 
 PAGE = pathlib.Path(__file__).parent / "page"
-KINDS = {
+MEDIA_TYPES = {
     ".html": "text/html",
     ".css": "text/css",
     ".js": "text/javascript",
     ".svg": "image/svg+xml",
 }
 ADDRESSES = {"index.html": "/", "docs.html": "/docs"}
-STATIC = {  # hold nothing of the gallery
-    ADDRESSES.get(path.name, f"/{path.name}"): (path.name, KINDS[path.suffix])
+STATIC = {  # files that hold nothing of the gallery
+    ADDRESSES.get(path.name, f"/{path.name}"): path
     for path in sorted(PAGE.iterdir())
-    if path.suffix in KINDS
+    if path.suffix in MEDIA_TYPES
 }
 OPENAPI = "/openapi.json"
-OPEN = {*STATIC, OPENAPI, "/healthz", "/readyz"}
-READY_SECONDS = 2
-TOKEN = HTTPBearer(auto_error=False, description="A token, if the server asks for one.")
-# Names of the functions of routes. The page asks which sensor it is to record with.
-VERIFY_ONLY = {"verify", "listen", "listen_on", "model", "prometheus"}
+OPEN = {*STATIC, OPENAPI, "/healthz", "/readyz"}  # need no token
+TOKEN = HTTPBearer(auto_error=False, description="A token, if the server requires one.")
 PROBLEMS = {
     code: {"model": schemas.Problem, "description": text}
     for code, text in {
@@ -51,54 +188,33 @@ PROBLEMS = {
 }
 
 
-def _client(request: Request):
-    return request.scope["client_of_token"]
-
-
-def _check_rights(request: Request):
-    client = request.scope.get("client_of_token")
-    name = request.scope["route"].name
-    if client is not None and not client.may_change and name not in VERIFY_ONLY:
-        raise HTTPException(403, "This token may only verify: it may not do this.")
-
-
-Asker = Annotated[Client, Depends(_client)]
-Recordings = Annotated[requests.Sent, Depends(requests.sent(schemas.Reading))]
-Claim = Annotated[requests.Sent, Depends(requests.sent(schemas.Claim))]
-Search = Annotated[requests.Sent, Depends(requests.sent(schemas.Search))]
-Volunteers = Annotated[requests.Sent, Depends(requests.sent(schemas.Volunteers))]
-
-
-def application(gallery, settings):
-    """The server's application.
+def application(gallery: "Gallery", settings: Settings) -> ASGIApp:
+    """Returns the ASGI application that serves a gallery.
 
     Args:
-        gallery: `Gallery`, open.
-        settings: `Settings`.
-
-    Returns:
-        ASGI application.
+        gallery: The gallery, open.
+        settings: Settings of the server.
     """
     uploads.sweep()
-    words, metrics = errors.Words(gallery.path), Metrics()
-    desk = Desk(gallery, words, settings.scores, metrics)
+    translator, metrics = errors.Translator(gallery.path), Metrics()
+    handlers = Handlers(gallery, translator, settings.scores, metrics)
     app = FastAPI(
         title="keras-dml",
         version=__version__,
-        description="People enrolled in a gallery: who is it, or is it the one who is claimed?",
+        description="Enrolls people in a gallery, verifies claims and identifies people.",
         openapi_url=OPENAPI,
-        docs_url=None,  # FastAPI's own loads scripts of another site
+        docs_url=None,  # FastAPI's own page loads scripts of another site
         redoc_url=None,
+        lifespan=handlers.open,
         responses=PROBLEMS,
         dependencies=[Depends(TOKEN), Depends(_check_rights)],
     )
-    _add_state(app, desk, metrics)
-    _add_decisions(app, desk, settings.scores)
-    _add_rejections(app, desk)
-    _add_people(app, desk)
-    for path, (name, kind) in STATIC.items():
-        app.add_api_route(path, _sender((PAGE / name).read_bytes(), kind), include_in_schema=False)
-    _add_errors(app, words)
+    for route in ROUTES:
+        _add(app, route, getattr(handlers, route.handler))
+    for address, path in STATIC.items():
+        endpoint = _sender(_content(path), MEDIA_TYPES[path.suffix])
+        app.add_api_route(address, endpoint, include_in_schema=False)
+    _add_errors(app, translator)
     guarded = guard.Guard(app, settings, OPEN, metrics)
     if not settings.origins:
         return guarded
@@ -111,169 +227,75 @@ def application(gallery, settings):
     )
 
 
-def _add_state(app, desk, metrics):
-    @app.get("/healthz", summary="Whether the server runs")
-    async def healthz() -> schemas.Health:
-        return schemas.Health()
+def _check_rights(request: Request):
+    """Refuses a request that the token of its client does not allow."""
+    client = request.scope.get("client_of_token")
+    name = request.scope["route"].name
+    if client is not None and not client.may_change and name not in VERIFY_ONLY:
+        raise HTTPException(403, "This token may only verify: it may not do this.")
 
-    @app.get("/readyz", summary="Whether the gallery can be asked")
-    async def readyz() -> schemas.Health:
-        try:
-            async with asyncio.timeout(READY_SECONDS):
-                await desk.check()
-        except TimeoutError:
-            raise HTTPException(*errors.BUSY) from None
-        return schemas.Health()
 
-    @app.get(
-        "/metrics",
-        summary="Numbers about the server, for Prometheus",
-        response_class=Response,
-        responses={200: {"content": {"text/plain": {}}}},
+def _add(app: FastAPI, route: Route, handler: Callable):
+    options = {}
+    if route.fields is not None:
+        options["openapi_extra"] = requests.described(route.fields)
+    if route.media_type is not None:
+        options["response_class"] = Response
+        options["responses"] = {200: {"content": {route.media_type: {}}}}
+    app.add_api_route(
+        route.path,
+        handler,
+        methods=[route.method],
+        name=route.handler,
+        summary=route.summary,
+        **options,
     )
-    async def prometheus():
-        return Response(metrics.text(), media_type=CONTENT_TYPE)
 
 
-def _add_people(app, desk):
-    @app.get("/people", summary="Who is enrolled")
-    async def people() -> list[schemas.Person]:
-        return await desk.people()
-
-    @app.get("/model", summary="What recordings the model takes")
-    async def model() -> schemas.Model:
-        return desk.model()
-
-    @app.get("/thresholds", summary="The thresholds that are set, the strictest first")
-    async def thresholds() -> list[schemas.Threshold]:
-        return await desk.thresholds()
-
-    @app.post(
-        "/calibration",
-        summary="Set a threshold by recordings of people who are not enrolled",
-        openapi_extra=requests.described(schemas.Volunteers),
-    )
-    async def calibrate(client: Asker, sent: Volunteers) -> schemas.Calibration:
-        return await desk.calibrate(client, sent)
-
-    @app.get("/people/{person:path}/recordings", summary="When recordings were enrolled")
-    async def recordings(person: str) -> list[schemas.Recording]:
-        return await desk.recordings(person)
-
-    @app.post(
-        "/people/{person:path}/recordings",
-        summary="Enroll recordings of a person",
-        openapi_extra=requests.described(schemas.Reading),
-    )
-    async def enroll(person: str, client: Asker, sent: Recordings) -> schemas.Enrollment:
-        return await desk.enroll(client, person, sent)
-
-    @app.patch("/people/{person:path}", summary="Give a person another name")
-    async def rename(person: str, new: schemas.NewName) -> schemas.Renamed:
-        return await desk.rename(person, new.name)
-
-    @app.delete("/people/{person:path}", summary="Remove a person and all that is stored of them")
-    async def remove(person: str) -> schemas.Removed:
-        return await desk.remove(person)
+def _content(path: pathlib.Path) -> bytes:
+    """Reads a file of the page, and fills in the formats of recordings."""
+    content = path.read_bytes()
+    if path.suffix == ".html":
+        content = content.replace(b"FORMATS", recordings.format_names().encode())
+        content = content.replace(b"SUFFIXES", ",".join(recordings.suffixes()).encode())
+    return content
 
 
-def _add_decisions(app, desk, scores):
-    @app.post(
-        "/people/{person:path}/verify",
-        summary="Are the recordings this person's?",
-        openapi_extra=requests.described(schemas.Claim),
-    )
-    async def verify(person: str, client: Asker, sent: Claim) -> schemas.Decision:
-        return await desk.verify(client, person, sent)
+def _sender(content: bytes, media_type: str) -> Callable:
+    """Returns a handler that answers with a fixed content."""
 
-    @app.post(
-        "/people/{person:path}/listen",
-        summary="Listen to the first piece of a recording: is it this person's?",
-        openapi_extra=requests.described(schemas.Claim),
-    )
-    async def listen(person: str, client: Asker, sent: Claim) -> schemas.Heard:
-        return await desk.listen(client, person, sent)
-
-    @app.post(
-        "/listening/{number}",
-        summary="Listen to the next piece of a recording",
-        openapi_extra=requests.described(schemas.Reading),
-    )
-    async def listen_on(number: str, client: Asker, sent: Recordings) -> schemas.Heard:
-        return await desk.listen_on(client, number, sent)
-
-    @app.post(
-        "/people/{person:path}/explanation",
-        summary="Picture of what made the distance of the first recording, with --scores",
-        response_class=Response,
-        responses={200: {"content": {"image/svg+xml": {}}}},
-        openapi_extra=requests.described(schemas.Reading),
-    )
-    async def explain(person: str, client: Asker, sent: Recordings):
-        if not scores:
-            raise HTTPException(
-                403, "The server gives out decisions only. Start it with --scores for pictures."
-            )
-        return Response(await desk.explain(client, person, sent), media_type="image/svg+xml")
-
-    @app.post(
-        "/identify",
-        summary="Who is it, or a stranger?",
-        openapi_extra=requests.described(schemas.Search),
-    )
-    async def identify(client: Asker, sent: Search) -> schemas.Identification:
-        return await desk.identify(client, sent)
-
-
-def _add_rejections(app, desk):
-    @app.post(
-        "/people/{person:path}/rejections",
-        summary="Mark recordings as not this person's",
-        openapi_extra=requests.described(schemas.Reading),
-    )
-    async def reject(person: str, client: Asker, sent: Recordings) -> schemas.Marked:
-        return await desk.reject(client, person, sent)
-
-    @app.get("/people/{person:path}/rejections", summary="Recordings marked as not this person's")
-    async def rejections(person: str) -> list[schemas.Rejection]:
-        return await desk.rejections(person)
-
-    @app.delete("/people/{person:path}/rejections/{recording}", summary="Remove such a mark")
-    async def unreject(person: str, recording: str) -> schemas.Left:
-        return await desk.unreject(person, recording)
-
-
-def _sender(content, kind):
     async def send():
-        return Response(content, media_type=kind)
+        return Response(content, media_type=media_type)
 
     return send
 
 
-def _add_errors(app, words):
-    async def known(_, error):
-        status, text = words.answer(error)
+def _add_errors(app: FastAPI, translator: errors.Translator):
+    """Adds handlers of errors, which answer with `{"error": ...}`."""
+
+    async def of_library(_, error):
+        status, text = translator.answer(error)
         if status == errors.CLOSED[0]:
-            logs.error(str(error))  # of a file or a server, not of people
+            logs.error(str(error))  # names files or servers, not people
         headers = {"Retry-After": "1"} if status == 503 else None
         return guard.refused(status, text, headers)
 
-    async def too_many(_, error):
+    async def of_tries(_, error):
         return guard.too_many("Too many claims were rejected.", error.seconds)
 
-    async def refused(_, error):
+    async def of_http(_, error):
         return guard.refused(error.status_code, str(error.detail), error.headers)
 
-    async def malformed(_, error):
-        wrong = (f"{one['loc'][-1]}: {one['msg']}" for one in error.errors())
-        return guard.refused(422, "; ".join(wrong))
+    async def of_fields(_, error):
+        problems = (f"{problem['loc'][-1]}: {problem['msg']}" for problem in error.errors())
+        return guard.refused(422, "; ".join(problems))
 
     async def unforeseen(*_):
         return guard.refused(500, "The server failed; its log says where.")
 
     app.add_exception_handler(Exception, unforeseen)
     for kind in errors.KINDS:
-        app.add_exception_handler(kind, known)
-    app.add_exception_handler(TooManyTries, too_many)
-    app.add_exception_handler(HTTPException, refused)
-    app.add_exception_handler(RequestValidationError, malformed)
+        app.add_exception_handler(kind, of_library)
+    app.add_exception_handler(TooManyTries, of_tries)
+    app.add_exception_handler(HTTPException, of_http)
+    app.add_exception_handler(RequestValidationError, of_fields)

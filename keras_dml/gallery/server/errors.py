@@ -1,11 +1,12 @@
-"""Errors for clients: messages of the library without paths of this machine."""
+"""Answers to errors: the status, and the message without paths of this machine."""
 
 import pathlib
 import re
 
+from keras_dml._typing import Path
 from keras_dml.gallery.server.threads import Busy
 
-STATUSES = {  # the first that fits; the messages of these are written for users
+STATUSES = {  # the first kind that fits; their messages are written for users
     KeyError: 404,
     TimeoutError: 503,
     ImportError: 501,
@@ -20,38 +21,44 @@ WORDS = {
     r"Call `purge` when": "Run `keras-dml people` when",
     r"`people\(\)`": "GET /people",
     r"`resample_hz`": "`resample`",
+    # no score may reach a client
     r"it is \S+ (from the nearest other recording of .*), more than the threshold of \S+": (
-        r"it is further than the threshold \1"  # no score is told
+        r"it is further than the threshold \1"
     ),
 }
 
 
-class Words:
-    """Gives errors a status and words.
+class Translator:
+    """Translator of error messages of the library into words of the REST interface.
 
     Args:
-        path: Path or URL of the gallery. Clients see its name only.
+        path: Path or URL of the gallery. Clients see the name of its file only.
     """
 
-    def __init__(self, path):
+    def __init__(self, path: Path):
         is_url = "://" in str(path)
         self._hidden = {str(path): "the gallery" if is_url else pathlib.Path(path).name}
 
-    def answer(self, error):
-        """Status and message of an error of `KINDS`, which may have the `files` that it names."""
+    def answer(self, error: Exception) -> tuple[int, str]:
+        """Returns the status and the message for an error of `KINDS`.
+
+        Args:
+            error: The error. An attribute `files`, if it has one, holds the names of the files that
+                were sent, by their paths.
+        """
         if isinstance(error, Busy):
             return BUSY
         status = next((code for kind, code in STATUSES.items() if isinstance(error, kind)), None)
         names = getattr(error, "files", {})
         text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
-        return CLOSED if status is None else (status, self.words(text, names))
+        return CLOSED if status is None else (status, self.translate(text, names))
 
-    def words(self, text, names):
-        """A message in words of the interface.
+    def translate(self, text: str, names: dict[Path, str]) -> str:
+        """Returns a message in words of the REST interface.
 
         Args:
             text: The message.
-            names: Name of each file that was sent, by its path here.
+            names: Name of each file that was sent, by its path on this machine.
         """
         for path, name in {**self._hidden, **names}.items():
             text = text.replace(str(path), name)

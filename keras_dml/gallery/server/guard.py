@@ -1,4 +1,4 @@
-"""Checks of requests before the server looks at them, and headers of every answer."""
+"""Checks of requests before the application sees them, and headers of all answers."""
 
 import asyncio
 import ipaddress
@@ -8,17 +8,21 @@ import socket
 import time
 import urllib.parse
 import uuid
+from collections.abc import Collection
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from keras_dml.gallery.server import logs
+from keras_dml.gallery.server.metrics import Metrics
+from keras_dml.gallery.server.settings import Settings
 from keras_dml.gallery.server.tokens import Client, Pauses
 
 MOST_BYTES = 20 * 10**6  # of a request
 BODY_SECONDS = 60  # for the body of a request
-CHUNK_SECONDS = 10  # for the next part of it
+CHUNK_SECONDS = 10  # for the next part of a body
 TOO_LARGE = f"A request may hold {MOST_BYTES // 10**6} MB: send fewer or shorter recordings."
 REQUEST_ID = re.compile(r"[\w.-]{1,64}", re.ASCII)
 HEADERS = {
@@ -36,22 +40,27 @@ HEADERS = {
 
 
 class Guard:
-    """ASGI application that refuses requests of foreign names, origins and tokens and those that
-    are too large or too slow, tells nothing of an error that nobody foresaw, and logs without names
-    of people.
+    """ASGI middleware that protects the application.
 
-    A page of another site reaches this server through the browser of somebody who may use it: by a
-    name of that site that leads here (so the Host is checked) or across origins (so the Origin is).
+    It refuses requests that have a foreign name of the server, a foreign origin or a wrong token,
+    and requests that are too large or too slow. It hides the reasons of unforeseen errors, and it
+    logs without names of people.
+
+    A page of another site can reach this server through the browser of a user. It may use a name
+    of its own site that resolves to this server, so the Host is checked. Or it may send requests
+    across origins, so the Origin is checked.
 
     Args:
-        app: The application within, whose routes say what is logged. It finds the `Client` under
-            `scope["client_of_token"]`.
-        settings: `Settings`.
+        app: The application. It finds the `Client` in `scope["client_of_token"]`, and its routes
+            are logged.
+        settings: Settings of the server.
         open_paths: Paths that hold nothing of the gallery and need no token.
-        metrics: `Metrics`.
+        metrics: Counts the requests.
     """
 
-    def __init__(self, app, settings, open_paths, metrics):
+    def __init__(
+        self, app: ASGIApp, settings: Settings, open_paths: Collection[str], metrics: Metrics
+    ):
         self._app, self._tokens, self._open = app, settings.tokens, open_paths
         self._origins, self._metrics, self._pauses = settings.origins, metrics, Pauses()
         host = settings.host
@@ -62,7 +71,7 @@ class Guard:
         if not self._is_local:
             self._names.add(socket.gethostname().lower())
 
-    async def __call__(self, scope, receive, send):
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
             return
@@ -90,13 +99,13 @@ class Guard:
         try:
             answer = self._refusal(scope, method) or self._app
             await answer(scope, _bounded(receive), send_guarded)
-        except asyncio.CancelledError:  # the server ends, and this request took too long
+        except asyncio.CancelledError:  # the server ends before the answer
             await refused(503, "The server ends.")(scope, receive, send_guarded)
         except Exception as error:
             trace = error.__traceback__
             while trace.tb_next:
                 trace = trace.tb_next
-            code = trace.tb_frame.f_code  # its message may name people
+            code = trace.tb_frame.f_code  # the message of the error may name people
             place = f"{code.co_filename}, line {trace.tb_lineno}"
             logs.error(f"{type(error).__name__} in {place}")
         route = getattr(scope.get("route"), "path", "-")
@@ -113,6 +122,7 @@ class Guard:
         self._metrics.count_request(method, route, status, seconds)
 
     def _refusal(self, scope, method):
+        """Returns the refusal of a request, or None."""
         headers = Headers(scope=scope)
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not self._is_own(hosts[0]):
@@ -120,7 +130,7 @@ class Guard:
         if not self._is_same_origin(headers, hosts[0], method):
             return refused(403, "Requests from the pages of other sites are refused.")
         if scope["path"] not in self._open:
-            refusal = self._unknown(scope, headers)
+            refusal = self._refusal_of_token(scope, headers)
             if refusal is not None:
                 return refusal
         length = headers.get("content-length", "0")
@@ -129,27 +139,32 @@ class Guard:
         return None
 
     def _is_own(self, host):
+        """Returns whether a Host names this server."""
         try:
             name = urllib.parse.urlsplit(f"//{host}").hostname or ""
         except ValueError:
             return False
         address = _address(name)
-        if address is not None:  # no name, so nobody else's that leads here
+        if address is not None:  # a site can resolve a name to this server, but not an address
             return address.is_loopback or not self._is_local
         return name in self._names
 
     def _is_same_origin(self, headers, host, method):
+        """Returns whether a request comes from the pages of this server or of an allowed site."""
         origins = headers.getlist("origin")
         if origins and all(origin in self._origins for origin in origins):
             return True
         if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
-            # a link from elsewhere may lead here: it changes nothing and its page reads nothing
+            # a link of another site may lead here: it changes nothing, and that site reads nothing
             is_link = headers.get("sec-fetch-mode") == "navigate" and method in ("GET", "HEAD")
             return is_link and not origins
         return all(_netloc(origin) == host.lower() for origin in origins)
 
-    def _unknown(self, scope, headers):
-        """Refuses a request without a right token; else puts its `Client` into the scope."""
+    def _refusal_of_token(self, scope, headers):
+        """Returns the refusal of a request without a right token.
+
+        Otherwise it puts the `Client` into the scope and returns None.
+        """
         address = (scope.get("client") or ("unknown",))[0]
         if not self._tokens:
             if self._is_anywhere and not is_loopback(address):
@@ -170,13 +185,13 @@ class Guard:
         return refused(401, "Give the token of this server.", challenge)
 
 
-def refused(status, reason, headers=None):
-    """Answer of a refusal."""
+def refused(status: int, reason: str, headers: dict[str, str] | None = None) -> JSONResponse:
+    """Returns the answer to a request that is refused."""
     return JSONResponse({"error": reason}, status, headers)
 
 
-def too_many(reason, seconds, headers=None):
-    """Answer to somebody who has to wait for some seconds."""
+def too_many(reason: str, seconds: float, headers: dict[str, str] | None = None) -> JSONResponse:
+    """Returns the answer to a client that has to wait for some seconds."""
     wait = max(1, math.ceil(seconds))
     headers = {"Retry-After": str(wait), **(headers or {})}
     return refused(429, f"{reason} Wait {wait} seconds before the next request.", headers)
@@ -194,19 +209,19 @@ def _address(host):
         return None
 
 
-def is_loopback(host):
+def is_loopback(host: str) -> bool:
     """Returns whether only this machine reaches an address."""
     address = _address(host)
     return host == "localhost" if address is None else address.is_loopback
 
 
 def _bounded(receive):
-    """`receive` of a body with a limit for its size and its time, whatever its head says."""
+    """Returns a `receive` of ASGI that limits the size and the time of a body."""
     received, end, is_whole = 0, None, False
 
     async def bounded():
         nonlocal received, end, is_whole
-        if is_whole:  # the next message says that the client is gone
+        if is_whole:  # the next message is the end of the connection
             return await receive()
         now = time.monotonic()
         end = end or now + BODY_SECONDS

@@ -1,4 +1,4 @@
-"""The socket of the server, its loop, and its end."""
+"""The socket of the server, its loop, its end, and its HTTP protocol."""
 
 import asyncio
 import contextlib
@@ -7,34 +7,38 @@ import signal
 import socket
 import sys
 import threading
+import types
 
 import uvicorn
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from keras_dml.gallery.server import guard
+from keras_dml.gallery.server.tokens import Tokens
 
-HEAD_SECONDS = 5  # for the head of a request, from the first byte or the end of the last answer
-MOST_WAITING = 256  # connections without a whole head; beyond, the oldest is closed
-SECONDS_TO_FINISH = 2  # for requests that are under way when the server ends
-SECONDS_TO_END = 4  # until the process ends, whatever it does
+HEAD_SECONDS = 5  # for the head of a request, since the connection or the last answer
+MOST_WAITING = 256  # connections without a whole head; then the oldest is closed
+SECONDS_TO_FINISH = 2  # for requests without an answer when the server ends
+SECONDS_TO_END = 4  # after which the process ends without waiting for threads
 
 
-def to(host, port, tokens=None):
-    """Listens.
+def to(host: str, port: int, tokens: Tokens | None = None) -> socket.socket:
+    """Opens a listening socket.
 
     Args:
         host: Address.
-        port: Port; 0: any free one.
-        tokens: `Tokens` that clients must give, or None.
+        port: Port. 0: any free port.
+        tokens: Tokens that clients must give, or None.
 
     Raises:
-        ValueError: If others than this machine would reach it without a token.
-        OSError: If it cannot listen there.
+        ValueError: If other machines would reach the server without a token.
+        OSError: If the address and port cannot be used.
     """
     if not tokens and not guard.is_loopback(host):
         raise ValueError(
-            f"At {host} other machines reach the gallery: give --token-file FILE, which clients "
-            "must know, or leave out --host. Make a token: (umask 077; openssl rand -hex 32 > FILE)"
+            f"At {host} other machines reach the gallery. Give --token-file FILE, a file of tokens "
+            "for clients, or leave out --host. Make a token: (umask 077; openssl rand -hex 32 > "
+            "FILE)"
         )
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
@@ -46,30 +50,30 @@ def to(host, port, tokens=None):
         ) from None
 
 
-def address(listener):
-    """URL of a listening socket."""
+def address(listener: socket.socket) -> str:
+    """Returns the URL of a listening socket."""
     host, port, *_ = listener.getsockname()
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
 
-def serve(application, listener):
-    """Serves until Ctrl-C, then ends within five seconds, whatever requests are under way.
+def serve(application: ASGIApp, listener: socket.socket) -> None:
+    """Serves until Ctrl-C, and ends within five seconds, even if requests have no answer yet.
 
-    Threads cannot be stopped. If one still works for a request when the time is over, the process
-    ends without it. A gallery has written everything that it acknowledged.
+    Threads cannot be stopped. If a thread still works for a request when the time is over, the
+    process ends without it. A gallery has written everything that it acknowledged.
     """
     with contextlib.suppress(KeyboardInterrupt):
         server(application).run(sockets=[listener])
 
 
-def server(application):
-    """Returns a `uvicorn.Server` that logs no requests by itself: paths have names of people."""
+def server(application: ASGIApp) -> uvicorn.Server:
+    """Returns a server that writes no access log, because paths hold names of people."""
     return _Server(
         uvicorn.Config(
             application,
             access_log=False,
             http=Protocol,
-            lifespan="off",
+            lifespan="on",
             log_config=None,
             log_level="warning",
             proxy_headers=False,
@@ -82,10 +86,10 @@ def server(application):
 
 
 class _Server(uvicorn.Server):
-    """A server that ends in time."""
+    """Server that ends within five seconds."""
 
-    def handle_exit(self, sig, frame):
-        """Asks the server to end. A second signal ends it at once."""
+    def handle_exit(self, sig: int, frame: types.FrameType | None) -> None:
+        """Ends the server after a signal. A second SIGINT ends it at once."""
         if self.should_exit and sig == signal.SIGINT:
             _end()
         timer = threading.Timer(SECONDS_TO_END, _end)
@@ -93,11 +97,11 @@ class _Server(uvicorn.Server):
         timer.start()
         super().handle_exit(sig, frame)
 
-    async def shutdown(self, sockets=None):
-        """Ends the process if a request that was cancelled still has a thread."""
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Ends the process even if a thread still works for a cancelled request."""
         await super().shutdown(sockets)
         if self._captured_signals and self.server_state.tasks:
-            await asyncio.sleep(0.1)  # the answers that the server ends
+            await asyncio.sleep(0.1)  # lets the refusals of cancelled requests be sent
             _end()
 
 
@@ -112,32 +116,32 @@ def _end():
 class Protocol(H11Protocol):
     """HTTP with a time limit for the head of a request, for `uvicorn --http`.
 
-    uvicorn limits only the time between requests, and bytes of an unfinished head stop that clock.
+    uvicorn limits only the time between requests, and the first byte of a head stops its clock.
     """
 
-    _waiting = {}  # connections without a whole head, the oldest first
+    _waiting = {}  # connections of all servers without a whole head, the oldest first
 
-    def connection_made(self, transport):
+    def connection_made(self, transport: asyncio.Transport) -> None:
         """Starts the clock."""
         super().connection_made(transport)
         self._clock = None
         self._start()
 
-    def data_received(self, data):
-        """Stops the clock if a request has begun; bytes alone do not."""
+    def data_received(self, data: bytes) -> None:
+        """Stops the clock if the head of a request is complete."""
         super().data_received(data)
         if self._is_answering():
             self._stop()
         else:
             self._start()
 
-    def on_response_complete(self):
-        """Starts the clock for the next head, or for the rest of a body that nobody reads."""
+    def on_response_complete(self) -> None:
+        """Starts the clock for the next head, or for the rest of an unread body."""
         super().on_response_complete()
         if not self.transport.is_closing() and not self._is_answering():
             self._start()
 
-    def connection_lost(self, exc):
+    def connection_lost(self, exc: Exception | None) -> None:
         """Stops the clock."""
         self._stop()
         super().connection_lost(exc)

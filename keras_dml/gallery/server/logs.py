@@ -5,6 +5,7 @@ import datetime
 import json
 import logging
 import sys
+from typing import Any, TextIO
 
 LOGGER = logging.getLogger("keras_dml.server")
 LOGGER.setLevel(logging.INFO)
@@ -12,10 +13,10 @@ request_id = contextvars.ContextVar("request_id", default=None)
 
 
 class JsonLines(logging.Formatter):
-    """Formats a record as one JSON object: time, level, request id, message and `fields`."""
+    """Formatter that writes time, level, request id, message and `fields` as one JSON object."""
 
-    def format(self, record):
-        """Returns the line. Tracebacks are left out, because values in them may name people."""
+    def format(self, record: logging.LogRecord) -> str:
+        """Returns a line without tracebacks, because values in them may name people."""
         time = datetime.datetime.fromtimestamp(record.created, datetime.UTC)
         line = {
             "time": time.isoformat(timespec="milliseconds"),
@@ -27,21 +28,21 @@ class JsonLines(logging.Formatter):
 
 
 class StandardError(logging.StreamHandler):
-    """Writes to the standard error of the moment, which may be another than at the start."""
+    """Handler that writes to the current `sys.stderr`, which may change after the start."""
 
     def __init__(self):
         logging.Handler.__init__(self)
 
     @property
-    def stream(self):
+    def stream(self) -> TextIO:
         """The stream."""
         return sys.stderr
 
 
-def install():
-    """Sends the log of the server, and that of uvicorn, to standard error as JSON.
+def install() -> None:
+    """Sends the logs of the server and of uvicorn to standard error as JSON.
 
-    uvicorn's log of requests is turned off: paths hold names of people.
+    The access log of uvicorn is turned off, because paths hold names of people.
     """
     handler = StandardError()
     handler.setFormatter(JsonLines())
@@ -51,11 +52,11 @@ def install():
     logging.getLogger("uvicorn.access").disabled = True
 
 
-def info(message, **fields):
-    """Logs what happened."""
+def info(message: str, **fields: Any) -> None:
+    """Logs an event."""
     LOGGER.info(message, extra={"fields": fields})
 
 
-def error(message, **fields):
-    """Logs what failed."""
+def error(message: str, **fields: Any) -> None:
+    """Logs a failure."""
     LOGGER.error(message, extra={"fields": fields})

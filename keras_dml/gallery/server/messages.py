@@ -1,34 +1,37 @@
-"""Messages between the server and its processes that read files: JSON and plain numbers.
+"""Messages between the server and its processes that read files, as JSON and plain numbers.
 
-No message is pickled: a file that makes a library in such a process run code of an attacker must
-not reach the server.
+No message is pickled. If a file makes a library in such a process run code of an attacker, that
+code cannot reach the server.
 """
 
 import json
 import math
 import pathlib
+from typing import Any, BinaryIO
 
 import numpy as np
 
+from keras_dml._typing import Path
 from keras_dml.recordings import Recording
 
+READY = "ready"  # the first line of a process, after its imports
 MOST_LINE = 2**24  # bytes
-MOST_NUMBERS = 10**8  # of one answer
+MOST_NUMBERS = 10**8  # in one answer
 FIELDS = ("channels", "units", "notes", "left_out")
 
 
-def write_line(stream, value):
-    """Writes a value of JSON."""
+def write_line(stream: BinaryIO, value: Any) -> None:
+    """Writes a value as a line of JSON."""
     stream.write(json.dumps(value).encode() + b"\n")
     stream.flush()
 
 
-def read_line(stream):
-    """Returns the next value of JSON.
+def read_line(stream: BinaryIO) -> Any:
+    """Reads the value in the next line of JSON.
 
     Raises:
         EOFError: If the stream has ended.
-        ValueError: If there is none.
+        ValueError: If the line is not JSON.
     """
     line = stream.readline(MOST_LINE)
     if not line:
@@ -36,8 +39,8 @@ def read_line(stream):
     return json.loads(line)
 
 
-def write_pieces(stream, pieces):
-    """Writes pieces of a recording."""
+def write_pieces(stream: BinaryIO, pieces: list[Recording]) -> None:
+    """Writes the pieces of a recording: a line of JSON, and then their numbers."""
     heads = [
         {name: getattr(piece, name) for name in FIELDS}
         | {"rate_hz": piece.rate_hz and float(piece.rate_hz), "shape": piece.values.shape}
@@ -49,17 +52,17 @@ def write_pieces(stream, pieces):
     stream.flush()
 
 
-def read_pieces(stream, heads, path):
-    """Returns the pieces of a recording whose heads were read.
+def read_pieces(stream: BinaryIO, heads: list[dict], path: Path) -> list[Recording]:
+    """Reads the numbers of the pieces of a recording.
 
     Args:
-        stream: Where their numbers follow.
-        heads: What `write_pieces` wrote.
-        path: The file.
+        stream: The stream, after the line of JSON.
+        heads: Descriptions of the pieces in the line of JSON.
+        path: The file of the recording.
 
     Raises:
         EOFError: If the stream has ended.
-        ValueError: If they hold too many numbers.
+        ValueError: If a piece holds too many numbers.
     """
     pieces = []
     for head in heads:

@@ -1,10 +1,10 @@
-"""Numbers about the server in the text format of Prometheus. None names a person."""
+"""Counts of requests and decisions in the text format of Prometheus, without names of people."""
 
 import prometheus_client
 
 
 class Metrics:
-    """Counts requests, decisions and wrong tokens of one application."""
+    """Counts of the requests, decisions and wrong tokens of one application."""
 
     def __init__(self):
         self._registry = prometheus_client.CollectorRegistry()
@@ -30,21 +30,21 @@ class Metrics:
             "keras_dml_wrong_tokens", "Requests with a wrong token.", registry=self._registry
         )
 
-    def count_request(self, method, route, status, seconds):
+    def count_request(self, method: str, route: str, status: int, seconds: float) -> None:
         """Counts a request by the pattern of its path."""
         self._requests.labels(method, route, status).inc()
         self._seconds.labels(route).observe(seconds)
 
-    def count_decision(self, kind, answer):
-        """Counts a decision: `kind` such as "verify", `answer` such as "accepted"."""
+    def count_decision(self, kind: str, answer: str) -> None:
+        """Counts a decision, such as the answer "accepted" to a request of the kind "verify"."""
         self._decisions.labels(kind, answer).inc()
 
-    def count_wrong_token(self):
+    def count_wrong_token(self) -> None:
         """Counts a wrong token."""
         self._wrong_tokens.inc()
 
-    def text(self):
-        """Returns all numbers as bytes."""
+    def text(self) -> bytes:
+        """Returns all counts in the format of Prometheus."""
         return prometheus_client.generate_latest(self._registry)
 
 

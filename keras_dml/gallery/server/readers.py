@@ -1,28 +1,41 @@
-"""Reads files of strangers in processes that can be ended."""
+"""Processes that read untrusted files and can be ended."""
 
 import collections
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 import threading
 import time
 import weakref
+from collections.abc import Callable
+from typing import Any
 
-from keras_dml.gallery.server import messages
+from keras_dml.gallery.server import logs, messages
 from keras_dml.gallery.server.threads import Busy, in_thread
 
 SECONDS = 20  # for the files of one request
+START_SECONDS = 60  # for the start of a process and its imports, which no request is charged for
+END_SECONDS = 5  # for the end of a process that has closed its output
 MOST = 8  # processes
-MOST_OF_CLIENT = 4  # of them, so that one client with slow files leaves some to the others
+MOST_OF_CLIENT = 4  # processes, so that a client with slow files leaves some to other clients
 MOST_WAITING = 64  # requests
 MOST_IDLE = 2  # processes that wait for the next request
 COMMAND = [sys.executable, "-m", "keras_dml.gallery.server.worker"]
 ERRORS = {"value": ValueError, "import": ImportError, "system": OSError}
 
 
+class ReadingTimeout(ValueError):
+    """Error for a file that was not read before the deadline of its request."""
+
+
+class ReaderCrash(ValueError):
+    """Error for a file at which the process ended or sent an invalid answer."""
+
+
 class Readers:
-    """Reads the files of requests, each request in one thread with one process."""
+    """Pool of processes that read the files of requests, one process per request."""
 
     def __init__(self):
         self._idle, self._working = [], set()
@@ -30,16 +43,29 @@ class Readers:
         self._waiting, self._changed = 0, threading.Condition()
         weakref.finalize(self, _end_all, self._idle, self._working)
 
-    async def run(self, client, function):
-        """Returns what a function returns.
+    def start(self) -> None:
+        """Starts a process for the first request, which meanwhile imports its libraries."""
+        with self._changed:
+            if not self._idle:
+                self._idle.append(_Process())
+
+    def end(self) -> None:
+        """Ends the processes that wait for a request."""
+        with self._changed:
+            while self._idle:
+                self._idle.pop().end()
+
+    async def run(self, client: str, function: Callable[[Callable], Any]) -> Any:
+        """Runs a function that reads files, and returns its result.
 
         Args:
-            client: Name of the client; one has half of the processes at most.
+            client: Name of the client. A client has at most half of the processes.
             function: Called in a thread with a function that reads a file as
                 `keras_dml.recordings.read_pieces` does.
 
         Raises:
             Busy: If too many requests wait.
+            OSError: If no process can be started.
         """
         if self._waiting >= MOST_WAITING:
             raise Busy
@@ -55,6 +81,7 @@ class Readers:
         try:
             process = process or _Process()
             self._working.add(process)
+            process.wait_until_ready()
             end = time.monotonic() + SECONDS
             return function(lambda *args, **options: process.read(end, *args, **options))
         finally:
@@ -62,11 +89,11 @@ class Readers:
             with self._changed:
                 self._running[client] -= 1
                 self._running += collections.Counter()  # drops zeros
-                is_kept = process and process.is_usable and len(self._idle) < MOST_IDLE
-                if is_kept:
+                is_reusable = process and process.is_usable and len(self._idle) < MOST_IDLE
+                if is_reusable:
                     self._idle.append(process)
                 self._changed.notify_all()
-            if process and not is_kept:
+            if process and not is_reusable:
                 process.end()
 
     def _has_place(self, client):
@@ -74,10 +101,14 @@ class Readers:
 
 
 class _Process:
-    """A process that reads files one after the other, see `worker`."""
+    """A process that reads files one after the other, see `worker`.
+
+    Attributes:
+        is_usable: Whether the process can read another file.
+    """
 
     def __init__(self):
-        # the modules of this process, as `multiprocessing` does it, without its main program
+        # with the module path of this process, as `multiprocessing` does, but without its program
         path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
         self._process = subprocess.Popen(
             COMMAND,
@@ -86,35 +117,100 @@ class _Process:
             stderr=subprocess.DEVNULL,
             env={**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1"},
         )
-        self.is_usable = True
+        self.is_usable, self._is_ready, self._is_late = True, False, False
+
+    def wait_until_ready(self):
+        """Waits until the process has imported its libraries.
+
+        Raises:
+            OSError: If it ends before that, or takes longer than `START_SECONDS`.
+        """
+        if self._is_ready:
+            return
+        with contextlib.suppress(EOFError, OSError, ValueError, RecursionError):
+            with self._killed_after(START_SECONDS):
+                self._is_ready = messages.read_line(self._process.stdout) == messages.READY
+        if not self._is_ready:
+            self.is_usable = False
+            raise OSError(
+                f"A process that reads files did not start within {START_SECONDS} seconds: its "
+                f"program is {' '.join(COMMAND)}."
+            )
 
     def read(self, end, path, channels=None, **options):
-        """Reads a file as `keras_dml.recordings.read_pieces` does, until the time `end`."""
-        timer = threading.Timer(max(0.0, end - time.monotonic()), self.kill)
+        """Reads a file as `keras_dml.recordings.read_pieces` does, until the time `end`.
+
+        Raises:
+            ReadingTimeout: If the time is over.
+            ReaderCrash: If the process ends for another reason, or sends an invalid answer.
+            ValueError, ImportError, OSError: As `read_pieces` raises them.
+        """
+        if not self.is_usable and not self._is_late:
+            raise ReaderCrash(
+                f"{path} was not read: the process ended at an earlier file of the request. Send "
+                "it again without that file."
+            )
+        try:
+            with self._killed_after(end - time.monotonic()):
+                messages.write_line(self._process.stdin, [str(path), channels, options])
+                kind, answer = messages.read_line(self._process.stdout)
+                if kind == "read":
+                    return messages.read_pieces(self._process.stdout, answer, path)
+                error = ERRORS[kind](answer)
+        except (EOFError, OSError):
+            self.is_usable = False
+            raise self._reason_of_end(path) from None
+        except (ValueError, TypeError, KeyError, RecursionError):
+            self.is_usable = False
+            raise ReaderCrash(
+                f"{path} cannot be read: the process that read it sent an invalid answer. Convert "
+                "it to csv."
+            ) from None
+        raise error
+
+    @contextlib.contextmanager
+    def _killed_after(self, seconds):
+        """Kills the process if the block takes longer. Then reading from its output ends."""
+
+        def kill():
+            self._is_late = True
+            self.kill()
+
+        timer = threading.Timer(max(0.0, seconds), kill)
         timer.daemon = True
         timer.start()
         try:
-            messages.write_line(self._process.stdin, [str(path), channels, options])
-            kind, answer = messages.read_line(self._process.stdout)
-            if kind == "read":
-                return messages.read_pieces(self._process.stdout, answer, path)
-            error = ERRORS[kind](answer)
-        except (EOFError, OSError, ValueError, TypeError, KeyError, RecursionError):
-            self.is_usable = False  # it was ended, or sends what it should not
-            raise ValueError(
-                f"{path} cannot be read within {SECONDS} seconds. Send a shorter recording, or one "
-                "with fewer columns."
-            ) from None
+            yield
         finally:
             timer.cancel()
-        raise error
+
+    def _reason_of_end(self, path):
+        """Returns the error of a file at which the process ended."""
+        if self._is_late:
+            return ReadingTimeout(
+                f"{path} cannot be read within {SECONDS} seconds. Send a shorter recording, or one "
+                "with fewer columns."
+            )
+        try:
+            status = self._process.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            status = 0  # it closed its output and goes on
+        reason = f"signal {-status}" if status < 0 else f"exit status {status}"
+        with contextlib.suppress(ValueError):
+            reason = signal.Signals(-status).name
+        logs.error(f"A process that reads files ended by {reason}.")
+        cause = ", as it does if memory is short" if reason == "SIGKILL" else ""
+        return ReaderCrash(
+            f"{path} cannot be read: the process that read it ended by {reason}{cause}. Send a "
+            "shorter recording, or convert it to csv."
+        )
 
     def kill(self):
-        """Ends the process; what reads from it notices."""
+        """Kills the process. Then reading from its output ends."""
         self._process.kill()
 
     def end(self):
-        """Ends the process, which nothing reads from."""
+        """Ends the process and closes its pipes. No thread may read from it."""
         self.kill()
         with contextlib.suppress(OSError):
             self._process.stdin.close()

@@ -1,16 +1,22 @@
-"""Recordings in requests: files of a form, or arrays of numbers in JSON."""
+"""Parameters of routes: the client, and recordings as files of a form or as arrays in JSON."""
 
 import contextlib
 import dataclasses
 import json
 import tempfile
+from collections.abc import Callable
+from typing import Annotated
 
 import numpy as np
-from fastapi import Request
+from fastapi import Depends, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ValidationError
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
+
+from keras_dml import recordings as formats
+from keras_dml.gallery.server import schemas
+from keras_dml.gallery.server.tokens import Client
 
 MOST_JSON = 4 * 10**6  # bytes; read into Python's numbers they take 16 times as much
 JSON = "application/json"
@@ -19,22 +25,22 @@ FORM = "multipart/form-data"
 
 @dataclasses.dataclass
 class Sent:
-    """Recordings of a request, and what they do not say.
+    """Recordings of a request, and its other fields.
 
     Attributes:
-        files: `(name, file)` of each.
-        fields: The other fields, a model of `schemas`.
+        files: `(name, file)` of each recording.
+        fields: The other fields, an instance of a model of `schemas`.
     """
 
     files: list
     fields: BaseModel
 
 
-def sent(model):
-    """Returns a dependency of a route that takes recordings.
+def reader(model: type[BaseModel]) -> Callable:
+    """Returns a dependency that reads the `Sent` of a request.
 
     Args:
-        model: Model of `schemas` for the other fields.
+        model: Model of `schemas` for the fields besides the recordings.
     """
 
     async def read(request: Request):
@@ -58,18 +64,22 @@ def sent(model):
     return read
 
 
-def described(model):
-    """Returns the `openapi_extra` of a route that takes recordings, see `sent`."""
+def described(model: type[BaseModel]) -> dict:
+    """Returns the `openapi_extra` of a route that takes recordings.
+
+    Args:
+        model: Model of `schemas` for the fields besides the recordings.
+    """
     fields = model.model_json_schema()
-    named = {"type": "object", "additionalProperties": False}
+    closed = {"type": "object", "additionalProperties": False}
     required = fields.get("required", [])
 
-    def with_(name, schema):
+    def with_recordings(name, schema):
         properties = {name: schema, **fields["properties"]}
-        return {"schema": named | {"properties": properties, "required": [name, *required]}}
+        return {"schema": closed | {"properties": properties, "required": [name, *required]}}
 
     file = {"type": "string", "format": "binary"}
-    text = "Recordings: csv, npy, parquet, wav or flac files."
+    text = f"Recordings: {formats.format_names()} files."
     files = {"type": "array", "items": file, "description": text}
     rows = {"type": "array", "items": {"type": "array", "items": {"type": "number"}}}
     arrays = {
@@ -77,12 +87,15 @@ def described(model):
         "items": rows,
         "description": "Recordings: one row per time step, with one number per channel.",
     }
-    content = {FORM: with_("files", files), JSON: with_("recordings", arrays)}
+    content = {
+        FORM: with_recordings("files", files),
+        JSON: with_recordings("recordings", arrays),
+    }
     return {"requestBody": {"required": True, "content": content}}
 
 
 def _files(form, model):
-    """Files of a form, and its other fields; empty ones are left out."""
+    """Returns the files of a form and its other fields, without the empty ones."""
     files, fields = [], {}
     for name, value in form.multi_items():
         if name == "files" and isinstance(value, UploadFile):
@@ -97,7 +110,7 @@ def _files(form, model):
 
 
 async def _json(request):
-    """The JSON object of a request."""
+    """Returns the JSON object of a request."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
@@ -109,12 +122,15 @@ async def _json(request):
     except (ValueError, RecursionError):
         raise ValueError("The body is not JSON.") from None
     if not isinstance(fields, dict):
-        raise ValueError('The body must be an object, as {"recordings": [[[0.1, 0.2, 9.8], …]]}.')
+        raise ValueError(
+            f"The body is a {type(fields).__name__}. It must be an object, such as "
+            '{"recordings": [[[0.1, 0.2, 9.8], …]]}.'
+        )
     return fields
 
 
 def _arrays(fields, opened):
-    """Arrays of a JSON object as npy files, and the other fields."""
+    """Writes the arrays of a JSON object as npy files, and returns the files and other fields."""
     recordings = fields.pop("recordings", None)
     if not isinstance(recordings, list):
         raise ValueError("`recordings` must be a list of recordings.")
@@ -136,3 +152,15 @@ def _file(number, rows, opened):
     file = opened.enter_context(tempfile.TemporaryFile())
     np.save(file, values, allow_pickle=False)
     return file
+
+
+def _client(request: Request) -> Client:
+    return request.scope["client_of_token"]
+
+
+# Types of the parameters of handlers.
+FromClient = Annotated[Client, Depends(_client)]
+Recordings = Annotated[Sent, Depends(reader(schemas.Reading))]
+Claim = Annotated[Sent, Depends(reader(schemas.Claim))]
+Search = Annotated[Sent, Depends(reader(schemas.Search))]
+Volunteers = Annotated[Sent, Depends(reader(schemas.Volunteers))]

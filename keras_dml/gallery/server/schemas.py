@@ -1,5 +1,7 @@
-"""Fields of requests and answers, from which the OpenAPI description is made. No answer holds an
-embedding, and by default none holds a score."""
+"""Models of requests and answers, from which FastAPI makes the OpenAPI description.
+
+No answer holds an embedding. By default no answer holds a score.
+"""
 
 from typing import Annotated, Literal
 
@@ -7,17 +9,17 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 FAR = "False accept rate of the threshold."
 CLOSENESS = (
-    "0: as far as other people usually are; 100: as close as the same recording. null unless the "
-    "server was started with --scores."
+    "0: as far as other people usually are. 100: as close as a copy. null unless the "
+    "server runs with --scores."
 )
 DENIED = (
-    "Whether it is nearest to a recording marked as another person's. null unless the server was "
-    "started with --scores."
+    "Whether the nearest recording is one that is marked as not of this person. null unless the "
+    "server runs with --scores."
 )
-NEEDED = "Closeness from which on it is accepted; null: not known, or as `closeness`."
-PROVISIONAL = "Whether the threshold is that of the model's card, for other people."
-EXTRAPOLATED = "Whether the rate is beyond what its people support: no promise."
-WHICH_FAR = "False accept rate of a threshold that is set; else the smallest."
+NEEDED = "Lowest closeness that is accepted. null if it is unknown, or as for `closeness`."
+PROVISIONAL = "Whether the threshold is from the model's card, which was measured on other people."
+EXTRAPOLATED = "Whether there were too few people for the rate, which is then an estimate."
+WHICH_FAR = "False accept rate of one of the set thresholds. Default: the smallest rate."
 
 
 def _without_empty(value):
@@ -36,13 +38,13 @@ class Reading(BaseModel):
 
     channels: Annotated[list[str] | None, BeforeValidator(_split)] = Field(
         None,
-        description="Columns that are the model's channels, in a list or separated by commas.",
+        description="Columns that are the channels of the model, in a list or separated by commas.",
     )
     rate_hz: Annotated[float | None, BeforeValidator(_without_empty)] = Field(
-        None, description="Steps per second of files that do not say it."
+        None, description="Steps per second of files that do not state it."
     )
     resample: Annotated[bool | None, BeforeValidator(_without_empty)] = Field(
-        None, description="Resample recordings to the model's rate; times may be uneven."
+        None, description="Resample recordings to the rate of the model; times may be uneven."
     )
     time: Annotated[str | None, BeforeValidator(_without_empty)] = Field(
         None, description="Column that holds the times."
@@ -57,12 +59,12 @@ class Reading(BaseModel):
     def options(self):
         """Options of `keras_dml.gallery.files.Reader`."""
         fields = {name: getattr(self, name) for name in Reading.model_fields}
-        # `resample` was False where nobody asked for it, and a gallery may remember it
+        # older galleries remember `resample` False for recordings without resampling
         return {name: value for name, value in fields.items() if value not in (None, False)}
 
 
 class Claim(Reading):
-    """Recordings to decide on, and by which threshold."""
+    """Recordings of a claim, and the choice of a threshold."""
 
     far: Annotated[float | None, BeforeValidator(_without_empty)] = Field(
         None, description=WHICH_FAR
@@ -70,13 +72,15 @@ class Claim(Reading):
 
 
 class Search(Claim):
-    """Recordings of somebody to identify."""
+    """Recordings of a person to identify."""
 
-    top: int = Field(5, ge=1, le=100, description="Number of nearest people, with --scores.")
+    top: int = Field(
+        5, ge=1, le=100, description="Number of nearest people in the answer, with --scores."
+    )
 
 
 class Volunteers(Reading):
-    """Recordings of people by whom a threshold is set; they are not enrolled."""
+    """Recordings of people who are not enrolled, from which a threshold is computed."""
 
     people: list[str] = Field(description="Name or number of the person of each recording.")
     far: float = Field(0.01, gt=0, lt=1, description="False accept rate.")
@@ -84,12 +88,12 @@ class Volunteers(Reading):
         None,
         gt=0,
         le=3600,
-        description="Seconds until `listen` decides for the first time; sets its boundary.",
+        description="Seconds until the first decision of `listen`, whose boundary is then set.",
     )
 
 
 class NewName(BaseModel):
-    """Another name of a person."""
+    """New name of a person."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -97,14 +101,14 @@ class NewName(BaseModel):
 
 
 class Person(BaseModel):
-    """Somebody who is enrolled."""
+    """Person who is enrolled."""
 
     person: str
     recordings: int
 
 
 class Model(BaseModel):
-    """Recordings that the model takes; fields are empty if the model does not say them."""
+    """Recordings that the model takes. Fields are empty if the model does not state them."""
 
     channels: list[str] = []
     units: list[str] = []
@@ -112,38 +116,42 @@ class Model(BaseModel):
     min_steps: int = 1
     max_steps: int | None = None
     sensor: Literal["microphone", "accelerometer", "linear-acceleration"] | None = Field(
-        description="Sensor of a phone that makes such recordings; null: none does."
+        description="Sensor of a phone that makes such recordings, or null."
     )
 
 
 class Recording(BaseModel):
-    """A recording that is enrolled."""
+    """Enrolled recording."""
 
     created: str = Field(description="Time of its enrollment, in ISO 8601 and UTC.")
 
 
 class Refused(BaseModel):
-    """A file that was not enrolled, and why."""
+    """File that was not enrolled, with the reason."""
 
     file: str
     reason: str
 
 
 class Repeated(BaseModel):
-    """A file that counts once."""
+    """File that repeats another recording and counts once."""
 
     file: str
-    of: str | None = Field(description="The file that it repeats; null: enrolled before.")
+    of: str | None = Field(
+        description="The repeated file. null: the recording was enrolled before."
+    )
 
 
 class Enrollment(BaseModel):
-    """Files that were enrolled, and files that were not."""
+    """Files that were enrolled, and files that were not enrolled."""
 
     person: str
-    kept: list[str] = Field(description="Files of which a recording is enrolled.")
+    stored: list[str] = Field(
+        serialization_alias="kept", description="Files of which a recording is enrolled."
+    )
     refused: list[Refused]
     repeated: list[Repeated]
-    enrolled: int = Field(description="Recordings of the person in all.")
+    enrolled: int = Field(description="Number of all recordings of the person.")
     notes: list[str]
 
 
@@ -154,7 +162,9 @@ class Decision(BaseModel):
     person: str
     closeness: float | None = Field(description=CLOSENESS)
     needed: float | None = Field(description=NEEDED)
-    threshold: float | None = Field(description="Accepted up to it; null if it is infinite.")
+    threshold: float | None = Field(
+        description="Largest accepted distance. null if it is infinite."
+    )
     denied: bool | None = Field(description=DENIED)
     far: float | None = Field(description=FAR)
     extrapolated: bool = Field(description=EXTRAPOLATED)
@@ -163,24 +173,30 @@ class Decision(BaseModel):
 
 
 class Candidate(BaseModel):
-    """A person, and how far the recordings are from theirs."""
+    """Enrolled person, with the closeness of the recordings."""
 
     person: str
     closeness: float | None = Field(description=CLOSENESS)
 
 
 class Identification(BaseModel):
-    """Person who was identified; null for a stranger, or if people tie."""
+    """Result of an identification. `person` is null for a stranger, or if people tie."""
 
     person: str | None
-    tied: list[str] = Field(description="Nearest people who are equally near: no decision.")
-    candidates: list[Candidate] = Field(
-        description="The nearest people; empty unless the server was started with --scores."
+    tied: list[str] = Field(
+        description="Nearest people at equal distances. Then there is no decision."
     )
-    threshold: float | None = Field(description="null: none is set, and nothing is decided.")
+    candidates: list[Candidate] = Field(
+        description="The nearest people. Empty unless the server runs with --scores."
+    )
+    threshold: float | None = Field(
+        description="Largest accepted distance. null: no threshold is set, so there is no decision."
+    )
     needed: float | None = Field(description=NEEDED)
     people: int
-    fpir: float | None = Field(description="Strangers taken for somebody, up to; null: unknown.")
+    fpir: float | None = Field(
+        description="Upper bound of the share of strangers who are identified as a person, or null."
+    )
     far: float | None = Field(description=FAR)
     extrapolated: bool = Field(description=EXTRAPOLATED)
     provisional: bool = Field(description=PROVISIONAL)
@@ -188,12 +204,12 @@ class Identification(BaseModel):
 
 
 class Heard(BaseModel):
-    """Decision on a claim after some steps."""
+    """State of a claim after some steps."""
 
-    id: str | None = Field(description="For `POST /listening/{id}`; null if it is decided.")
-    accepted: bool | None = Field(description="null: not decided yet, send the next piece.")
+    id: str | None = Field(description="For `POST /listening/{id}`. null after the decision.")
+    accepted: bool | None = Field(description="null: not decided yet. Send the next piece.")
     person: str
-    steps: int = Field(description="Steps of whole windows.")
+    steps: int = Field(description="Number of steps in whole windows.")
     seconds: float | None
     closeness: float | None = Field(description=CLOSENESS)
     denied: bool | None = Field(description=DENIED)
@@ -201,36 +217,36 @@ class Heard(BaseModel):
 
 
 class Marked(BaseModel):
-    """Recordings that were marked as not a person's."""
+    """Number of recordings that were marked as not of a person."""
 
     person: str
-    marked: int = Field(description="Recordings that were marked by this request.")
+    marked: int = Field(description="Number of recordings that this request marked.")
     notes: list[str]
 
 
 class Rejection(BaseModel):
-    """A recording that is marked as not a person's."""
+    """Recording that is marked as not of a person."""
 
     id: str
     created: str
 
 
 class Left(BaseModel):
-    """Marks that are left of a person."""
+    """Number of remaining marks of a person."""
 
     person: str
     marked: int
 
 
 class Renamed(BaseModel):
-    """A person who has another name."""
+    """Old and new name of a person."""
 
     renamed: str
     name: str
 
 
 class Limit(BaseModel):
-    """The boundary at which `listen` accepts."""
+    """Boundary at which `listen` accepts."""
 
     far: float
     far_ci95: tuple[float, float]
@@ -239,7 +255,7 @@ class Limit(BaseModel):
     people: int
     trials: int
     window: int = Field(description="Steps until the first decision.")
-    windows: int = Field(description="Windows after which a claim is rejected.")
+    windows: int = Field(description="Number of windows after which a claim is rejected.")
 
 
 class Calibration(BaseModel):
@@ -265,7 +281,7 @@ class Removed(BaseModel):
 
 
 class Threshold(BaseModel):
-    """A distance up to which a claim is accepted, and what it lets pass."""
+    """Largest distance at which a claim is accepted, with its error rates."""
 
     far: float
     value: float | None
@@ -279,6 +295,6 @@ class Threshold(BaseModel):
 
 
 class Problem(BaseModel):
-    """Reason of a refusal."""
+    """Reason why a request was refused."""
 
     error: str

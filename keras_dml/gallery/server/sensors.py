@@ -1,21 +1,25 @@
-"""Names the sensor of a phone that records what a model takes."""
+"""The sensor of a phone that records what a model takes."""
 
 import pathlib
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from keras_dml import recordings
 
-# The page writes acceleration in this unit, and the reader converts it to the model's.
+if TYPE_CHECKING:  # loads a backend
+    from keras_dml.contract import Contract
+
+# The page writes acceleration in this unit, and the reader converts it to the unit of the model.
 ACCELERATION = "m/s2"
-WITHOUT_GRAVITY = ("linear", "user")  # in names of channels, as phyphox and Core Motion write them
+WITHOUT_GRAVITY = ("linear", "user")  # in the names of channels of phyphox and Core Motion
 
 
-def sensor(contract):
+def sensor(contract: "Contract | None") -> str | None:
     """Returns the sensor whose recordings a model takes.
 
     Args:
-        contract: `keras_dml.contract.Contract`, or None.
+        contract: Contract of the model, or None.
 
     Returns:
         `"microphone"` for one channel named `sound`; `"accelerometer"` for three channels of

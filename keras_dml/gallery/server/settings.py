@@ -1,11 +1,10 @@
 """Settings of the server."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import urllib.parse
 
+from keras_dml._typing import Path
 from keras_dml.gallery.server.tokens import Tokens, read_tokens
 
 PREFIX = "KERAS_DML_SERVE_"
@@ -16,11 +15,12 @@ class Settings:
     """Settings of the server.
 
     Attributes:
-        host: Address that it listens on. None: another program listens.
-        tokens: `Tokens`; empty: everybody on this machine may do everything, and nobody else.
-        scores: Whether answers hold closeness, rounded, and pictures of what made a distance.
-        origins: Origins of other sites whose pages may ask, such as "https://app.example.org".
-        names: Further names that the server answers to, such as "people.example.org".
+        host: Address that the server listens on. None: another program listens.
+        tokens: Tokens of clients. Empty: this machine may do everything, other machines nothing.
+        scores: Whether answers hold rounded closeness, and pictures of the parts of a distance.
+        origins: Origins of other sites whose pages may send requests, such as
+            "https://app.example.org".
+        names: Further names of the server, such as "people.example.org".
     """
 
     host: str | None = "127.0.0.1"
@@ -34,7 +34,7 @@ class Settings:
             check_origin(origin)
 
 
-def check_origin(origin):
+def check_origin(origin: str) -> None:
     """Raises `ValueError` if a text is not an origin: a scheme, a host and perhaps a port."""
     try:
         parts = urllib.parse.urlsplit(origin)
@@ -44,23 +44,23 @@ def check_origin(origin):
         is_valid = False
     if not is_valid or "*" in origin or origin != origin.lower():
         raise ValueError(
-            "An origin must be a scheme, a host and perhaps a port in lower case, as "
-            f"https://app.example.org. Received {origin!r}."
+            f"{origin!r} is not an origin. An origin is a scheme, a host and perhaps a port in "
+            "lower case, such as https://app.example.org."
         )
 
 
-def of_files(full=None, verify=None):
-    """Returns the `Tokens` of files, or of None.
+def of_files(full: Path | None = None, verify: Path | None = None) -> Tokens:
+    """Reads the tokens of files.
 
     Args:
-        full: File of tokens for everything.
-        verify: File of tokens that may only verify.
+        full: File of tokens that allow everything, or None.
+        verify: File of tokens that allow verification only, or None.
     """
     return Tokens(read_tokens(full) if full else (), read_tokens(verify) if verify else ())
 
 
-def of_environment():
-    """Returns the `Settings` of environment variables, see `keras_dml.gallery.asgi`."""
+def of_environment() -> Settings:
+    """Reads settings from environment variables, see `keras_dml.gallery.asgi`."""
     value = {name: os.environ.get(f"{PREFIX}{name}", "").strip() for name in _NAMES}
     if value["SCORES"] not in ("", "0", "1"):
         raise ValueError(f"{PREFIX}SCORES must be 0 or 1. Received {value['SCORES']!r}.")

@@ -1,40 +1,42 @@
-"""Threads that do not hold the exit of the process."""
+"""Daemon threads, which do not delay the end of the process."""
 
 import asyncio
 import contextlib
 import queue
 import threading
+from collections.abc import Callable
+from typing import Any
 
 MOST_WAITING = 64  # requests that wait for their turn
 
 
 class Busy(Exception):
-    """Too many requests wait for their turn."""
+    """Error if too many requests wait for their turn."""
 
 
-async def in_thread(function, *args):
-    """Returns what a function returns, which runs in a daemon thread of its own."""
+async def in_thread(function: Callable, *args: Any) -> Any:
+    """Runs a function in a daemon thread of its own, and returns its result."""
     future = asyncio.get_running_loop().create_future()
     _start(lambda: _run(future, function, args), "request")
     return await future
 
 
 class Turns:
-    """Runs functions one after the other in one daemon thread.
+    """Queue of functions that one daemon thread runs one after the other.
 
-    A gallery answers one question at a time: the notes of an answer are warnings, which Python
-    catches for all threads at once.
+    A gallery answers one request at a time, because the notes of an answer are warnings, and Python
+    catches the warnings of all threads together.
     """
 
     def __init__(self):
         self._queue = queue.Queue(MOST_WAITING)
         self._is_started, self._lock = False, threading.Lock()
 
-    async def run(self, function, *args):
-        """Returns what a function returns, after those that came before.
+    async def run(self, function: Callable, *args: Any) -> Any:
+        """Runs a function after the functions before it, and returns its result.
 
         Raises:
-            Busy: If too many wait.
+            Busy: If too many functions wait.
         """
         future = asyncio.get_running_loop().create_future()
         try:
@@ -50,7 +52,7 @@ class Turns:
     def _work(self):
         while True:
             future, function, args = self._queue.get()
-            if not future.cancelled():  # by the end of the connection
+            if not future.cancelled():  # the end of the connection cancels it
                 _run(future, function, args)
 
 
@@ -59,7 +61,7 @@ def _start(target, name):
 
 
 def _run(future, function, args):
-    """Gives a future what a function returns or raises."""
+    """Runs a function and sets its result or error in a future."""
     try:
         result, error = function(*args), None
     except BaseException as caught:

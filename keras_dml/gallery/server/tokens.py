@@ -1,4 +1,4 @@
-"""Tokens of clients: who may do what, and the pause after wrong ones."""
+"""Tokens of clients, their rights, and pauses after wrong tokens."""
 
 import collections
 import dataclasses
@@ -6,21 +6,23 @@ import hashlib
 import hmac
 import pathlib
 import time
+from collections.abc import Iterable
 
+from keras_dml._typing import Path
 from keras_dml.gallery._modes import refuse_if_shared
 
 SHORTEST_TOKEN = 16
 FREE = 5  # wrong tokens of an address before the first pause
 LONGEST_PAUSE = 60  # seconds; the first pause is one second, and each later one is twice as long
-MOST_ADDRESSES = 10_000  # whose wrong tokens are counted
+MOST_ADDRESSES = 10_000  # with counts of wrong tokens
 
 
 @dataclasses.dataclass(frozen=True)
 class Client:
-    """Somebody who asks.
+    """Sender of a request.
 
     Attributes:
-        name: What tries are counted by: an id of the token, or the address.
+        name: Id of the token, or the address, by which tries are counted.
         may_change: Whether the client may do everything. Otherwise it may only verify.
     """
 
@@ -32,19 +34,19 @@ class Tokens:
     """Tokens that clients must give.
 
     Args:
-        full: Tokens for everything, as bytes.
-        verify: Tokens for verification only.
+        full: Tokens that allow everything.
+        verify: Tokens that allow verification only.
     """
 
-    def __init__(self, full=(), verify=()):
+    def __init__(self, full: Iterable[bytes] = (), verify: Iterable[bytes] = ()):
         self._clients = {token: Client(_id(token), False) for token in verify}
         self._clients |= {token: Client(_id(token), True) for token in full}
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return bool(self._clients)
 
-    def client(self, header):
-        """Returns the `Client` of an `Authorization` header; None if its token is wrong.
+    def client(self, header: str) -> Client | None:
+        """Returns the client of an `Authorization` header, or None if its token is wrong.
 
         The header is compared with all tokens in constant time.
         """
@@ -57,20 +59,20 @@ class Tokens:
 
 
 class Pauses:
-    """Pauses after wrong tokens of an address, which double up to a minute.
+    """Pauses after wrong tokens of an address. Each pause doubles, up to a minute.
 
-    A right token is never made to wait: behind a proxy all clients have one address, and whoever
-    sends wrong tokens would lock out the others. A token of 16 characters cannot be guessed.
+    A right token never waits. Behind a proxy all clients have one address, and a client with wrong
+    tokens would lock out all other clients. A token of 16 characters cannot be guessed.
     """
 
     def __init__(self):
         self._wrong = collections.OrderedDict()  # (count, end of the pause) by address
 
-    def after_wrong(self, address):
+    def after_wrong(self, address: str) -> float:
         """Counts a wrong token, unless it came during a pause.
 
         Returns:
-            Seconds that the address has to wait; 0 if it need not.
+            Seconds that the address has to wait, or 0.
         """
         now = time.monotonic()
         count, end = self._wrong.pop(address, (0, 0.0))
@@ -86,15 +88,13 @@ class Pauses:
         return end - now
 
 
-def read_tokens(path):
+def read_tokens(path: Path) -> list[bytes]:
     """Reads the tokens of a file, one per line.
-
-    Returns:
-        Tokens as bytes.
 
     Raises:
         PermissionError: If other users may read or change the file.
-        ValueError: If a line is not a token, or the file is empty. The message does not repeat it.
+        ValueError: If a line is not a token, or the file is empty. The message does not hold the
+            line.
         OSError: If the file cannot be read.
     """
     with pathlib.Path(path).open("rb") as file:
@@ -114,5 +114,5 @@ def _is_token(line):
 
 
 def _id(token):
-    """Id of a token, which does not tell the token."""
+    """Returns an id of a token that does not reveal the token."""
     return f"token-{hashlib.sha256(token).hexdigest()[:12]}"

@@ -1,7 +1,7 @@
-"""A process that reads files of strangers for the server.
+"""Program of a process that reads untrusted files for the server.
 
-It gets jobs on standard input and writes answers to standard output, see `messages`. The server
-ends it when a reading takes too long, which cannot be done with a thread.
+The process reads jobs from standard input and writes answers to standard output, see `messages`.
+The server ends the process if reading takes too long. A thread could not be ended.
 """
 
 import os
@@ -10,19 +10,21 @@ import sys
 import warnings
 
 from keras_dml import recordings
-from keras_dml.gallery.server import messages, uploads
+from keras_dml.gallery.server import messages
 
-MEMORY = 3 * 2**30  # bytes of addresses, most of which are reserved by libraries and never used
-ORPHAN_SECONDS = 30  # after which a reading ends by itself, because the server was killed
+MEMORY = 3 * 2**30  # bytes of addresses, most of which libraries reserve and do not use
+ORPHAN_SECONDS = 30  # after which the process ends by itself, because the server was killed
 
 
-def main():
+def main() -> None:
     """Answers jobs until standard input ends."""
     jobs, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints is not an answer
+    os.dup2(2, 1)  # the output of libraries is not an answer
     sys.stdin.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server
     _limit_memory()
+    recordings.import_libraries()  # before the deadline of the first file begins
+    messages.write_line(answers, messages.READY)
     while True:
         try:
             path, channels, options = messages.read_line(jobs)
@@ -41,17 +43,19 @@ def _answer(path, channels, options):
     """Returns `("read", pieces)`, or the kind and the text of an error."""
     try:
         with warnings.catch_warnings(action="ignore"):
-            uploads.check_size(path)
             return "read", recordings.read_pieces(path, channels, **options)
     except MemoryError:
-        return "value", f"{path} needs too much memory to be read. Send a shorter recording."
+        return "value", (
+            f"{path} needs more than {MEMORY >> 30} GiB of memory to be read. Send a shorter "
+            "recording."
+        )
     except ImportError as error:
         return "import", str(error)
     except OSError as error:
         return "system", str(error)
     except (TypeError, ValueError) as error:
         return "value", str(error)
-    except Exception as error:  # what a damaged file makes a library raise
+    except Exception as error:  # libraries raise any error on damaged files
         return "value", f"{path} cannot be read: {type(error).__name__}. Convert it to csv."
 
 

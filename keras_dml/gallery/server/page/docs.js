@@ -2,10 +2,10 @@
 // Lists what openapi.json describes.
 
 const element = (tag, text, parent) => {
-  const made = document.createElement(tag);
-  made.textContent = text;
-  parent.append(made);
-  return made;
+  const node = document.createElement(tag);
+  node.textContent = text;
+  parent.append(node);
+  return node;
 };
 
 const schemaOf = (described, api) => {

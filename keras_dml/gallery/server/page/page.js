@@ -1,5 +1,5 @@
-// The page on a gallery: records, sends recordings, shows answers. All text goes in as text, never
-// as HTML.
+// The page on a gallery: it records, sends recordings and shows answers. All text is inserted as
+// text, never as HTML.
 import { csv, wav } from "./formats.js";
 import { SensorError, allowMotion, pause, recordMotion, recordSound } from "./sensors.js";
 import { drawMotion, drawSound } from "./trace.js";
@@ -8,8 +8,8 @@ const by = (id) => document.getElementById(id);
 let token = "";
 let model = { channels: [], sensor: null };
 let chosen = [];
-let answered = false; // whether the chosen files have an answer: the next recording replaces them
-let recordings = 0; // that this page has made
+let answered = false; // whether the next recording replaces the chosen files
+let recordings = 0; // number of recordings that this page has made
 const recorded = new WeakSet(); // files that this page has made
 
 class Refused extends Error {
@@ -24,34 +24,34 @@ const ask = async (path, options = {}) => {
   const answer = await fetch(path, { ...options, headers });
   if (answer.ok) return answer;
   if (answer.status === 401) by("access").hidden = false;
-  const told = await answer.json().catch(() => ({}));
-  throw new Refused(told.error || `The server answered ${answer.status}.`, answer.status);
+  const problem = await answer.json().catch(() => ({}));
+  throw new Refused(problem.error || `The server answered ${answer.status}.`, answer.status);
 };
 
 const element = (tag, text, parent, name = "") => {
-  const made = document.createElement(tag);
-  made.textContent = text;
-  made.className = name;
-  parent.append(made);
-  return made;
+  const node = document.createElement(tag);
+  node.textContent = text;
+  node.className = name;
+  parent.append(node);
+  return node;
 };
 
 const shown = (value) => (value === null ? "infinite" : String(Number(value.toPrecision(4))));
 const rounded = (value) => String(Number(value.toFixed(1)));
 const percent = (rate) => `${Number((100 * rate).toPrecision(3))} %`;
-const warned = (one) =>
-  one.provisional
+const warned = (threshold) =>
+  threshold.provisional
     ? ", provisional: from the model's card"
-    : one.extrapolated
+    : threshold.extrapolated
       ? ", extrapolated: no promise"
       : "";
-const promised = (one) => `${percent(one.far)}${warned(one)}`;
+const promised = (threshold) => `${percent(threshold.far)}${warned(threshold)}`;
 const SECONDS = { usual: 6, most: 60 }; // of a recording
-const limited = (found) =>
-  found.far === null ? "" : ` The threshold is for FAR ${promised(found)}.`;
+const limited = (decision) =>
+  decision.far === null ? "" : ` The threshold is for FAR ${promised(decision)}.`;
 const personPath = (person, rest = "") => `people/${encodeURIComponent(person)}${rest}`;
 
-// The chosen files, and how they are read; for a decision also the threshold.
+// Returns the chosen files with the options for reading them, and the threshold for a decision.
 const form = (decides = false) => {
   if (!chosen.length) throw new Refused("Record first, drop a recording, or choose a file.");
   const data = new FormData();
@@ -89,8 +89,8 @@ const say = (answer, detail, kind = "") => {
 
 const note = (texts) => texts.forEach((text) => element("li", text, by("notes")));
 
-// Draws a bar for each person, green from the closeness that is needed. A server without --scores
-// sends no closeness.
+// Draws a bar for each person, green if the closeness is accepted. A server without --scores sends
+// no closeness.
 const draw = (candidates, needed) => {
   for (const { person, closeness } of candidates) {
     if (closeness === null) continue;
@@ -126,49 +126,49 @@ const explain = async (person) => {
 const verify = async () => {
   const person = named();
   const path = personPath(person, "/verify");
-  const found = await (await ask(path, { method: "POST", body: form(true) })).json();
-  const reason = found.denied ? "It is nearest to a recording marked as another person's." : "";
-  const told = found.accepted ? `Accepted: it is ${person}` : `Rejected: not ${person}`;
-  say(told, `${reason}${limited(found)}`, found.accepted ? "yes" : "no");
-  draw([found], found.needed);
-  note(found.notes);
-  if (found.denied !== null) await explain(person); // null: the server has no --scores
+  const decision = await (await ask(path, { method: "POST", body: form(true) })).json();
+  const reason = decision.denied ? "The nearest recording is marked as not of this person." : "";
+  const heading = decision.accepted ? `Accepted: it is ${person}` : `Rejected: not ${person}`;
+  say(heading, `${reason}${limited(decision)}`, decision.accepted ? "yes" : "no");
+  draw([decision], decision.needed);
+  note(decision.notes);
+  if (decision.denied !== null) await explain(person); // null: the server has no --scores
 };
 
 const identify = async () => {
-  const found = await (await ask("identify", { method: "POST", body: form(true) })).json();
+  const result = await (await ask("identify", { method: "POST", body: form(true) })).json();
   const rates =
-    found.fpir === null
+    result.fpir === null
       ? ""
-      : ` Among so many, up to ${percent(found.fpir)} of strangers are taken for somebody (FPIR).`;
-  const tied = `No decision: ${found.tied.join(" and ")} are equally near`;
-  const stranger = found.tied.length ? tied : "A stranger";
-  const nobody = found.threshold === null ? "No decision: no threshold is set" : stranger;
+      : ` Among so many, up to ${percent(result.fpir)} of strangers are taken for somebody (FPIR).`;
+  const tied = `No decision: ${result.tied.join(" and ")} are equally near`;
+  const stranger = result.tied.length ? tied : "A stranger";
+  const nobody = result.threshold === null ? "No decision: no threshold is set" : stranger;
   say(
-    found.person === null ? nobody : `It is ${found.person}`,
-    `The nearest of ${found.people} people.${limited(found)}${rates}`,
-    found.person === null ? "no" : "yes",
+    result.person === null ? nobody : `It is ${result.person}`,
+    `The nearest of ${result.people} people.${limited(result)}${rates}`,
+    result.person === null ? "no" : "yes",
   );
-  draw(found.candidates, found.needed);
-  note(found.notes);
-  if (found.candidates.length) await explain(found.candidates[0].person);
+  draw(result.candidates, result.needed);
+  note(result.notes);
+  if (result.candidates.length) await explain(result.candidates[0].person);
 };
 
 const enroll = async () => {
   const person = named();
   const path = personPath(person, "/recordings");
-  const found = await (await ask(path, { method: "POST", body: form() })).json();
-  const [count, repeated] = [found.kept.length, found.repeated.length];
-  const files = count + repeated + found.refused.length;
+  const enrollment = await (await ask(path, { method: "POST", body: form() })).json();
+  const [count, repeated] = [enrollment.kept.length, enrollment.repeated.length];
+  const files = count + repeated + enrollment.refused.length;
   say(
     count || repeated ? `${person} is enrolled` : `${person} is not enrolled`,
-    `${count} of ${files} files kept, ${found.enrolled} recordings in all.`,
+    `${count} of ${files} files kept, ${enrollment.enrolled} recordings in all.`,
     count || repeated ? "yes" : "no",
   );
-  note(found.refused.map((one) => one.reason));
-  note(found.notes);
+  note(enrollment.refused.map((file) => file.reason));
+  note(enrollment.notes);
   await listPeople();
-  if (!found.enrolled) return;
+  if (!enrollment.enrolled) return;
   await showDays(person, by("progress-of"));
   choose([]);
 };
@@ -176,7 +176,7 @@ const enroll = async () => {
 const remove = async (person) => {
   if (!confirm(`Remove ${person}, and all that is stored of them?`)) return;
   await ask(personPath(person), { method: "DELETE" });
-  say(`${person} is removed`, "Nothing of them is left in the gallery.");
+  say(`${person} is removed`, "The gallery holds nothing of this person any more.");
   await listPeople();
 };
 
@@ -189,12 +189,12 @@ const day = new Intl.DateTimeFormat("en", {
 const time = new Intl.DateTimeFormat("en", { timeStyle: "short" });
 const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
 
-// The recordings of a person by the day of this device, and the hint of `keras-dml enroll`: all of
-// two or more recordings are of one day.
+// Lists the recordings of a person by day in the time zone of this device, and shows the hint of
+// `keras-dml enroll` if two or more recordings are all of one day.
 const showDays = async (person, parent) => {
-  const found = await (await ask(personPath(person, "/recordings"))).json();
+  const stored = await (await ask(personPath(person, "/recordings"))).json();
   const days = {};
-  for (const { created } of found) {
+  for (const { created } of stored) {
     const moment = new Date(created);
     (days[day.format(moment)] ??= []).push(time.format(moment));
   }
@@ -206,7 +206,7 @@ const showDays = async (person, parent) => {
     element("span", plural(times.length, "recording"), row, "count");
     element("span", [...new Set(times)].join(", "), row, "small wide");
   }
-  if (found.length < 2 || Object.keys(days).length > 1) return;
+  if (stored.length < 2 || Object.keys(days).length > 1) return;
   const more = KINDS[model.sensor]?.word ?? "recording";
   const hint = element("p", "", parent, "notice");
   element("strong", `One more ${more} on another day.`, hint);
@@ -217,12 +217,12 @@ const showDays = async (person, parent) => {
 };
 
 const listPeople = async () => {
-  const found = await (await ask("people")).json();
-  by("people").hidden = !found.length;
-  by("nobody").hidden = found.length > 0;
+  const entries = await (await ask("people")).json();
+  by("people").hidden = !entries.length;
+  by("nobody").hidden = entries.length > 0;
   by("names").replaceChildren();
   by("people").replaceChildren();
-  for (const { person, recordings } of found) {
+  for (const { person, recordings } of entries) {
     element("option", "", by("names")).value = person;
     const row = element("li", "", by("people"));
     element("strong", person, row, "name");
@@ -238,18 +238,18 @@ const listPeople = async () => {
 };
 
 const listThresholds = async () => {
-  const found = await (await ask("thresholds")).json();
+  const thresholds = await (await ask("thresholds")).json();
   by("far").replaceChildren();
-  for (const one of found) {
-    const text = `${promised(one)}: distance ${shown(one.value)}`;
-    element("option", text, by("far")).value = one.far;
+  for (const threshold of thresholds) {
+    const text = `${promised(threshold)}: distance ${shown(threshold.value)}`;
+    element("option", text, by("far")).value = threshold.far;
   }
-  const [first] = found;
+  const [first] = thresholds;
   by("promise").textContent = first
     ? `The strictest: 95 % interval ${first.far_ci95.map(percent).join(" to ")}, ${first.people} ` +
       `people; it accepts ${percent(first.tar)} of the true claims.`
-    : "None is set. Until keras-dml calibrate sets one, that of the model's card decides, if it " +
-      "has one; it is provisional.";
+    : "No threshold is set. Until keras-dml calibrate sets one, the provisional threshold of the " +
+      "model's card decides, if there is one.";
 };
 
 const KINDS = {
@@ -309,7 +309,7 @@ const numberIn = (id, name) => {
   return Number(by(id).value);
 };
 
-let cancel = null; // ends the recording that is under way
+let cancel = null; // function that ends the current recording
 
 const record = async () => {
   const kind = KINDS[model.sensor];
@@ -362,7 +362,7 @@ const refresh = async () => {
     await listThresholds();
   } catch (error) {
     if (error.status !== 403) throw error;
-    // the token may only verify
+    // 403: the token may only verify
     for (const id of ["gallery", "identify", "enroll"]) by(id).hidden = true;
   }
   by("access").hidden = true;
@@ -406,7 +406,7 @@ const choose = (files) => {
     button.type = "button";
     button.setAttribute("aria-label", `Leave out ${file.name}`);
     button.addEventListener("click", () => {
-      choose(chosen.filter((other) => other !== file));
+      choose(chosen.filter((entry) => entry !== file));
       by("files").focus();
     });
   }

@@ -1,6 +1,6 @@
 // Records with the microphone or the motion sensors of this device.
 
-const LONGEST_SILENCE_MS = 3000; // a sensor that delivers nothing for so long does not work
+const LONGEST_SILENCE_MS = 3000; // a sensor without samples for this time does not work
 
 export class SensorError extends Error {}
 
@@ -15,7 +15,7 @@ export const pause = (milliseconds, signal) =>
   });
 
 /**
- * Collects samples until enough are there, the signal aborts, or the sensor is silent.
+ * Collects samples until there are enough, the signal aborts, or the sensor is silent.
  *
  * @param listen Function that takes `(add, done)` and starts the sensor. The sensor calls `add`
  *     with each sample, and `done` when the recording is complete.
@@ -44,10 +44,10 @@ const collect = (listen, silence, signal) =>
     listen(add, done);
   });
 
-/** Asks for the motion sensors. iOS answers only in the event of a click. */
+/** Asks for permission to use the motion sensors. iOS grants it only during a click. */
 export const allowMotion = async () => {
   if (!window.DeviceMotionEvent) {
-    throw new SensorError("This browser gives pages no motion sensors. Choose files instead.");
+    throw new SensorError("Pages cannot use motion sensors in this browser. Choose files instead.");
   }
   if (!DeviceMotionEvent.requestPermission) return;
   if ((await DeviceMotionEvent.requestPermission()) !== "granted") {
@@ -59,9 +59,9 @@ export const allowMotion = async () => {
 };
 
 /**
- * Records acceleration in m/s², as the browser gives it.
+ * Records acceleration in m/s², with the signs of the browser.
  *
- * Safari on iOS gives values of the opposite sign to those of Android (dorukeker/gyronorm.js#54).
+ * Values on iOS have the opposite sign of values on Android (dorukeker/gyronorm.js#54).
  *
  * @param axes For each channel its axis of the device: "x", "y" or "z".
  * @param withGravity Whether gravity is part of the values, as accelerometers measure it.
@@ -75,7 +75,7 @@ export const recordMotion = async (axes, withGravity, seconds, show, signal) => 
     hear = (event) => {
       const measured = withGravity ? event.accelerationIncludingGravity : event.acceleration;
       const values = axes.map((axis) => measured?.[axis] ?? null);
-      if (values.includes(null)) return; // Chromium sends it on devices without the sensor
+      if (values.includes(null)) return; // Chromium sends null on devices without the sensor
       start ??= event.timeStamp;
       const time = event.timeStamp - start;
       add([time, ...values]);
@@ -101,7 +101,7 @@ const microphone = async () => {
     return await navigator.mediaDevices.getUserMedia({
       audio: {
         channelCount: 1,
-        // each of these changes the voice
+        // each of these options changes the voice
         autoGainControl: false,
         echoCancellation: false,
         noiseSuppression: false,
@@ -126,16 +126,16 @@ const sourceOf = (stream, context) => {
 };
 
 /**
- * Records sound from its first sample that is not 0.
+ * Records sound, beginning with the first sample that is not 0.
  *
- * @param rate Samples per second that are wanted.
+ * @param rate Requested number of samples per second.
  * @param show Function that takes the seconds since the first sample and the largest magnitude of
  *     a block of samples.
- * @returns `{samples, rate}`: samples in [-1, 1] and their rate. Firefox does not resample a
- *     microphone, so the rate is its own there.
+ * @returns `{samples, rate}`: samples in [-1, 1] and their rate. Firefox does not resample, so the
+ *     rate is that of the microphone there.
  */
 export const recordSound = async (rate, seconds, show, signal) => {
-  let context = new AudioContext({ sampleRate: rate }); // before an await: iOS wants a click
+  let context = new AudioContext({ sampleRate: rate }); // iOS: during a click
   let stream;
   try {
     stream = await microphone();

@@ -1,6 +1,6 @@
 // Draws the trace of a recording from left to right while it is recorded.
 
-const LARGEST = 25; // m/s², some 2.5 g: walks in a pocket rarely exceed it
+const LARGEST = 25; // m/s², about 2.5 g, which walks with a phone in a pocket rarely exceed
 
 const prepare = (canvas, seconds) => {
   const scale = window.devicePixelRatio || 1;

@@ -1,48 +1,52 @@
-"""Claims that are listened to over several requests."""
+"""Claims that are decided over several requests."""
 
 import secrets
 import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # loads a backend
+    from keras_dml.gallery import Listening
 
 MOST = 256  # claims at once
 MOST_OF_CLIENT = 16
 IDLE_SECONDS = 120  # after which a claim is forgotten
 
 
-class Listenings:
-    """Claims by id, each of one client. They are used in turns, so nothing is locked."""
+class Claims:
+    """Undecided claims by id, each of one client.
+
+    They are used by the thread of the gallery alone, so nothing is locked.
+    """
 
     def __init__(self):
         self._claims = {}  # (client, time of the last request, listening) by id
 
-    def add(self, client, listening):
-        """Keeps a claim.
+    def add(self, client: str, listening: "Listening") -> str:
+        """Adds a claim and returns its id.
 
         Args:
             client: Name of the client.
-            listening: `keras_dml.gallery.Listening`.
-
-        Returns:
-            Its id.
+            listening: State of the claim.
 
         Raises:
-            ValueError: If the client, or all of them, have too many.
+            ValueError: If the client, or all clients together, have too many claims.
         """
         self._forget_idle()
-        own = sum(entry[0] == client for entry in self._claims.values())
-        if own >= MOST_OF_CLIENT or len(self._claims) >= MOST:
+        count = sum(entry[0] == client for entry in self._claims.values())
+        if count >= MOST_OF_CLIENT or len(self._claims) >= MOST:
             raise ValueError(
-                f"A client may have {MOST_OF_CLIENT} claims that are listened to, and all clients "
-                f"{MOST}. End one, or wait {IDLE_SECONDS} seconds."
+                f"The client has {count} undecided claims. A client may have {MOST_OF_CLIENT}, and "
+                f"all clients together {MOST}. End one, or wait {IDLE_SECONDS} seconds."
             )
         number = secrets.token_urlsafe(12)
         self._claims[number] = client, time.monotonic(), listening
         return number
 
-    def get(self, client, number):
-        """Returns the `Listening` of an id.
+    def get(self, client: str, number: str) -> "Listening":
+        """Returns the claim of an id.
 
         Raises:
-            KeyError: If the client has no such claim, or it is decided or forgotten.
+            KeyError: If the client has no claim of this id, or the claim is decided or forgotten.
         """
         self._forget_idle()
         owner, _, listening = self._claims.get(number, (None, 0, None))
@@ -54,8 +58,8 @@ class Listenings:
         self._claims[number] = owner, time.monotonic(), listening
         return listening
 
-    def end(self, number):
-        """Forgets a claim."""
+    def end(self, number: str) -> None:
+        """Removes a claim."""
         self._claims.pop(number, None)
 
     def _forget_idle(self):

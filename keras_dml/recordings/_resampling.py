@@ -7,42 +7,41 @@ from fractions import Fraction
 import numpy as np
 
 from keras_dml.recordings import _times
+from keras_dml.recordings._recording import Signal
 
-FINEST = 2  # times the rate of the recording: what a higher rate could hold was not recorded
-COARSEST = 10_000  # of the rate of the recording: the filter has 40 taps for each
+FINEST = 2  # times the rate of the recording, which holds no higher frequencies
+COARSEST = 10_000  # largest ratio of rates; the filter has 40 taps per unit of it
 BLOCK = 2**18  # numbers that are filtered at once
-PASSED = 0.9  # of the lower Nyquist frequency, up to which the filter passes everything
-STOPPED = 65.0  # dB above the lower Nyquist frequency
-DRIFT = 1e-4  # relative error of a ratio of rates; clocks of phones are off by as much
+PASSED = 0.9  # end of the pass band, as a share of the lower Nyquist frequency
+STOPPED = 65.0  # attenuation above the lower Nyquist frequency, in dB
+DRIFT = 1e-4  # relative error of a ratio of rates, as large as that of the clocks of phones
 LARGEST = 1000  # numerator and denominator of a ratio of nominal rates, such as 160/441
-EVEN = 0.1  # of a step: times that are off by less, or by the resolution of the clock, are even
+EVEN = 0.1  # of a step; even times may be off by it, or by the resolution of the clock
 FINER = 2  # times the native rate, on which uneven times are interpolated
-FEWEST = 8  # samples for a spline; fewer are joined by lines
-ROUNDS = 6  # with jitter of 0.3 steps 90 % of the Nyquist frequency is within 0.1 dB
-UNEVEN_BLOCK, LEAST_BLOCK = (
-    2**18,
-    2**14,
-)  # numbers, steps of uneven times that are resampled at once
-MARGIN = 1000  # steps, of the lower rate, that blocks overlap by
-CLOSEST = 0.2  # of a step: samples closer than this are averaged, so that a spline stays smooth
+FEWEST = 8  # samples for a spline; fewer samples are joined by lines
+ROUNDS = 6  # with jitter of 0.3 steps, 90 % of the Nyquist frequency is passed within 0.1 dB
+UNEVEN_BLOCK = 2**18  # numbers at uneven times that are resampled at once
+LEAST_BLOCK = 2**14  # steps at uneven times that are resampled at once, at least
+MARGIN = 1000  # steps of the lower rate by which blocks overlap
+CLOSEST = 0.2  # of a step; closer samples are averaged, so that a spline stays smooth
 
 
-def resampled(signal, resolution, rate_hz):
+def resampled(signal: Signal, resolution: float, rate_hz: float) -> Signal:
     """Resamples a signal by a polyphase low-pass filter.
 
-    Uneven times are put on an even grid by cubic splines first.
+    Samples at uneven times are first interpolated on an even grid by cubic splines.
 
     Args:
-        signal: `Signal` without missing values.
+        signal: The signal, without missing values.
         resolution: Seconds between two times that the clock separates.
-        rate_hz: The rate that is wanted.
+        rate_hz: The new rate.
 
     Returns:
-        `Signal` of this rate.
+        The signal at the new rate.
 
     Raises:
-        ValueError: If the rate of the signal is unknown or less than half of the wanted rate, or
-            the signal is shorter than a step at that rate.
+        ValueError: If the rate of the signal is unknown or less than half of the new rate, or the
+            signal is shorter than a step at the new rate.
     """
     path, native_hz = signal.path, native_rate(signal)
     if native_hz is None:
@@ -58,14 +57,14 @@ def resampled(signal, resolution, rate_hz):
     if rate_hz * len(signal.values) < native_hz:
         raise ValueError(
             f"{path} has {native_hz:.6g} Hz and lasts {len(signal.values) / native_hz:.3g} s, less "
-            f"than a step at {rate_hz:g} Hz. If its times are in another unit than it says, give "
+            f"than a step at {rate_hz:g} Hz. If its times are in another unit than it states, give "
             "`time_unit`."
         )
     if rate_hz * COARSEST < native_hz:
         raise ValueError(
             f"{path} has {native_hz:.6g} Hz and cannot be resampled to {rate_hz:g} Hz: at least "
-            f"1/{COARSEST} of its rate is possible. If its times are in another unit than it says, "
-            "give `time_unit`."
+            f"1/{COARSEST} of its rate is possible. If its times are in another unit than it "
+            "states, give `time_unit`."
         )
     if signal.seconds is None or is_even(signal.seconds, resolution):
         ratio = ratio_of(rate_hz, native_hz)
@@ -76,32 +75,32 @@ def resampled(signal, resolution, rate_hz):
     if rate_hz > native_hz and not _times.is_same_rate(native_hz, rate_hz):
         notes = (
             *notes,
-            f"The rate was raised to {rate_hz:g} Hz: frequencies above {_shown(native_hz / 2)} Hz "
-            "were not recorded and stay empty.",
+            f"The rate was raised to {rate_hz:g} Hz: frequencies above "
+            f"{_three_digits(native_hz / 2)} Hz were not recorded and stay empty.",
         )
     return dataclasses.replace(signal, values=values, seconds=None, rate_hz=rate_hz, notes=notes)
 
 
-def native_rate(signal):
+def native_rate(signal: Signal) -> float | None:
     """Returns the steps per second of a signal, or None."""
     if signal.rate_hz is not None:
         return signal.rate_hz
     return None if signal.seconds is None else _times.rate_hz(signal.seconds)
 
 
-def is_even(seconds, resolution):
-    """Returns whether times are even, apart from rounding."""
+def is_even(seconds: np.ndarray, resolution: float) -> bool:
+    """Returns whether times are even, except for rounding."""
     if len(seconds) < 3:
         return True
     even = np.linspace(0, seconds[-1], len(seconds))
     return np.abs(seconds - even).max() <= max(EVEN * even[1], 1.01 * resolution)
 
 
-def ratio_of(wanted_hz, native_hz):
-    """Returns a fraction of two rates.
+def ratio_of(wanted_hz: float, native_hz: float) -> Fraction:
+    """Returns the ratio of two rates as a fraction.
 
-    It is exact for nominal rates, such as 160/441 of 16,000 and 44,100 Hz. For a rate that a clock
-    measured it is the simplest fraction within 0.01 %, so that rounding does not matter.
+    The fraction is exact for nominal rates, such as 160/441 for 16,000 and 44,100 Hz. For a
+    measured rate the function returns the simplest fraction within 0.01 %.
     """
     rates = wanted_hz, native_hz
     nominal = [Fraction(rate).limit_denominator(LARGEST) for rate in rates]
@@ -116,26 +115,26 @@ def ratio_of(wanted_hz, native_hz):
     return Fraction(round(ratio * denominator), denominator)
 
 
-def polyphase(values, ratio, cutoff=1.0):
+def polyphase(values: np.ndarray, ratio: Fraction, cutoff: float = 1.0) -> np.ndarray:
     """Resamples by a rational ratio, with a linear-phase FIR filter that has a Kaiser window.
 
-    The filter passes frequencies up to 90 % of the lower Nyquist frequency and stops those above
-    it. The ends are continued by odd reflection.
+    The filter passes frequencies up to 90 % of the lower Nyquist frequency and stops frequencies
+    above the Nyquist frequency. The ends are continued by odd reflection.
 
     Args:
         values: Shape `(time, channels)`.
-        ratio: `fractions.Fraction` of the new rate and the old one.
+        ratio: The new rate divided by the old rate.
         cutoff: Further factor of the lower Nyquist frequency.
 
     Returns:
-        Array `(floor((time - 1) * ratio) + 1, channels)`: the last step is not after the last one
+        Array `(floor((time - 1) * ratio) + 1, channels)`. Its last step is not after the last step
         of `values`.
     """
     up, down = ratio.numerator, ratio.denominator
     count = (len(values) - 1) * up // down + 1
     if ratio == 1 and cutoff == 1:
         return values
-    import scipy.signal  # takes a second of processor time, which a listing of files does not need
+    import scipy.signal  # takes a second, which callers that only list files do not need
 
     edge = cutoff / max(up, down)  # of the Nyquist frequency of the rate times `up`
     taps, beta = scipy.signal.kaiserord(STOPPED, (1 - PASSED) * edge)
@@ -160,7 +159,7 @@ def polyphase(values, ratio, cutoff=1.0):
 
 
 def _continued(values, count):
-    """Values with their odd reflection about both ends; after it the last value is held."""
+    """Returns values with their odd reflection at both ends, and then a constant."""
     reflected = min(count, len(values) - 1)
     before = 2 * values[:1] - values[reflected:0:-1]
     after = 2 * values[-1:] - values[-2 : -2 - reflected : -1] if reflected else values[:0]
@@ -169,16 +168,16 @@ def _continued(values, count):
 
 
 def _uneven(signal, native_hz, rate_hz):
-    """Resamples a signal of uneven times.
+    """Resamples a signal at uneven times.
 
-    A cubic spline through the samples is put on an even grid of at least twice the native rate and
-    low-passed at the native Nyquist frequency. A spline attenuates high frequencies, so the
-    differences that remain at the times of the samples are resampled and added, several times.
+    A cubic spline through the samples is evaluated on an even grid of at least twice the native
+    rate and low-passed at the native Nyquist frequency. A spline attenuates high frequencies, so
+    the differences that remain at the samples are resampled and added `ROUNDS` times.
 
-    That takes a hundred times the memory of the samples, so that a long signal is resampled in
-    blocks. Spline and filters reach a few dozen steps, and blocks overlap by more.
+    The method takes a hundred times the memory of the samples. A long signal is therefore resampled
+    in blocks, which overlap by more than the few dozen steps that splines and filters reach.
     """
-    seconds, values = _apart(signal.seconds, signal.values, CLOSEST / native_hz)
+    seconds, values = _without_close_samples(signal.seconds, signal.values, CLOSEST / native_hz)
     block = max(LEAST_BLOCK, UNEVEN_BLOCK // values.shape[1])
     margin = math.ceil(MARGIN * max(1, native_hz / rate_hz))
     count = math.floor(seconds[-1] * rate_hz + 1e-6) + 1
@@ -197,7 +196,7 @@ def _uneven(signal, native_hz, rate_hz):
 
 
 def _splined(seconds, values, native_hz, rate_hz):
-    """Resamples values at uneven times as `_uneven`, from the time 0 to the last time."""
+    """Resamples values at uneven times from 0 to the last time, see `_uneven`."""
     import scipy.interpolate
 
     finer = max(1, math.ceil(FINER * native_hz / rate_hz - 1e-6))
@@ -215,8 +214,8 @@ def _splined(seconds, values, native_hz, rate_hz):
     return polyphase(even, Fraction(1, finer))
 
 
-def _apart(seconds, values, closest):
-    """Samples with those that are closer than `closest` averaged; the ends stay in place."""
+def _without_close_samples(seconds, values, closest):
+    """Averages samples that are closer than `closest`. The first and last time do not change."""
     groups = np.cumsum(np.r_[True, np.diff(seconds) >= closest]) - 1
     counts = np.bincount(groups)
     if len(counts) == len(seconds):
@@ -226,5 +225,5 @@ def _apart(seconds, values, closest):
     return means[0], np.stack(means[1:], axis=1)
 
 
-def _shown(rate):
+def _three_digits(rate):
     return f"{float(f'{rate:.3g}'):g}"

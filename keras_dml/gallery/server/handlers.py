@@ -1,47 +1,82 @@
-"""A gallery as the server asks it: files in, answers out."""
+"""Handlers of the routes: each reads the files of a request and asks the gallery."""
 
+import asyncio
+import contextlib
 import io
 import math
 import warnings
+from collections.abc import AsyncIterator, Callable
+from typing import TYPE_CHECKING, Any
+
+from fastapi import Response
+from starlette.exceptions import HTTPException
 
 from keras_dml import reports
 from keras_dml.gallery import files as files_of_galleries
-from keras_dml.gallery.server import schemas, sensors, uploads
-from keras_dml.gallery.server.listenings import Listenings
+from keras_dml.gallery.server import errors, requests, schemas, sensors, uploads
+from keras_dml.gallery.server.claims import Claims
+from keras_dml.gallery.server.metrics import CONTENT_TYPE, Metrics
 from keras_dml.gallery.server.readers import Readers
 from keras_dml.gallery.server.threads import Turns
 
+if TYPE_CHECKING:  # loads a backend
+    from keras_dml.gallery import Gallery
+
 MOST_TO_CALIBRATE = 1000  # files
+READY_SECONDS = 2  # for the answer of the gallery to a probe
 
 
-class Desk:
-    """Answers requests: files are read side by side, and the gallery is asked in turns.
+class Handlers:
+    """Handlers of the routes of one gallery.
 
-    Another process may serve the same gallery.
+    Files of several requests are read at the same time. One thread asks the gallery, one request
+    after the other. Another process may serve the same gallery.
 
     Args:
-        gallery: `Gallery`, open.
-        words: `errors.Words`, which gives errors their words.
+        gallery: The gallery, open.
+        translator: Puts error messages into words for clients.
         scores: Whether answers hold closeness and reasons of denials.
-        metrics: `Metrics`.
+        metrics: Counts the decisions.
     """
 
-    def __init__(self, gallery, words, scores, metrics):
-        self._gallery, self._words, self._scores = gallery, words, scores
+    def __init__(
+        self, gallery: "Gallery", translator: errors.Translator, scores: bool, metrics: Metrics
+    ):
+        self._gallery, self._translator, self._scores = gallery, translator, scores
         self._metrics = metrics
-        self._turns, self._readers, self._listenings = Turns(), Readers(), Listenings()
+        self._turns, self._readers, self._claims = Turns(), Readers(), Claims()
 
-    async def check(self):
-        """Raises what the gallery raises if it cannot be used."""
-        await self._turns.run(self._gallery.people)
+    @contextlib.asynccontextmanager
+    async def open(self, _) -> AsyncIterator[None]:
+        """Keeps a process that reads files ready while the server runs (lifespan of ASGI)."""
+        self._readers.start()
+        yield
+        self._readers.end()
 
-    async def people(self):
-        """Who is enrolled."""
+    async def healthz(self) -> schemas.Health:
+        """Answers while the process runs."""
+        return schemas.Health()
+
+    async def readyz(self) -> schemas.Health:
+        """Checks that the gallery answers within `READY_SECONDS`."""
+        try:
+            async with asyncio.timeout(READY_SECONDS):
+                await self._turns.run(self._gallery.people)
+        except TimeoutError:
+            raise HTTPException(*errors.BUSY) from None
+        return schemas.Health()
+
+    async def prometheus(self) -> Response:
+        """Returns numbers about the server in the text format of Prometheus."""
+        return Response(self._metrics.text(), media_type=CONTENT_TYPE)
+
+    async def people(self) -> list[schemas.Person]:
+        """Lists the people who are enrolled."""
         counts = await self._turns.run(self._gallery.people)
         return [schemas.Person(person=name, recordings=count) for name, count in counts.items()]
 
-    def model(self):
-        """Recordings that the model takes."""
+    async def model(self) -> schemas.Model:
+        """Describes the recordings that the model takes."""
         from keras_dml import inputs  # loads a backend
 
         contract = inputs.of(self._gallery.model).contract
@@ -49,18 +84,20 @@ class Desk:
         values = {} if contract is None else {name: getattr(contract, name) for name in fields}
         return schemas.Model(**values, sensor=sensors.sensor(contract))
 
-    async def recordings(self, person):
-        """Times at which recordings of a person were enrolled, in their order."""
+    async def recordings(self, person: str) -> list[schemas.Recording]:
+        """Lists the times at which recordings of a person were enrolled, in their order."""
         stored = await self._turns.run(self._gallery.list_recordings, person)
         return [schemas.Recording(created=recording.created) for recording in stored]
 
-    async def thresholds(self):
-        """Those that are set, the strictest first."""
+    async def thresholds(self) -> list[schemas.Threshold]:
+        """Lists the thresholds that are set, the strictest first."""
         thresholds = await self._turns.run(lambda: self._gallery.thresholds)
-        return [_threshold(one) for _, one in sorted(thresholds.items())]
+        return [_threshold(threshold) for _, threshold in sorted(thresholds.items())]
 
-    async def enroll(self, client, person, sent):
-        """Enrolls recordings of files."""
+    async def enroll(
+        self, client: requests.FromClient, person: str, sent: requests.Recordings
+    ) -> schemas.Enrollment:
+        """Enrolls the recordings of files."""
 
         def enroll(reader, files):
             paths = list(files)
@@ -70,7 +107,7 @@ class Desk:
         (paths, files, done), notes = await self._decide(client, sent, enroll)
         return schemas.Enrollment(
             person=person,
-            kept=[files[paths[i]] for i in done.kept],
+            stored=[files[paths[i]] for i in done.kept],
             refused=self._refused(done.refused, paths, files),
             repeated=[
                 schemas.Repeated(
@@ -82,8 +119,10 @@ class Desk:
             notes=notes,
         )
 
-    async def verify(self, client, person, sent):
-        """Whether recordings are a person's."""
+    async def verify(
+        self, client: requests.FromClient, person: str, sent: requests.Claim
+    ) -> schemas.Decision:
+        """Decides whether recordings are of a person."""
 
         def verify(reader, files):
             windows = _windows(reader, files)
@@ -104,8 +143,10 @@ class Desk:
             notes=notes,
         )
 
-    async def identify(self, client, sent):
-        """Who it is."""
+    async def identify(
+        self, client: requests.FromClient, sent: requests.Search
+    ) -> schemas.Identification:
+        """Finds the person whose recordings were sent."""
         fields = sent.fields
 
         def identify(reader, files):
@@ -121,9 +162,10 @@ class Desk:
             tied=result.tied,
             candidates=[
                 schemas.Candidate(
-                    person=one.person, closeness=self._closeness(result.scale, one.score)
+                    person=candidate.person,
+                    closeness=self._closeness(result.scale, candidate.score),
                 )
-                for one in candidates
+                for candidate in candidates
             ],
             threshold=_number(result.threshold),
             needed=self._closeness(result.scale, result.threshold),
@@ -135,61 +177,73 @@ class Desk:
             notes=notes,
         )
 
-    async def listen(self, client, person, sent):
-        """Begins to listen to a claim, with the first piece of a recording."""
+    async def listen(
+        self, client: requests.FromClient, person: str, sent: requests.Claim
+    ) -> schemas.Heard:
+        """Begins to decide on a claim, with the first piece of a recording."""
 
         def listen(reader, files):
             (path,) = files
             values = reader.values(path)
             listening = self._gallery.listen(person, far=sent.fields.far, client=client.name)
-            heard = listening.add(values)
-            is_open = heard.accepted is None
-            return heard, self._listenings.add(client.name, listening) if is_open else None
+            state = listening.add(values)
+            is_open = state.accepted is None
+            return state, self._claims.add(client.name, listening) if is_open else None
 
-        return await self._heard(client, sent, listen)
+        return await self._listen(client, sent, listen)
 
-    async def listen_on(self, client, number, sent):
-        """Listens to the next piece of a recording."""
+    async def listen_on(
+        self, client: requests.FromClient, number: str, sent: requests.Recordings
+    ) -> schemas.Heard:
+        """Goes on to decide on a claim, with the next piece of a recording."""
 
         def listen(reader, files):
             (path,) = files
-            heard = self._listenings.get(client.name, number).add(reader.values(path))
-            if heard.accepted is None:
-                return heard, number
-            self._listenings.end(number)
-            return heard, None
+            state = self._claims.get(client.name, number).add(reader.values(path))
+            if state.accepted is None:
+                return state, number
+            self._claims.end(number)
+            return state, None
 
-        return await self._heard(client, sent, listen)
+        return await self._listen(client, sent, listen)
 
-    async def _heard(self, client, sent, listen):
-        (heard, number), notes = await self._decide(client, sent, listen, most=1)
-        self._metrics.count_decision("listen", heard.answer)
+    async def _listen(self, client, sent, listen):
+        (state, number), notes = await self._decide(client, sent, listen, most=1)
+        self._metrics.count_decision("listen", state.answer)
         return schemas.Heard(
             id=number,
-            accepted=heard.accepted,
-            person=heard.person,
-            steps=heard.steps,
-            seconds=heard.seconds,
-            closeness=self._closeness(heard.scale, heard.score),
-            denied=heard.denied if self._scores else None,
+            accepted=state.accepted,
+            person=state.person,
+            steps=state.steps,
+            seconds=state.seconds,
+            closeness=self._closeness(state.scale, state.score),
+            denied=state.denied if self._scores else None,
             notes=notes,
         )
 
-    async def explain(self, client, person, sent):
-        """Picture, as bytes of SVG, of what made the distance of the first recording sent."""
+    async def explain(
+        self, client: requests.FromClient, person: str, sent: requests.Recordings
+    ) -> Response:
+        """Draws which parts of the first recording make its distance to a person, as SVG."""
+        if not self._scores:
+            raise HTTPException(
+                403, "The server gives out decisions only. Start it with --scores for pictures."
+            )
 
         def explain(reader, files):
             explanation = self._gallery.explain(person, _windows(reader, files)[0])
-            figure, drawn = reports.explanation(explanation), io.BytesIO()
+            figure, picture = reports.explanation(explanation), io.BytesIO()
             with reports.style.house_style():
-                figure.savefig(drawn, format="svg", metadata={"Date": None})
-            return drawn.getvalue()
+                figure.savefig(picture, format="svg", metadata={"Date": None})
+            return picture.getvalue()
 
         picture, _ = await self._decide(client, sent, explain)
-        return picture
+        return Response(picture, media_type="image/svg+xml")
 
-    async def reject(self, client, person, sent):
-        """Marks recordings as not a person's."""
+    async def reject(
+        self, client: requests.FromClient, person: str, sent: requests.Recordings
+    ) -> schemas.Marked:
+        """Marks recordings that are not of a person."""
 
         def reject(reader, files):
             recordings = _windows(reader, files)
@@ -199,12 +253,12 @@ class Desk:
         count, notes = await self._decide(client, sent, reject)
         return schemas.Marked(person=person, marked=count, notes=notes)
 
-    async def rejections(self, person):
-        """Recordings that are marked as not a person's."""
+    async def rejections(self, person: str) -> list[schemas.Rejection]:
+        """Lists recordings that are marked as not of a person."""
         stored = await self._turns.run(self._gallery.list_rejections, person)
-        return [schemas.Rejection(id=one.id, created=str(one.created)) for one in stored]
+        return [schemas.Rejection(id=mark.id, created=str(mark.created)) for mark in stored]
 
-    async def unreject(self, person, recording):
+    async def unreject(self, person: str, recording: str) -> schemas.Left:
         """Removes the mark of a recording."""
 
         def unreject():
@@ -213,7 +267,9 @@ class Desk:
 
         return schemas.Left(person=person, marked=await self._turns.run(unreject))
 
-    async def calibrate(self, client, sent):
+    async def calibrate(
+        self, client: requests.FromClient, sent: requests.Volunteers
+    ) -> schemas.Calibration:
         """Sets a threshold, or the boundary of `listen`, by recordings of people."""
         fields = sent.fields
         if len(fields.people) != len(sent.files):
@@ -246,12 +302,12 @@ class Desk:
             notes=notes,
         )
 
-    async def rename(self, person, name):
+    async def rename(self, person: str, new: schemas.NewName) -> schemas.Renamed:
         """Gives a person another name."""
-        await self._turns.run(self._gallery.rename, person, name)
-        return schemas.Renamed(renamed=person, name=name)
+        await self._turns.run(self._gallery.rename, person, new.name)
+        return schemas.Renamed(renamed=person, name=new.name)
 
-    async def remove(self, person):
+    async def remove(self, person: str) -> schemas.Removed:
         """Removes a person."""
 
         def remove():
@@ -260,12 +316,24 @@ class Desk:
 
         return schemas.Removed(removed=person, people=await self._turns.run(remove))
 
-    async def _decide(self, client, sent, function, most=uploads.MOST_FILES):
-        """Reads the files of a request, then calls a function of a `Reader` and the names of the
-        files by path, in turn.
+    async def _decide(
+        self,
+        client: requests.Client,
+        sent: requests.Sent,
+        function: Callable[[Any, dict], Any],
+        most: int = uploads.MOST_FILES,
+    ) -> tuple[Any, list[str]]:
+        """Reads the files of a request, and calls a function in the thread of the gallery.
+
+        Args:
+            client: The client.
+            sent: The recordings and fields of the request.
+            function: Called with a `keras_dml.gallery.files.Reader` that has read the files, and
+                with the names of the files by path.
+            most: Number of files that are accepted.
 
         Returns:
-            What the function returns, and notes.
+            The result of the function, and notes on the files and the decision.
         """
         options = sent.fields.options()
         reader = await self._turns.run(files_of_galleries.Reader, self._gallery, options)
@@ -277,27 +345,31 @@ class Desk:
                 reader.read_ahead(files, read)
 
         def decide():
-            with warnings.catch_warnings(record=True, action="always", category=UserWarning) as met:
+            with warnings.catch_warnings(
+                record=True, action="always", category=UserWarning
+            ) as caught:
                 result = function(reader, files)
-            return result, [str(warning.message) for warning in met]
+            return result, [str(warning.message) for warning in caught]
 
         try:
             await self._readers.run(client.name, read_ahead)
-            result, met = await self._turns.run(decide)
+            result, texts = await self._turns.run(decide)
         except (KeyError, ImportError, TypeError, ValueError) as error:
-            error.files = files  # whose paths are gone when it is told
+            error.files = files  # for the answer, when their paths are gone
             raise
-        texts = dict.fromkeys([*reader.unsaid, *reader.notes, *met])
-        return result, [self._words.words(text, files) for text in texts]
+        notes = dict.fromkeys([*reader.unsaid, *reader.notes, *texts])
+        return result, [self._translator.translate(note, files) for note in notes]
 
     def _refused(self, reasons, paths, files):
         return [
-            schemas.Refused(file=files[paths[i]], reason=self._words.words(reasons[i], files))
+            schemas.Refused(
+                file=files[paths[i]], reason=self._translator.translate(reasons[i], files)
+            )
             for i in sorted(reasons)
         ]
 
     def _closeness(self, scale, distance):
-        """Closeness of a distance, rounded; None if it is not told or not known."""
+        """Returns the rounded closeness of a distance; None if it is secret or unknown."""
         is_known = self._scores and scale is not None and distance is not None
         return float(round(scale.closeness(distance))) if is_known else None
 
@@ -308,7 +380,7 @@ def _threshold(threshold):
 
 
 def _number(value):
-    """A number as JSON has it: None for infinity or for no number."""
+    """Returns a finite number, or None, because JSON has no infinity."""
     return value if value is not None and math.isfinite(value) else None
 
 

@@ -1,0 +1,253 @@
+"""Listings of the recordings of people, and of the groups of people, from folders and tables."""
+
+import codecs
+import csv
+import dataclasses
+import io
+import os
+import pathlib
+import unicodedata
+from collections.abc import Sequence
+
+from keras_dml._typing import Path
+from keras_dml.recordings._formats import is_recording, suffixes
+
+COLUMNS = ("path", "person")
+GROUP_COLUMNS = ("person", "group")
+SESSION = "session"
+DELIMITERS = ",;\t"
+UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+@dataclasses.dataclass(frozen=True)
+class Listed:
+    """A file of a person.
+
+    Attributes:
+        path: The file.
+        person: Name of the person.
+        session: Name of the session, or None.
+    """
+
+    path: pathlib.Path
+    person: str
+    session: str | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Listing:
+    """Files of people, in the order of their names.
+
+    Attributes:
+        recordings: The files of recordings.
+        skipped: Files of the folder that are not recordings of a person.
+    """
+
+    recordings: tuple[Listed, ...]
+    skipped: tuple[pathlib.Path, ...]
+
+    @property
+    def people(self) -> tuple[str, ...]:
+        """Names of the people, sorted."""
+        return tuple(sorted({recording.person for recording in self.recordings}))
+
+
+def folder(path: Path) -> Listing:
+    """Lists the recordings of people in a folder or in a table.
+
+    A folder has the form `person/recording.csv` or `person/session/recording.csv`. A table is a csv
+    file with the columns `path` and `person`, and with the column `session` if there are sessions.
+    Its paths are relative to its own folder. Files are listed, not read. Names that begin with a
+    dot are skipped.
+
+    Args:
+        path: The folder, or the table.
+
+    Raises:
+        FileNotFoundError: If the folder, the table, or a file in the table does not exist.
+        ValueError: If there are no recordings, recordings lie deeper than these folders, or a line
+            of the table lacks a path or a person, or repeats the path of another line.
+    """
+    if not os.fspath(path):
+        raise ValueError("The name of the folder is empty; '.' is the current folder.")
+    path = pathlib.Path(path)
+    if not path.exists():
+        raise FileNotFoundError(f"There is no folder {str(path)!r}.")
+    recordings, skipped = _of_folder(path) if path.is_dir() else (_of_table(path), [])
+    if not recordings:
+        rest = f" It has {len(skipped)} other files, such as {skipped[0]}." if skipped else ""
+        raise ValueError(
+            f"{path} holds no recordings of people.{rest} One folder per person is expected, with "
+            f"files in it that end in {', '.join(suffixes())}: {path}/alice/walk1.csv, or "
+            f"{path}/alice/monday/walk1.csv."
+        )
+    recordings.sort(key=lambda file: (file.person, file.session or "", file.path.as_posix()))
+    return Listing(tuple(recordings), tuple(sorted(skipped)))
+
+
+def groups(path: Path) -> dict[str, str]:
+    """Reads the group of each person, such as of age or sensor, from a table.
+
+    Args:
+        path: A csv file with the columns `person` and `group`.
+
+    Returns:
+        Groups by the names of the people, as `Gallery.calibrate` takes them.
+
+    Raises:
+        FileNotFoundError: If the file does not exist.
+        ValueError: If the file is not such a table, or a line lacks a person or a group, or repeats
+            the person of another line.
+    """
+    path = pathlib.Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"There is no file {str(path)!r}.")
+    group_of, line_of = {}, {}
+    for line, row in _entries(path, GROUP_COLUMNS):
+        person = unicodedata.normalize("NFC", row["person"])
+        if person in line_of:
+            raise ValueError(
+                f"{path}, line {line}: {person!r} stands in line {line_of[person]} too. Name each "
+                "person once."
+            )
+        group_of[person], line_of[person] = row["group"], line
+    return group_of
+
+
+def _of_folder(root):
+    """Returns the files of people in a folder, and the other files."""
+    skipped, people = _content(root)
+    recordings = []
+    for person in people:
+        files, sessions = _content(person)
+        candidates = [(file, None) for file in files]
+        for session in sessions:
+            files, folders = _content(session)
+            if folders:
+                raise ValueError(
+                    f"{folders[0]} lies too deep: recordings are {root}/PERSON/FILE or "
+                    f"{root}/PERSON/SESSION/FILE. Move the files up, or give a table with the "
+                    f"columns {', '.join(COLUMNS)}."
+                )
+            candidates += [(file, _name(session)) for file in files]
+        for file, session in candidates:
+            if is_recording(file):
+                recordings.append(Listed(file, _name(person), session))
+            else:
+                skipped.append(file)
+    return recordings, skipped
+
+
+def _content(root):
+    """Returns the files and the folders in a folder. A link counts as its target."""
+    entries = [entry for entry in root.iterdir() if not entry.name.startswith(".")]
+    return (
+        [entry for entry in entries if entry.is_file()],
+        [entry for entry in entries if entry.is_dir()],
+    )
+
+
+def _name(path):
+    return unicodedata.normalize("NFC", path.name)  # macOS decomposes letters with accents
+
+
+def _of_table(path):
+    """Returns the files of people in a table."""
+    if path.suffix.lower() != ".csv":
+        raise ValueError(
+            f"{path} is neither a folder of people nor a table: a .csv with the columns "
+            f"{', '.join(COLUMNS)} and, if there are any, {SESSION}."
+        )
+    recordings, line_of = [], {}
+    for line, row in _entries(path, COLUMNS, SESSION):
+        file = path.parent / row["path"]
+        if file in line_of:
+            raise ValueError(
+                f"{path}, line {line}: {row['path']} stands in line {line_of[file]} too. Name each "
+                "file once."
+            )
+        if not file.is_file():
+            raise FileNotFoundError(f"{path}, line {line}: there is no file {str(file)!r}.")
+        line_of[file] = line
+        person = unicodedata.normalize("NFC", row["person"])
+        recordings.append(Listed(file, person, row.get(SESSION) or None))
+    return recordings
+
+
+def _entries(
+    path: pathlib.Path, columns: Sequence[str], optional: str | None = None
+) -> list[tuple[int, dict[str, str]]]:
+    """Reads the entries of a table.
+
+    Args:
+        path: The file.
+        columns: Names of the columns that have no empty field.
+        optional: Name of a column that may be missing. Further columns are ignored.
+
+    Returns:
+        `(line, entry)` of each line after the first: its number, and its fields by the names of
+        their columns.
+
+    Raises:
+        ValueError: If the file is empty, not valid CSV in UTF-8, or ragged, a column is missing or
+            appears twice, or a field is empty.
+    """
+    lines, (names, *rows) = _rows(path)
+    if not {*columns} <= {*names} or len({*names}) < len(names):
+        wanted = ", ".join(columns) + (f" and, if there are any, {optional}" if optional else "")
+        raise ValueError(
+            f"{path}, line {lines[0]}: the columns {wanted} are expected, each once. Received "
+            f"{', '.join(names)}."
+        )
+    entries = []
+    for line, row in zip(lines[1:], rows, strict=True):
+        entry = {name: field.strip() for name, field in zip(names, row, strict=True)}
+        for name in columns:
+            if not entry[name]:
+                raise ValueError(f"{path}, line {line}: the {name} is empty.")
+        entries.append((line, entry))
+    return entries
+
+
+def _rows(path):
+    """Returns the numbers and the fields of the lines of a table that are not empty."""
+    text = _utf8(path)
+    start = next((line for line in io.StringIO(text) if line.strip()), "")
+    delimiter = max(DELIMITERS, key=start.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    lines, rows = [], []
+    try:
+        for row in reader:
+            if row and not (len(row) == 1 and row[0].isspace()):
+                lines.append(reader.line_num)
+                rows.append(row)
+    except csv.Error as error:
+        raise ValueError(
+            f"{path}, line {reader.line_num}: not valid CSV: {error}. Write one entry per line, "
+            "with its fields separated by commas."
+        ) from None
+    if not rows:
+        raise ValueError(f"{path} is empty: leave it out.")
+    rows[0] = [name.strip() for name in rows[0]]
+    for line, row in zip(lines, rows, strict=True):
+        if len(row) != len(rows[0]):
+            raise ValueError(
+                f"{path}, line {line} has {len(row)} fields, line {lines[0]} names {len(rows[0])} "
+                "columns. Each line needs one field per column."
+            )
+    return lines, rows
+
+
+def _utf8(path):
+    """Returns the text of a file in UTF-8."""
+    data = path.read_bytes()
+    try:
+        if data.startswith(UTF16):
+            raise UnicodeDecodeError("utf-8", data, 0, 2, "UTF-16")
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ValueError(
+            f"{path}, line {line}: byte {error.start} is not valid UTF-8. Save the file as CSV in "
+            "UTF-8."
+        ) from None

@@ -1,0 +1,317 @@
+"""Reads recordings of sound: WAVE files, and FLAC files by soundfile.
+
+`scipy.io.wavfile` reads neither mu-law and A-law nor sound whose length the header does not state.
+"""
+
+import pathlib
+import struct
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from keras_dml.recordings import _bounds, _table, _times
+from keras_dml.recordings._recording import Signal
+
+if TYPE_CHECKING:
+    from keras_dml.recordings._read import Options
+
+SOUND = "sound"  # the name of the only channel, as models of voices have it
+LOUDEST = 10.0  # 20 dB above full scale, which floats of mixed sounds may exceed
+FULL_INT16 = 2.0**15
+LEAST_INT16 = 256.0  # smaller whole numbers may have 8 or 16 bits
+MOST_SAMPLES = 4 * _bounds.MOST_NUMBERS  # of a FLAC file of up to 20 MB
+BLOCK = 2**16  # samples of a FLAC file that are decoded at once
+CANCELED = 0.1  # share of power that remains when channels cancel each other
+MIXED = (
+    "The {count} channels of sound were averaged. Name a channel by its number to read it alone."
+)
+SILENT = "Channels of sound that are constant were left out."
+DIVIDED = "The floats are whole numbers as of 16 bits and were divided by 32768."
+PCM, FLOAT, A_LAW, MU_LAW, EXTENSIBLE = 1, 3, 6, 7, 0xFFFE  # format tags of the header
+# Sizes that programs write if they cannot go back to the header: 0, and the largest signed and
+# unsigned integers of 32 bits minus the size of a header.
+ENDLESS = (range(1), range(0x7FFFFE00, 0x80000001), range(0xFFFFFE00, 0x100000000))
+UNKNOWN_LENGTH = (
+    "The header does not state the length of the sound, which was read to the end of the file."
+)
+
+
+def read_wav(path: pathlib.Path, options: "Options") -> tuple[Signal, float]:
+    """Reads a WAVE file, full scale 1.
+
+    Raises:
+        ValueError: If the file is not a complete WAVE file, has another rate than `options` state,
+            or holds floats far beyond full scale.
+    """
+    _check_has_no_times(path, options)
+    try:
+        sound = _decode_wave(path.read_bytes())
+    except ValueError as error:
+        raise ValueError(
+            f"{path} is not a complete WAVE file of integers, floats, mu-law or A-law: {error}. "
+            "Convert it, for example by ffmpeg -i FILE new.wav."
+        ) from None
+    values, notes = sound.values, sound.notes
+    if sound.is_float:
+        values, notes_on_scale = _full_scale(path, values)
+        notes += notes_on_scale
+    return _signal(path, values, sound.rate_hz, options, notes)
+
+
+def read_flac(path: pathlib.Path, options: "Options") -> tuple[Signal, float]:
+    """Reads a FLAC file, full scale 1.
+
+    Raises:
+        ImportError: If soundfile is not installed; the message names the extra.
+        ValueError: If the file is not a complete FLAC file, or has another rate than `options`
+            state.
+    """
+    _check_has_no_times(path, options)
+    try:
+        import soundfile
+    except (ImportError, OSError):  # OSError: without the library libsndfile
+        raise ImportError(
+            f'{path} is read by soundfile, which is not installed: pip install "keras-dml[flac]".'
+        ) from None
+    most = max(MOST_SAMPLES, path.stat().st_size)
+    try:
+        with soundfile.SoundFile(path) as file:
+            values, rate = _samples(file, most), file.samplerate
+            is_cut = values.size <= most and len(values) != file.frames
+            if file.format != "FLAC" or is_cut:
+                raise ValueError(f"{file.format} with {len(values)} of {file.frames} samples")
+    except (soundfile.SoundFileError, RuntimeError, ValueError) as error:
+        raise ValueError(
+            f"{path} is not a complete FLAC file: {str(error).rstrip('.')}. Convert it, for "
+            "example by ffmpeg -i FILE new.wav."
+        ) from None
+    _bounds.check_numbers(path, values.size, most)
+    return _signal(path, values, rate, options, ())
+
+
+def _check_has_no_times(path, options):
+    for name in ("time", "time_unit"):
+        if getattr(options, name) is not None:
+            raise ValueError(f"{path} is sound, which has no column of times: leave out `{name}`.")
+
+
+def _signal(path, values, rate, options, notes):
+    """Returns the `Signal` of the requested channels, and the resolution 0 of its exact clock.
+
+    `("sound",)`, which models of voices take, is the mean of several channels.
+    """
+    count, channels = values.shape[1], options.channels
+    _bounds.check_columns(path, "its header", count)
+    if count > 1 and channels is not None and tuple(channels) == (SOUND,):
+        values, notes_on_mean = _mean(path, values)
+        count, notes = 1, notes + notes_on_mean
+    columns, names = _table.numbered(path, count, channels)
+    if count == 1 and channels is None:
+        names = (SOUND,)
+    values = values if columns == [*range(count)] else values[:, columns]
+    values = _checked(path, values, names)
+    rate = _times.agreed(path, float(rate), options.rate_hz, "its header")
+    units = (None,) * len(names)
+    return Signal(path, values, names, units, None, rate, _place, notes), 0.0
+
+
+def _place(row):
+    return f"sample {row}"
+
+
+def _checked(path, values, channels):
+    """Returns values as float32, after a check that all are finite."""
+    if not len(values):
+        raise ValueError(f"{path} holds no steps: leave it out.")
+    with np.errstate(over="ignore"):
+        narrow = values.astype(np.float32, copy=False)
+    is_wrong = ~np.isfinite(narrow)
+    if is_wrong.any():
+        row, column = np.argwhere(is_wrong)[0]
+        raise ValueError(
+            f"{path}, {_place(row)}: channel {channels[column]!r} is {values[row, column]}. Every "
+            "step needs a finite number: interpolate such steps, or leave the recording out."
+        )
+    return narrow
+
+
+def _samples(file, most):
+    """Returns the samples of an open FLAC file, float32, up to one block more than `most`.
+
+    The number of samples in the header may be wrong.
+    """
+    blocks, count = [], 0
+    while count <= most and len(block := file.read(BLOCK, dtype="float32", always_2d=True)):
+        blocks.append(block)
+        count += block.size
+    return np.concatenate(blocks or [np.empty((0, file.channels), np.float32)])
+
+
+def _mean(path, values):
+    """Returns the mean of the channels that hold sound, and notes."""
+    is_sound = np.ptp(values, axis=0) > 0 if len(values) else np.ones(values.shape[1], bool)
+    notes = ()
+    if is_sound.any() and not is_sound.all():
+        values, notes = values[:, is_sound], (SILENT,)
+    if values.shape[1] == 1:
+        return values, notes
+    mean = values.mean(axis=1, keepdims=True, dtype=np.float64)
+    if is_sound.any() and mean.var() < CANCELED * _variances(values).mean():
+        raise ValueError(
+            f"{path} has {values.shape[1]} channels of sound that cancel each other when averaged. "
+            f"Name one by its number, from 1 to {values.shape[1]}."
+        )
+    return mean, (*notes, MIXED.format(count=values.shape[1]))
+
+
+def _variances(values):
+    """Returns the variance of each channel, summed in float64 without a copy of the samples."""
+    means = values.mean(axis=0, dtype=np.float64)
+    squares = np.einsum("ij,ij->j", values, values, dtype=np.float64, casting="same_kind")
+    return squares / len(values) - means**2
+
+
+def _full_scale(path, values):
+    """Returns floats with full scale 1, and notes."""
+    with np.errstate(invalid="ignore"):
+        peak = np.abs(values).max(initial=0.0)
+        is_whole = bool(peak < np.inf) and bool((values == np.round(values)).all())
+    if peak <= LOUDEST and not (is_whole and peak > 1) or not peak < np.inf:
+        return values, ()  # `_checked` refuses values that are not finite
+    if is_whole and LEAST_INT16 <= peak <= FULL_INT16:
+        return values / FULL_INT16, (DIVIDED,)
+    raise ValueError(
+        f"{path} holds floats up to {peak:.6g}, and sound has full scale 1. Divide the samples by "
+        "the full scale that they were recorded with: 32768 for 16 bits."
+    )
+
+
+class _Sound(NamedTuple):
+    """Samples of a WAVE file.
+
+    Attributes:
+        rate_hz: Samples per second.
+        values: Shape `(time, channels)`, float32, or float64 if the file holds float64. Integers
+            have full scale 1.
+        is_float: Whether the file holds floats.
+        notes: Sentences about assumptions.
+    """
+
+    rate_hz: int
+    values: np.ndarray
+    is_float: bool
+    notes: tuple[str, ...]
+
+
+def _decode_wave(data):
+    """Reads the bytes of a WAVE file: RIFF, RIFX (big-endian) or RF64.
+
+    Raises:
+        ValueError: If they are not a complete WAVE file, or compressed; the message says why.
+    """
+    kind = data[:4]
+    if kind not in (b"RIFF", b"RIFX", b"RF64") or data[8:12] != b"WAVE":
+        raise ValueError("it does not begin as one")
+    order = ">" if kind == b"RIFX" else "<"
+    form, long_size, start = None, None, 12
+    while True:
+        if start + 8 > len(data):
+            raise ValueError("it has no samples, or is cut before them")
+        name, size = data[start : start + 4], struct.unpack_from(f"{order}I", data, start + 4)[0]
+        start += 8
+        if name == b"data":
+            break
+        if start + size > len(data):
+            raise ValueError(f"its chunk {name.decode('latin-1')!r} is cut")
+        if name == b"fmt ":
+            form = data[start : start + size]
+        if name == b"ds64" and size >= 16:
+            long_size = struct.unpack_from("<Q", data, start + 8)[0]
+        start += size + size % 2
+    if form is None or len(form) < 16:
+        raise ValueError("it does not say how samples are stored")
+    tag, channels, rate, _, block, bits = struct.unpack_from(f"{order}HHIIHH", form)
+    if tag == EXTENSIBLE and len(form) >= 26:
+        tag = struct.unpack_from(f"{order}H", form, 24)[0]
+    if kind == b"RF64" and size == 0xFFFFFFFF and long_size is not None:
+        size = long_size
+    rest = len(data) - start
+    notes = ()
+    if (
+        any(size in sizes for sizes in ENDLESS)
+        and size != rest
+        and not _are_chunks(data, start + size, order)
+    ):
+        size = rest - rest % max(block, 1)
+        notes = (UNKNOWN_LENGTH,)
+    if size > rest:
+        raise ValueError(f"its header says {size} bytes of sound, and the file has {rest}")
+    if not channels or not block or block % channels or not 0 < rate < 2**31:
+        raise ValueError(f"its header says {channels} channels, {block} bytes each and {rate} Hz")
+    if not 0 < bits <= 8 * block // channels:
+        raise ValueError(f"its header says {bits} bits in {block // channels} bytes")
+    if size % block:
+        raise ValueError(f"its {size} bytes of sound are not whole steps of {block} bytes")
+    values = _decoded(memoryview(data)[start : start + size], tag, block // channels, bits, order)
+    return _Sound(rate, values.reshape(-1, channels), tag == FLOAT, notes)
+
+
+def _are_chunks(data, start, order):
+    """Returns whether the bytes from a start to the end are chunks, which follow the samples."""
+    if start >= len(data):
+        return start == len(data)
+    while start + 8 <= len(data):
+        name, size = data[start : start + 4], struct.unpack_from(f"{order}I", data, start + 4)[0]
+        if not all(32 <= letter < 127 for letter in name):
+            return False
+        start += 8 + size + size % 2
+    return start in (len(data), len(data) + 1)
+
+
+def _decoded(raw, tag, width, bits, order):
+    if tag == FLOAT and width in (4, 8):
+        return np.frombuffer(raw, f"{order}f{width}").astype(f"f{width}")
+    if tag == PCM and width == 1:  # up to 8 bits are unsigned
+        return _CODES_OF_PCM[np.frombuffer(raw, np.uint8)]
+    if tag == PCM and width in (2, 4, 8):
+        return _scaled(np.frombuffer(raw, f"{order}i{width}"), 8 * width - 1)
+    if tag == PCM and width == 3:
+        wide = np.zeros((len(raw) // 3, 4), np.uint8)  # three bytes above one of zeros
+        wide[:, slice(1, 4) if order == "<" else slice(3)] = np.frombuffer(raw, np.uint8).reshape(
+            -1, 3
+        )
+        return _scaled(wide.view(f"{order}i4")[:, 0], 31)
+    if tag == MU_LAW and width == 1:
+        return _CODES_OF_MU_LAW[np.frombuffer(raw, np.uint8)]
+    if tag == A_LAW and width == 1:
+        return _CODES_OF_A_LAW[np.frombuffer(raw, np.uint8)]
+    raise ValueError(f"its samples are of format {tag} with {bits} bits, which is not read")
+
+
+def _scaled(numbers, bits):
+    """Returns integers as float32 with full scale 1."""
+    values = numbers.astype(np.float32)
+    values *= np.float32(2.0**-bits)
+    return values
+
+
+def _decode_mu_law(codes):
+    """Decodes mu-law of ITU-T G.711, table 2: sign, three bits of exponent, four of mantissa."""
+    exponent, mantissa = (codes >> 4) & 7, (codes & 15).astype(np.int64)
+    size = (((mantissa << 3) + 132) << exponent) - 132
+    return np.where(codes & 128, -size, size) / 2.0**15
+
+
+def _decode_a_law(codes):
+    """Decodes A-law of ITU-T G.711, table 1: sign, three bits of exponent, four of mantissa."""
+    exponent, mantissa = ((codes >> 4) & 7).astype(np.int64), (codes & 15).astype(np.int64)
+    size = (mantissa << 4) + 8
+    size = np.where(exponent == 0, size, (size + 256) << np.maximum(exponent - 1, 0))
+    return np.where(codes & 128, size, -size) / 2.0**15
+
+
+# Samples of all bytes, float32, so that decoding needs no more memory than the samples.
+_CODES = np.arange(256, dtype=np.uint8)
+_CODES_OF_PCM = ((_CODES - 128.0) / 128).astype(np.float32)
+_CODES_OF_MU_LAW = _decode_mu_law(~_CODES).astype(np.float32)
+_CODES_OF_A_LAW = _decode_a_law(_CODES ^ 0x55).astype(np.float32)
