@@ -34,7 +34,6 @@ from keras_dml.cli import (
     reject,
     remove,
     rename,
-    reproduce,
     restore,
     serve,
     thresholds,
@@ -72,7 +71,6 @@ app.command("card")(card.run)
 app.command("datasets")(datasets.run)
 app.command("export")(export.run)
 app.command("train")(train.run)
-app.add_typer(reproduce.app, name="reproduce")
 COMMANDS = (
     *(enroll, verify, identify, listen, explain, compare, calibrate),
     *(reject, people, recordings, rename, forget, remove),
