@@ -4,11 +4,11 @@ import contextlib
 import os
 import pathlib
 import sys
+import textwrap
 import time
 from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from keras_dml._files import replaceable_file
@@ -18,7 +18,8 @@ from zoo.papers.settings import SMOKE
 
 NAME = "report.html"
 SUFFIXES = {".png", ".svg", ".csv", ".json"}  # of files that an experiment writes
-MIN_WIDTH = 100  # of printed tables where no terminal has a width
+HEAD_WIDTH = 10  # least width of a head before it takes another line
+GAP = "  "  # between columns
 SMOKE_WARNING = (
     "The scale `smoke` only shows that the experiment runs. Do not draw conclusions from its "
     "figures."
@@ -51,8 +52,7 @@ def echo(text: str = "", style: str = "") -> None:
         text: The text; nothing in it is markup.
         style: Style of rich, such as `"bold"` or `"dim"`.
     """
-    console = _stdout()
-    console.print(Text(text, style=style), soft_wrap=not console.is_terminal)
+    Console(emoji=False).print(Text(text, style=style), soft_wrap=True)
 
 
 @contextlib.contextmanager
@@ -65,16 +65,44 @@ def stage(title: str) -> Iterator[None]:
 
 
 def print_section(section: Section) -> None:
-    """Prints the table of a section; the group of a column stands above its head."""
+    """Prints the table of a section, with the labels of the groups above the columns."""
     echo(f"\n{section.title}", "bold")
     echo(section.text)
-    groups = [label for label, count in section.groups for _ in range(count)]
-    heads = [*section.columns]
-    if groups:
-        heads = ["\n".join(filter(None, pair)) for pair in zip(groups, heads, strict=True)]
-    _print_table(heads, section.rows)
+    for line in table_lines(section):
+        echo(line)
     if section.note:
         echo(section.note, "dim")
+
+
+def table_lines(section: Section) -> list[str]:
+    """Returns the lines of the table of a section as text; long heads take several lines."""
+    rows = [[str(cell) for cell in row] for row in section.rows]
+    cells = list(zip(*rows, strict=True)) if rows else [()] * len(section.columns)
+    heads = [
+        textwrap.wrap(head, max([HEAD_WIDTH, *map(len, column)])) or [""]
+        for head, column in zip(section.columns, cells, strict=True)
+    ]
+    widths = [max(map(len, (*head, *column))) for head, column in zip(heads, cells, strict=True)]
+    lines, labels, start = [], [], 0
+    for label, count in section.groups:
+        last = start + count - 1
+        span = sum(widths[start : last + 1]) + len(GAP) * (count - 1)
+        widths[last] += max(0, len(label) - span)
+        labels.append(label.center(max(span, len(label))))
+        start += count
+    if labels:
+        lines.append(GAP.join(labels))
+    depth = max(map(len, heads))
+    padded = [[""] * (depth - len(head)) + head for head in heads]
+    for row in (*zip(*padded, strict=True), *rows):
+        cells = zip(row, widths, strict=True)
+        lines.append(
+            GAP.join(
+                cell.rjust(width) if i else cell.ljust(width)
+                for i, (cell, width) in enumerate(cells)
+            )
+        )
+    return [line.rstrip() for line in lines]
 
 
 def print_files(paths: Sequence[pathlib.Path], descriptions: Mapping[str, str], clock: Clock):
@@ -87,7 +115,10 @@ def print_files(paths: Sequence[pathlib.Path], descriptions: Mapping[str, str], 
     """
     names = {path.name for path in paths}
     echo(f"\nWritten to {paths[0].parent} in {clock}", "bold")
-    _print_table((), [row for row in descriptions.items() if row[0] in names])
+    width = max(map(len, descriptions))
+    for name, text in descriptions.items():
+        if name in names:
+            echo(f"{name:{width}}{GAP}{text}")
 
 
 def write_report(
@@ -164,20 +195,3 @@ def output_folder(out: pathlib.Path) -> Iterator[None]:
             with contextlib.suppress(OSError):  # the folder is not empty, or does not exist
                 folder.rmdir()
         raise
-
-
-def _print_table(heads, rows):
-    table = Table(show_header=bool(heads), box=None, padding=(0, 1, 0, 0), pad_edge=False)
-    for position, head in enumerate(heads or rows[0]):
-        is_first = position == 0
-        table.add_column(
-            Text(head if heads else ""), style="bold" if is_first else "", overflow="fold"
-        )
-    for row in rows:
-        table.add_row(*(Text(str(cell)) for cell in row))
-    _stdout().print(table, highlight=False)
-
-
-def _stdout():
-    console = Console(emoji=False)
-    return console if console.is_terminal else Console(width=MIN_WIDTH, emoji=False)

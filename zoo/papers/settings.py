@@ -72,7 +72,9 @@ class ExperimentSettings:
 
 def _check(field, value):
     minimum, choices = field.metadata["minimum"], field.metadata["choices"]
-    if value is None and field.metadata["none"] is not None:
+    if value is None:
+        if field.metadata["none"] is None:
+            raise SettingError(field.name, "Received None; give a value.")
         return
     values = value if isinstance(value, tuple) else (value,)
     if not values:

@@ -111,8 +111,8 @@ def make_recordings(
         signals, subjects, blocks, rate_hz, gaze, films: Same as the attributes of `Recordings`.
 
     Raises:
-        ValueError: If there are no recordings, the numbers of entries differ, a signal is not
-            finite or has another number of channels, or the lengths of the gaze differ.
+        ValueError: If the list is empty, the numbers of entries differ, a signal is not finite or
+            has another number of channels, or the lengths of the gaze differ.
     """
     signals = [np.asarray(signal, np.float32) for signal in signals]
     counts = {"signals": len(signals), "subjects": len(subjects), "blocks": len(blocks)}
@@ -184,8 +184,8 @@ def divide(recordings: Recordings, people: int | None = None) -> Division:
             *(len(group.names) for group in groups[1:])
         )
         raise ValueError(
-            f"Received {len(names)} people, of whom {len(train.names)}{counts} have enough "
-            "recordings: two, for the test in two blocks. At least two people are needed in each "
+            f"Received {len(names)} people: {len(train.names)}{counts}, not counting people with "
+            "one recording, or with one block in the test. At least two people are needed in each "
             f"group; {MIN_PEOPLE} people are enough."
         )
     return Division(*groups)

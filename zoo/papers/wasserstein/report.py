@@ -257,7 +257,7 @@ def _identification_section(table):
             if not rows_with(table, table["method"][0], *key):
                 continue
             count += 1
-            columns.append(f"{100 * fraction:g} % enrolled")
+            columns.append(f"{100 * fraction:g} %")
             for method, row in rows.items():
                 row.append(_percent(table["value"][_index(table, method, *key)]))
         groups.append((label, count))
