@@ -111,6 +111,10 @@ def sections(table: Table, heads: Mapping[str, str]) -> list[Section]:
         "intervals, and the paper's own attacks in the columns marked (weak).",
         groups=(("", 2), ("attack", len(PRINTED) - 2), ("all attacks", 1)),
     )
+    labels = [  # smaller settings have attacks with fewer steps than the paper's
+        head if heads[name] == head else f"{head} (here {heads[name]})"
+        for name, head in PAPER_COLUMNS.items()
+    ]
     papers = [
         [_percent(table[f"{name}{end}"][i]) for name in PAPER_COLUMNS for end in ("", "_paper")]
         for i in indices
@@ -121,7 +125,7 @@ def sections(table: Table, heads: Mapping[str, str]) -> list[Section]:
         "attacks here use raw logits; the paper's were probably weaker.",
         ("trained and read by", *(len(PAPER_COLUMNS) * ("here", "paper"))),
         [(table["method"][i], *papers[i]) for i in indices],
-        groups=(("", 1), *((head, 2) for head in PAPER_COLUMNS.values())),
+        groups=(("", 1), *((label, 2) for label in labels)),
     )
     return [attacked, paper]
 
