@@ -70,7 +70,9 @@ def test_the_comparison_of_a_domain_says_what_its_files_say(domain):
 def test_what_is_said_of_divergences_is_in_the_file_beside_it(domain):
     page = (COMPARED / "README.md").read_text(encoding="utf-8")
     section = page.split(f"\n## {SECTIONS[domain]}\n")[1].split("\n## ")[0]
-    found = {row["distance"]: row for row in rows(COMPARED / "results" / domain / "divergences.csv")}
+    found = {
+        row["distance"]: row for row in rows(COMPARED / "results" / domain / "divergences.csv")
+    }
     assert float(found["Kullback-Leibler"]["infinite"]) == 1  # "infinite for every pair"
     (sentence,) = re.findall(r"[^*]*divergences\.csv", section.replace("\n", " "))
     said = re.findall(r"(\.\d+) ± (\.\d+)", sentence)
