@@ -21,8 +21,7 @@ SUFFIXES = {".png", ".svg", ".csv", ".json"}  # of files that an experiment writ
 HEAD_WIDTH = 10  # least width of a head before it takes another line
 GAP = "  "  # between columns
 SMOKE_WARNING = (
-    "The scale `smoke` only shows that the experiment runs. Do not draw conclusions from its "
-    "figures."
+    "The scale smoke only shows that the experiment runs. Do not draw conclusions from its figures."
 )
 
 

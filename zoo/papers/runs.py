@@ -36,7 +36,7 @@ class TimedRuns(training.Runs):
             finished = len(paths) - len(missing)
             resumed = f", {finished} finished before" if finished else ""
             _print(f"{description}: {len(missing)} to do{resumed}")
-        start = time.monotonic()
+        start, processor_start = time.monotonic(), time.process_time()
         for count, (path, settings) in enumerate(missing.items(), start=1):
             start_of_run = time.monotonic()
             result = run(settings)
@@ -47,7 +47,13 @@ class TimedRuns(training.Runs):
                 "seconds": round(now - start_of_run, 2),
             }
             training.write_json(path, content)
-            _print(_line(description, count, len(missing), now - start, now - start_of_run))
+            elapsed, processor = now - start, time.process_time() - processor_start
+            left = elapsed / count * (len(missing) - count)
+            _print(
+                f"{description}: {count} of {len(missing)} done, the last in "
+                f"{duration(now - start_of_run)}; {duration(elapsed)} elapsed, about "
+                f"{duration(left)} left; {duration(processor)} of processor time"
+            )
         return [self.find(settings) for settings in plan]
 
 
@@ -61,14 +67,6 @@ def duration(seconds: float) -> str:
         return f"{minutes} min {seconds} s"
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min"
-
-
-def _line(description, count, total, elapsed, last):
-    left = elapsed / count * (total - count)
-    return (
-        f"{description}: {count} of {total} done, the last in {duration(last)}; "
-        f"{duration(elapsed)} elapsed, about {duration(left)} left"
-    )
 
 
 def _print(line):

@@ -19,8 +19,8 @@ OVERFLOW = 3000.0  # pixels; the tracker writes 3270 where it has no position
 MAX_LOST = 0.5  # recordings in which a larger fraction is lost are left out
 PAPER_DATA = "the paper's own data"
 PART_OF_PAPER_DATA = "a part of the paper's data"
-SIMILAR_DATA = "data similar to the paper's, so that figures cannot be compared with the paper's"
-OTHER_DATA = "data of a kind that the paper does not have"
+SIMILAR_DATA = "similar to the paper's data, so that figures cannot be compared"
+OTHER_DATA = "of a kind that the paper does not have"
 EEG_DESCRIPTION = (
     "EEG (Begleiter1999; acknowledgment asked for): trials of one second, 64 channels at 256 Hz, "
     "of one sitting."
