@@ -25,11 +25,12 @@ PAGES = (
     DEVICES,
     "keras_dml/gallery/DEPLOYMENT.md",
     "keras_dml/gallery/README.md",
-    "keras_dml/reproduce/README.md",
     "tests/parity/README.md",
     "tests/bench/README.md",
     "tfds_builders/README.md",
     "zoo/README.md",
+    "zoo/papers/README.md",
+    "zoo/papers/wasserstein/README.md",
 )
 ROW = re.compile(r"^\| (`.*?`) \| .+ \|$", re.MULTILINE)
 

@@ -28,8 +28,8 @@ SELECTION = (
     "tests/cli/test_main.py",
     "tests/cli/test_demo.py::test_the_counts_are_those_of_the_decisions",
     "tests/cli/test_export.py::test_another_backend_is_told_how_to_export",
-    "tests/cli/test_reproduce_prototypes.py::test_the_table_is_printed_and_everything_is_written",
-    "tests/cli/test_reproduce_potato.py::test_the_table_is_printed_and_everything_is_written",
+    "tests/papers/test_prototypes_command.py::test_the_command_prints_the_tables_and_writes_all_files",
+    "tests/papers/test_potato_command.py::test_the_command_prints_the_table_and_writes_all_files",
 )
 
 

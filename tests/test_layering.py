@@ -25,7 +25,6 @@ ROWS = [
     ["export", "reports"],
     ["gallery"],
     ["training"],
-    ["reproduce"],
     ["cli"],
 ]
 RANK = {unit: row for row, units in enumerate(ROWS) for unit in units}

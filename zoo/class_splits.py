@@ -1,7 +1,8 @@
-"""Encoders trained without some of the classes, and the embeddings of all classes by them.
+"""Encoders that are trained without some classes, and their embeddings of all classes.
 
-Published models of digits and photographs have seen all ten classes, so figures on new classes need
-encoders of other training classes. `zoo.new_classes` measures these embeddings.
+The published models of digits and photographs were trained on all ten classes. Figures on new
+classes therefore need encoders that were trained on fewer classes. `zoo.new_classes` measures their
+embeddings.
 """
 
 import dataclasses
@@ -28,48 +29,53 @@ from zoo.omniglot_proto_sim import train as omniglot
 CHOICE, MEASURED = PHASES = ("choice", "measured")
 SEED = 0
 OLD_ALPHABETS = 3  # of Omniglot, whose characters are the old classes
-HELD_OUT_ALPHABETS = 6  # of the background set, to choose by
-TRAINING_DRAWINGS = 15  # of the 20 of a character
-TRAINING_UTTERANCES = 30  # of a speaker, as in the official split
+HELD_OUT_ALPHABETS = 6  # of the background set, by which settings are chosen
+TRAINING_DRAWINGS = 15  # of the 20 drawings of a character
+TRAINING_UTTERANCES = 30  # of each speaker, as in the official split
 TRAINING_DIGITS = 0.7
 STEPS = {"digits": 400, "omniglot": 1500, "speakers": 200, "cifar10": 400}
 
 
 @dataclasses.dataclass(frozen=True)
 class Split:
-    """Old classes and new classes.
+    """A split of classes into old and new classes.
 
     Attributes:
         name: Name of the split.
-        trained: Class ids that train the encoder; splits with equal ones share it.
-        old: Class ids that the classifier has before classes are added.
+        trained: Class ids that the encoder is trained on; splits with equal ids share an encoder.
+        old: Class ids of the classifier before classes are added.
         new: Class ids that are added.
     """
 
     name: str
-    trained: tuple
-    old: tuple
-    new: tuple
+    trained: tuple[int, ...]
+    old: tuple[int, ...]
+    new: tuple[int, ...]
 
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """Examples to train on and to take support from, or examples to measure."""
+    """Examples for training and support, or examples for the test.
+
+    Attributes:
+        x: Examples, shape `(count, ...)`.
+        y: Class ids, shape `(count,)`.
+    """
 
     x: np.ndarray
     y: np.ndarray
 
 
-def digits():
-    """Digits of scikit-learn, 8 by 8 pixels: support and test parts, drawn at random."""
+def digits() -> tuple[Part, Part]:
+    """Returns random training and test parts of scikit-learn's digits of 8 by 8 pixels."""
     x, y = load_digits(return_X_y=True)
     x = (x.reshape(-1, 8, 8, 1) / 16).astype("float32")
     order = np.random.default_rng(SEED).permutation(len(y))
     return _parts(x[order], y[order], TRAINING_DIGITS)
 
 
-def speakers():
-    """The README's utterances of nine speakers, seven frames each."""
+def speakers() -> tuple[Part, Part]:
+    """Returns training and test parts of the demo's utterances of nine speakers, 7 frames each."""
     folder = pathlib.Path(keras_dml.__file__).parent / "cli" / "demo_data"
     data = np.load(folder / "japanese_vowels.npz")
     utterances = np.split(data["frames"], np.cumsum(data["lengths"])[:-1])
@@ -77,13 +83,13 @@ def speakers():
     return _parts(x, data["speakers"].astype(int) - 1, TRAINING_UTTERANCES)
 
 
-def photographs():
-    """The photographs of CIFAR-10 at hand, by their own splits."""
+def photographs() -> tuple[Part, Part]:
+    """Returns the official training and test parts of the available photographs of CIFAR-10."""
     return tuple(Part(*images.cifar10(split)) for split in images.SPLITS)
 
 
-def characters():
-    """Characters of Omniglot, evaluation set included."""
+def characters() -> tuple[Part, Part]:
+    """Returns training and test parts of all characters of Omniglot, with the evaluation set."""
     x, y = zip(*((d.images, d.labels) for d in _drawings()), strict=True)
     return _parts(np.concatenate(x), np.concatenate(y), TRAINING_DRAWINGS)
 
@@ -93,8 +99,8 @@ def _drawings():
     return tuple(images.omniglot(split, 28) for split in images.SPLITS)
 
 
-def alphabets():
-    """Names of alphabets and their class ids, of the background and of the evaluation set."""
+def alphabets() -> tuple[dict[str, tuple[int, ...]], ...]:
+    """Returns class ids by alphabet, for the background set and for the evaluation set."""
     return tuple(
         {
             name: tuple(np.unique(d.labels[d.alphabets == name]).tolist())
@@ -105,7 +111,10 @@ def alphabets():
 
 
 def _parts(x, y, size):
-    """The first examples of each class, and the others; `size` is their number or fraction."""
+    """Divides examples: the first `size` examples of each class, and the rest.
+
+    A size below 1 is a fraction.
+    """
     first = np.zeros(len(y), bool)
     for label in np.unique(y):
         rows = np.flatnonzero(y == label)
@@ -113,17 +122,19 @@ def _parts(x, y, size):
     return Part(x[first], y[first]), Part(x[~first], y[~first])
 
 
-def splits(name, phase):
-    """Splits of a data set. No class that is new in a measured split takes part in a choice.
+def splits(name: str, phase: str) -> list[Split]:
+    """Returns the splits of a data set.
+
+    Classes that are new in a measured split are not part of any split for choices.
 
     Args:
         name: One of `DOMAINS`.
-        phase: `"choice"`, splits to choose settings by, or `"measured"`.
+        phase: `"choice"`, splits by which settings are chosen, or `"measured"`.
     """
     if name == "omniglot":
         return _alphabet_splits(phase)
     classes = 9 if name == "speakers" else 10
-    reserved = range(classes - 4, classes)  # new in the measured splits alone
+    reserved = range(classes - 4, classes)  # new in measured splits only
     present = range(classes) if phase == MEASURED else range(classes - 4)
     pool = list(reserved if phase == MEASURED else present)
     pairs = list(itertools.combinations(pool, 2))
@@ -160,8 +171,8 @@ def _vary_characters(batch, rng):
     return augment.distort(batch, rng, **{**omniglot.DISTORTION, "shift": 2.0})
 
 
-def untrained(name, classes):
-    """An untrained classifier of a data set, like the recipe's but smaller.
+def untrained(name: str, classes: int) -> PrototypicalClassifier:
+    """Builds an untrained classifier of a data set, like the recipe's but smaller.
 
     Args:
         name: One of `DOMAINS`.
@@ -189,8 +200,8 @@ DOMAINS = {
 }
 
 
-def trained(name, split, part, steps):
-    """A classifier of the training classes of a split.
+def train(name: str, split: Split, part: Part, steps: int) -> PrototypicalClassifier:
+    """Trains a classifier on the training classes of a split.
 
     Args:
         name: One of `DOMAINS`.
@@ -215,7 +226,7 @@ def trained(name, split, part, steps):
 
 @functools.cache
 def _compiled(name, classes, steps):
-    """A compiled classifier, and pairs of its variables and their values before training.
+    """Returns a compiled classifier, and pairs of its variables and their initial values.
 
     Splits with the same number of classes share it, because compiling takes longer than training.
     """
@@ -235,14 +246,14 @@ def _loss(name):
     return PrototypicalLoss(label_smoothing=0.0 if name == "speakers" else 0.1)
 
 
-def embedded(name, split, folder, steps=None):
-    """The classifier of a split and the embeddings of both parts, trained unless they are there.
+def embed(name: str, split: Split, folder: pathlib.Path, steps: int | None = None):
+    """Computes the embeddings of both parts by the classifier of a split, or reads them.
 
     Args:
         name: One of `DOMAINS`.
         split: `Split`.
         folder: Folder of the models and the embeddings, created if missing.
-        steps: Training steps; None: `STEPS`.
+        steps: Training steps; None for `STEPS`.
 
     Returns:
         The classifier, and for each part embeddings and class ids.
@@ -253,7 +264,7 @@ def embedded(name, split, folder, steps=None):
     folder.mkdir(parents=True, exist_ok=True)
     if not vectors_path.exists():
         parts = DOMAINS[name][0]()
-        model = trained(name, split, parts[0], steps)
+        model = train(name, split, parts[0], steps)
         model.save(model_path)
         columns = {}
         for label, part in zip(("support", "test"), parts, strict=True):

@@ -1,6 +1,8 @@
-"""Prototypical classifiers: batches and optimization, how a similarity begins, rows of figures."""
+"""Prototypical classifiers: batches, optimization, initialization of similarities, figures."""
 
 import functools
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +14,7 @@ from keras_dml.samplers import EpisodeSampler
 from keras_dml.training import Optimization, measure
 
 STEPS_PER_EPOCH = 250
-# Knots of the piecewise linear functions by which a similarity begins, in typical differences.
+# Knots of the piecewise linear functions that initialize a similarity, in typical differences.
 KNOTS = (0.0, 0.5, 1.0, 1.75)
 PIECES = len(KNOTS)
 CONTROL_LAYER = "control"
@@ -21,8 +23,17 @@ optimization = functools.partial(Optimization, warm_up=200, weight_decay=1e-4, c
 softmax_loss = functools.partial(PrototypicalLoss, class_weight=0.0, pair_weight=0.0)
 
 
-def batches(x, y, *, ways, per_class, seed, vary=None, **classes):
-    """Batches with one example of each class as support and the others as queries.
+def batches(
+    x: np.ndarray,
+    y: np.ndarray,
+    *,
+    ways: int,
+    per_class: int,
+    seed: int,
+    vary: Callable[..., np.ndarray] | None = None,
+    **classes: Any,
+) -> EpisodeSampler:
+    """Samples batches with one example of each class as support; the other examples are queries.
 
     Args:
         x: Images, shape `(images, height, width, channels)`.
@@ -31,7 +42,7 @@ def batches(x, y, *, ways, per_class, seed, vary=None, **classes):
         per_class: Images of each class in a batch.
         seed: Seed of the draws.
         vary: Augmentation, `vary(batch, rng) -> batch`.
-        **classes: `groups` and `mixed` of `EpisodeSampler`: which classes come together.
+        **classes: `groups` and `mixed` of `EpisodeSampler`: the classes of a batch.
     """
     return EpisodeSampler(
         x,
@@ -46,17 +57,19 @@ def batches(x, y, *, ways, per_class, seed, vary=None, **classes):
     )
 
 
-def softmax(encoder, classes, hidden):
-    """The control of prototypes and similarity: a hidden layer and a softmax on the encoder, which
-    the auxiliary term of the loss trains alone. Slope and dropout are those of a similarity.
+def softmax(encoder, classes: int, hidden: int) -> PrototypicalClassifier:
+    """Builds the control of prototypes and similarity: a hidden layer and a softmax.
+
+    The hidden layer has the slope and the dropout of a similarity. Only the auxiliary term of the
+    loss trains it.
 
     Args:
         encoder: A `keras.Model` of vectors.
         classes: Number of classes.
-        hidden: Units of the hidden layer, `CONTROL_LAYER` of the encoder of what is returned.
+        hidden: Units of the hidden layer, which is the layer `CONTROL_LAYER` of the new encoder.
 
     Returns:
-        `PrototypicalClassifier` whose auxiliary head is the softmax; nothing else of it is trained.
+        A classifier whose auxiliary head is the softmax; its similarity is not trained.
     """
     layers = keras.layers
     z = layers.LeakyReLU(0.1)(layers.Dense(hidden, name=CONTROL_LAYER)(encoder.output))
@@ -66,32 +79,34 @@ def softmax(encoder, classes, hidden):
     return model
 
 
-def logits(control):
-    """Output of `softmax` as a `keras.Model` of its logits."""
+def logits(control: PrototypicalClassifier):
+    """Returns the `keras.Model` of the logits of a classifier built by `softmax`."""
     encoder = control.encoder
     return keras.Model(encoder.input, control.aux_head(encoder.output), name="softmax")
 
 
-def begin_as_a_metric(similarity):
-    """Makes a new similarity fall with every difference, by the signs of its weights: a distance
-    with random weights, which training then shapes."""
+def begin_as_a_metric(similarity) -> None:
+    """Initializes a similarity so that it decreases with every difference, by the signs of its
+    weights."""
     first, last = similarity.kernels
     first.assign(np.abs(first))
     last.assign(-np.abs(last))
 
 
-def begin_as_squares(similarity, gain):
-    """Initializes a similarity as `-gain` times the squared distance of unit vectors plus a
-    constant: in each difference a piecewise linear function of `PIECES` pieces.
+def begin_as_squares(similarity, gain: float) -> None:
+    """Initializes a similarity as a constant minus `gain` times the squared distance.
+
+    The square of each difference of the unit vectors is approximated by a piecewise linear function
+    of `PIECES` pieces.
 
     Args:
         similarity: Built `LearnedSimilarity` with `symmetry="absdiff"`, `normalize=True` and one
-            hidden layer of `PIECES` units a feature.
+            hidden layer of `PIECES` units for each feature.
         gain: Factor of the squared distance.
     """
     first, last = similarity.kernels
     features = first.shape[0]
-    typical = np.sqrt(2 / features)  # root mean square of a difference between strangers
+    typical = np.sqrt(2 / features)  # root mean square of a difference between random vectors
     knots = typical * np.array(KNOTS)
     differences = np.linspace(0, 3 * typical, 200)
     weights = np.exp(-((differences / typical) ** 2) / 4)[:, None]
@@ -103,24 +118,28 @@ def begin_as_squares(similarity, gain):
     last.assign(-gain * np.tile(fitted, features)[:, None])
 
 
-def accuracies(model, x, y):
-    """Rows of both heads of a classifier: the learned similarity and the auxiliary one."""
+def accuracies(model, x: np.ndarray, y: np.ndarray) -> list[dict[str, Any]]:
+    """Returns rows of the accuracy of the learned similarity and of the auxiliary head."""
     z = inference.embed(model, x, batch_size=500, progress=False)
     return [accuracy(model.head_scores(z, head), y, head) for head in ("sim", "dol")]
 
 
-def accuracy(scores, y, head):
-    """Row of the accuracy of scores, shape `(images, classes)`, under the name of their head."""
+def accuracy(scores: np.ndarray, y: np.ndarray, head: str) -> dict[str, Any]:
+    """Returns the row of the accuracy of a head's scores, shape `(images, classes)`."""
     right = np.mean(np.argmax(scores, axis=1) == y)
     return measure.proportion("classification", "accuracy", right, len(y), head=head)
 
 
-def few_shot(model, x, y, tasks, episodes):
-    """Rows of few-shot accuracy, by the learned similarity and by the cosine on the same episodes.
+def few_shot(
+    model, x: np.ndarray, y: np.ndarray, tasks: Iterable[tuple[int, int]], episodes: int
+) -> list[dict[str, Any]]:
+    """Returns rows of few-shot accuracy of the learned similarity and of the cosine.
+
+    Both are measured on the same episodes.
 
     Args:
         model: `PrototypicalClassifier`.
-        x: Images of classes that the model does not know.
+        x: Images of classes that the model was not trained on.
         y: Class ids, shape `(images,)`.
         tasks: Pairs of ways and shots.
         episodes: Episodes of each task.
@@ -129,16 +148,16 @@ def few_shot(model, x, y, tasks, episodes):
     heads = {"sim": {"similarity": model.similarity}, "cosine": {"distance": "cosine"}}
     rows = []
     for ways, shots in tasks:
-        for head, compared in heads.items():
-            found = evaluation.few_shot(z, y, ways, shots, episodes=episodes, **compared)
+        for head, options in heads.items():
+            result = evaluation.few_shot(z, y, ways, shots, episodes=episodes, **options)
             rows.append(
                 {
                     "protocol": "few_shot",
                     "n": shots,
                     "metric": "accuracy",
-                    "value": found.mean,
-                    "stderr": found.half_width / 1.96,
-                    "trials": episodes * ways * found.queries,
+                    "value": result.mean,
+                    "stderr": result.half_width / 1.96,
+                    "trials": episodes * ways * result.queries,
                     "ways": ways,
                     "shots": shots,
                     "head": head,

@@ -1,12 +1,13 @@
-"""Weights of PyTorch's models in Keras: read into a `.npz` file, from it to a `.weights.h5` file.
+"""Conversion of PyTorch's weights to Keras: to an `.npz` file, and then to a `.weights.h5` file.
 
-Neither Keras nor PyTorch is imported here, so that the environments of both can use it.
+This module imports neither Keras nor PyTorch, so that both environments can use it.
 """
 
 import hashlib
 import pathlib
 import sys
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -17,20 +18,24 @@ ToRead = Annotated[pathlib.Path, typer.Argument(help="The .npz file to write.")]
 Weights = Annotated[pathlib.Path, typer.Argument(help="The .weights.h5 file to write.")]
 
 
-def check(path, sha256):
-    """Raises typer.BadParameter unless a file of published weights is the one that is known."""
+def check(path: pathlib.Path, sha256: str) -> None:
+    """Checks the digest of a file of published weights.
+
+    Raises:
+        typer.BadParameter: If the digest differs.
+    """
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     if digest != sha256:
         raise typer.BadParameter(f"{path} has SHA-256 {digest}; expected {sha256}.")
 
 
-def keep(out, state, **original):
-    """Writes the weights of PyTorch's model, its inputs and outputs.
+def keep(out: pathlib.Path, state: Mapping[str, Any], **original: np.ndarray) -> None:
+    """Writes the weights of a PyTorch model and some of its inputs and outputs.
 
     Args:
         out: Path of the .npz file.
-        state: Its `state_dict()`.
-        **original: Arrays.
+        state: `state_dict()` of the model.
+        **original: Inputs and outputs of the model.
     """
     weights = {PREFIX + name: tensor.numpy() for name, tensor in state.items()}
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -38,35 +43,39 @@ def keep(out, state, **original):
     print(out)
 
 
-def arrays(source):
-    """Weights by name, and what else a file holds: inputs of the original and its outputs.
+def arrays(source: pathlib.Path) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Reads the weights by name, and the inputs and outputs of the original model.
 
     Args:
         source: Path of the .npz file.
     """
+    weights, original = {}, {}
     with np.load(source) as file:
-        found = dict(file)
-    weights = {
-        name.removeprefix(PREFIX): value for name, value in found.items() if name.startswith(PREFIX)
-    }
-    return weights, {name: found[name] for name in found if not name.startswith(PREFIX)}
+        for name, value in file.items():
+            if name.startswith(PREFIX):
+                weights[name.removeprefix(PREFIX)] = value
+            else:
+                original[name] = value
+    return weights, original
 
 
-def save(model, out, compared, bound):
-    """Writes the weights, if the model agrees with the original.
+def save(
+    model, out: pathlib.Path, compared: Mapping[str, tuple[np.ndarray, np.ndarray]], bound: float
+) -> None:
+    """Writes the weights if the outputs of the model agree with the original outputs.
 
     Args:
         model: A `keras.Model` with the weights.
         out: Path of the .weights.h5 file.
-        compared: Outputs of the model and of the original by name.
+        compared: Outputs of the model and of the original, by name.
         bound: Largest difference.
 
     Raises:
         typer.Exit: If a difference is larger; nothing is written.
     """
-    for name, (found, expected) in compared.items():
-        gap = float(np.abs(found - expected).max())
-        print(f"{name}: largest difference {gap:.1e}, largest value {np.abs(found).max():.2g}")
+    for name, (values, expected) in compared.items():
+        gap = float(np.abs(values - expected).max())
+        print(f"{name}: largest difference {gap:.1e}, largest value {np.abs(values).max():.2g}")
         if not gap < bound:
             print(f"Nothing written: the difference must be below {bound}.", file=sys.stderr)
             raise typer.Exit(1)

@@ -1,10 +1,15 @@
-"""Accuracies on domains left out of training: rows of the card, a figure and its finding.
+"""Accuracies on domains left out of training: rows of the card, and a picture with its title.
 
-What is found is `{(method, domain, seed): right}`: of each picture of a domain whether a network
-that never saw the domain names it.
+`answers` is `{(method, domain, seed): right}` with booleans, one for each image of the domain:
+whether a network that was trained without the domain classifies the image correctly.
 """
 
+import pathlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import numpy as np
+from matplotlib.figure import Figure
 
 from keras_dml import reports
 from keras_dml.evaluation import protocol
@@ -16,12 +21,14 @@ from zoo import domains
 AVERAGE = "average"
 ON_AVERAGE = "each domain left out"
 
+Right = Mapping[tuple[str, str, int], np.ndarray]
 
-def table(found, methods):
-    """Accuracy of every method on every domain left out, and on their average, as columns.
+
+def table(answers: Right, methods: Sequence[str]) -> dict[str, list[Any]]:
+    """Returns the accuracy of every method on every domain left out, and on their average.
 
     Args:
-        found: What is found.
+        answers: Right answers.
         methods: Names of the methods.
 
     Returns:
@@ -30,7 +37,7 @@ def table(found, methods):
     columns = {"left_out": [], "method": [], "accuracy": [], "stderr": [], "seeds": []}
     for domain in (*domains.DOMAINS, AVERAGE):
         for method in methods:
-            values = over_seeds(found, method, domain)
+            values = accuracies(answers, method, domain)
             mean, error = protocol.mean_and_standard_error(values)
             row = (domain, method, round(mean, 5), round(error, 5), len(values))
             for column, value in zip(columns.values(), row, strict=True):
@@ -38,109 +45,110 @@ def table(found, methods):
     return columns
 
 
-def rows(found, methods):
-    """Rows of the card: the average first, then every domain; last what SIM gains.
+def rows(answers: Right, methods: Sequence[str]) -> list[dict[str, Any]]:
+    """Returns rows of the card: the average, every domain, and the gain of the first method.
 
     Args:
-        found: What is found.
+        answers: Right answers.
         methods: Names of the methods.
     """
-    columns = table(found, methods)
-    listed = []
+    columns = table(answers, methods)
+    rows = []
     for left_out, name, value, error, seeds in zip(*columns.values(), strict=True):
-        answers = over_pictures(found, name, left_out)
-        listed.append(
+        pooled_answers = over_images(answers, name, left_out)
+        rows.append(
             {
                 "protocol": "classification",
                 "n": 1,
                 "metric": "accuracy",
                 "value": value,
                 "stderr": error,
-                "ci95": answers.rows()[0]["ci95"],
-                "trials": len(answers.right) // seeds,
+                "ci95": pooled_answers.rows()[0]["ci95"],
+                "trials": len(pooled_answers.right) // seeds,
                 "domain": ON_AVERAGE if left_out == AVERAGE else f"{left_out} left out",
                 "head": name.lower(),
                 "seeds": seeds,
             }
         )
-    listed.sort(key=lambda row: row["domain"] != ON_AVERAGE)
-    sim, *others = methods
-    return [*listed, *({**listed[0], **gain(found, sim, other)} for other in others)]
+    rows.sort(key=lambda row: row["domain"] != ON_AVERAGE)
+    gains = [gain(answers, methods[0], method) for method in methods[1:]]
+    return [*rows, *({**rows[0], **row} for row in gains)]
 
 
-def gain(found, first, second):
-    """By how much a method is ahead of another on average: a row's value, its standard error over
-    seeds, which both share, and its interval over pictures."""
-    pairs = (over_seeds(found, method, AVERAGE) for method in (first, second))
+def gain(answers: Right, first: str, second: str) -> dict[str, Any]:
+    """Returns a row with the mean difference of two methods, paired by seeds and by images.
+
+    The standard error is over seeds and the interval over images.
+    """
+    pairs = (accuracies(answers, method, AVERAGE) for method in (first, second))
     value, error = protocol.mean_and_standard_error([a - b for a, b in zip(*pairs, strict=True)])
+    difference = _difference(*(over_images(answers, name, AVERAGE) for name in (first, second)))
     return {
         "metric": "accuracy_gain",
         "value": value,
         "stderr": error,
-        "ci95": _difference(*(over_pictures(found, one, AVERAGE) for one in (first, second)))[
-            "ci95"
-        ],
+        "ci95": difference["ci95"],
         "head": f"{first.lower()} less {second.lower()}",
     }
 
 
-def mcnemar(found, first, second):
-    """The p of McNemar's exact test of two methods on all pictures, of each seed, in words."""
-    seeds = sorted({seed for _, _, seed in found})
+def mcnemar(answers: Right, first: str, second: str) -> str:
+    """Returns the p-values of McNemar's exact test of two methods on all images, one per seed."""
     tests = []
-    for seed in seeds:
-        right = (_joined(found, method, AVERAGE, [seed]) for method in (first, second))
+    for seed in _seeds(answers):
+        right = (_concatenate(answers, method, AVERAGE, [seed]) for method in (first, second))
         tests.append(_difference(*map(Answers, right))["mcnemar_p"])
     return style.listed([f"{p:.2g}" for p in tests])
 
 
-def over_seeds(found, method, domain):
-    """Accuracies of a method, one a seed; of `AVERAGE` the means over the domains."""
-    seeds = sorted({seed for _, _, seed in found})
+def accuracies(answers: Right, method: str, domain: str) -> list[float]:
+    """Returns the accuracy of each seed; `AVERAGE` gives means over the domains."""
     return [
-        float(np.mean([np.mean(found[method, one, seed]) for one in _parts(domain)]))
-        for seed in seeds
+        float(np.mean([np.mean(answers[method, part, seed]) for part in _domains(domain)]))
+        for seed in _seeds(answers)
     ]
 
 
-def over_pictures(found, method, domain):
-    """`Answers` of a method's networks of all seeds; those about a picture belong together."""
-    seeds = sorted({seed for _, _, seed in found})
-    right = _joined(found, method, domain, seeds)
-    pictures = np.tile(np.arange(len(right) // len(seeds)), len(seeds))
-    return Answers(right, pictures, "pictures")
+def over_images(answers: Right, method: str, domain: str) -> Answers:
+    """Returns the answers of all seeds, grouped by image."""
+    seeds = _seeds(answers)
+    right = _concatenate(answers, method, domain, seeds)
+    groups = np.tile(np.arange(len(right) // len(seeds)), len(seeds))
+    return Answers(right, groups, "pictures")
 
 
-def _joined(found, method, domain, seeds):
-    parts = [found[method, one, seed] for seed in seeds for one in _parts(domain)]
+def _seeds(answers):
+    return sorted({seed for _, _, seed in answers})
+
+
+def _concatenate(answers, method, domain, seeds):
+    parts = [answers[method, part, seed] for seed in seeds for part in _domains(domain)]
     return np.concatenate(parts)
 
 
-def _parts(domain):
+def _domains(domain):
     return list(domains.DOMAINS) if domain == AVERAGE else [domain]
 
 
 def _difference(first, second):
-    (entry,) = first.baselines({"other": ("another method", pooled.INSTEAD, second.right)})
+    """Returns the paired difference of the accuracies of two `Answers`."""
+    (entry,) = first.baselines({"second": ("another method", pooled.INSTEAD, second.right)})
     return entry["difference"]
 
 
-def figure(found, methods, caption):
-    """Dots with standard errors, a row for each domain left out and one for the average.
+def figure(answers: Right, methods: Sequence[str], caption: str) -> Figure:
+    """Draws accuracies with standard errors, one row for each domain and one for the average.
 
     Args:
-        found: What is found.
+        answers: Right answers.
         methods: Names of the methods.
         caption: Data and protocol.
-
-    Returns:
-        `matplotlib.figure.Figure`; `reports.save` writes it.
     """
-    columns = table(found, methods)
+    columns = table(answers, methods)
     groups = [*domains.DOMAINS, AVERAGE]
     with style.house_style():
-        drawn = style.new_figure(finding(found, methods), caption, width=8.4, height=4.8)
-        axes = drawn.subplots()
+        figure = style.new_figure(finding(answers, methods), caption, width=8.4, height=4.8)
+        axes = figure.subplots()
         for position, method in enumerate(methods):
             rows = [i for i, name in enumerate(columns["method"]) if name == method]
             color, _ = style.method_look(method, position)
@@ -159,41 +167,42 @@ def figure(found, methods, caption):
         axes.set_ylabel("domain never trained on")
         axes.set_xlabel("accuracy, %")
         axes.legend(loc="best")
-    return drawn
+    return figure
 
 
-def finding(found, methods):
-    """The averages in one sentence: which method is ahead, if one is beyond the 95 % interval over
-    pictures."""
-    values = {
-        method: protocol.mean_and_standard_error(over_seeds(found, method, AVERAGE))
+def finding(answers: Right, methods: Sequence[str]) -> str:
+    """Returns the averages in a sentence that names the best method.
+
+    The sentence says that a method is ahead only if the 95 % interval of the difference over images
+    excludes 0.
+    """
+    means = {
+        method: protocol.mean_and_standard_error(accuracies(answers, method, AVERAGE))[0]
         for method in methods
     }
-    best, *others = sorted(methods, key=lambda method: -values[method][0])
-    said = [f"{name} {style.percent(values[name][0])}" for name in (best, *others)]
-    if gain(found, best, others[0])["ci95"][0] > 0:
-        return f"{best} is ahead on domains never trained on: {style.listed(said)}"
-    return f"{best} and {others[0]} are level on domains never trained on: {style.listed(said)}"
+    ranked = sorted(methods, key=lambda method: -means[method])
+    best, second = ranked[:2]
+    values = style.listed([f"{name} {style.percent(means[name])}" for name in ranked])
+    if gain(answers, best, second)["ci95"][0] > 0:
+        return f"{best} is ahead on domains never trained on: {values}"
+    return f"{best} and {second} are level on domains never trained on: {values}"
 
 
-def save(found, methods, stem):
-    """Writes the figure and its numbers, and prints the finding.
+def save(answers: Right, methods: Sequence[str], stem: pathlib.Path) -> list[pathlib.Path]:
+    """Writes the picture and its numbers, and prints the finding; returns the paths.
 
     Args:
-        found: What is found.
+        answers: Right answers.
         methods: Names of the methods.
-        stem: Path of the files without their endings.
-
-    Returns:
-        The paths.
+        stem: Path of the files without their suffixes.
     """
-    answers = over_pictures(found, methods[0], AVERAGE)
-    seeds = len({seed for _, _, seed in found})
+    images = over_images(answers, methods[0], AVERAGE)
+    seeds = len(_seeds(answers))
     caption = (
-        f"PACS, {len(answers.right) // seeds:,} pictures of 7 classes: each domain by a network "
+        f"PACS, {len(images.right) // seeds:,} pictures of 7 classes: each domain by a network "
         f"trained on the other three. Means of {seeds} seeds ± standard errors over them. SIM and "
         "DOL are heads of one model; the softmax, with as many weights as SIM, is trained alone, "
         "from the same ImageNet weights of EfficientNet-Lite0, by the same batches and steps."
     )
-    print(finding(found, methods))
-    return reports.save(figure(found, methods, caption), stem, table(found, methods))
+    print(finding(answers, methods))
+    return reports.save(figure(answers, methods, caption), stem, table(answers, methods))

@@ -1,14 +1,17 @@
-"""PACS: images of the same things in several styles, each style left out of training in turn.
+"""PACS: images of the same classes in four domains (styles); training leaves out each in turn.
 
-Only the upper part of a pretrained network is trained. The outputs of the network for a few varied
-copies of each image are computed once, up to that part and to its end, and kept on disk.
+Only the upper part of a pretrained network is trained. The outputs of the lower part and of the
+whole network are computed once, for a few augmented copies of each image, and stored on disk.
 """
 
 import contextlib
 import dataclasses
 import hashlib
+import pathlib
 import shutil
 import sys
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +24,7 @@ from tfds_builders.pacs_images.pacs_images_dataset_builder import CLASSES, DOMAI
 from zoo import augment, people
 
 SIDE = 224  # pixels; the images have 227
-# Varied copies: smallest area of a crop, largest change of a color, fraction of gray images.
+# Augmented copies: smallest area of a crop, largest change of a color, fraction of gray images.
 MIN_AREA, COLOR, GRAY = 0.7, 0.3, 0.1
 COPIES, COPY_SEED = 8, 0
 BATCH = 32
@@ -35,7 +38,7 @@ class DomainImages:
         images: Shape `(images, 227, 227, 3)`, uint8, RGB.
         labels: Shape `(images,)`, int32, indices in `CLASSES`.
         domains: Shape `(images,)`, names.
-        validates: Shape `(images,)`, whether an image is kept from training to choose by.
+        validates: Shape `(images,)`, whether an image is for validation and not for training.
     """
 
     images: np.ndarray
@@ -43,14 +46,14 @@ class DomainImages:
     domains: np.ndarray
     validates: np.ndarray
 
-    def without(self, held_out=""):
-        """Rows `(train, validation, test)` with a domain left out; `""` leaves out none."""
+    def without(self, held_out: str = "") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Returns rows of training, validation and test without a domain; `""` keeps all."""
         test = self.domains == held_out
         parts = (~test & ~self.validates, ~test & self.validates, test)
         return tuple(np.flatnonzero(part) for part in parts)
 
-    def counts(self):
-        """Numbers of images: all, those that train and those that validate."""
+    def counts(self) -> dict[str, int]:
+        """Returns the numbers of all images, of training images and of validation images."""
         train, validation, _ = self.without()
         return {
             "images": len(self.labels),
@@ -61,26 +64,27 @@ class DomainImages:
 
 @dataclasses.dataclass(frozen=True)
 class Outputs:
-    """Outputs of the two parts of a network for the middle of each image, then for varied copies.
+    """Outputs of the two parts of a network: for the center of each image, then for each copy.
 
     Attributes:
-        maps: Of the lower part, arrays of shape `(images, ...)`, float16, on disk.
-        features: Of the upper part, arrays of shape `(images, features)`, float32.
+        maps: Outputs of the lower part, arrays of shape `(images, ...)`, float16, on disk.
+        features: Outputs of the upper part, arrays of shape `(images, features)`, float32.
     """
 
-    maps: list
-    features: list
+    maps: list[np.ndarray]
+    features: list[np.ndarray]
 
 
-def read():
-    """Every image of PACS once, with the side that the builder puts it on."""
-    found = {}
+def read() -> DomainImages:
+    """Reads every image of PACS once, with the split that the builder assigns to it."""
+    records_by_file = {}
     for held_out in ("photo", "sketch"):  # together they train on all four domains
         splits = people.read(f"pacs_images/{held_out}")
         for validates, split in enumerate(("train", "validation")):
             for record in splits[split]:
-                found[record["file"]] = (record, bool(validates))
-    records, validates = zip(*(found[name] for name in sorted(found)), strict=True)
+                records_by_file[record["file"]] = (record, bool(validates))
+    pairs = (records_by_file[name] for name in sorted(records_by_file))
+    records, validates = zip(*pairs, strict=True)
     names = list(DOMAINS)
     return DomainImages(
         np.stack([record["image"] for record in records]),
@@ -90,70 +94,78 @@ def read():
     )
 
 
-def central(images):
-    """The middle of images as a model takes it, float32 in [0, 1]."""
+def central(images: np.ndarray) -> np.ndarray:
+    """Returns the center of images as a model takes it, float32 in [0, 1]."""
     top, left = ((extent - SIDE) // 2 for extent in images.shape[1:3])
     return np.divide(images[:, top : top + SIDE, left : left + SIDE], 255, dtype=np.float32)
 
 
-def varied(images, rng):
-    """A random part of each image, mirrored or not, in changed colors; float32 in [0, 1]."""
+def augmented(images: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Returns a random crop of each image, randomly mirrored and recolored, float32 in [0, 1]."""
     part = augment.mirror(augment.crop(images, rng, SIDE, MIN_AREA), rng)
     return augment.recolor(np.divide(part, 255, dtype=np.float32), rng, COLOR, GRAY)
 
 
-def outputs(lower, upper, images, key, folder, copies=None):
-    """Outputs of a pretrained network for each image, from disk where they are known.
+def outputs(
+    lower, upper, images: np.ndarray, key: str, folder: pathlib.Path, copies: int | None = None
+) -> Outputs:
+    """Computes the outputs of a pretrained network for each image, or reads them from disk.
 
     Args:
         lower: `keras.Model` of images, the part that is not trained.
-        upper: `keras.Model` of the outputs of `lower`, as it is before training.
+        upper: `keras.Model` of the outputs of `lower`, before training.
         images: Images of `DomainImages`.
         key: Text that identifies the weights.
         folder: Folder of the outputs, 49 kB for each copy of an image at 14 x 14 x 112.
-        copies: Varied copies of each image; None: `COPIES`.
-
-    Returns:
-        `Outputs`.
+        copies: Number of augmented copies of each image; None for `COPIES`.
     """
     copies = COPIES if copies is None else copies
     settings = (key, SIDE, MIN_AREA, COLOR, GRAY, COPY_SEED, lower.output_shape)
     digest = hashlib.sha256(images.tobytes() + repr(settings).encode()).hexdigest()[:12]
     folder = folder / f"outputs_{digest}"
     folder.mkdir(parents=True, exist_ok=True)
-    found = Outputs([], [])
+    result = Outputs([], [])
     for copy in range(copies + 1):
         maps, features = (folder / f"{kind}_{copy}.npy" for kind in ("maps", "features"))
         if not (maps.exists() and features.exists()):
             print(f"copy {copy} of {copies} of the images", file=sys.stderr, flush=True)
             rng = np.random.default_rng((COPY_SEED, copy)) if copy else None
             _write((maps, features), (lower, upper), images, rng)
-        found.maps.append(np.load(maps, mmap_mode="r"))
-        found.features.append(np.load(features))
-    return found
+        result.maps.append(np.load(maps, mmap_mode="r"))
+        result.features.append(np.load(features))
+    return result
 
 
 def _write(paths, networks, images, rng):
+    """Writes the outputs for the centers of images, or for an augmented copy if `rng` is set."""
     with contextlib.ExitStack() as stack:
         parts = [stack.enter_context(staged(path)) for path in paths]
-        kept = [
+        arrays = [
             np.lib.format.open_memmap(part, "w+", kind, (len(images), *network.output_shape[1:]))
             for part, kind, network in zip(parts, (np.float16, np.float32), networks, strict=True)
         ]
         for start in progress.track(range(0, len(images), BATCH), "images"):
             rows = slice(start, start + BATCH)
-            x = central(images[rows]) if rng is None else varied(images[rows], rng)
-            for array, network in zip(kept, networks, strict=True):
+            x = central(images[rows]) if rng is None else augmented(images[rows], rng)
+            for array, network in zip(arrays, networks, strict=True):
                 array[rows] = x = ops.convert_to_numpy(network(x, training=False))
-        for array in kept:
+        for array in arrays:
             array.flush()
 
 
-def batches(known, copies, *, rows, per_class, steps, seed):
-    """Batches of all classes, the images of each spread over the domains, in random varied copies.
+def batches(
+    images: DomainImages,
+    copies: list[np.ndarray],
+    *,
+    rows: np.ndarray,
+    per_class: int,
+    steps: int,
+    seed: int,
+) -> EpisodeSampler:
+    """Samples batches of all classes; each class has images of all domains in random copies.
 
     Args:
-        known: `DomainImages`.
+        images: `DomainImages`.
         copies: Arrays of `Outputs`.
         rows: Images to draw from.
         per_class: Images of each class in a batch.
@@ -161,33 +173,38 @@ def batches(known, copies, *, rows, per_class, steps, seed):
         seed: Seed of the draws.
     """
 
-    def look_up(drawn, rng):
-        which = rng.integers(1, len(copies), len(drawn))
-        images = drawn[:, 0].astype(int)
-        return np.stack([copies[copy][row] for copy, row in zip(which, images, strict=True)])
+    def look_up(sample, rng):
+        numbers = rng.integers(1, len(copies), len(sample))
+        indices = sample[:, 0].astype(int)
+        return np.stack([copies[copy][row] for copy, row in zip(numbers, indices, strict=True)])
 
     return EpisodeSampler(
         rows[:, None],
-        known.labels[rows],
+        images.labels[rows],
         ways=len(CLASSES),
         shots=1,
         queries=per_class - 1,
-        sessions=known.domains[rows],
+        sessions=images.domains[rows],
         steps=steps,
         augment=look_up,
         seed=seed,
     )
 
 
-def leave_one_out(run, seeds, heads, train):
-    """Trains networks without each domain in turn; with `resume` finished ones are not repeated.
+def leave_one_out(
+    run,
+    seeds: int,
+    heads: Mapping[str, tuple[str, str]],
+    train: Callable[[dict[str, Any]], dict[str, Any]],
+) -> tuple[dict[tuple[str, str, int], np.ndarray], float]:
+    """Trains networks without each domain in turn; a resumed run keeps finished trainings.
 
     Args:
         run: `zoo.recipe.Run`.
-        seeds: Number of seeds, from that of the run on.
+        seeds: Number of seeds, starting at the seed of the run.
         heads: `{name: (method, head)}`.
-        train: Function of settings, a dict of `domain`, `method`, `seed` and `steps`, that gives
-            `test`, for each head a list, whether each image is right, and `minutes`.
+        train: Function of settings, a dict of `domain`, `method`, `seed` and `steps`. It returns
+            `minutes` and `test`, for each head a list of whether each image is right.
 
     Returns:
         `{(name, domain, seed): right}`, booleans of shape `(images of the domain,)`, and the
@@ -208,10 +225,10 @@ def leave_one_out(run, seeds, heads, train):
     if not run.resume:
         shutil.rmtree(run.out / "runs", ignore_errors=True)
     results = Runs(run.out / "runs").make(plan, train, "trainings")
-    found = {
+    answers = {
         (name, settings["domain"], settings["seed"]): np.array(result["test"][head])
         for settings, result in zip(plan, results, strict=True)
         for name, (method, head) in heads.items()
         if method == settings["method"]
     }
-    return found, sum(result["minutes"] for result in results)
+    return answers, sum(result["minutes"] for result in results)

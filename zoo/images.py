@@ -1,8 +1,8 @@
-"""MNIST, CIFAR-10 and Omniglot as arrays: from the folder of the recordings where they lie there,
+"""MNIST, CIFAR-10 and Omniglot as arrays, from the folder of the recordings if the files are there,
 otherwise from TensorFlow Datasets, which downloads them.
 
 ```
-<folder>/                                        zoo/recordings.py says which
+<folder>/                                        named by zoo/recordings.py
 ├── mnist/{train,t10k}-{images-idx3,labels-idx1}-ubyte[.gz]
 ├── cifar10/cifar-10-binary.tar.gz               or CIFAR-10-images_subset.tar.xz:
 │                                                train|test/<class>/NNNN.jpg, lossy
@@ -35,11 +35,11 @@ SPLITS = ("train", "test")
 _MNIST = {"train": "train", "test": "t10k"}
 _OMNIGLOT = {"train": "images_background", "test": "images_evaluation"}
 _DRAWING = r"(?:.*/)?([^/]+)/character\d+/(\d{4})_(\d{2})\.png"
-_DRAWN_AT = 105  # pixels a side
+_OFFICIAL_SIZE = 105  # pixels per side of a drawing
 _PHOTO = r"(?:.*/)?(train|test)/([a-z]+)/\d+\.(?:jpg|png)"
 _BATCH = {"train": r"(?:.*/)?data_batch_\d\.bin", "test": r"(?:.*/)?test_batch\.bin"}
 _LIMITS = Limits(members=100_000, member_bytes=64 << 20, total_bytes=1 << 30)
-_GET = "Take that folder away to have the set from TensorFlow Datasets instead."
+_GET = "Remove that folder to download the set by TensorFlow Datasets instead."
 CIFAR10 = Wanted(
     dataset="cifar10",
     stems=("cifar-10-binary", "cifar-10-batches-bin", "CIFAR-10-images", "CIFAR-10-images_subset"),
@@ -58,11 +58,12 @@ class Drawings:
     """Drawn characters of Omniglot (Lake2015), in the order of characters and drawers.
 
     Attributes:
-        images: Shape `(drawings, size, size, 1)`, float32: ink 1, paper 0.
-        labels: Shape `(drawings,)`, int32: official number of the character less 1, 0..963 in the
-            background set, 964..1622 in the evaluation set.
-        alphabets: Shape `(drawings,)`, names; those of the two sets differ.
-        drawers: Shape `(drawings,)`, int32, 1..20; -1 from TensorFlow Datasets, which does not say.
+        images: Shape `(drawings, size, size, 1)`, float32; ink is 1 and paper 0.
+        labels: Shape `(drawings,)`, int32, the official number of the character minus 1: 0 to 963
+            in the background set, 964 to 1622 in the evaluation set.
+        alphabets: Shape `(drawings,)`, names; the two sets have different alphabets.
+        drawers: Shape `(drawings,)`, int32, 1 to 20; -1 from TensorFlow Datasets, where drawers
+            are unknown.
     """
 
     images: np.ndarray
@@ -71,43 +72,43 @@ class Drawings:
     drawers: np.ndarray
 
 
-def mnist(split):
-    """Handwritten digits.
+def mnist(split: str) -> tuple[np.ndarray, np.ndarray]:
+    """Reads handwritten digits.
 
     Args:
         split: `"train"` (60,000) or `"test"` (10,000).
 
     Returns:
-        Images, shape `(n, 28, 28, 1)`, float32 in [0, 1], ink 1; labels, shape `(n,)`, int32.
+        Images, shape `(n, 28, 28, 1)`, float32 in [0, 1], ink is 1; labels, shape `(n,)`, int32.
 
     Raises:
-        ValueError: On another split.
+        ValueError: If the split has another name.
         ArchiveError: If the folder of the recordings has an `mnist/` without the split's files.
     """
     folder = _folder("mnist", split)
     if folder is None:
         return _from_tfds("mnist", split)
-    images = idx.read(_one_of(folder, f"{_MNIST[split]}-images-idx3-ubyte"))
-    labels = idx.read(_one_of(folder, f"{_MNIST[split]}-labels-idx1-ubyte"))
+    images = idx.read(_existing_file(folder, f"{_MNIST[split]}-images-idx3-ubyte"))
+    labels = idx.read(_existing_file(folder, f"{_MNIST[split]}-labels-idx1-ubyte"))
     if images.shape[1:] != (28, 28) or labels.shape != images.shape[:1]:
         raise ArchiveError(
-            f"{folder}: images of shape {images.shape} and labels of shape {labels.shape}, "
+            f"{folder} has images of shape {images.shape} and labels of shape {labels.shape}; "
             f"expected (n, 28, 28) and (n,). {_GET}"
         )
     return _unit(images[..., None]), labels.astype(np.int32)
 
 
-def cifar10(split):
-    """Small photographs of ten kinds of things, `CIFAR10_CLASSES` (Krizhevsky2009).
+def cifar10(split: str) -> tuple[np.ndarray, np.ndarray]:
+    """Reads small photographs of ten classes, `CIFAR10_CLASSES` (Krizhevsky2009).
 
     Args:
-        split: `"train"` (50,000) or `"test"` (10,000); fewer where a part lies in the folder.
+        split: `"train"` (50,000) or `"test"` (10,000); fewer if the folder has a part of the set.
 
     Returns:
         Images, shape `(n, 32, 32, 3)`, float32 in [0, 1]; labels, shape `(n,)`, int32.
 
     Raises:
-        ValueError: On another split.
+        ValueError: If the split has another name.
         ArchiveError: If the folder of the recordings has a `cifar10/` without the set.
         FormatError: If an image there is damaged.
     """
@@ -120,24 +121,21 @@ def cifar10(split):
     return _unit(images), labels
 
 
-def omniglot(split, size=28):
-    """Handwritten characters of 50 alphabets, each drawn once by 20 people.
+def omniglot(split: str, size: int = 28) -> Drawings:
+    """Reads handwritten characters of 50 alphabets, each drawn once by 20 people.
 
     Args:
-        split: `"train"`, the background set: 964 characters of 30 alphabets; or `"test"`, the
-            evaluation set: 659 characters of 20 others, never to be trained on.
-        size: Pixels a side; the 105 of the source become fewer by averaging over areas.
-
-    Returns:
-        `Drawings`.
+        split: `"train"`, the background set with 964 characters of 30 alphabets, or `"test"`, the
+            evaluation set with 659 characters of 20 other alphabets, for tests only.
+        size: Pixels per side. Smaller sizes than the official 105 average over areas.
 
     Raises:
-        ValueError: On another split, or a size beyond 1..105.
+        ValueError: If the split has another name, or the size is not in 1..105.
         ArchiveError: If the folder of the recordings has an `omniglot/` without the split.
         FormatError: If a drawing there is damaged.
     """
-    if not 1 <= size <= _DRAWN_AT:
-        raise ValueError(f"`size` must be in 1..{_DRAWN_AT} pixels. Received size={size!r}.")
+    if not 1 <= size <= _OFFICIAL_SIZE:
+        raise ValueError(f"Received size={size!r}; `size` must be in 1..{_OFFICIAL_SIZE} pixels.")
     folder = _folder("omniglot", split)
     if folder is None:
         columns = _omniglot_from_tfds(split, size)
@@ -151,7 +149,7 @@ def omniglot(split, size=28):
 
 def _folder(name, split):
     if split not in SPLITS:
-        raise ValueError(f"`split` must be one of {SPLITS}. Received split={split!r}.")
+        raise ValueError(f"Received split={split!r}; `split` must be one of {SPLITS}.")
     root = recordings.data_dir()
     return root / name if root is not None and (root / name).is_dir() else None
 
@@ -160,16 +158,16 @@ def _unit(images):
     return np.divide(images, 255, dtype=np.float32)
 
 
-def _one_of(folder, stem):
+def _existing_file(folder, stem):
     for path in (folder / f"{stem}.gz", folder / stem):
         if path.is_file():
             return path
-    found = ", ".join(sorted(child.name for child in folder.iterdir())) or "nothing"
-    raise ArchiveError(f"{folder} holds no {stem} or {stem}.gz; it holds {found}. {_GET}")
+    names = ", ".join(sorted(child.name for child in folder.iterdir())) or "nothing"
+    raise ArchiveError(f"{folder} holds no {stem} or {stem}.gz; it holds {names}. {_GET}")
 
 
 def _cached(name, source, read, fields):
-    """What `read` gives, kept as `.npz` for the next time; another archive has another file."""
+    """Returns the columns that `read` returns, cached in an `.npz` file for each archive."""
     path = CACHE / f"{name}_{fingerprint(source)[:12]}.npz"
     if not path.exists():
         columns = dict(zip(fields, read(), strict=True))
@@ -182,6 +180,7 @@ def _cached(name, source, read, fields):
 
 
 def _cifar10(source: Source, split):
+    """Reads images and labels from an archive of pictures or of the official batches."""
     batches = [name for name in source.names if re.fullmatch(_BATCH[split], name)]
     if batches:
         return _cifar10_batches(source, batches)
@@ -201,15 +200,18 @@ def _cifar10(source: Source, split):
 def _cifar10_batches(source, names):
     data = b"".join(source.read(name) for name in names)
     if len(data) % 3073:
-        raise ArchiveError(f"{source.title}: batches of {len(data)} bytes, no multiple of 3,073.")
+        raise ArchiveError(
+            f"{source.title}: batches of {len(data)} bytes, not a multiple of 3,073. {_GET}"
+        )
     rows = np.frombuffer(data, np.uint8).reshape(-1, 3073)
     images = rows[:, 1:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
     return images, rows[:, 0].astype(np.int32)
 
 
 def _omniglot(source: Source, size):
-    found = [(re.fullmatch(_DRAWING, name), name) for name in source.names]
-    drawings = sorted((int(m[2]), int(m[3]), m[1], name) for m, name in found if m)
+    """Reads the columns of `Drawings`, with images of unsigned bytes."""
+    matches = [(re.fullmatch(_DRAWING, name), name) for name in source.names]
+    drawings = sorted((int(m[2]), int(m[3]), m[1], name) for m, name in matches if m)
     if not drawings:
         raise ArchiveError(
             f"{source.title} holds no <alphabet>/characterNN/NNNN_NN.png; it holds "
@@ -217,7 +219,7 @@ def _omniglot(source: Source, size):
         )
     numbers, drawers, alphabets, names = zip(*drawings, strict=True)
     images = [
-        _shrunk(image.parse(source.open(name), name=name, side=_DRAWN_AT).pixels, size)
+        _shrunk(image.parse(source.open(name), name=name, side=_OFFICIAL_SIZE).pixels, size)
         for name in names
     ]
     return (
@@ -229,7 +231,7 @@ def _omniglot(source: Source, size):
 
 
 def _shrunk(drawing, size):
-    """A drawing, black on white, as ink: uint8, averaged over the area of each pixel."""
+    """Returns a drawing, black on white, as ink of `size` pixels per side, uint8."""
     gray = Image.fromarray(drawing[..., 0])
     return 255 - np.asarray(gray.resize((size, size), Image.Resampling.BOX))
 

@@ -1,12 +1,13 @@
-"""Classes that are added after training, chosen among all classes: `python -m zoo.new_classes
---help`.
+"""Accuracy on classes that are added after training and on old classes, among all classes.
 
-The encoders are trained without the new classes, see `zoo.class_splits`.
+The encoders are trained without the new classes, see `zoo.class_splits`. From the checkout:
+`python -m zoo.new_classes --help`.
 """
 
 import json
 import pathlib
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -130,14 +131,23 @@ DATA = {
 
 Names = Annotated[list[str] | None, typer.Argument(help="digits, omniglot, speakers, cifar10.")]
 Out = Annotated[pathlib.Path, typer.Option(help="Folder of encoders, embeddings and figures.")]
-Phase = Annotated[str, typer.Option(help="measured, or choice: the splits to choose settings by.")]
+Phase = Annotated[
+    str, typer.Option(help="measured, or choice: the splits by which settings are chosen.")
+]
 
 
-def measured(classifier, split, support, test, shots, draws):
-    """Figures of the methods for a split: means over draws of the support.
+def measure(
+    classifier,
+    split: class_splits.Split,
+    support: tuple[np.ndarray, np.ndarray],
+    test: tuple[np.ndarray, np.ndarray],
+    shots: int,
+    draws: int,
+) -> dict[str, list[float]]:
+    """Computes the figures of all methods for a split, means over draws of the support.
 
     Args:
-        classifier: Trained `PrototypicalClassifier`, whose learned similarity is used.
+        classifier: Trained `PrototypicalClassifier` with a learned similarity.
         split: `zoo.class_splits.Split`.
         support: Embeddings and class ids of the training part.
         test: Embeddings and class ids of the test part.
@@ -165,22 +175,32 @@ def measured(classifier, split, support, test, shots, draws):
     return {method: np.mean(values, axis=0).tolist() for method, values in figures.items()}
 
 
-def support_rows(labels, new, shots, rng):
-    """Rows of the support and the number of their class, from 0."""
+def support_rows(
+    labels: np.ndarray, new: Sequence[int], shots: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draws rows of the support; returns them and their classes, numbered from 0."""
     rows = [rng.choice(np.flatnonzero(labels == k), shots, replace=False) for k in new]
     return np.concatenate(rows), np.repeat(np.arange(len(new)), shots)
 
 
-def scores_of(classifier, old, labels, support, new, z, rng):
-    """Scores of embeddings by each of `METHODS`, arrays of shape `(count, classes)`.
+def scores_of(
+    classifier,
+    old: np.ndarray,
+    labels: np.ndarray,
+    support: np.ndarray,
+    new: np.ndarray,
+    z: np.ndarray,
+    rng: np.random.Generator,
+) -> list[np.ndarray]:
+    """Computes the scores of embeddings by each of `METHODS`, shape `(count, classes)`.
 
     Args:
         classifier: Trained `PrototypicalClassifier`.
-        old: Training embeddings of the old classes, in the order of `labels`.
-        labels: Their classes, from 0.
+        old: Training embeddings of the old classes.
+        labels: Classes of `old`, numbered from 0.
         support: Support embeddings of the new classes.
-        new: Their classes, from 0.
-        z: Embeddings that are scored.
+        new: Classes of `support`, numbered from 0.
+        z: Embeddings to score.
         rng: Generator that draws the examples of the logistic regression.
     """
     head = classifier.prototypes_layer
@@ -219,16 +239,16 @@ def scores_of(classifier, old, labels, support, new, z, rng):
     ]
 
 
-def with_interval(values):
-    """Mean over splits with Student's 95 % interval, in percent."""
+def with_interval(values: Sequence[float]) -> str:
+    """Returns the mean over splits with Student's 95 % interval, in percent."""
     values = 100 * np.asarray(values)
     mean, error = values.mean(), stats.sem(values)
     low, high = mean + error * stats.t.ppf([0.025, 0.975], len(values) - 1)
     return f"{mean:.1f} % [{max(low, 0):.0f} to {min(high, 100):.0f}]"
 
 
-def table(figures):
-    """Rows of a data set: one for each method and number of support examples.
+def table(figures: Mapping[Any, Mapping[str, Any]]) -> str:
+    """Returns the table of a data set, one row for each method and number of support examples.
 
     Args:
         figures: `figures[shots][method]`, lists over splits of the figures of `FIGURES`.
@@ -247,15 +267,15 @@ def table(figures):
     )
 
 
-def figures_of(name, phase, out):
-    """Figures of all splits of a data set, measured unless a file in `out` has them."""
+def measure_data_set(name: str, phase: str, out: pathlib.Path) -> dict[str, Any]:
+    """Computes the figures of all splits of a data set, or reads them from a file in `out`."""
     path = out / f"{name}_{phase}.json"
     if not path.exists():
         figures = {shots: {method: [] for method in METHODS} for shots in SHOTS}
         for split in class_splits.splits(name, phase):
-            parts = class_splits.embedded(name, split, out)
+            parts = class_splits.embed(name, split, out)
             for shots in SHOTS:
-                for method, values in measured(
+                for method, values in measure(
                     parts[0], split, *parts[1:], shots, DRAWS[name]
                 ).items():
                     figures[shots][method].append(values)
@@ -268,18 +288,20 @@ def main(
     out: Out = pathlib.Path("build/new_classes"),
     phase: Phase = class_splits.MEASURED,
 ):
-    """Measures how often added classes are found among all classes, and how often the old ones
-    still are; writes `zoo/new_classes.md` if all four data sets are measured."""
+    """Measures the accuracy on added classes and on old classes, among all classes.
+
+    Writes `zoo/new_classes.md` if all four data sets are measured.
+    """
     tables = {}
     for name in names or class_splits.DOMAINS:
-        tables[name] = table(figures_of(name, phase, out))
+        tables[name] = table(measure_data_set(name, phase, out))
         print(f"{TITLES[name]}\n\n{tables[name]}\n", flush=True)
     if phase == class_splits.MEASURED and set(tables) == set(class_splits.DOMAINS):
         write_text(PAGE, page(tables))
 
 
-def page(tables):
-    """The page of the figures of all data sets.
+def page(tables: Mapping[str, str]) -> str:
+    """Returns the page with the figures of all data sets.
 
     Args:
         tables: Tables in Markdown, by data set.

@@ -35,7 +35,6 @@ from keras_dml.cli import (
     reject,
     remove,
     rename,
-    reproduce,
     restore,
     serve,
     thresholds,
@@ -73,7 +72,6 @@ app.command("card")(_options.expanded(card.run))
 app.command("datasets")(_options.expanded(datasets.run))
 app.command("export")(_options.expanded(export.run))
 app.command("train")(_options.expanded(train.run))
-app.add_typer(reproduce.app, name="reproduce")
 COMMANDS = (
     *(enroll, verify, identify, listen, explain, compare, calibrate),
     *(reject, people, recordings, rename, forget, remove),

@@ -22,7 +22,6 @@ __all__ = [
     "note",
     "plain",
     "plain_lines",
-    "section",
     "stage",
     "stoppable",
     "table",
@@ -96,14 +95,6 @@ def table(columns, rows, *, header=True, gap=2):
 def _cell(entry, encoding):
     lines = entry if isinstance(entry, list) else [entry]
     return "\n".join(_streams.visible_line(_streams.fitting(str(line), encoding)) for line in lines)
-
-
-def section(found, gap=2):
-    """Prints a `keras_dml.reports.Section`."""
-    echo(f"\n[bold]{plain(found.title)}[/bold]\n{plain_lines(found.text)}")
-    table(found.columns, found.rows, gap=gap)
-    if found.note:
-        echo(f"[dim]{plain_lines(found.note)}[/dim]")
 
 
 def written(paths, descriptions, seconds):

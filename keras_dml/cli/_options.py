@@ -38,18 +38,6 @@ DataDir = Annotated[
 ]
 
 
-def count(name, minimum, help, default):
-    """An option that takes a whole number.
-
-    Args:
-        name: The option, `"--seeds"`.
-        minimum: Smallest number allowed.
-        help: Line of the option on the help page.
-        default: Text that the help page shows as the default.
-    """
-    return typer.Option(name, min=minimum, help=help, show_default=default)
-
-
 def folder(name, help):
     """An option that takes a folder.
 

@@ -21,6 +21,7 @@ class Section(NamedTuple):
         columns: Heads of the columns; `""` for a column of marks.
         rows: Rows of the table, of anything that prints.
         note: Small print below the table.
+        groups: Labels above the columns, pairs of a label and its number of columns; none if empty.
     """
 
     title: str
@@ -28,6 +29,7 @@ class Section(NamedTuple):
     columns: tuple
     rows: list
     note: str = ""
+    groups: tuple = ()
 
 
 class Picture(NamedTuple):
@@ -57,7 +59,8 @@ def write_page(path, title, *, lead, sections=(), pictures=(), facts=None):
         `path`.
 
     Raises:
-        ValueError: If a row has another length than the columns, or a picture is no `.svg`.
+        ValueError: If a row has another length than the columns, the groups have another number of
+            columns, or a picture is not an `.svg` file.
         TypeError: If `lead` is one text, not a list of paragraphs.
         OSError: If a picture cannot be read, or the page not be written.
     """
@@ -69,6 +72,12 @@ def write_page(path, title, *, lead, sections=(), pictures=(), facts=None):
             raise ValueError(
                 f"Rows of {section.title!r} must have {len(section.columns)} entries, one a "
                 f"column. Received {odd[0]!r}."
+            )
+        grouped = sum(count for _, count in section.groups)
+        if section.groups and grouped != len(section.columns):
+            raise ValueError(
+                f"The groups of {section.title!r} have {grouped} columns, but the table has "
+                f"{len(section.columns)}. Count each column in one group."
             )
     import jinja2
 

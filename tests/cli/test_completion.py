@@ -20,9 +20,6 @@ PAGES = (
     ["card"],
     ["datasets"],
     ["export"],
-    ["reproduce"],
-    ["reproduce", "potato"],
-    ["reproduce", "prototypes"],
     ["enroll"],
     ["verify"],
     ["identify"],
@@ -108,7 +105,7 @@ def test_completion_is_installed_by_one_option(tmp_path):
 def test_the_example_of_a_page_is_a_command_that_runs(command, zoo_folder, monkeypatch, page):
     """The work itself is not done: each command's own tests do it."""
     from keras_dml import export
-    from keras_dml.cli import _answers, _demo, _reproduce_potato, _reproduce_prototypes
+    from keras_dml.cli import _answers, _demo
 
     class Reached(Exception):
         pass
@@ -116,8 +113,6 @@ def test_the_example_of_a_page_is_a_command_that_runs(command, zoo_folder, monke
     def reached(*arguments, **options):
         raise Reached
 
-    for module in (_reproduce_potato, _reproduce_prototypes):
-        monkeypatch.setattr(module, "show", reached)
     monkeypatch.setattr(_demo, "run", reached)
     monkeypatch.setattr(export, "tflite", reached)
     monkeypatch.setattr(_answers, "answered", reached)

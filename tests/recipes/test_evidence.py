@@ -126,7 +126,7 @@ def test_stripes_are_named_by_their_direction_without_a_network(rng, monkeypatch
     labels = np.arange(80) % 2
     images = np.where(labels[:, None, None, None], lying, lying.transpose(0, 2, 1, 3))
     images = np.clip(0.5 + 0.3 * images + rng.normal(scale=0.05, size=images.shape), 0, 1)
-    found = patches.named(images[:60], labels[:60], images[60:])
+    found = patches.classify(images[:60], labels[:60], images[60:])
     assert np.mean(found == labels[60:]) > 0.9
 
 

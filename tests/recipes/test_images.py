@@ -144,7 +144,7 @@ def test_what_was_read_once_is_kept_until_the_archive_changes(folder, monkeypatc
         (
             {"cifar10/cifar-10-batches-bin/data_batch_1.bin": bytes(3072)},
             images.cifar10,
-            "batches of 3072 bytes, no multiple of 3,073",
+            "batches of 3072 bytes",
         ),
         (
             {"cifar10/CIFAR-10-images/train/cat/1.jpg": picture_file(side=28)},
@@ -167,13 +167,13 @@ def test_a_folder_without_the_set_is_told_and_nothing_is_downloaded(files, read,
 
 @pytest.mark.parametrize("read", [images.mnist, images.cifar10, images.omniglot])
 def test_another_split_is_refused(read):
-    with pytest.raises(ValueError, match=r"one of \('train', 'test'\). Received split='valid'"):
+    with pytest.raises(ValueError, match=r"split='valid'.*\('train', 'test'\)"):
         read("valid")
 
 
 @pytest.mark.parametrize("size", [0, 106])
 def test_another_size_of_drawings_is_refused(size):
-    with pytest.raises(ValueError, match=f"in 1..105 pixels. Received size={size}"):
+    with pytest.raises(ValueError, match=f"size={size}; .*1..105"):
         images.omniglot("test", size=size)
 
 

@@ -46,7 +46,7 @@ def test_each_method_is_measured_on_the_same_embeddings(rng):
     y = np.repeat(np.arange(5), 20)
     z = (6 * np.eye(5, 4)[y] + rng.normal(size=(100, 4))).astype("float32")
     split = class_splits.Split("3-4", (0, 1, 2), (0, 1, 2), (3, 4))
-    figures = new_classes.measured(classifier, split, (z, y), (z, y), 5, 2)
+    figures = new_classes.measure(classifier, split, (z, y), (z, y), 5, 2)
     assert list(figures) == list(new_classes.METHODS)
     for method in (new_classes.MEAN, new_classes.REGRESSION):
         assert all(0.9 < figure <= 1 for figure in figures[method])

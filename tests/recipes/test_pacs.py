@@ -220,7 +220,9 @@ def test_the_softmax_has_as_many_weights_as_prototypes_and_similarity():
 
 
 def test_without_the_weights_it_is_said_where_they_come_from(tmp_path):
-    with pytest.raises(typer.BadParameter, match=r"no file .*zoo/efficientnet_lite0.py.*--weights"):
+    with pytest.raises(
+        typer.BadParameter, match=r"none.weights.h5.*zoo/efficientnet_lite0.py.*--weights"
+    ):
         networks.pretrained(tmp_path / "none.weights.h5")
 
 
@@ -246,7 +248,7 @@ def test_training_moves_the_upper_part_and_the_heads_and_nothing_below(network, 
     outputs = domains.outputs(lower, upper, known.images, "a", tmp_path, copies=1)
     before = [np.asarray(weight) for weight in (*lower.weights, *upper.weights)]
     train, _, _ = known.without("photo")
-    model = recipe.trained(upper, method, known, outputs, train, 1, 0)
+    model = recipe.train_classifier(upper, method, known, outputs, train, 1, 0)
     learns = bool(model.prototypes_layer.similarity.trainable_weights)
     assert learns == (method == "sim")
     after = [np.asarray(weight) for weight in (*lower.weights, *upper.weights)]
@@ -254,7 +256,7 @@ def test_training_moves_the_upper_part_and_the_heads_and_nothing_below(network, 
     assert sum(moved) == len(upper.trainable_weights) == 1
     layer = model.prototypes_layer
     assert np.asarray(layer.visits).tolist() == [recipe.HEAD_STEPS + 1] * 7
-    z = networks.embedded(model, outputs.maps[0], train)
+    z = networks.embed(model, outputs.maps[0], train)
     head = "sim" if method == "sim" else "dol"
     assert networks.right(model, z, known.labels[train], head).shape == train.shape
 

@@ -12,7 +12,7 @@ from keras_dml import zoo
 from keras_dml.zoo import catalog
 
 ROOT = pathlib.Path(__file__).parents[2]
-COMPARED = ROOT / "zoo" / "wasserstein"
+COMPARED = ROOT / "zoo" / "papers" / "wasserstein"
 ATTACKED = ROOT / "zoo" / "mnist_proto_sim_at" / "figures" / "methods_under_attack.csv"
 SECTIONS = {"eyes": "Eye movements", "gait": "Gait", "phone": "A phone in the pocket", "eeg": "EEG"}
 IN_FILES = {"log-Euclidean, no network": "No network", "Jaeger2019": "Jäger et al. 2019"}
@@ -47,10 +47,10 @@ def test_the_comparison_of_a_domain_says_what_its_files_say(domain):
     section = page.split(f"\n## {SECTIONS[domain]}\n")[1].split("\n## ")[0]
     areas = {
         (row["method"], row["n"]): row
-        for row in rows(COMPARED / domain / "protocol.csv")
+        for row in rows(COMPARED / "results" / domain / "protocol.csv")
         if (row["protocol"], row["metric"]) == ("verification", "auc")
     }
-    pooled = {row["method"]: row for row in rows(COMPARED / domain / "roc_pooled.csv")}
+    pooled = {row["method"]: row for row in rows(COMPARED / "results" / domain / "roc_pooled.csv")}
     table = [row for row in cells(section) if IN_FILES.get(row[0], row[0]) in pooled]
     assert {IN_FILES.get(row[0], row[0]) for row in table} == set(pooled) - {"Untrained"}
     for name, one, five, *paper, eer, difference in table:
@@ -70,7 +70,9 @@ def test_the_comparison_of_a_domain_says_what_its_files_say(domain):
 def test_what_is_said_of_divergences_is_in_the_file_beside_it(domain):
     page = (COMPARED / "README.md").read_text(encoding="utf-8")
     section = page.split(f"\n## {SECTIONS[domain]}\n")[1].split("\n## ")[0]
-    found = {row["distance"]: row for row in rows(COMPARED / domain / "divergences.csv")}
+    found = {
+        row["distance"]: row for row in rows(COMPARED / "results" / domain / "divergences.csv")
+    }
     assert float(found["Kullback-Leibler"]["infinite"]) == 1  # "infinite for every pair"
     (sentence,) = re.findall(r"[^*]*divergences\.csv", section.replace("\n", " "))
     said = re.findall(r"(\.\d+) ± (\.\d+)", sentence)
@@ -83,7 +85,7 @@ def test_what_is_said_of_divergences_is_in_the_file_beside_it(domain):
 
 
 def test_the_table_of_methods_under_attack_is_that_of_its_file():
-    page = (ROOT / "keras_dml" / "reproduce" / "README.md").read_text(encoding="utf-8")
+    page = (ROOT / "zoo" / "papers" / "README.md").read_text(encoding="utf-8")
     found = {row["method"]: row for row in rows(ATTACKED)}
     table = [row for row in cells(page) if row[0] in found]
     assert len(table) == len(found)

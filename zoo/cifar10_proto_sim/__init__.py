@@ -1,1 +1,1 @@
-"""Which of ten kinds of things is on a small photograph."""
+"""A classifier of small photographs of ten classes."""

@@ -1,4 +1,4 @@
-"""What the card of `cifar10_proto_sim` rests on."""
+"""Evidence for the card of `cifar10_proto_sim`."""
 
 from zoo import image_evidence, patches
 from zoo.cifar10_proto_sim import train
@@ -7,6 +7,6 @@ PATCHES = "ridge regression on the responses to 400 whitened patches, drawn at r
 
 
 def evidence(trained):
-    """The test images."""
-    closed_forms = {"random patches": (PATCHES, patches.named)}
+    """Returns the evidence on the test images."""
+    closed_forms = {"random patches": (PATCHES, patches.classify)}
     return image_evidence.of_classifier(train.examples, trained, closed_forms=closed_forms)

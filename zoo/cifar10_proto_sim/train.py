@@ -1,9 +1,9 @@
-"""Trains `cifar10_proto_sim`: what is on a small photograph? A wide residual network cut down to
-what two cores train in forty minutes.
+"""Trains `cifar10_proto_sim`, a classifier of small photographs: a wide residual network (WRN) that
+two cores train in forty minutes.
 
-Trained on what `zoo.images.cifar10` finds: all 50,000 photographs, or the part of them in the
-folder of the recordings. Beside it a softmax head with as many weights as prototypes and similarity
-have, on the same encoder, trained alone by the same batches and steps. From the checkout:
+The training images are those that `zoo.images.cifar10` returns: all 50,000 photographs, or a part
+in the folder of the recordings. The control is a softmax with as many weights as prototypes and
+similarity, trained alone on an equal encoder by the same batches and steps. From the checkout:
 `python -m zoo.cifar10_proto_sim.train --help`.
 """
 
@@ -20,123 +20,129 @@ from keras_dml.training.golden import synthetic_images
 from zoo import augment, classifiers, images, precision, recipe, tasks
 
 DEPTH, WIDTH, HIDDEN = 16, 2, 128
-SOFTMAX_HIDDEN = 247  # units that give a softmax the 34,000 weights of prototypes and similarity
+SOFTMAX_HIDDEN = 247  # so that the softmax has 34,000 weights, as prototypes and similarity have
 PER_CLASS = 6  # rows of each class in a batch
 STEPS, LEARNING_RATE, WEIGHT_DECAY = 6000, 2e-3, 0.05
 SMOOTHING = 0.1
-SHIFT, ERASED = 4, 12  # pixels at most, and side of the square that is lost
+SHIFT, ERASED = 4, 12  # largest shift in pixels, and pixels per side of the erased square
 OFFICIAL = {"train": 50_000, "test": 10_000}
 HELD_OUT_SEED = 5
 
-HELD_OUT = "Training images that do not train: measured in place of the test images, to choose by."
+HELD_OUT = "Training images to hold out and to measure in place of the test images."
 HeldOut = Annotated[int, typer.Option(min=0, help=HELD_OUT)]
 
 
 def examples(split):
-    """Images and labels of a split as the model takes them."""
+    """Reads images and labels of a split as the model takes them."""
     return images.cifar10(split)
 
 
 def encoder():
-    """The untrained encoder, without dropout."""
+    """Builds the untrained encoder, without dropout."""
     return wide_resnet(DEPTH, WIDTH, dropout=0.0)
 
 
 def classifier(encoder):
-    """The untrained model."""
+    """Builds the untrained model."""
     names = list(images.CIFAR10_CLASSES)
     return PrototypicalClassifier(encoder, 10, hidden=(HIDDEN,), class_names=names)
 
 
 def softmax(encoder):
-    """The untrained control."""
+    """Builds the untrained control."""
     return classifiers.softmax(encoder, 10, SOFTMAX_HIDDEN)
 
 
 def vary(batch, rng):
-    """Images mirrored or not, shifted a little, a square of them lost."""
-    moved = augment.shift_pixels(augment.mirror(batch, rng), rng, SHIFT)
-    return augment.erase(moved, rng, ERASED)
+    """Mirrors images at random, shifts them by a few pixels, and erases a square."""
+    shifted = augment.shift_pixels(augment.mirror(batch, rng), rng, SHIFT)
+    return augment.erase(shifted, rng, ERASED)
 
 
-def trained(run, head, loss, x, y, trained_in):
-    """A classifier trained from random weights; the same batches for every head.
+def train_classifier(run, head, loss, x, y, trained_in):
+    """Trains a classifier from random weights; the batches are equal for every head.
 
     Args:
         run: `zoo.recipe.Run`.
         head: `classifier` or `softmax`.
-        loss: Class or function of its loss.
+        loss: Class or function that builds its loss.
         x: Images, shape `(images, 32, 32, 3)`.
         y: Labels, shape `(images,)`.
         trained_in: Precision of the encoder's training.
     """
     keras.utils.set_random_seed(run.seed)
     with precision.layers_in(trained_in):
-        built = encoder()
-    model = head(built)
+        network = encoder()
+    model = head(network)
     run.fit(
         model,
         classifiers.batches(x, y, ways=10, per_class=PER_CLASS, vary=vary, seed=run.seed),
         classifiers.optimization(LEARNING_RATE, weight_decay=WEIGHT_DECAY),
         loss=loss(label_smoothing=SMOOTHING),
     )
-    kept = head(encoder())
-    kept.set_weights(model.get_weights())
-    return kept
+    float32_model = head(encoder())
+    float32_model.set_weights(model.get_weights())
+    return float32_model
 
 
-def both(run, x, y, trained_in):
-    """The model, and beside it the softmax as a `keras.Model` that gives its logits."""
+def train_model_and_control(run, x, y, trained_in):
+    """Trains the model and the softmax; returns the model and a `keras.Model` of the logits."""
     parts = run.part("model"), run.part("softmax")
-    model = trained(parts[0], classifier, PrototypicalLoss, x, y, trained_in)
+    model = train_classifier(parts[0], classifier, PrototypicalLoss, x, y, trained_in)
     model.refit_prototypes(x, y)
-    alone = trained(parts[1], softmax, classifiers.softmax_loss, x, y, trained_in)
+    control = train_classifier(parts[1], softmax, classifiers.softmax_loss, x, y, trained_in)
     run.minutes = sum(part.minutes for part in parts)
-    return model, classifiers.logits(alone)
+    return model, classifiers.logits(control)
 
 
 def about(counts):
-    """Static part of the card; its first limit and its headline are for a part of the set alone.
+    """Returns the static part of the card.
+
+    For the whole set, the limit and the headline that describe a part of the set are replaced.
 
     Args:
-        counts: Images of each split.
+        counts: Number of images of each split.
     """
-    known = recipe.about_model("cifar10_proto_sim")
+    card = recipe.about_model("cifar10_proto_sim")
     if counts == OFFICIAL:
-        known["limits"] = known["limits"][1:]
-        known["headline"]["trials"] = "the test images"
-    return known
+        card["limits"] = card["limits"][1:]
+        card["headline"]["trials"] = "the test images"
+    return card
 
 
 def split(x, y, count):
-    """Images and labels to train on, and `count` others, drawn at random."""
+    """Divides examples at random into training examples and `count` held-out examples."""
     order = np.random.default_rng(HELD_OUT_SEED).permutation(len(y))
     return tuple((x[rows], y[rows]) for rows in (order[count:], order[:count]))
 
 
 @recipe.command(STEPS)
 def main(run, trained_in: precision.Option = precision.Precision.float32, held_out: HeldOut = 0):
-    """Trains on the training images at hand and measures all heads on the test images."""
+    """Trains on the available training images and measures all heads on the test images."""
     if held_out and run.publishes:
-        raise typer.BadParameter("What is published trains on all images: give no --held-out.")
-    known, new = examples("train"), examples("test")
+        raise typer.BadParameter(
+            "Received --held-out with --publish. A published model trains on all images: remove "
+            "--held-out."
+        )
+    training, test = examples("train"), examples("test")
     if held_out:
-        known, new = split(*known, held_out)
-    model, control = both(run, *known, trained_in)
+        training, test = split(*training, held_out)
+    model, control = train_model_and_control(run, *training, trained_in)
+    scores = inference.embed(control, test[0], batch_size=500)
     figures = [
-        *classifiers.accuracies(model, *new),
-        classifiers.accuracy(inference.embed(control, new[0], batch_size=500), new[1], "softmax"),
+        *classifiers.accuracies(model, *test),
+        classifiers.accuracy(scores, test[1], "softmax"),
     ]
     if not held_out:
-        figures += tasks.known_classes(model, *new)
+        figures += tasks.known_classes(model, *test)
     run.keep(figures)
     if run.publishes:
-        counts = {"train": len(known[1]), "test": len(new[1])}
+        counts = {"train": len(training[1]), "test": len(test[1])}
         facts = {**counts, "passes": round(run.steps * 10 * PER_CLASS / counts["train"])}
         run.options = {"precision": trained_in.value}
         golden, controls = synthetic_images(side=32, channels=3), {"softmax": control}
-        given = {"curves": None, "about": about(counts), "controls": controls}
-        run.publish(model, golden, figures, **given, **facts)
+        card = {"curves": None, "about": about(counts), "controls": controls}
+        run.publish(model, golden, figures, **card, **facts)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""What the card of `mnist_proto_sim` rests on."""
+"""Evidence for the card of `mnist_proto_sim`."""
 
 from zoo import image_evidence
 from zoo.mnist_proto_sim import train
 
 
 def evidence(trained):
-    """The test images."""
+    """Returns the evidence on the test images."""
     return image_evidence.of_classifier(train.examples, trained)

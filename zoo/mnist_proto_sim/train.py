@@ -1,4 +1,4 @@
-"""Trains `mnist_proto_sim`: which digit is it? Three convolutions, prototypes and a learned
+"""Trains `mnist_proto_sim`, a classifier of digits: three convolutions, prototypes and a learned
 similarity.
 
 From the checkout: `python -m zoo.mnist_proto_sim.train --help`.
@@ -17,44 +17,44 @@ from zoo import augment, classifiers, images, recipe, tasks
 DIGITS = [str(digit) for digit in range(10)]
 PER_DIGIT = 13  # rows of each digit in a batch
 STEPS, LEARNING_RATE = 2500, 2e-3
-WIDTH, EMBEDDING = 32, 64  # a LeNet had 99.0 % after 6,000 steps
+WIDTH, EMBEDDING = 32, 64  # in place of them, a LeNet had 99.0 % after 6,000 steps
 SHIFT = 2  # pixels, at most
 HIDDEN, SMOOTHING = 128, 0.1
-SOFTMAX_HIDDEN = 230  # units that give a softmax the 17,300 weights of prototypes and similarity
+SOFTMAX_HIDDEN = 230  # so that the softmax has 17,300 weights, as prototypes and similarity have
 
 examples = images.mnist
 batches = functools.partial(classifiers.batches, ways=10, per_class=PER_DIGIT)
 
 
 def vary(batch, rng):
-    """Digits shifted a little."""
+    """Shifts digits by a few pixels."""
     return augment.shift_pixels(batch, rng, SHIFT)
 
 
-def figures_of(model):
-    """Rows of the card: the test images, and the characters of Omniglot as other classes."""
+def measure(model):
+    """Returns rows of the card: figures on the test images and on Omniglot's characters."""
     test, new = examples("test"), images.omniglot("test")
-    beyond = tasks.rows(model, *test, new.images, new.labels)
-    return classifiers.accuracies(model, *test) + beyond
+    rows = tasks.rows(model, *test, new.images, new.labels)
+    return classifiers.accuracies(model, *test) + rows
 
 
 def classifier(encoder):
-    """The untrained model."""
+    """Builds the untrained model."""
     return PrototypicalClassifier(encoder, 10, hidden=(HIDDEN,), class_names=DIGITS)
 
 
 def softmax(encoder):
-    """The untrained control."""
+    """Builds the untrained control."""
     return classifiers.softmax(encoder, 10, SOFTMAX_HIDDEN)
 
 
-def trained(run, head, loss, x, y):
-    """A classifier trained from random weights; the same batches for every head.
+def train_classifier(run, head, loss, x, y):
+    """Trains a classifier from random weights; the batches are equal for every head.
 
     Args:
         run: `zoo.recipe.Run`.
         head: `classifier` or `softmax`.
-        loss: Class or function of its loss.
+        loss: Class or function that builds its loss.
         x: Images, shape `(images, 28, 28, 1)`.
         y: Digits, shape `(images,)`.
     """
@@ -71,14 +71,17 @@ def trained(run, head, loss, x, y):
 
 @recipe.command(STEPS)
 def main(run):
-    """Trains on the 60,000 training images and measures on the 10,000 test images; with --publish
-    also trains the softmax that stands on the card."""
+    """Trains on the 60,000 training images and measures on the 10,000 test images.
+
+    With --publish also trains the softmax of the card.
+    """
     x, y = examples("train")
-    model = trained(run, classifier, PrototypicalLoss, x, y)
+    model = train_classifier(run, classifier, PrototypicalLoss, x, y)
     model.refit_prototypes(x, y)
-    figures = run.keep(figures_of(model))
+    figures = run.keep(measure(model))
     if run.publishes:
-        control = trained(run.part("softmax"), softmax, classifiers.softmax_loss, x, y)
+        part = run.part("softmax")
+        control = train_classifier(part, softmax, classifiers.softmax_loss, x, y)
         controls = {"softmax": classifiers.logits(control)}
         run.publish(model, synthetic_images(), figures, curves=None, controls=controls)
 

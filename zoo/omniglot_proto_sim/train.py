@@ -1,10 +1,10 @@
-"""Trains `omniglot_proto_sim`: which character of an alphabet never seen is it, from one example of
-each?
+"""Trains `omniglot_proto_sim`, a one-shot classifier of characters of new alphabets.
 
-Trained on the 30 alphabets of the background set, each turned by quarters, which makes four classes
-of every character; measured on the 20 alphabets of the evaluation set, upright. Networks of several
-seeds each learn by Algorithm 1, all three terms from the first step, and are added up. From the
-checkout: `python -m zoo.omniglot_proto_sim.train --help`.
+The training data are the 30 alphabets of the background set. Quarter turns make four classes of
+each character. The test data are the 20 alphabets of the evaluation set, without turns. Networks of
+three seeds are trained by Algorithm 1 of Monteiro2020, with all three terms of the loss from the
+first step, and their similarities are added. From the checkout:
+`python -m zoo.omniglot_proto_sim.train --help`.
 """
 
 import numpy as np
@@ -16,26 +16,26 @@ from keras_dml.models import PrototypicalClassifier
 from zoo import augment, classifiers, images, precision, recipe
 from zoo.omniglot_proto_sim import trunks
 
-STEPS, LEARNING_RATE = 5500, 2e-3  # of a network
+STEPS, LEARNING_RATE = 5500, 2e-3  # of each network
 NETWORKS = 3
-WAYS, EXAMPLES = 48, 5  # classes in a batch, and drawings of each
-MIXED = 0.3  # batches of characters of all alphabets; the others are of one, as in use
+WAYS, EXAMPLES = 48, 5  # classes in a batch, and drawings of each class
+MIXED = 0.3  # fraction of batches with characters of all alphabets; the others have one alphabet
 HIDDEN = 32
 SIMILARITY = {"dropout": 0.0, "symmetry": "absdiff", "normalize": True}
-# Distortion of the drawings in training: as far as hands and paper differ.
+# Distortion of the drawings in training, about as large as the variation between people.
 DISTORTION = {"turn": np.deg2rad(10), "stretch": 0.15, "shear": 0.15, "shift": 4.0}
 EPISODES = 600
 TASKS = ((20, 1), (20, 5), (5, 1), (5, 5))  # ways, shots
 
 
 def examples(split):
-    """Drawings and characters of a split."""
+    """Reads drawings and characters of a split."""
     drawings = images.omniglot(split, trunks.SIDE)
     return drawings.images, drawings.labels
 
 
 def turned(drawings):
-    """Images, class ids and alphabets of the drawings and of their three turns by quarters."""
+    """Returns images, class ids and alphabets of the drawings and of their three quarter turns."""
     quarters = range(4)
     x = np.concatenate([np.rot90(drawings.images, k, axes=(1, 2)) for k in quarters])
     y = np.concatenate([4 * drawings.labels + k for k in quarters])
@@ -43,23 +43,25 @@ def turned(drawings):
 
 
 def vary(batch, rng):
-    """Drawings distorted a little."""
+    """Distorts drawings a little."""
     return augment.distort(batch, rng, **DISTORTION)
 
 
 def train(run, drawings, trained_in):
-    """The encoder and the similarity's weights of each network."""
-    trained = []
+    """Trains all networks; returns the encoder and the weights of the similarity of each."""
+    networks = []
     for seed in range(NETWORKS * run.seed, NETWORKS * (run.seed + 1)):
         part = run.part(f"network_{seed}")
-        trained.append(train_network(part, drawings, seed, trained_in))
+        networks.append(train_network(part, drawings, seed, trained_in))
         run.minutes += part.minutes
-    return trained
+    return networks
 
 
 def train_network(run, drawings, seed, trained_in):
-    """A network trained by Algorithm 1, its auxiliary head with a margin as in the paper's speech
-    task: its encoder and the weights of its similarity."""
+    """Trains a network by Algorithm 1; returns its encoder and the weights of its similarity.
+
+    The auxiliary head is an additive margin softmax, as in the paper's speech task.
+    """
     keras.utils.set_random_seed(seed)
     x, y, alphabets = turned(drawings)
     with precision.layers_in(trained_in):
@@ -83,21 +85,21 @@ def train_network(run, drawings, seed, trained_in):
         classifiers.optimization(LEARNING_RATE),
         loss=PrototypicalLoss(candidates="batch"),
     )
-    trained = trunks.trunk(run.out.name)
-    trained.set_weights(model.encoder.get_weights())
-    return trained, model.prototypes_layer.similarity.get_weights()
+    float32_encoder = trunks.trunk(run.out.name)
+    float32_encoder.set_weights(model.encoder.get_weights())
+    return float32_encoder, model.prototypes_layer.similarity.get_weights()
 
 
 @recipe.command(STEPS)
 def main(run, trained_in: precision.Option = precision.Precision.float32):
-    """Trains on 30 alphabets and measures few-shot accuracy on 20 others."""
-    known, new = (images.omniglot(split, trunks.SIDE) for split in images.SPLITS)
-    model = trunks.upright(train(run, known, trained_in), known, HIDDEN, **SIMILARITY)
+    """Trains on 30 alphabets and measures few-shot accuracy on 20 other alphabets."""
+    training, new = (images.omniglot(split, trunks.SIDE) for split in images.SPLITS)
+    model = trunks.upright(train(run, training, trained_in), training, HIDDEN, **SIMILARITY)
     model.save(run.out / "model.keras")
     figures = run.keep(classifiers.few_shot(model, new.images, new.labels, TASKS, EPISODES))
     if run.publishes:
         run.options = {"precision": trained_in.value}
-        splits = zip(("train_classes", "test_classes"), (known, new), strict=True)
+        splits = zip(("train_classes", "test_classes"), (training, new), strict=True)
         classes = {key: sorted(set(drawings.alphabets.tolist())) for key, drawings in splits}
         golden = list(new.images[:2])
         run.publish(model, golden, figures, curves=None, data=classes, episodes=EPISODES)

@@ -1,6 +1,7 @@
-"""The network of `omniglot_proto_sim`, and several of them as one classifier.
+"""The network of `omniglot_proto_sim`, and an ensemble of such networks as one classifier.
 
-Networks of other seeds err on different drawings, so their sum errs less than any of them.
+Networks of different seeds make errors on different drawings, so the sum of their similarities
+makes fewer errors than each network.
 """
 
 import numpy as np
@@ -8,16 +9,18 @@ import numpy as np
 from keras_dml import models
 from keras_dml._backend import keras
 
-SIDE, COARSE = 56, 16  # pixels a side; filters that halve it
+SIDE, COARSE = 56, 16  # pixels per side; filters of the convolution that halves the image
 WIDTHS = (64, 128, 256, 256)
-# Of a drawing, in pixels; of characters of five alphabets held out, one network after 1,250 steps
-# has 87.8 % right by these five views and 87.2 % by one.
+# Shifts of a drawing, in pixels. On five held-out alphabets, one network after 1,250 steps has
+# 87.8 % right answers with these five views and 87.2 % with one view.
 VIEWS = ((0, 0), (2, 0), (-2, 0), (0, 2), (0, -2))
 
 
 def trunk(name):
-    """The encoder of prototypical networks, wider above, behind a convolution that halves the
-    image: strokes that 28 pixels merge stay apart, and a step costs little more.
+    """Builds the encoder of prototypical networks with wider upper layers.
+
+    A convolution first halves an image of 56 pixels. At 28 pixels some strokes would merge, and a
+    training step is only a little faster.
 
     Functional model: `image` (batch, SIDE, SIDE, 1) to (batch, 256).
     """
@@ -29,16 +32,19 @@ def trunk(name):
 
 
 def side_by_side(trunks):
-    """One encoder of several: unit vectors of each, from the sum of those of a drawing's views, one
-    behind the other, so that the cosine is the mean of theirs."""
+    """Joins encoders into one encoder, which concatenates their unit vectors.
+
+    The unit vector of an encoder is the normalized sum of its unit vectors of all views of a
+    drawing. The cosine of two embeddings is the mean of the cosines by each encoder.
+    """
     image = keras.Input(trunks[0].input_shape[1:], name="image")
     views = keras.layers.Concatenate(axis=0)([_shifted(image, *shift) for shift in VIEWS])
-    parts = [_of_views(keras.layers.UnitNormalization()(one(views))) for one in trunks]
+    parts = [_sum_of_views(keras.layers.UnitNormalization()(trunk(views))) for trunk in trunks]
     return keras.Model(image, keras.layers.Concatenate(name="embedding")(parts), name="trunks")
 
 
 def _shifted(image, down, right):
-    """An image shifted by some pixels, without what leaves it."""
+    """Shifts an image by some pixels, and fills with 0."""
     if (down, right) == (0, 0):
         return image
     ends = [(max(steps, 0), max(-steps, 0)) for steps in (down, right)]
@@ -46,35 +52,36 @@ def _shifted(image, down, right):
     return keras.layers.Cropping2D([end[::-1] for end in ends])(padded)
 
 
-def _of_views(units):
-    """Unit vectors of drawings from those of their views, view by view in the batch."""
-    seen = keras.ops.reshape(units, (len(VIEWS), -1, units.shape[-1]))
-    return keras.layers.UnitNormalization()(keras.ops.sum(seen, axis=0))
+def _sum_of_views(units):
+    """Sums and normalizes the unit vectors of the views, which are concatenated in the batch."""
+    views = keras.ops.reshape(units, (len(VIEWS), -1, units.shape[-1]))
+    return keras.layers.UnitNormalization()(keras.ops.sum(views, axis=0))
 
 
 def weights_of_sum(similarities):
-    """Weights of the one similarity that is, on the embeddings side by side, the sum of several on
-    their own.
+    """Returns the weights of a similarity of joined embeddings that is the sum of similarities.
 
     Args:
-        similarities: Weights of each, from one hidden layer on `|x - y|` of unit vectors.
+        similarities: Weights of each similarity, with one hidden layer on `|x - y|` of unit
+            vectors.
     """
     firsts, first_biases, lasts, last_biases = zip(*similarities, strict=True)
-    longer = np.sqrt(len(similarities))  # unit vectors side by side, which are scaled to length 1
+    length = np.sqrt(len(similarities))  # of joined unit vectors, which are scaled to length 1
     rows, columns = firsts[0].shape
     first = np.zeros((len(firsts), rows, len(firsts), columns), np.float32)
-    for i, one in enumerate(firsts):
-        first[i, :, i] = longer * one
+    for i, weights in enumerate(firsts):
+        first[i, :, i] = length * weights
     first = first.reshape(len(firsts) * rows, -1)
     return [first, np.concatenate(first_biases), np.concatenate(lasts), sum(last_biases)]
 
 
 def upright(classifiers, drawings, hidden, **similarity):
-    """The classifier that is published: the networks together, of the characters as they stand,
-    without the auxiliary heads, whose thousands of turned classes would treble the file.
+    """Builds the published classifier of all networks, whose classes are the upright characters.
+
+    It has no auxiliary heads, whose thousands of turned classes would treble the size of the file.
 
     Args:
-        classifiers: A pair `(encoder, weights of the similarity)` of each network.
+        classifiers: A pair `(encoder, weights of the similarity)` for each network.
         drawings: `zoo.images.Drawings` of the training characters.
         hidden: Hidden units of a network's similarity.
         **similarity: Further arguments of the similarities.

@@ -1,1 +1,1 @@
-"""What is it, in a photograph, a painting, a cartoon or a sketch."""
+"""A classifier of photographs, paintings, cartoons and sketches of seven classes."""

@@ -1,4 +1,4 @@
-"""What the card of `pacs_proto_sim` rests on."""
+"""Evidence for the card of `pacs_proto_sim`."""
 
 from zoo import image_evidence
 from zoo.pacs_proto_sim import train
@@ -7,6 +7,8 @@ SIDE = 16
 
 
 def evidence(trained):
-    """Pictures of the domains that the published file was trained on: what it is worth on another
-    domain, only a network that left it out can show."""
+    """Returns the evidence on test pictures of the domains that the published file was trained on.
+
+    Accuracy on another domain can only be measured with a network that was not trained on it.
+    """
     return image_evidence.of_classifier(train.examples, trained, side=SIDE)

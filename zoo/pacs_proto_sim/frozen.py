@@ -1,5 +1,5 @@
-"""What ImageNet's features alone are worth on PACS: linear discriminants, in closed form, of the
-embeddings of the pretrained encoder. The page of `pacs_proto_sim` says how far it is ahead.
+"""Accuracy of ImageNet's features on PACS without training: linear discriminants (LDA) in closed
+form on the embeddings of the pretrained encoder. The page of `pacs_proto_sim` has the difference.
 
 From the checkout: `python -m zoo.pacs_proto_sim.frozen --help`.
 """
@@ -15,42 +15,44 @@ from keras_dml.training.answers import Answers
 from zoo import domains, evidence
 from zoo.pacs_proto_sim import networks, train
 
-SHRINKAGE = 0.3  # that of `voice_logcov_lda`, not searched
+SHRINKAGE = 0.3  # as in `voice_logcov_lda`, not searched
 
 
-def right(features, labels, known, asked):
-    """Of each picture asked whether the discriminants of those known name it.
+def right(
+    features: np.ndarray, labels: np.ndarray, training_rows: np.ndarray, test_rows: np.ndarray
+) -> np.ndarray:
+    """Returns whether linear discriminants classify each test image correctly.
 
     Args:
-        features: Embeddings of all pictures, shape `(pictures, features)`.
-        labels: Class of each.
-        known: Rows to fit.
-        asked: Rows to name.
+        features: Embeddings of all images, shape `(images, features)`.
+        labels: Class of each image.
+        training_rows: Rows to fit.
+        test_rows: Rows to classify.
     """
     analysis = LinearDiscriminantAnalysis("eigen", shrinkage=SHRINKAGE)
-    named = analysis.fit(features[known], labels[known]).predict(features[asked])
-    return named == labels[asked]
+    analysis.fit(features[training_rows], labels[training_rows])
+    return analysis.predict(features[test_rows]) == labels[test_rows]
 
 
 def main(weights: train.Weights = train.WEIGHTS):
-    """Prints how many pictures of domains left out are named, and how many of the card's headline
-    beside the published file."""
+    """Prints the accuracy on domains left out, and on the headline's images compared with the
+    published file."""
     encoder, _, _ = networks.pretrained(weights)
-    pictures = domains.read()
-    x = domains.central(pictures.images)
-    z = normalize(inference.embed(encoder, x, batch_size=domains.BATCH))
-    found = []
+    images = domains.read()
+    z = inference.embed(encoder, domains.central(images.images), batch_size=domains.BATCH)
+    z = normalize(z)
+    answers = []
     for domain in domains.DOMAINS:
-        known, _, asked = pictures.without(domain)
-        found.append(right(z, pictures.labels, known, asked))
-        print(f"{domain} left out: {100 * found[-1].mean():.1f} %")
-    print(f"each domain left out: {_in_words(Answers(np.concatenate(found)).rows()[0])}")
-    known, asked, _ = pictures.without()
+        training_rows, _, test_rows = images.without(domain)
+        answers.append(right(z, images.labels, training_rows, test_rows))
+        print(f"{domain} left out: {100 * answers[-1].mean():.1f} %")
+    print(f"each domain left out: {_in_words(Answers(np.concatenate(answers)).rows()[0])}")
+    training_rows, validation_rows, _ = images.without()
     published = evidence.of_published("pacs_proto_sim").measured
-    frozen = right(z, pictures.labels, known, asked)
-    (beside,) = published.baselines({"frozen": ("its features", pooled.INSTEAD, frozen)})
-    print(f"the headline's pictures: {_in_words(beside['rows'][0])}")
-    print(f"the published file less that: {_in_words(beside['difference'])}")
+    frozen = right(z, images.labels, training_rows, validation_rows)
+    (baseline,) = published.baselines({"frozen": ("its features", pooled.INSTEAD, frozen)})
+    print(f"images of the headline: {_in_words(baseline['rows'][0])}")
+    print(f"the published file minus these features: {_in_words(baseline['difference'])}")
 
 
 def _in_words(row):

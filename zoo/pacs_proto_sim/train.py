@@ -1,12 +1,12 @@
-"""Trains `pacs_proto_sim`: what is it, in a style never seen? EfficientNet-Lite0 with ImageNet
-weights, prototypes and a learned similarity.
+"""Trains `pacs_proto_sim`, a classifier of images in styles that were not trained on:
+EfficientNet-Lite0 with ImageNet weights, prototypes and a learned similarity.
 
-Each of PACS's four domains is left out in turn: SIM and DOL are the two heads of one model, and a
-softmax with as many weights as prototypes and similarity have is trained alone on the same
-pretrained encoder, with the same batches and as many steps. Heads are trained on ImageNet's
-features first, then with the upper part of the encoder, so that its features are not spoiled by
-random heads (Kumar2022). The model that is published is trained on all four domains. From the
-checkout: `python -m zoo.pacs_proto_sim.train --help`.
+Each of PACS's four domains is left out in turn. SIM and DOL are the two heads of one model. A
+softmax with as many weights as prototypes and similarity is trained alone, on the same pretrained
+encoder with the same batches and steps. The heads are first trained on ImageNet's features and then
+together with the upper part of the encoder, because random heads would distort its features
+(Kumar2022). The published model is trained on all four domains. From the checkout:
+`python -m zoo.pacs_proto_sim.train --help`.
 """
 
 import functools
@@ -25,7 +25,7 @@ from zoo.pacs_proto_sim import networks
 
 PER_CLASS = 6
 STEPS, LEARNING_RATE = 80, 3e-4  # of the upper part with the heads
-HEAD_STEPS, HEAD_LEARNING_RATE = 200, 1e-3  # of the heads alone, on ImageNet's features
+HEAD_STEPS, HEAD_LEARNING_RATE = 200, 1e-3  # of the heads, on ImageNet's features
 STEPS_PER_EPOCH = 20
 optimization = functools.partial(classifiers.optimization, warm_up=20)
 HEADS = {"SIM": ("sim", "sim"), "DOL": ("sim", "dol"), "softmax": ("softmax", "dol")}
@@ -35,84 +35,91 @@ Weights = Annotated[
     pathlib.Path,
     typer.Option(help="ImageNet weights of the encoder; zoo/efficientnet_lite0.py makes the file."),
 ]
-Seeds = Annotated[int, typer.Option(min=2, help="Runs of each method on each domain.")]
+Seeds = Annotated[int, typer.Option(min=2, help="Seeds of each method on each domain.")]
 
 
-def trained(upper, method, known, outputs, rows, steps, seed):
-    """A classifier on the upper part of the encoder, which it trains with it.
+def train_classifier(upper, method, images, outputs, rows, steps, seed):
+    """Trains a classifier together with the upper part of the encoder.
 
     Args:
         upper: Upper part of `networks.pretrained`; trained in place.
         method: One of `networks.METHODS`.
-        known: `domains.DomainImages`.
+        images: `domains.DomainImages`.
         outputs: `domains.Outputs`.
         rows: Images to train on.
-        steps: Training steps of the upper part; the heads alone have `HEAD_STEPS` before.
+        steps: Training steps of the upper part, after `HEAD_STEPS` of the heads.
         seed: Seed of the batches.
     """
     build, loss = networks.METHODS[method]
     features = keras.Input(upper.output_shape[1:])
     heads = build(keras.Model(features, keras.layers.Identity()(features)))
     model = build(upper)
-    draw = functools.partial(domains.batches, known, rows=rows, per_class=PER_CLASS, seed=seed)
+    draw = functools.partial(domains.batches, images, rows=rows, per_class=PER_CLASS, seed=seed)
     batches = draw(outputs.features, steps=HEAD_STEPS)
     fit(heads, batches, steps=HEAD_STEPS, optimization=optimization(HEAD_LEARNING_RATE), loss=loss)
-    networks.take_heads(model, heads)
+    networks.copy_heads(heads, model)
     batches = draw(outputs.maps, steps=min(steps, STEPS_PER_EPOCH))
     fit(model, batches, steps=steps, optimization=optimization(LEARNING_RATE), loss=loss)
     return model
 
 
-def train_without(settings, *, weights, known, outputs):
-    """A network trained without a domain: which pictures its heads name.
+def train_without(settings, *, weights, images, outputs):
+    """Trains a network without a domain and classifies images by its heads.
 
     Args:
         settings: Dict of `domain`, `method`, `seed` and `steps`.
         weights: File of the pretrained weights.
-        known: `domains.DomainImages`.
+        images: `domains.DomainImages`.
         outputs: `domains.Outputs`.
 
     Returns:
-        Dict of `minutes`, and for `test` and `validation` of lists, which pictures each head names.
+        Dict of `minutes`, and of `test` and `validation`, each a dict by head of a list of whether
+        each image is classified correctly.
     """
     start, method = time.monotonic(), settings["method"]
     keras.backend.clear_session()
     keras.utils.set_random_seed(settings["seed"])
     _, _, upper = networks.pretrained(weights)
-    train, validation, test = known.without(settings["domain"])
+    train, validation, test = images.without(settings["domain"])
     steps, seed = settings["steps"], settings["seed"]
-    model = trained(upper, method, known, outputs, train, steps, seed)
+    model = train_classifier(upper, method, images, outputs, train, steps, seed)
     if method == "sim":
-        z = networks.embedded(model, outputs.maps[0], train)
-        model.prototypes_layer.refit(z, known.labels[train])
-    heads, found = [head for of, head in HEADS.values() if of == method], {}
+        z = networks.embed(model, outputs.maps[0], train)
+        model.prototypes_layer.refit(z, images.labels[train])
+    heads = [head for method_of_head, head in HEADS.values() if method_of_head == method]
+    answers = {}
     for split, rows in (("test", test), ("validation", validation)):
-        z = networks.embedded(model, outputs.maps[0], rows)
-        right = functools.partial(networks.right, model, z, known.labels[rows])
-        found[split] = {one: right(one).tolist() for one in heads}
-    return {**found, "minutes": (time.monotonic() - start) / 60}
+        z = networks.embed(model, outputs.maps[0], rows)
+        right = functools.partial(networks.right, model, z, images.labels[rows])
+        answers[split] = {head: right(head).tolist() for head in heads}
+    return {**answers, "minutes": (time.monotonic() - start) / 60}
 
 
-def final(run, *, weights, known, outputs):
-    """The model that is published: trained on the training images of all four domains."""
+def train_published_model(run, *, weights, images, outputs):
+    """Trains the published model on the training images of all four domains."""
     keras.backend.clear_session()
     keras.utils.set_random_seed(run.seed)
     encoder, _, upper = networks.pretrained(weights)
-    train, _, _ = known.without()
-    whole = networks.classifier(encoder)
-    parts = trained(upper, "sim", known, outputs, train, run.steps, run.seed)
-    networks.take_heads(whole, parts)
-    whole.refit_prototypes(domains.central(known.images[train]), known.labels[train], batch_size=32)
-    return whole
+    train, _, _ = images.without()
+    model = networks.classifier(encoder)
+    upper_model = train_classifier(upper, "sim", images, outputs, train, run.steps, run.seed)
+    networks.copy_heads(upper_model, model)
+    x = domains.central(images.images[train])
+    model.refit_prototypes(x, images.labels[train], batch_size=32)
+    return model
 
 
 def examples(split):
-    """Images and labels as the published model takes them: `"train"`, those it is trained on;
-    `"test"`, those of the same domains that are kept to choose by."""
-    known = domains.read()
-    train, validation, _ = known.without()
+    """Reads images and labels as the published model takes them.
+
+    Args:
+        split: `"train"`, the training images, or `"test"`, the validation images of the same
+            domains.
+    """
+    images = domains.read()
+    train, validation, _ = images.without()
     rows = {"train": train, "test": validation}[split]
-    return domains.central(known.images[rows]), known.labels[rows]
+    return domains.central(images.images[rows]), images.labels[rows]
 
 
 @recipe.command(STEPS)
@@ -120,29 +127,29 @@ def main(run, weights: Weights = WEIGHTS, seeds: Seeds = 3):
     """Leaves out each of the four domains; with --publish also trains the final model on all."""
     start = time.monotonic()
     _, lower, upper = networks.pretrained(weights)
-    known = domains.read()
+    images = domains.read()
     key = f"{sha256(weights)} {networks.CUT}"
-    outputs = domains.outputs(lower, upper, known.images, key, run.out)
-    prepared = (time.monotonic() - start) / 60
-    given = {"weights": weights, "known": known, "outputs": outputs}
-    found, minutes = domains.leave_one_out(
-        run, seeds, HEADS, lambda settings: train_without(settings, **given)
+    outputs = domains.outputs(lower, upper, images.images, key, run.out)
+    preparation_minutes = (time.monotonic() - start) / 60
+    data = {"weights": weights, "images": images, "outputs": outputs}
+    answers, minutes = domains.leave_one_out(
+        run, seeds, HEADS, lambda settings: train_without(settings, **data)
     )
-    figures = run.keep(domain_figures.rows(found, tuple(HEADS)))
-    domain_figures.save(found, tuple(HEADS), run.out / FIGURE)
+    figures = run.keep(domain_figures.rows(answers, tuple(HEADS)))
+    domain_figures.save(answers, tuple(HEADS), run.out / FIGURE)
     if run.publishes:
         start = time.monotonic()
-        model = final(run, **given)
-        run.minutes = minutes + prepared + (time.monotonic() - start) / 60
+        model = train_published_model(run, **data)
+        run.minutes = minutes + preparation_minutes + (time.monotonic() - start) / 60
         run.options = {"seeds": seeds}
         golden = synthetic_images(side=domains.SIDE, channels=3)
         facts = {
             "seeds": seeds,
-            "mcnemar": domain_figures.mcnemar(found, "SIM", "softmax"),
-            **known.counts(),
+            "mcnemar": domain_figures.mcnemar(answers, "SIM", "softmax"),
+            **images.counts(),
         }
         run.publish(model, golden, figures, curves=FIGURE, **facts)
-        domain_figures.save(found, tuple(HEADS), run.folder / "figures" / FIGURE)
+        domain_figures.save(answers, tuple(HEADS), run.folder / "figures" / FIGURE)
 
 
 if __name__ == "__main__":

@@ -1,1 +1,0 @@
-"""The papers' experiments on arrays: what is run, kept, put into tables and drawn."""

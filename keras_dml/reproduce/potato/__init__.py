@@ -1,1 +1,0 @@
-"""The comparison of losses on one SPD network in Kim2020, Table I and Figures 2 to 5."""

@@ -1,0 +1,139 @@
+"""Covariance matrices of motions by several people, and the people who are held out."""
+
+import dataclasses
+import hashlib
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from keras_dml._typing import ArrayLike, Path
+from zoo.papers.records import read_records
+
+MIN_PEOPLE = 3  # one to test, one to choose settings, one to train
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Clips:
+    """The data of the experiment.
+
+    Attributes:
+        matrices: Positive definite matrices, shape `(clips, n, n)`, float64.
+        labels: Index of each clip's class in `classes`, shape `(clips,)`.
+        people: Person of each clip, shape `(clips,)`.
+        classes: Names of the classes.
+        left_out: Names of the classes that `make_clips` left out.
+    """
+
+    matrices: np.ndarray
+    labels: np.ndarray
+    people: np.ndarray
+    classes: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """The people, in order."""
+        return sorted(set(self.people.tolist()))
+
+    @property
+    def digest(self) -> str:
+        """Digest of the clips, part of the settings of a run."""
+        parts = (self.matrices.astype("<f8"), self.labels.astype("<i8"))
+        content = b"".join(part.tobytes() for part in parts) + "\n".join(self.people).encode()
+        return hashlib.sha256(content).hexdigest()[:12]
+
+    def training_mask(self, held_out: Iterable[str]) -> np.ndarray:
+        """Returns whether each clip is of a person who is not held out, shape `(clips,)`."""
+        return ~np.isin(self.people, list(held_out))
+
+
+def read(manual_dir: Path, data_dir: Path | None = None):
+    """Reads covariance matrices of all clips, their motions and their actors from HDM05.
+
+    Args:
+        manual_dir: Folder that holds the archive.
+        data_dir: Folder of prepared data sets; None for the folder of TensorFlow Datasets.
+
+    Returns:
+        Three arrays in the archive's order.
+    """
+    records = read_records("hdm05_mocap/spd93", manual_dir, data_dir)
+    matrices = np.stack([record["matrix"] for record in records])
+    motions, actors = (
+        np.array([record[key].decode() for record in records]) for key in ("motion", "subject")
+    )
+    return matrices, motions, actors
+
+
+def make_clips(matrices: ArrayLike, classes: ArrayLike, people: ArrayLike, per_class: int) -> Clips:
+    """Returns the clips of the classes that are large enough with any two people held out.
+
+    Args:
+        matrices: Positive definite matrices, shape `(clips, n, n)`.
+        classes: Name of each clip's class, shape `(clips,)`.
+        people: Person of each clip, shape `(clips,)`.
+        per_class: Clips of a class in a batch. Classes that have fewer clips when two people are
+            held out are left out.
+
+    Raises:
+        ValueError: If shapes do not match, a matrix is not finite, there are fewer than three
+            people, or fewer than two classes remain.
+    """
+    matrices, classes, people = np.asarray(matrices), np.asarray(classes), np.asarray(people)
+    _check(matrices, classes, people)
+    names, ids = np.unique(classes, return_inverse=True)
+    counts = np.stack(
+        [np.bincount(ids[people == person], minlength=len(names)) for person in np.unique(people)]
+    )
+    fewest = counts.sum(axis=0) - np.sort(counts, axis=0)[-2:].sum(axis=0)  # two are held out
+    is_large = fewest >= per_class
+    if is_large.sum() < 2:
+        raise ValueError(
+            f"Received {len(names)} classes; with two people held out, the largest two have "
+            f"{np.sort(fewest)[::-1][:2].tolist()} clips. Batches take {per_class} clips of a "
+            "class, so at least two classes need as many. Use more recordings."
+        )
+    mask = is_large[ids]
+    return Clips(
+        matrices=matrices[mask].astype(np.float64),
+        labels=np.unique(ids[mask], return_inverse=True)[1],
+        people=people[mask].astype(str),
+        classes=tuple(names[is_large].tolist()),
+        left_out=tuple(names[~is_large].tolist()),
+    )
+
+
+def partner(names: Sequence[str], person: str) -> str:
+    """Returns the person on whom the settings for a person are chosen.
+
+    The partner is half the list away, so that an even number of people forms pairs, and one
+    training without both people serves both.
+
+    Args:
+        names: All people.
+        person: One of them.
+    """
+    return names[(names.index(person) + len(names) // 2) % len(names)]
+
+
+def _check(matrices, classes, people):
+    shape = matrices.shape
+    if len(shape) != 3 or shape[1] != shape[2] or not len(matrices):
+        raise ValueError(
+            f"Received `matrices` of shape {shape}. They must be square, shape (clips, n, n), with "
+            "at least one clip."
+        )
+    if classes.shape != shape[:1] or people.shape != shape[:1]:
+        raise ValueError(
+            f"Received `classes` of shape {classes.shape} and `people` of shape {people.shape}. "
+            f"Both need one name for each clip, shape ({shape[0]},)."
+        )
+    if not np.isfinite(matrices).all():
+        clip = np.flatnonzero(~np.isfinite(matrices).all(axis=(1, 2)))[0]
+        raise ValueError(f"Clip {clip} of `matrices` is not finite; leave it out.")
+    names = np.unique(people).tolist()
+    if len(names) < MIN_PEOPLE:
+        raise ValueError(
+            f"Received clips of {', '.join(names)}. At least {MIN_PEOPLE} people are needed: one "
+            "to test, one to choose settings, and one to train."
+        )

@@ -1,0 +1,104 @@
+"""Digits that networks are trained on and attacked on."""
+
+import dataclasses
+import hashlib
+import pathlib
+
+import numpy as np
+
+from keras_dml._typing import ArrayLike, Path
+
+FILES = {
+    split: tuple(f"{split}-{kind}-ubyte" for kind in ("images-idx3", "labels-idx1"))
+    for split in ("train", "t10k")
+}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Digits:
+    """MNIST, or a part of it.
+
+    Attributes:
+        x: Images to train on, shape `(count, 28, 28, 1)`, float32 in [0, 1]; ink is 1.
+        y: Digits of the images, shape `(count,)`.
+        x_test: Images to attack, of the same form.
+        y_test: Digits of the images to attack.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    x_test: np.ndarray
+    y_test: np.ndarray
+
+    @property
+    def digest(self) -> str:
+        """Digest of the digits to train on, part of the settings of a run."""
+        return digest(self.x, self.y)
+
+    def first(self, train: int | None, test: int | None) -> "Digits":
+        """Returns the first digits of each part; None for all."""
+        return Digits(self.x[:train], self.y[:train], self.x_test[:test], self.y_test[:test])
+
+
+def digest(x: np.ndarray, y: np.ndarray) -> str:
+    """Returns the digest of images and their digits."""
+    content = hashlib.sha256()
+    for part in (x, y.astype("<i8")):
+        content.update(np.ascontiguousarray(part).tobytes())
+    return content.hexdigest()[:12]
+
+
+def read(manual_dir: Path) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Reads images and labels of MNIST's training set and of its test set.
+
+    Args:
+        manual_dir: Folder that holds the four files, or a folder `mnist` with them.
+
+    Raises:
+        ValueError: If a file is missing or damaged.
+    """
+    from tfds_builders.parsers import idx
+
+    manual_dir = pathlib.Path(manual_dir).expanduser()
+    folder = manual_dir / "mnist" if (manual_dir / "mnist").is_dir() else manual_dir
+    return [
+        tuple(idx.read(_existing_file(folder, name)) for name in names) for names in FILES.values()
+    ]
+
+
+def make_digits(train: tuple[ArrayLike, ArrayLike], test: tuple[ArrayLike, ArrayLike]) -> Digits:
+    """Checks the arrays of the archive and returns them as `Digits`.
+
+    Args:
+        train: Images, uint8 of shape `(count, 28, 28)`, and their digits, shape `(count,)`.
+        test: Images and digits of the test set.
+
+    Raises:
+        ValueError: If an image has another size, or a label is not a digit.
+    """
+    parts = []
+    for images, labels in (train, test):
+        images, labels = np.asarray(images), np.asarray(labels)
+        if images.shape[1:] != (28, 28) or labels.shape != images.shape[:1]:
+            raise ValueError(
+                f"Received images of shape {images.shape} and labels of shape {labels.shape}. "
+                "Digits are images of shape (count, 28, 28) with labels of shape (count,): check "
+                "that the files are MNIST's."
+            )
+        if not np.isin(labels, np.arange(10)).all():
+            raise ValueError(
+                f"Received labels from {int(labels.min())} to {int(labels.max())}. Labels are the "
+                "digits 0 to 9: check that the files are MNIST's."
+            )
+        parts += [(images[..., None] / np.float32(255)).astype("float32"), labels.astype("int32")]
+    return Digits(*parts)
+
+
+def _existing_file(folder, name):
+    for path in (folder / f"{name}.gz", folder / name):
+        if path.is_file():
+            return path
+    raise ValueError(
+        f"MNIST: no {name}.gz, nor {name}, in {folder}. Put the four files of MNIST there "
+        "(http://yann.lecun.com/exdb/mnist/), or name their folder by --manual-dir."
+    )

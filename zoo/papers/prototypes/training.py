@@ -1,0 +1,108 @@
+"""Training of the networks of the table; each network is trained once and saved in a file."""
+
+import pathlib
+import shutil
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from keras_dml._backend import keras
+from keras_dml._files import staged
+from keras_dml.training import Optimization, fit
+from zoo.papers.prototypes.data import Digits
+from zoo.papers.prototypes.methods import UNDEFENDED, network, with_defense
+
+ARCHITECTURE = ("network", "width", "seed")  # settings of a network
+WARM_UP = 200  # steps, at most a quarter of all steps
+
+
+class Batches(keras.utils.PyDataset):
+    """All digits in batches, in another order in each epoch.
+
+    Args:
+        digits: `Digits`.
+        size: Number of digits in a batch; a remainder is not used in the epoch.
+        seed: Seed of the orders.
+    """
+
+    def __init__(self, digits: Digits, size: int, seed: int):
+        super().__init__()
+        self.digits, self.size, self.seed, self.epoch = digits, size, seed, 0
+
+    @property
+    def epoch(self) -> int:
+        """Number of the epoch, which determines the order; a resumed `fit` sets it."""
+        return self._epoch
+
+    @epoch.setter
+    def epoch(self, value):
+        self._epoch = value
+        rng = np.random.default_rng([self.seed, value])
+        self._rows = rng.permutation(len(self.digits.x))
+
+    def __len__(self) -> int:
+        return len(self.digits.x) // self.size
+
+    def __getitem__(self, index: int) -> tuple[np.ndarray, np.ndarray]:
+        rows = self._rows[index * self.size : (index + 1) * self.size]
+        return self.digits.x[rows], self.digits.y[rows]
+
+    def on_epoch_end(self) -> None:
+        """Moves on to the next epoch."""
+        self.epoch += 1
+
+
+class Trainings:
+    """Trained networks of the table, in files.
+
+    Args:
+        digits: `Digits`.
+        path_of: Function that returns the path of the network of settings. The checkpoint of its
+            training is in a folder of the same name without the suffix.
+    """
+
+    def __init__(self, digits: Digits, path_of: Callable[[Mapping[str, Any]], pathlib.Path]):
+        self.digits, self.path_of = digits, path_of
+        self._latest = None, None  # settings and network
+
+    def run(self, settings: Mapping[str, Any]) -> list[dict[str, float]]:
+        """Trains a network, from its checkpoint if there is one, and saves it.
+
+        Args:
+            settings: Dict of `training`, `network`, `epochs`, `batch`, `learning_rate`, `width`,
+                `seed`, `precision`, `epsilon`, `attack_steps`, `ramp_epochs`.
+
+        Returns:
+            Loss and metrics of each epoch.
+        """
+        batches = Batches(self.digits, settings["batch"], settings["seed"])
+        model = network(*(settings[name] for name in (*ARCHITECTURE, "precision")))
+        if settings["training"] != UNDEFENDED:
+            seed = settings["seed"]
+            model = with_defense(model, settings["training"], settings, len(batches), seed)
+        steps = len(batches) * settings["epochs"]
+        optimization = Optimization(settings["learning_rate"], warm_up=min(WARM_UP, steps // 4))
+        folder = self.path_of(settings).with_suffix("")
+        result = fit(
+            model, batches, steps=steps, optimization=optimization, folder=folder, resume=True
+        )
+        with staged(self.path_of(settings)) as candidate:
+            model.save(candidate)
+        shutil.rmtree(folder)
+        self._latest = settings, model
+        return result.history
+
+    def network(self, settings: Mapping[str, Any]):
+        """Returns the trained network."""
+        if self._latest[0] != settings:
+            self._latest = settings, keras.saving.load_model(self.path_of(settings))
+        return self._latest[1]
+
+    def classifier(self, settings: Mapping[str, Any]):
+        """Returns the trained `PrototypicalClassifier` in float32, for any policy of training."""
+        model = self.network(settings)
+        trained = model if settings["training"] == UNDEFENDED else model.classifier
+        classifier = network(*(settings[name] for name in ARCHITECTURE))
+        classifier.set_weights(trained.get_weights())
+        return classifier

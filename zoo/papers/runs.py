@@ -1,0 +1,73 @@
+"""Runs of an experiment that print how long they took and how long the others will take."""
+
+import sys
+import time
+from collections.abc import Callable
+
+from keras_dml import training
+from keras_dml._files import replaceable_file
+
+
+class TimedRuns(training.Runs):
+    """Results of runs in a folder; each finished run prints a line with the time left on stderr.
+
+    The files have the format of `keras_dml.training.Runs`, so that either class resumes the other.
+
+    Args:
+        folder: Folder of the files, created if missing.
+    """
+
+    def make(self, plan: list[dict], run: Callable[[dict], object], description: str) -> list:
+        """Returns the results of a plan, in its order; runs only what has no result.
+
+        Args:
+            plan: List of settings; equal ones are run once.
+            run: Function that computes the result of settings; JSON must be able to hold it.
+            description: The work in a few words.
+
+        Raises:
+            ValueError: If something that is not a file of results is in the place of a result.
+        """
+        paths = {self.path(settings): settings for settings in plan}
+        for path in paths:
+            replaceable_file(path)
+        missing = {path: settings for path, settings in paths.items() if not path.exists()}
+        if missing:
+            finished = len(paths) - len(missing)
+            resumed = f", {finished} finished before" if finished else ""
+            _print(f"{description}: {len(missing)} to do{resumed}")
+        start, processor_start = time.monotonic(), time.process_time()
+        for count, (path, settings) in enumerate(missing.items(), start=1):
+            start_of_run = time.monotonic()
+            result = run(settings)
+            now = time.monotonic()
+            content = {
+                "settings": settings,
+                "result": result,
+                "seconds": round(now - start_of_run, 2),
+            }
+            training.write_json(path, content)
+            elapsed, processor = now - start, time.process_time() - processor_start
+            left = elapsed / count * (len(missing) - count)
+            _print(
+                f"{description}: {count} of {len(missing)} done, the last in "
+                f"{duration(now - start_of_run)}; {duration(elapsed)} elapsed, about "
+                f"{duration(left)} left; {duration(processor)} of processor time"
+            )
+        return [self.find(settings) for settings in plan]
+
+
+def duration(seconds: float) -> str:
+    """Returns a time in words: `8 s`, `3 min 20 s`, `2 h 5 min`."""
+    seconds = round(seconds)
+    if seconds < 60:
+        return f"{seconds} s"
+    minutes, seconds = divmod(seconds, 60)
+    if minutes < 60:
+        return f"{minutes} min {seconds} s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min"
+
+
+def _print(line):
+    print(line, file=sys.stderr, flush=True)

@@ -1,0 +1,168 @@
+"""Figures of the distances between recordings of people whom the networks were not trained on."""
+
+from typing import Any
+
+import numpy as np
+
+from keras_dml import evaluation, inference, reports
+from keras_dml.distances import Distance
+from keras_dml.evaluation import protocol, splits
+from keras_dml.geometry.quantile import divergences
+from keras_dml.training import trials
+from zoo.papers.wasserstein.recordings import OBSERVED, SEED, Recordings
+
+QUANTILES = np.linspace(0.0, 1.0, 41)
+MAPPED_PEOPLE, MAPPED_RECORDINGS = 8, 12  # people on a map, and recordings of each person
+WASSERSTEIN, JENSEN_SHANNON, KULLBACK_LEIBLER = "Wasserstein", "Jensen-Shannon", "Kullback-Leibler"
+FILTERS_PER_CALL = 2**17  # pairs of filters whose divergence is computed in one call
+
+
+def strict_trials(recordings: Recordings, distances: np.ndarray | None = None) -> trials.Trials:
+    """Returns trials of each recording of a person's last block against all earlier recordings.
+
+    Args:
+        recordings: `Recordings`.
+        distances: Distances between all recordings; zeros if None.
+    """
+    if distances is None:
+        distances = np.zeros((len(recordings), len(recordings)))
+    return trials.latest_against_earlier(distances, recordings.subjects, recordings.blocks)
+
+
+def measure(distances: np.ndarray, recordings: Recordings) -> dict[str, Any]:
+    """Evaluates distances by the paper's protocol, and scores the stricter trials.
+
+    Args:
+        distances: Distances between all recordings, shape `(recordings, recordings)`.
+        recordings: `Recordings`.
+
+    Returns:
+        Dict of `figures`, records of `evaluation.paper_protocol`, and `scores` of `strict_trials`.
+    """
+    figures = protocol.paper_protocol(distances, recordings.subjects, seed=SEED)
+    return {"figures": figures, "scores": _rounded(strict_trials(recordings, distances).scores)}
+
+
+def drawing_data(
+    distances: np.ndarray, lengths: np.ndarray, recordings: Recordings
+) -> dict[str, Any]:
+    """Returns the data of the pictures of one seed: scores of the paper's trials and distances.
+
+    Args:
+        distances: Distances between all recordings, by which the trials are scored.
+        lengths: The distances, made 0 between equal embeddings (`Method.lengths`).
+        recordings: `Recordings`.
+
+    Returns:
+        Dict of `draws`, for each random draw the scores of the paper's verification with five
+        recordings observed; `spread`, see `spread`; `map`, coordinates in the plane of the first
+        people's recordings; and `mapped`, the person of each of them.
+    """
+    draws = splits.random_enrollments(recordings.subjects, observed=OBSERVED, seed=SEED)
+    rows = first_recordings(recordings, MAPPED_PEOPLE, MAPPED_RECORDINGS)
+    mapped = lengths[np.ix_(rows, rows)]
+    return {
+        "draws": [
+            _rounded(protocol.score_matrices(distances, draw)[OBSERVED - 1]) for draw in draws
+        ],
+        "spread": spread(lengths, recordings.subjects),
+        "map": reports.embedding_plane((mapped + mapped.T) / 2).round(5).tolist(),
+        "mapped": recordings.subjects[rows].tolist(),
+    }
+
+
+def spread(distances: np.ndarray, subjects: np.ndarray) -> dict[str, Any]:
+    """Returns quantiles of the distances within and between people; the median between is 1.
+
+    Args:
+        distances: Distances between all recordings.
+        subjects: Person of each recording.
+
+    Returns:
+        Dict of `same` and `other`, quantiles at `QUANTILES`, and `separated`, the probability that
+        a distance within a person is smaller than a distance between people.
+    """
+    values, is_genuine = _pairs(distances, subjects)
+    unit = np.median(values[~is_genuine])
+    unit = unit if unit > 0 else 1.0
+    return {
+        "same": np.quantile(values[is_genuine] / unit, QUANTILES).tolist(),
+        "other": np.quantile(values[~is_genuine] / unit, QUANTILES).tolist(),
+        "separated": evaluation.verification(values, is_genuine).auc,
+    }
+
+
+def auc_of_pairs(distances: np.ndarray, subjects: np.ndarray) -> float:
+    """Computes the area under the ROC curve of all pairs of recordings."""
+    return evaluation.verification(*_pairs(distances, subjects)).auc
+
+
+def first_recordings(recordings: Recordings, people: int, count: int) -> np.ndarray:
+    """Returns indices of the first recordings of the first people with enough for the protocol.
+
+    Args:
+        recordings: `Recordings`.
+        people: Number of people.
+        count: Number of recordings of each person.
+    """
+    names, counts = np.unique(recordings.subjects, return_counts=True)
+    names = names[counts > OBSERVED][:people]
+    return np.concatenate([np.flatnonzero(recordings.subjects == name)[:count] for name in names])
+
+
+def compare_divergences(z: np.ndarray, metric: Distance, recordings: Recordings) -> dict[str, Any]:
+    """Evaluates quantile embeddings by the Wasserstein distance and by two divergences.
+
+    The paper argues against the Jensen-Shannon and Kullback-Leibler divergences. Infinite
+    divergences count as equal to each other and larger than all finite ones.
+
+    Args:
+        z: Quantile embeddings, shape `(recordings, filters + 1, knots)`; the last row is the knots.
+        metric: The Wasserstein distance.
+        recordings: `Recordings` of these embeddings.
+
+    Returns:
+        Dict by the name of the divergence: `figures`, records of `evaluation.paper_protocol`, and
+        `infinite`, the fraction of pairs of recordings with an infinite divergence.
+    """
+    values, knots = z[:, :-1].astype(np.float64), z[0, -1]
+    tables = {
+        WASSERSTEIN: inference.distance(metric, z, z),
+        JENSEN_SHANNON: _divergences(values, knots, divergences.jensen_shannon_distance),
+        KULLBACK_LEIBLER: _divergences(values, knots, _kullback_leibler_sum),
+    }
+    results = {}
+    for name, table in tables.items():
+        is_finite = np.isfinite(table)
+        largest = table[is_finite].max()
+        ranked = np.where(is_finite, table, largest + max(1.0, abs(largest)))
+        figures = protocol.paper_protocol(ranked, recordings.subjects, seed=SEED)
+        off_diagonal = ~np.eye(len(table), dtype=bool)
+        infinite = float((~is_finite[off_diagonal]).mean())
+        results[name] = {"figures": figures, "infinite": infinite}
+    return results
+
+
+def _kullback_leibler_sum(x, y, knots):
+    return divergences.kullback_leibler(x, y, knots).sum(axis=-1)
+
+
+def _divergences(values, knots, divergence):
+    """Divergences between all pairs of embeddings; observed embeddings are the rows."""
+    rows = max(1, FILTERS_PER_CALL // (len(values) * values.shape[1]))
+    blocks = [
+        divergence(values[i : i + rows, None], values[None], knots)
+        for i in range(0, len(values), rows)
+    ]
+    return np.concatenate(blocks)
+
+
+def _pairs(distances, subjects):
+    """Distances of all pairs of two recordings, and whether both are of one person."""
+    first, second = np.triu_indices(len(subjects), k=1)
+    return distances[first, second], subjects[first] == subjects[second]
+
+
+def _rounded(scores):
+    """Numbers with seven digits, the precision of float32."""
+    return [float(f"{score:.7g}") for score in np.ravel(scores)]

@@ -1,0 +1,207 @@
+"""Recordings of people, and their division into training, validation and test."""
+
+import dataclasses
+import hashlib
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from keras_dml._typing import ArrayLike
+from keras_dml._typing import Recordings as Signals
+from keras_dml.evaluation import splits
+
+OBSERVED = 5  # recordings of a person that the paper's protocol observes; the others are enrolled
+SEED = 0  # of the division, for all methods
+MIN_FILMS = 4  # with fewer films, halving them would leave a person one film
+MIN_PEOPLE = 16
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Recordings:
+    """Recordings of people; each attribute but the last two has one entry for each recording.
+
+    Attributes:
+        signals: Arrays `(time_i, channels)`, float32, in the units of the sensor.
+        subjects: Person, strings.
+        blocks: Number of the walk, day or film that the recording belongs to, in order of time.
+            The stricter trials observe the last block of a person.
+        gaze: Arrays `(time_i, 2)` of equal length in degrees for eye movements, otherwise None.
+        rate_hz: Steps per second.
+        films: Whether blocks are films, which several people saw.
+    """
+
+    signals: list[np.ndarray]
+    subjects: np.ndarray
+    blocks: np.ndarray
+    rate_hz: float
+    gaze: list[np.ndarray] | None = None
+    films: bool = False
+
+    def __len__(self) -> int:
+        return len(self.signals)
+
+    @property
+    def names(self) -> list[str]:
+        """The people, in order."""
+        return sorted(set(self.subjects.tolist()))
+
+    @property
+    def channels(self) -> int:
+        """Number of channels of a signal."""
+        return self.signals[0].shape[1]
+
+    @property
+    def velocities(self) -> list[np.ndarray]:
+        """Angular velocities of the gaze, `(time_i, 2)` in degrees per millisecond. The velocity at
+        the first step is 0."""
+        steps = (np.diff(gaze, axis=0, prepend=gaze[:1]) for gaze in self.gaze)
+        return [(step * self.rate_hz / 1000).astype(np.float32) for step in steps]
+
+    @property
+    def digest(self) -> str:
+        """Digest of all recordings, part of the settings of a run."""
+        content = hashlib.sha256()
+        for array in (*self.signals, *(self.gaze or ()), self.blocks.astype("<i8")):
+            content.update(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes())
+        content.update("\n".join(self.subjects.tolist()).encode())
+        return content.hexdigest()[:12]
+
+    def select(self, mask: ArrayLike) -> "Recordings":
+        """Returns the recordings where a boolean array is true."""
+        indices = np.flatnonzero(mask)
+        return dataclasses.replace(
+            self,
+            signals=[self.signals[i] for i in indices],
+            subjects=self.subjects[indices],
+            blocks=self.blocks[indices],
+            gaze=None if self.gaze is None else [self.gaze[i] for i in indices],
+        )
+
+    def of_people(self, people: Iterable[str]) -> "Recordings":
+        """Returns the recordings of some people."""
+        return self.select(np.isin(self.subjects, list(people)))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Division:
+    """Recordings of three disjoint groups of people.
+
+    Attributes:
+        train: Recordings that networks are trained on.
+        validation: Recordings by which settings are chosen.
+        test: Recordings that methods are compared on.
+    """
+
+    train: Recordings
+    validation: Recordings
+    test: Recordings
+
+
+def make_recordings(
+    signals: Signals,
+    subjects: Sequence[str],
+    blocks: Sequence[int],
+    rate_hz: float,
+    gaze: Signals | None = None,
+    films: bool = False,
+) -> Recordings:
+    """Checks arrays and returns them as `Recordings`.
+
+    Args:
+        signals, subjects, blocks, rate_hz, gaze, films: Same as the attributes of `Recordings`.
+
+    Raises:
+        ValueError: If the list is empty, the numbers of entries differ, a signal is not finite or
+            has another number of channels, or the lengths of the gaze differ.
+    """
+    signals = [np.asarray(signal, np.float32) for signal in signals]
+    counts = {"signals": len(signals), "subjects": len(subjects), "blocks": len(blocks)}
+    if gaze is not None:
+        gaze = [np.asarray(positions, np.float32) for positions in gaze]
+        counts["gaze"] = len(gaze)
+    if len(set(counts.values())) > 1 or not signals:
+        raise ValueError(
+            f"Received {counts}. Signals, subjects, blocks and gaze need one entry for each "
+            "recording, and at least one recording."
+        )
+    for i, signal in enumerate(signals):
+        if (
+            signal.ndim != 2
+            or signal.shape[1] != signals[0].shape[1]
+            or not np.isfinite(signal).all()
+        ):
+            raise ValueError(
+                f"Recording {i} has shape {signal.shape}, or values that are not finite. Signals "
+                "must be finite, of shape (time, channels) with the same channels: leave this "
+                "recording out."
+            )
+    if gaze is not None and len({positions.shape for positions in gaze}) > 1:
+        raise ValueError(
+            "Received gaze of different lengths. Cut it into windows of one length, in degrees."
+        )
+    subjects = np.asarray(subjects).astype(str)
+    return Recordings(signals, subjects, np.asarray(blocks, np.int64), rate_hz, gaze, films)
+
+
+def divide(recordings: Recordings, people: int | None = None) -> Division:
+    """Divides people: half are tested, and a fifth of the others choose settings.
+
+    If there are enough films, they are halved too, so that training and test share no film
+    (Abdelwahab2019, section 5.2). People with one recording are left out of training and
+    validation; people with one block are left out of the test.
+
+    Args:
+        recordings: `Recordings`.
+        people: Number of people to use, among people with enough recordings in two blocks; None for
+            all people.
+
+    Raises:
+        ValueError: If there are too few people.
+    """
+    names = recordings.names
+    if people is not None:
+        testable = _people_with_two_blocks(recordings)
+        testable = [name for name in names if name in testable]
+        names = np.random.default_rng(SEED).permutation(testable)[:people]
+    if len(names) < 2:
+        raise ValueError(f"Received {len(names)} people; at least {MIN_PEOPLE} are needed.")
+    training_people, validation_people, test_people = splits.split_subjects(names, seed=SEED)
+    training_part, test_part = recordings, recordings
+    if recordings.films and len(np.unique(recordings.blocks)) >= MIN_FILMS:
+        films = np.random.default_rng(SEED).permutation(np.unique(recordings.blocks))
+        is_training_film = np.isin(recordings.blocks, films[: len(films) // 2])
+        training_part = recordings.select(is_training_film)
+        test_part = recordings.select(~is_training_film)
+    train, validation = (
+        _with_pairs(training_part.of_people(group))
+        for group in (training_people, validation_people)
+    )
+    test = test_part.of_people(test_people)
+    test = test.of_people(_people_with_two_blocks(test, more_than=1))
+    groups = (train, validation, test)
+    if min(len(group.names) for group in groups) < 2:
+        counts = " to train, {} to choose settings, {} to test".format(
+            *(len(group.names) for group in groups[1:])
+        )
+        raise ValueError(
+            f"Received {len(names)} people: {len(train.names)}{counts}, not counting people with "
+            "one recording, or with one block in the test. At least two people are needed in each "
+            f"group; {MIN_PEOPLE} people are enough."
+        )
+    return Division(*groups)
+
+
+def _people_with_two_blocks(recordings, more_than=OBSERVED):
+    """People with recordings in two blocks, and with more recordings than a number."""
+    return {
+        name
+        for name in recordings.names
+        if np.unique(recordings.blocks[recordings.subjects == name]).size > 1
+        and (recordings.subjects == name).sum() > more_than
+    }
+
+
+def _with_pairs(recordings):
+    """The recordings of people who have at least two."""
+    names, counts = np.unique(recordings.subjects, return_counts=True)
+    return recordings.of_people(names[counts > 1])
