@@ -22,7 +22,6 @@ import tfds_builders
 from tfds_builders import reading
 from tfds_builders.common.errors import MissingArchiveError, PipelineError
 from tfds_builders.common.places import data_folder, local
-from tfds_builders.common.recordings import RecordingsMixin
 
 _EPILOG = (
     f"Data sets: {', '.join(tfds_builders.list_builders())}. Example: python -m "
@@ -217,7 +216,7 @@ def _check_local(manual_dir: pathlib.Path | None, data_dir: pathlib.Path | None)
 
 
 def _on_beam(name: str) -> bool:
-    return issubclass(tfds_builders.builder_cls(name), RecordingsMixin)
+    return getattr(tfds_builders.builder_cls(name), "ON_BEAM", False)
 
 
 def _pipeline(names: list[str], options: str | None):

@@ -22,8 +22,9 @@ from rich.console import Console
 from rich.progress import track as bar
 from tensorflow_datasets.core import constants
 
-from tfds_builders.common.builder import CODE, at_work
+from tfds_builders.common.builder import CODE
 from tfds_builders.common.disk import full_disk_reported, remove_empty
+from tfds_builders.common.lock import writing
 from tfds_builders.common.progress import track
 
 try:
@@ -61,7 +62,7 @@ def write(
     folder = root.joinpath(*builder.info.full_name.split("/"))
     new = [parent for parent in (root, *root.parents) if not parent.exists()]
     try:
-        with full_disk_reported(root), at_work(folder, f"writes {folder}"):
+        with full_disk_reported(root), writing(folder, f"writes {folder}"):
             if folder.exists() and not overwrite:
                 _check_there(folder, builder)
             else:

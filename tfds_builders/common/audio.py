@@ -40,6 +40,24 @@ class Recording(Protocol):
     owner: str  # such as "actor 07"
 
 
+def features(rate_hz: int, file_hz: int) -> dict[str, object]:
+    """Returns the features of a recording's sound.
+
+    Args:
+        rate_hz: Samples per second of the records.
+        file_hz: Samples per second of the files; at this rate, the records hold the files' samples.
+    """
+    dtype = np.int16 if rate_hz == file_hz else np.float32
+    audio = tfds.features.Tensor(shape=(None,), dtype=dtype, encoding="bytes")
+    return {"audio": audio, "rate": np.int32}
+
+
+def record(source: Source, member: str, file_hz: int, rate_hz: int) -> dict[str, object]:
+    """Returns the values of `features` for a recording; see `mono` and `resampled`."""
+    samples = mono(source, member, file_hz)
+    return {"audio": resampled(samples, file_hz, rate_hz), "rate": rate_hz}
+
+
 def mono(source: Source, member: str, rate_hz: int) -> np.ndarray:
     """Reads a recording as one channel, int16; of two channels, their mean.
 

@@ -62,7 +62,7 @@ class Source(abc.ABC):
         return tuple(sorted(self._sizes))
 
     @property
-    def listed(self) -> str:
+    def first_names(self) -> str:
         """Its first names, for messages."""
         names = self.names
         more = f" and {len(names) - _NAMES_SHOWN:,} more" * (len(names) > _NAMES_SHOWN)

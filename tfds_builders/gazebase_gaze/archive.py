@@ -33,7 +33,11 @@ WANTED = Wanted(
 
 
 class Visit(NamedTuple):
-    """What one person did in one round: the visit's own archive, or its recordings."""
+    """Recordings of one person in one round.
+
+    Attributes:
+        members: The archive of the visit, or the recordings if that archive was unpacked.
+    """
 
     subject: str
     round: int
@@ -55,14 +59,11 @@ class Recording(NamedTuple):
         return f"{self.subject}/{self.round}/{self.session}/{self.task}"
 
 
-def visits_of(source: Source) -> dict[tuple[str, int], list[str]]:
-    """Returns the members of each person's visit, by subject and round.
-
-    Returns:
-        Names of members: the visit's own archive, or its recordings where that was unpacked.
+def visits_of(source: Source) -> list[Visit]:
+    """Returns the visits of an archive, in the order of subjects and rounds.
 
     Raises:
-        ArchiveError: When there is none, or a visit is there both packed and unpacked.
+        ArchiveError: If there are none, or a visit exists packed and unpacked.
     """
     visits: dict[tuple[str, int], list[str]] = {}
     packed = source.index(_VISIT)
@@ -76,11 +77,11 @@ def visits_of(source: Source) -> dict[tuple[str, int], list[str]]:
             )
         visits.setdefault((subject, int(number)), []).append(member)
     if not visits:
-        names = source.listed
+        names = source.first_names
         raise ArchiveError(
             f"{source.title} holds no Round_1/Subject_1001.zip, …; it holds {names}. {GET}"
         )
-    return dict(sorted(visits.items()))
+    return [Visit(*key, members) for key, members in sorted(visits.items())]
 
 
 def recordings_of(source: Source, visit: Visit, task: str | None) -> Iterator[Recording]:

@@ -70,7 +70,7 @@ def clips_of(source: Source) -> list[Clip]:
     """
     found = source.index(_CLIP)
     if not found:
-        names = source.listed
+        names = source.first_names
         raise ArchiveError(
             f"{source.title} holds no HDM_<actor>_<motion>_<take>_120.amc; it holds {names}. {_GET}"
         )

@@ -63,7 +63,7 @@ def matrices_of(source: Source, pack: str) -> list[Matrix]:
     """
     found = (_of_eth if pack == "spd_eth" else _of_brooks)(source)
     if not found:
-        names = source.listed
+        names = source.first_names
         raise ArchiveError(
             f"{source.title} holds no matrix of {pack}; it holds {names}. {PACKS[pack].get}"
         )

@@ -11,13 +11,10 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
-from tfds_builders.common.about import About
-from tfds_builders.common.checks import origins
+from tfds_builders.common.builder import About, Plan, RecordingsBuilder
 from tfds_builders.common.errors import ArchiveError, FormatError
-from tfds_builders.common.find import Wanted, find
+from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
-from tfds_builders.common.parts import tell_part
-from tfds_builders.common.recordings import RecordingsMixin
 from tfds_builders.common.repeats import Contents, Repeats
 from tfds_builders.common.source import Source
 from tfds_builders.common.splits import by_subject
@@ -80,18 +77,18 @@ class Recording(NamedTuple):
         return GROUPS[self.subject[:2]]
 
 
-class Builder(RecordingsMixin, tfds.core.GeneratorBasedBuilder):
+class Builder(RecordingsBuilder):
     """Builder of `ltmm_gait`."""
 
-    VERSION = tfds.core.Version("1.0.0")
-    RELEASE_NOTES = {"1.0.0": "First release."}
-    MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
     ABOUT = About(
         people=SUBJECTS,
         size="3 days each, 20.8 GB",
         license="Open Data Commons Attribution 1.0, unconfirmed",
         archives=WANTED,
     )
+    HOMEPAGE = "https://physionet.org/content/ltmm/1.0.0/"
+    ON_BEAM = True
+    SUPERVISED_KEYS = ("sequence", "group")
     BUILDER_CONFIGS = [
         Config(name="active30", description="The 30 most active minutes a person.", active=30),
         Config(
@@ -104,66 +101,47 @@ class Builder(RecordingsMixin, tfds.core.GeneratorBasedBuilder):
         Config(name="lab", description="One walk a person in the lab.", lab=True),
     ]
 
-    def _info(self):
-        return self.dataset_info_from_configs(
-            features=tfds.features.FeaturesDict(
-                {
-                    "id": tfds.features.Text(),
-                    "sequence": tfds.features.Tensor(
-                        shape=(None, len(CHANNELS)), dtype=np.float32, encoding="bytes"
-                    ),
-                    "start_sample": np.int64,
-                    "group": tfds.features.ClassLabel(names=list(GROUPS.values())),
-                    "age": np.float32,
-                    "sex": tfds.features.Text(),
-                    **people.features(),
-                }
+    def features(self):
+        return {
+            "sequence": tfds.features.Tensor(
+                shape=(None, len(CHANNELS)), dtype=np.float32, encoding="bytes"
             ),
-            homepage="https://physionet.org/content/ltmm/1.0.0/",
-            metadata=tfds.core.MetadataDict(),
-        )
+            "start_sample": np.int64,
+            "group": tfds.features.ClassLabel(names=list(GROUPS.values())),
+            "age": np.float32,
+            "sex": tfds.features.Text(),
+        }
 
-    def sources(self, manual_dir) -> dict[str, Source]:
-        """Finds the archive.
-
-        Raises:
-            ArchiveError: When it is missing or cannot be opened.
-        """
-        return {"recordings": find(manual_dir, WANTED)}
-
-    def _split_generators(self, dl_manager):
-        sources = self.sources(dl_manager.manual_dir)
-        (source,) = sources.values()
+    def plan(self, sources):
+        source = sources[self.ARCHIVE_KEY]
         home, lab = recordings_of(source, _HOME), recordings_of(source, _LAB)
         recordings = lab if self.builder_config.lab else home
         if not recordings:
-            names = source.listed
-            wanted = "LabWalks/co001_base.hea" if self.builder_config.lab else "CO001.hea"
+            example = "LabWalks/co001_base.hea" if self.builder_config.lab else "CO001.hea"
             raise ArchiveError(
-                f"{source.title} holds no recording such as {wanted}; it holds {names}. {_GET}"
+                f"{source.title} holds no recording such as {example}; it holds "
+                f"{source.first_names}. {_GET}"
             )
-        held = {"recordings of three days": (len(home), SUBJECTS)}
-        tell_part(self.info, source.title, "LTMM", held, divided=held)
+        counts = {"recordings of three days": (len(home), SUBJECTS)}
+        self.warn_of_part(source, "LTMM", counts, divided=counts)
         check_samples(source, recordings)
         subjects = subjects_of(home, lab)
-        repeats = Repeats(source.title, "recordings", "kept")
-        self.info.metadata.update(
-            **origins(self.name, sources),
-            channels=list(CHANNELS),
-            units=list(CHANNELS.values()),
-            rate_hz=RATE_HZ,
-            subjects={split: list(ids) for split, ids in subjects.items()},
-        )
-        parts = {
+        splits = {
             split: [recordings[subject] for subject in ids if subject in recordings]
             for split, ids in subjects.items()
         }
-        make = functools.partial(examples_of, source=source, config=self.builder_config)
-        return {
-            split: self._generate_examples(part, make, split, "people", repeats)
-            for split, part in parts.items()
-            if part
-        }
+        return Plan(
+            {split: part for split, part in splits.items() if part},
+            functools.partial(examples_of, source=source, config=self.builder_config),
+            "people",
+            Repeats(source.title, "recordings", "kept"),
+            subjects=subjects,
+            metadata={
+                "channels": list(CHANNELS),
+                "units": list(CHANNELS.values()),
+                "rate_hz": RATE_HZ,
+            },
+        )
 
 
 def examples_of(
@@ -183,7 +161,6 @@ def examples_of(
         yield (
             key,
             {
-                "id": key,
                 "sequence": sequence,
                 "start_sample": start,
                 "group": recording.group,

@@ -4,18 +4,16 @@ Li2017)."""
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 from typing import NamedTuple
 
 import tensorflow_datasets as tfds
 
-from tfds_builders.common.about import About
-from tfds_builders.common.builder import AloneMixin
-from tfds_builders.common.checks import origins
+from tfds_builders.common.builder import About, Plan, RecordingsBuilder
 from tfds_builders.common.errors import ArchiveError, FormatError, shown
-from tfds_builders.common.find import Wanted, find
+from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
-from tfds_builders.common.parts import tell_part
 from tfds_builders.common.progress import track
 from tfds_builders.common.repeats import Repeats
 from tfds_builders.common.source import Source
@@ -78,18 +76,18 @@ class Item(NamedTuple):
         return match[1] if match else self.file
 
 
-class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
+class Builder(RecordingsBuilder):
     """Builder of `pacs_images`."""
 
-    VERSION = tfds.core.Version("1.0.0")
-    RELEASE_NOTES = {"1.0.0": "First release."}
-    MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
     ABOUT = About(
         people=0,
         size=f"{sum(DOMAINS.values()):,} images",
         license="none is stated",
         archives=WANTED,
     )
+    HOMEPAGE = "https://dali-dl.github.io/project_iccv2017.html"
+    ARCHIVE_KEY = "PACS"
+    SUPERVISED_KEYS = ("image", "label")
     BUILDER_CONFIGS = [
         Config(
             name=domain,
@@ -99,60 +97,41 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         for domain in DOMAINS
     ]
 
-    def _info(self):
-        return self.dataset_info_from_configs(
-            features=tfds.features.FeaturesDict(
-                {
-                    "id": tfds.features.Text(),
-                    "image": tfds.features.Image(shape=(SIDE, SIDE, 3)),
-                    "label": tfds.features.ClassLabel(names=list(CLASSES)),
-                    "domain": tfds.features.ClassLabel(names=list(DOMAINS)),
-                    "file": tfds.features.Text(),
-                }
-            ),
-            supervised_keys=("image", "label"),
-            homepage="https://dali-dl.github.io/project_iccv2017.html",
-            metadata=tfds.core.MetadataDict(),
-        )
-
-    def sources(self, manual_dir) -> dict[str, Source]:
-        """Finds the archive.
-
-        Raises:
-            ArchiveError: When it is missing or cannot be opened.
-        """
-        return {"PACS": find(manual_dir, WANTED)}
-
-    def _split_generators(self, dl_manager):
-        sources = self.sources(dl_manager.manual_dir)
-        (source,) = sources.values()
-        found = items_of(source)
-        tell_part(self.info, source.title, "PACS", {"images": (len(found), sum(DOMAINS.values()))})
-        items = distinct(source, found)
-        held_out = self.builder_config.held_out
-        splits = {**split_items(source, items, held_out), "test": of_domain(items, held_out)}
-        self.info.metadata.update(
-            **origins(self.name, sources),
-            domains={split: sorted({item.domain for item in members})
-                     for split, members in splits.items()},
-        )  # fmt: skip
+    def features(self):
         return {
-            split: self._generate_examples(source, members, split)
-            for split, members in splits.items()
+            "image": tfds.features.Image(shape=(SIDE, SIDE, 3)),
+            "label": tfds.features.ClassLabel(names=list(CLASSES)),
+            "domain": tfds.features.ClassLabel(names=list(DOMAINS)),
+            "file": tfds.features.Text(),
         }
 
-    def _generate_examples(self, source, items, split):
-        for item in track(items, f"{self.name}, {split}, images"):
-            yield (
-                item.file,
-                {
-                    "id": item.file,
-                    "image": source.open(item.member),
-                    "label": item.kind,
-                    "domain": item.domain,
-                    "file": item.file,
-                },
-            )
+    def plan(self, sources):
+        source = sources[self.ARCHIVE_KEY]
+        all_items = items_of(source)
+        self.warn_of_part(source, "PACS", {"images": (len(all_items), sum(DOMAINS.values()))})
+        items = distinct(source, all_items)
+        held_out = self.builder_config.held_out
+        splits = {**split_items(source, items, held_out), "test": of_domain(items, held_out)}
+        return Plan(
+            splits,
+            functools.partial(examples_of, source=source),
+            "images",
+            metadata={"domains": {split: sorted({item.domain for item in members})
+                                  for split, members in splits.items()}},
+        )  # fmt: skip
+
+
+def examples_of(item: Item, _, source: Source):
+    """Yields the example of an image."""
+    yield (
+        item.file,
+        {
+            "image": source.open(item.member),
+            "label": item.kind,
+            "domain": item.domain,
+            "file": item.file,
+        },
+    )
 
 
 def items_of(source: Source) -> list[Item]:
@@ -181,7 +160,7 @@ def items_of(source: Source) -> list[Item]:
     if missing:
         raise ArchiveError(
             f"{source.title} holds no images <domain>/<class>/<name> of {', '.join(missing)}; it "
-            f"holds {source.listed}. {_GET}"
+            f"holds {source.first_names}. {_GET}"
         )
     return sorted(items.values())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import io
 import math
 import warnings
 from collections.abc import Iterator
@@ -105,3 +106,13 @@ def _opened(file: BinaryIO, name: str, expected: str) -> Iterator[Image.Image]:
     except Exception as error:  # Pillow's plugins raise a dozen kinds on damaged bytes
         found = shown(str(error) or type(error).__name__)
         raise FormatError(name, "", found, expected, _FIX) from error
+
+
+def png(pixels: np.ndarray) -> io.BytesIO:
+    """Returns an image as a PNG file, which keeps every pixel."""
+    from PIL import Image
+
+    file = io.BytesIO()
+    Image.fromarray(pixels).save(file, "PNG")
+    file.seek(0)
+    return file

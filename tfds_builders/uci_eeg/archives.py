@@ -84,7 +84,7 @@ def usable_people(source: Source) -> dict[str, list[str]]:
             ", ".join(few),
         )
     if len(few) == len(people):
-        found = source.listed
+        found = source.first_names
         raise ArchiveError(
             f"{source.title} holds nobody with {MINIMUM_TRIALS} trials <subject>.rd.<number>; it "
             f"holds {found}. {GET}"

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+import functools
 from typing import NamedTuple
 
 import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
-from tfds_builders.common.about import About
-from tfds_builders.common.builder import AloneMixin
-from tfds_builders.common.checks import origins
+from tfds_builders.common.builder import About, Plan, RecordingsBuilder
 from tfds_builders.common.errors import ArchiveError
-from tfds_builders.common.find import Wanted, find
+from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
-from tfds_builders.common.parts import tell_part
 from tfds_builders.common.progress import track
 from tfds_builders.common.repeats import Repeats
 from tfds_builders.common.source import Source
@@ -74,18 +71,18 @@ class Part(NamedTuple):
         return f"{self.subjects[row]}/{row:04d}"
 
 
-class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
+class Builder(RecordingsBuilder):
     """Builder of `uci_har_inertial`."""
 
-    VERSION = tfds.core.Version("1.0.0")
-    RELEASE_NOTES = {"1.0.0": "First release."}
-    MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
     ABOUT = About(
         people=SUBJECTS,
         size=f"{sum(WINDOWS.values()):,} windows",
         license="commercial use is prohibited",
         archives=WANTED,
     )
+    HOMEPAGE = "https://doi.org/10.24432/C54S4K"
+    ARCHIVE_KEY = "UCI HAR Dataset"
+    SUPERVISED_KEYS = ("sequence", "label")
     BUILDER_CONFIGS = [
         Config(name="windows", description="Windows of 2.56 s; neighbors share half of it."),
         Config(
@@ -95,75 +92,55 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         ),
     ]
 
-    def _info(self):
+    def features(self):
         time = None if self.builder_config.joins else har.SAMPLES
-        return self.dataset_info_from_configs(
-            features=tfds.features.FeaturesDict(
-                {
-                    "id": tfds.features.Text(),
-                    "sequence": tfds.features.Tensor(
-                        shape=(time, len(har.CHANNELS)), dtype=np.float32, encoding="bytes"
-                    ),
-                    "label": tfds.features.ClassLabel(names=list(har.ACTIVITIES)),
-                    "window": np.int32,
-                    **people.features(),
-                }
+        return {
+            "sequence": tfds.features.Tensor(
+                shape=(time, len(har.CHANNELS)), dtype=np.float32, encoding="bytes"
             ),
-            supervised_keys=("sequence", "label"),
-            homepage="https://doi.org/10.24432/C54S4K",
-            metadata=tfds.core.MetadataDict(),
-        )
+            "label": tfds.features.ClassLabel(names=list(har.ACTIVITIES)),
+            "window": np.int32,
+        }
 
-    def sources(self, manual_dir) -> dict[str, Source]:
-        """Finds the archive.
-
-        Raises:
-            ArchiveError: When it is missing or cannot be opened.
-        """
-        return {"UCI HAR Dataset": find(manual_dir, WANTED)}
-
-    def _split_generators(self, dl_manager):
-        sources = self.sources(dl_manager.manual_dir)
-        (source,) = sources.values()
+    def plan(self, sources):
+        source = sources[self.ARCHIVE_KEY]
         parts = parts_of(source)
-        held = {
+        counts = {
             f"windows of `{split}`": (len(part.sequence), WINDOWS[split])
             for split, part in parts.items()
         }
-        tell_part(self.info, source.title, "the official archive", held)
-        self.info.metadata.update(
-            **origins(self.name, sources),
-            same_as=repeated(source, parts),
-            channels=list(har.CHANNELS),
-            rate_hz=har.RATE_HZ,
+        self.warn_of_part(source, "the official archive", counts)
+        return Plan(
+            {split: [part] for split, part in parts.items()},
+            functools.partial(examples_of, joins=self.builder_config.joins),
+            "parts",
             subjects={
                 split: [str(subject) for subject in np.unique(part.subjects)]
                 for split, part in parts.items()
             },
+            metadata={
+                "same_as": repeated(source, parts),
+                "channels": list(har.CHANNELS),
+                "rate_hz": har.RATE_HZ,
+            },
+            is_independent=False,  # all windows are read already
         )
-        return {split: self._generate_examples(part) for split, part in parts.items()}
 
-    def _generate_examples(self, part):
-        for row, sequence in self._sequences(part):
-            key = part.key(row)
-            yield (
-                key,
-                {
-                    "id": key,
-                    "sequence": sequence,
-                    "label": part.labels[row] - 1,
-                    "window": row,
-                    **people.record(str(part.subjects[row]), device=DEVICE),
-                },
-            )
 
-    def _sequences(self, part: Part) -> Iterator[tuple[int, np.ndarray]]:
-        """The samples of each record, with the place of its first window."""
-        if not self.builder_config.joins:
-            yield from enumerate(part.sequence)
-            return
-        for rows in runs(*part):
-            yield int(rows[0]), joined(part.sequence[rows])
+def examples_of(part: Part, _, joins: bool):
+    """Yields the example of each window of a part, or of each run of windows."""
+    rows = runs(*part) if joins else [[row] for row in range(len(part.sequence))]
+    for first, *others in rows:
+        windows = part.sequence[[first, *others]]
+        yield (
+            part.key(first),
+            {
+                "sequence": joined(windows) if joins else windows[0],
+                "label": part.labels[first] - 1,
+                "window": int(first),
+                **people.record(str(part.subjects[first]), device=DEVICE),
+            },
+        )
 
 
 def parts_of(source: Source) -> dict[str, Part]:
@@ -181,7 +158,7 @@ def parts_of(source: Source) -> dict[str, Part]:
     ]
     missing = ["activity_labels.txt"] * (not labels) + names
     if missing:
-        found = source.listed
+        found = source.first_names
         raise ArchiveError(
             f"{source.title} holds no {', '.join(missing[:5])}; it holds {found}. {_GET}"
         )

@@ -114,7 +114,7 @@ def _refuse(source: Source) -> None:
             f"{source.title} holds .m4a and no .wav. Unpack it, convert the recordings with ffmpeg "
             f"({_CONVERT}), and try again."
         )
-    names = source.listed
+    names = source.first_names
     raise ArchiveError(
         f"{source.title} holds no <speaker>/<video>/<number>.wav; it holds {names}. {GET}"
     )
