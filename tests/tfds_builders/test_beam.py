@@ -182,9 +182,7 @@ def test_the_options_on_the_page_are_options_of_beam(caplog):
 
 def test_the_large_data_sets_are_those_that_can():
     can = [
-        name
-        for name in tfds_builders.list_builders()
-        if tfds_builders.builder_cls(name).ON_BEAM
+        name for name in tfds_builders.list_builders() if tfds_builders.builder_cls(name).ON_BEAM
     ]
     assert can == ["gazebase_gaze", "ltmm_gait", "voxceleb_verification"]
 

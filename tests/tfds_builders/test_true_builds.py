@@ -233,9 +233,8 @@ def plain_examples(walk, _, source):
 
 @pytest.fixture
 def plain(monkeypatch, tmp_path):
-    known = tfds_builders._BUILDERS
     original = tfds_builders.builder_cls
-    monkeypatch.setattr(tfds_builders, "_BUILDERS", (*known, "plain"))
+    monkeypatch.setitem(tfds_builders._BUILDERS, "plain", ("tests", Plain.pkg_dir_path))
     monkeypatch.setattr(
         tfds_builders,
         "builder_cls",

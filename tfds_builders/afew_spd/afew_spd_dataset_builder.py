@@ -12,7 +12,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common.builder import About, Plan, RecordingsBuilder
-from tfds_builders.common.errors import ArchiveError, shown
+from tfds_builders.common.errors import ArchiveError, quoted
 from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
 from tfds_builders.common.repeats import Repeats
@@ -42,7 +42,7 @@ WANTED = Wanted(
 
 
 class Clip(NamedTuple):
-    """One clip: what its path says, and its member in the archive."""
+    """One clip: the parts of its path, and its member in the archive."""
 
     split: str
     label: str
@@ -55,7 +55,7 @@ class Clip(NamedTuple):
 
     @property
     def video(self) -> str:
-        """The video that it was cut from: the name without the number of the clip."""
+        """Name of the source video: the name of the clip without its number."""
         return self.name.rpartition("_")[0] or self.name
 
 
@@ -141,7 +141,7 @@ def parse(file: BinaryIO, *, name: str, side: int = SIDE) -> np.ndarray:
     Args:
         file: The open file.
         name: Its name, for errors.
-        side: Rows, and columns, that it must have.
+        side: Required number of rows and columns.
 
     Returns:
         (side, side) float64, finite and exactly symmetric.
@@ -149,8 +149,8 @@ def parse(file: BinaryIO, *, name: str, side: int = SIDE) -> np.ndarray:
     Raises:
         FormatError: See `parsers.mat5`, or when it is not symmetric.
     """
-    held = mat5.parse(file, name=name, variables=("Y1",))["Y1"]
-    table = mat5.table(held, side, name=name, location="Y1")
+    variable = mat5.parse(file, name=name, variables=("Y1",))["Y1"]
+    table = mat5.table(variable, side, name=name, location="Y1")
     return symmetric(table.astype(np.float64), name=name)
 
 
@@ -158,7 +158,7 @@ def clips_of(source: Source) -> list[Clip]:
     """Returns the clips of an archive, in the order of splits, labels and names.
 
     Raises:
-        ArchiveError: When a split has none, one has another label, or one stands twice.
+        ArchiveError: If a split has no clip, or a clip has another label or exists twice.
     """
     clips: dict[str, Clip] = {}
     for member in source.names:
@@ -168,7 +168,7 @@ def clips_of(source: Source) -> list[Clip]:
         folder, label, name = match.groups()
         if label not in LABELS:
             raise ArchiveError(
-                f"{source.title}: {shown(member)} is not in a folder 1 to 7 of train or val. Keep "
+                f"{source.title}: {quoted(member)} is not in a folder 1 to 7 of train or val. Keep "
                 "only what the archive holds."
             )
         clip = Clip(SPLITS[folder], label, name, member)

@@ -46,10 +46,10 @@ WANTED = Wanted(
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """What a record has of its trial.
+    """Contents of a record.
 
     Attributes:
-        covariance: Whether it is one covariance matrix; else the signals.
+        covariance: Whether a record has one covariance matrix. Otherwise it has the signals.
         classes: Number of classes of the valence; None for no label.
     """
 
@@ -132,7 +132,7 @@ def examples_of(person: Person, repeats, source: Source, config: Config):
     trials = deap.parse(source.open(name), name=name)
     if trials.data.shape != deap.SHAPE:
         log.warning(
-            "%s: %s has the shape %s, not %s: no file of the official archive.",
+            "%s: %s has the shape %s, not %s: it is not a file of the official archive.",
             source.title, name, trials.data.shape, deap.SHAPE,
         )  # fmt: skip
     for number, (trial, ratings) in enumerate(zip(trials.data, trials.ratings, strict=True), 1):
@@ -168,7 +168,7 @@ def _signals(trial: np.ndarray, ratings: np.ndarray, config: Config, name: str) 
 def matrix_of(eeg: np.ndarray, *, name: str) -> np.ndarray:
     """Returns the covariance of a trial after its baseline (Kim2020).
 
-    The filter and the moving mean and variance run from the start of the baseline on, so that they
+    The filter and the moving mean and variance start at the beginning of the baseline, so that they
     have settled when the video begins.
 
     Args:

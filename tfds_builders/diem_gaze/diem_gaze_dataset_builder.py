@@ -14,7 +14,7 @@ import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
 from tfds_builders.common.builder import About, Plan, RecordingsBuilder
-from tfds_builders.common.errors import ArchiveError, shown
+from tfds_builders.common.errors import ArchiveError, quoted
 from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
 from tfds_builders.common.repeats import Repeats
@@ -41,16 +41,16 @@ WANTED = Wanted(
     loose=r"\w+_\d+x\d+",
     official="<video>_<width>x<height>/event_data",
     get=_GET,
-    # the films lie beside the event data, in the official folders
+    # the official folders hold the films too
     limits=Limits(members=20_000, member_bytes=2 << 30, total_bytes=64 << 30),
 )
 
 
 class Recording(NamedTuple):
-    """One recording: what its name says, and its member in the archive."""
+    """One recording: the parts of its name, and its member in the archive."""
 
     subject: str
-    letter: str  # of the person's second file of the tracker, `b`
+    letter: str  # `b` for the second tracker file of the person
     video: str
     place: int
     width: int
@@ -68,10 +68,11 @@ class Recording(NamedTuple):
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Which recordings, in which splits.
+    """Division into splits.
 
     Attributes:
-        divided: Whether training and test share neither people nor films; else all is `train`.
+        divided: Whether training and test share neither people nor films. Otherwise all recordings
+            are in `train`.
     """
 
     divided: bool = True
@@ -148,8 +149,8 @@ def recordings_of(source: Source) -> list[Recording]:
     """Returns the recordings of an archive, in the order of their names.
 
     Raises:
-        ArchiveError: When there are none, or a name is not that of a recording of its folder's
-            film, or somebody saw a film twice.
+        ArchiveError: If there is no recording, a name does not fit its folder's film, or a
+            person saw a film twice.
     """
     matches = filter(None, map(_MEMBER.fullmatch, source.names))
     recordings = sorted(_recording(match, source) for match in matches)
@@ -175,7 +176,7 @@ def _recording(member: re.Match, source: Source) -> Recording:
     match = _STEM.fullmatch(stem)
     if match is None or match[4] != folder:
         raise ArchiveError(
-            f"{source.title}: {shown(member[0])} is no recording of DIEM, which are named "
+            f"{source.title}: {quoted(member[0])} is not a recording of DIEM. Recordings are named "
             "<video>/event_data/diem<experiment>s<number>.asc_<place>_<video>.txt, the video being "
             "<name>_<width>x<height>. Take it away."
         )
@@ -186,10 +187,10 @@ def _recording(member: re.Match, source: Source) -> Recording:
 def split_people_and_films(
     recordings: list[Recording], source: Source
 ) -> dict[str, list[Recording]]:
-    """Divides recordings into splits that share no people, test and the others no films either.
+    """Divides recordings into splits that share no people. `test` shares no films with the others.
 
     Raises:
-        ArchiveError: When that leaves a split empty.
+        ArchiveError: If a split is empty.
     """
     try:
         halves = by_subject_and_video(((r.subject, r.video) for r in recordings), HALVES)
@@ -206,8 +207,8 @@ def split_people_and_films(
     }
     keys["test"] = set(halves["test"])
     splits = {
-        split: [r for r in recordings if (r.subject, r.video) in kept]
-        for split, kept in keys.items()
+        split: [r for r in recordings if (r.subject, r.video) in kept_keys]
+        for split, kept_keys in keys.items()
     }
     log.warning(
         "%s: kept %d of %d recordings; in the others, people of one half see a film of the other.",

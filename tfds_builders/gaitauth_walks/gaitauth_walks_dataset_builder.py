@@ -12,7 +12,7 @@ import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
 from tfds_builders.common.builder import About, Plan, RecordingsBuilder, divided
-from tfds_builders.common.errors import ArchiveError, shown
+from tfds_builders.common.errors import ArchiveError, quoted
 from tfds_builders.common.even_times import uniform_parts
 from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
@@ -48,17 +48,17 @@ WANTED = Wanted(
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """At which times a walk is given.
+    """Times of the samples.
 
     Attributes:
-        rate_hz: Samples a second, a divisor of 1,000; None for those of the file, at uneven times.
+        rate_hz: Samples per second, a divisor of 1,000; None for the uneven times of the file.
     """
 
     rate_hz: int | None = None
 
 
 class Recording(NamedTuple):
-    """One walk: what its name says, and its member in the archive."""
+    """One walk: the parts of its name, and its member in the archive."""
 
     subject: str
     sex: str
@@ -162,7 +162,7 @@ def recordings_of(source: Source) -> list[Recording]:
     """Returns the walks of an archive, in the order of their names.
 
     Raises:
-        ArchiveError: When there are none, one has another name, or a person two sexes.
+        ArchiveError: If there is no walk, a walk has another name, or a person has two sexes.
     """
     files = [name for name in source.names if _SENSOR in name]
     if not files:
@@ -170,15 +170,15 @@ def recordings_of(source: Source) -> list[Recording]:
         raise ArchiveError(
             f"{source.title} holds no ID<nn>_<F|M>_…{_SENSOR}_<n>.txt; it holds {names}. {_GET}"
         )
-    found = source.index(_NAME)  # refuses one name in two folders
-    odd = sorted(set(files) - set(found.values()))
+    members = source.index(_NAME)  # refuses one name in two folders
+    odd = sorted(set(files) - set(members.values()))
     if odd:
         raise ArchiveError(
-            f"{source.title}: {shown(odd[0])} is no walk of GaitAuth, which are named "
+            f"{source.title}: {quoted(odd[0])} is not a walk of GaitAuth. Walks are named "
             f"ID<nn>_<F|M>_<session>_[NexusOne]{_SENSOR}_<n>.txt. Keep only what DATASET holds."
         )
     sexes: dict[str, str] = {}
-    for subject, sex, *_ in found:
+    for subject, sex, *_ in members:
         if sexes.setdefault(subject, sex) != sex:
             raise ArchiveError(
                 f"{source.title}: {subject} has walks of a man and of a woman. Get the archive "
@@ -186,7 +186,7 @@ def recordings_of(source: Source) -> list[Recording]:
             )
     return [
         Recording(subject, SEXES[sex], session, sequence, member)
-        for (subject, sex, session, sequence), member in sorted(found.items())
+        for (subject, sex, session, sequence), member in sorted(members.items())
     ]
 
 
@@ -194,8 +194,8 @@ def placed_walks(source: Source, recordings: list[Recording], repeats: Repeats) 
     """Returns the place of each walk among those of its person, by key.
 
     Raises:
-        ArchiveError: When two people have the same samples: one label must be wrong.
-        FormatError: When a walk cannot be read.
+        ArchiveError: If two people have the same samples, because one label must be wrong.
+        FormatError: If a walk cannot be read.
     """
     starts: dict[str, dict[str, int]] = {}
     for recording in track(recordings, f"{source.title}, looking when walks begin"):

@@ -45,7 +45,7 @@ class Visit(NamedTuple):
 
 
 class Recording(NamedTuple):
-    """What a recording's name says, and its bytes."""
+    """One recording: the parts of its name, and its bytes."""
 
     subject: str
     round: int
@@ -63,7 +63,7 @@ def visits_of(source: Source) -> list[Visit]:
     """Returns the visits of an archive, in the order of subjects and rounds.
 
     Raises:
-        ArchiveError: If there are none, or a visit exists packed and unpacked.
+        ArchiveError: If there is no visit, or a visit exists both packed and unpacked.
     """
     visits: dict[tuple[str, int], list[str]] = {}
     packed = source.index(_VISIT)
@@ -88,7 +88,7 @@ def recordings_of(source: Source, visit: Visit, task: str | None) -> Iterator[Re
     """Reads the recordings of a visit, of one task or of all.
 
     Raises:
-        ArchiveError: When a visit's archive holds a recording of another visit.
+        ArchiveError: If a visit's archive holds a recording of another visit.
     """
     for member in visit.members:
         if not member.endswith(".zip"):
@@ -108,11 +108,12 @@ def recordings_of(source: Source, visit: Visit, task: str | None) -> Iterator[Re
 def _read(source: Source, members: list[str], task: str | None) -> Iterator[Recording]:
     for member in members:
         title = f"{source.title}: {member}"
-        number, subject, session, found = re.fullmatch(_RECORDING, _base(member)).groups()
-        if found not in TASKS:
+        number, subject, session, task_in_name = re.fullmatch(_RECORDING, _base(member)).groups()
+        if task_in_name not in TASKS:
             raise ArchiveError(f"{title} is of no task of GazeBase: {', '.join(TASKS)}.")
-        if task in (None, found):
-            yield Recording(subject, int(number), int(session), found, title, source.read(member))
+        if task in (None, task_in_name):
+            content = source.read(member)
+            yield Recording(subject, int(number), int(session), task_in_name, title, content)
 
 
 def _base(member: str) -> str:

@@ -23,7 +23,7 @@ from tfds_builders.parsers import gazebase
 
 log = logging.getLogger("tfds_builders")
 
-FRACTIONS = {"train": 0.8, "validation": 0.2}  # of those who did not come back for LATE_ROUND
+FRACTIONS = {"train": 0.8, "validation": 0.2}  # of the people without a round from LATE_ROUND on
 LATE_ROUND = 6
 SUBJECTS, VISITS = 322, 881
 RECORDINGS = 2 * len(archive.TASKS)  # of a visit: two sessions of seven tasks
@@ -33,7 +33,7 @@ DEVICE = "EyeLink 1000"
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Which recordings, and at which rate.
+    """Task and rate of the records.
 
     Attributes:
         task: A key of `archive.TASKS`; None for all.
@@ -113,11 +113,11 @@ class Builder(RecordingsBuilder):
 def examples_of(
     visit: archive.Visit, repeats: Repeats | Contents, source: Source, config: Config
 ) -> Iterator[tuple[str, dict]]:
-    """Makes the examples of a visit.
+    """Yields the examples of a visit.
 
     Raises:
-        ArchiveError: When its archive holds another visit, or `repeats` refuses a recording.
-        FormatError: When a recording cannot be read.
+        ArchiveError: If its archive holds another visit, or `repeats` refuses a recording.
+        FormatError: If a recording cannot be read.
     """
     for recording in archive.recordings_of(source, visit, config.task):
         repeats.add(recording.content, recording.key, recording.subject)
@@ -149,17 +149,19 @@ def _resampled(gaze: gazebase.Recording, rate_hz: int) -> tuple[np.ndarray, np.n
 
 
 def subjects_of(visits: Collection[archive.Visit], title: str) -> dict[str, tuple[str, ...]]:
-    """Divides people into splits: who came to a late round tests, so that the span is long.
+    """Divides people into splits. People who came to a late round are in `test`.
+
+    Their recordings span the longest time.
 
     Args:
         visits: The visits.
-        title: What the archive is called.
+        title: Name of the archive.
 
     Returns:
-        The people of each split; without `test` where nobody came to a late round.
+        The people of each split; without `test` if nobody came to a late round.
 
     Raises:
-        ArchiveError: When there are too few others to train and to validate on.
+        ArchiveError: If too few other people remain to train and to validate.
     """
     late = sorted({visit.subject for visit in visits if visit.round >= LATE_ROUND})
     early = {visit.subject for visit in visits} - set(late)
@@ -168,7 +170,7 @@ def subjects_of(visits: Collection[archive.Visit], title: str) -> dict[str, tupl
         raise ArchiveError(
             f"{title} holds round {rounds}: {len(late)} people came to round {LATE_ROUND} or later "
             f"and test, {len(early)} did not, of whom at least {len(FRACTIONS)} are needed to "
-            f"train and validate. Put Round_1, where all {SUBJECTS} are, beside it. {archive.GET}"
+            f"train and validate. Add Round_1, which has all {SUBJECTS} people. {archive.GET}"
         )
     splits = by_subject(early, FRACTIONS)
     return {**splits, "test": tuple(late)} if late else splits

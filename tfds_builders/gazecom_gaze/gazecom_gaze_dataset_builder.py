@@ -13,7 +13,7 @@ import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
 from tfds_builders.common.builder import About, Plan, RecordingsBuilder, divided
-from tfds_builders.common.errors import ArchiveError, shown
+from tfds_builders.common.errors import ArchiveError, quoted
 from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
 from tfds_builders.common.repeats import Repeats
@@ -44,10 +44,11 @@ WANTED = Wanted(
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """At which times a record has the gaze.
+    """Times of the samples.
 
     Attributes:
-        resampled: Whether it is at an even 250 Hz; else at the times of the file.
+        resampled: Whether the samples are at an even 250 Hz. Otherwise they have the times of the
+            file.
     """
 
     resampled: bool = False
@@ -137,7 +138,7 @@ def recordings_of(source: Source) -> list[Recording]:
     out.
 
     Raises:
-        ArchiveError: If there are none, a recording has another name, or one exists twice.
+        ArchiveError: If there is no recording, or a recording has another name or exists twice.
     """
     members: dict[tuple[str, str], str] = {}
     for member in source.names:
@@ -147,7 +148,7 @@ def recordings_of(source: Source) -> list[Recording]:
         match = _NAME.fullmatch(name)
         if match is None:
             raise ArchiveError(
-                f"{source.title}: {shown(member)} is no recording of GazeCom, which are named "
+                f"{source.title}: {quoted(member)} is not a recording of GazeCom, named "
                 "<SUBJECT>_<movie>.coord with three characters a subject. Take it away."
             )
         if members.setdefault(match.groups(), member) is not member:

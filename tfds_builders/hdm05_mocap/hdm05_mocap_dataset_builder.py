@@ -39,11 +39,11 @@ CONFIGS = {"sequences": WANTED, "spd93": WANTED, **packs.PACKS}
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """What a record has of its clip.
+    """Contents of a record.
 
     Attributes:
-        jitter: For covariance matrices of the clips, what is added to the diagonal as a fraction of
-            the mean variance; None for sequences, and for matrices that come from files.
+        jitter: For covariance matrices of clips, the amount added to the diagonal as a fraction of
+            the mean variance. None for sequences and for matrices from files.
     """
 
     jitter: float | None = None
@@ -169,7 +169,7 @@ def matrix_examples(item: packs.Matrix, repeats, source: Source):
 
 
 class ClipReader:
-    """Reader of clips, which keeps the skeletons that it has read.
+    """Reader of clips, with a cache of skeletons.
 
     Args:
         source: The archive.

@@ -12,7 +12,7 @@ import tensorflow_datasets as tfds
 
 from tfds_builders.common import audio, people
 from tfds_builders.common.builder import About, Plan, RecordingsBuilder, divided
-from tfds_builders.common.errors import ArchiveError, shown
+from tfds_builders.common.errors import ArchiveError, quoted
 from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
 from tfds_builders.common.source import Source
@@ -42,7 +42,7 @@ WANTED = Wanted(
 
 
 class Recording(NamedTuple):
-    """One recording: what its name says, and its member in the archive."""
+    """One recording: the parts of its name, and its member in the archive."""
 
     sex: str
     subject: str
@@ -51,7 +51,7 @@ class Recording(NamedTuple):
 
     @property
     def file(self) -> str:
-        """Its name from the voice's folder on."""
+        """Name of the file in the folder of the voice."""
         return "/".join(self.member.split("/")[-2:])
 
     @property
@@ -132,8 +132,8 @@ def recordings_of(source: Source) -> list[Recording]:
     """Returns the recordings of an archive, in the order of their names.
 
     Raises:
-        ArchiveError: When there are none, or a name is not that of a line read by its folder's
-            voice, or a voice is in both folders.
+        ArchiveError: If there is no recording, a name does not fit the voice of its folder, or a
+            voice is in both folders.
     """
     wavs = [name for name in source.names if name.lower().endswith(".wav")]
     if not wavs:
@@ -159,7 +159,7 @@ def _recording(member: str, source: Source) -> Recording:
     letter, folder, voice, line = match.groups() if match else ("", "", "", "0")
     if folder != voice or not 1 <= int(line) <= LINES:
         raise ArchiveError(
-            f"{source.title}: {shown(member)} is no recording of Hyke, which are named "
+            f"{source.title}: {quoted(member)} is not a recording of Hyke. Recordings are named "
             f"female_audio/F_<voice>/<voice>_<line>.wav, line 1 to {LINES}. Keep only what "
             "female_audio and male_audio hold."
         )

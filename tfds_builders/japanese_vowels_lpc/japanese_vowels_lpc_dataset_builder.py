@@ -137,8 +137,8 @@ def repeated(
 def utterances(source: Source, file: str, split: str) -> list[Utterance]:
     """Reads the utterances of a split and numbers them within each speaker.
 
-    In UCI's form, the speakers follow from the order and the official counts. If a file `size_ae.*`
-    lies beside it, its counts are used instead.
+    In UCI's form, the speakers follow from the order and the official counts. If the archive has a
+    file `size_ae.*`, its counts are used instead.
 
     Raises:
         ArchiveError: If the file is not in the archive, or exists twice.

@@ -51,12 +51,12 @@ WANTED = Wanted(
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Which parts of which recordings.
+    """Recordings, and parts of them.
 
     Attributes:
-        lab: Whether the walks in the lab are read, each whole; else the three days, by minutes.
-        active: Number of minutes of a person, those of the largest standard deviation; None for
-            every minute.
+        lab: Whether records are whole walks in the lab. Otherwise they are minutes of three days.
+        active: Number of minutes of each person with the largest standard deviation; None for every
+            minute.
         scaled: Whether channels are divided by their standard deviation in the recording before
             minutes are compared.
     """
@@ -67,7 +67,7 @@ class Config(tfds.core.BuilderConfig):
 
 
 class Recording(NamedTuple):
-    """One recording: the header's member in the archive, and who was recorded."""
+    """One recording: the person, and the member of the header in the archive."""
 
     subject: str
     member: str
@@ -147,11 +147,11 @@ class Builder(RecordingsBuilder):
 def examples_of(
     recording: Recording, repeats: Repeats | Contents, source: Source, config: Config
 ) -> Iterator[tuple[str, dict]]:
-    """Makes the examples of a recording.
+    """Yields the examples of a recording.
 
     Raises:
-        ArchiveError: When `repeats` refuses it.
-        FormatError: When it cannot be read.
+        ArchiveError: If `repeats` refuses the recording.
+        FormatError: If the recording cannot be read.
     """
     subject = recording.subject
     header = header_of(source, recording.member)
@@ -177,7 +177,7 @@ def examples_of(
 
 
 def _windows(subject, digital, header, config) -> Iterator[tuple[str, int, np.ndarray]]:
-    """Key, first sample and values of each part of a recording that a config has."""
+    """Yields key, first sample and values of each part of a recording that a config has."""
     if config.lab:
         yield subject, 0, _values(digital, header)
         return
@@ -191,18 +191,18 @@ def _windows(subject, digital, header, config) -> Iterator[tuple[str, int, np.nd
 
 def recordings_of(source: Source, pattern: str) -> dict[str, Recording]:
     """Returns the recordings whose header's name fits a pattern, by subject: `CO001`."""
-    found = {
+    members = {
         f"{group}{number}".upper(): member
         for (group, number), member in source.index(pattern).items()
     }
-    return {subject: Recording(subject, member) for subject, member in found.items()}
+    return {subject: Recording(subject, member) for subject, member in members.items()}
 
 
 def check_samples(source: Source, recordings: dict[str, Recording]) -> None:
-    """Refuses a recording without its samples or with a part of them, before hours go into others.
+    """Checks that each recording has all its samples, before hours of work on others.
 
     Raises:
-        FormatError: Naming the file; see `header_of`.
+        FormatError: If samples are missing; the error names the file.
     """
     sizes = source.sizes
     for recording in recordings.values():
@@ -217,14 +217,17 @@ def check_samples(source: Source, recordings: dict[str, Recording]) -> None:
 
 
 def _samples_of(member: str, header: wfdb16.Header) -> str:
-    """Member of the samples of a header's member."""
+    """Returns the member with the samples of a header."""
     folder, slash, _ = member.rpartition("/")
     return f"{folder}{slash}{header.file}"
 
 
 def subjects_of(home: dict[str, Recording], lab: dict[str, Recording]) -> dict[str, list[str]]:
-    """Divides people into splits, the same for all configs: by the people with three days; who has
-    a walk in the lab alone is in `test`."""
+    """Divides people into splits that are the same for all configs.
+
+    People with recordings of three days are divided. People with only a walk in the lab are in
+    `test`.
+    """
     splits = by_subject(home or lab, FRACTIONS)
     return {
         split: [*ids, *(sorted(set(lab) - set(home)) if home and split == "test" else ())]
@@ -236,7 +239,7 @@ def header_of(source: Source, member: str) -> wfdb16.Header:
     """Reads a header.
 
     Raises:
-        FormatError: When it has other signals, units or another rate than the data set.
+        FormatError: If its signals, units or rate differ from the data set.
     """
     header = wfdb16.parse_header(source.open(member), name=member)
     signals = [(signal.name, signal.unit) for signal in header.signals]
@@ -246,7 +249,7 @@ def header_of(source: Source, member: str) -> wfdb16.Header:
             member, "",
             f"{', '.join(odd[:3]) or f'{len(signals)} signals'} at {header.rate_hz:g} Hz",
             f"{', '.join(f'{name} in {unit}' for name, unit in CHANNELS.items())} at {RATE_HZ} Hz",
-            "This is no recording of LTMM 1.0.0.",
+            "This is not a recording of LTMM 1.0.0.",
         )  # fmt: skip
     return header
 
@@ -261,7 +264,7 @@ def _minute(digital: np.ndarray, at: int) -> np.ndarray:
 
 
 def _values(digital: np.ndarray, header: wfdb16.Header) -> np.ndarray:
-    """The samples in their units, channels in the order of `CHANNELS`."""
+    """Returns the samples in their units, with the channels in the order of `CHANNELS`."""
     names = [signal.name for signal in header.signals]
     return wfdb16.physical(digital, header)[:, [names.index(channel) for channel in CHANNELS]]
 

@@ -1,4 +1,4 @@
-"""mini-ImageNet as three pickles, which many programs read."""
+"""Reader of mini-ImageNet as three pickles, a form that many programs use."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ WORDS = {"train": "train", "val": "validation", "validation": "validation", "tes
 
 
 def files_of(source: Source) -> dict[str, str]:
-    """Returns the member of each split that is there, in the order of train, validation, test.
+    """Returns the member of each existing split, in the order train, validation, test.
 
     Raises:
-        MissingArchiveError: When there is none.
-        ArchiveError: When one is there twice.
+        MissingArchiveError: If no split exists.
+        ArchiveError: If a split exists twice.
     """
-    found: dict[str, str] = {}
+    members: dict[str, str] = {}
     for (word,), member in source.index(CACHE).items():
-        if found.setdefault(WORDS[word], member) is not member:
+        if members.setdefault(WORDS[word], member) is not member:
             raise ArchiveError(
-                f"{source.title} holds the split {WORDS[word]} twice: {found[WORDS[word]]} and "
+                f"{source.title} holds the split {WORDS[word]} twice: {members[WORDS[word]]} and "
                 f"{member}. Keep one of the two."
             )
-    if not found:
+    if not members:
         names = source.first_names
         raise MissingArchiveError(
             f"{source.title} holds no mini-imagenet-cache-train.pkl; it holds {names}. {GET}"
         )
-    absent = [split for split in CLASSES if split not in found]
+    absent = [split for split in CLASSES if split not in members]
     if absent:
         log.warning("%s holds no pickle of %s: left out.", source.title, " and ".join(absent))
-    return {split: found[split] for split in CLASSES if split in found}
+    return {split: members[split] for split in CLASSES if split in members}
 
 
 def examples_of(pickle: tuple[str, str], _, info: tfds.core.DatasetInfo, source: Source):

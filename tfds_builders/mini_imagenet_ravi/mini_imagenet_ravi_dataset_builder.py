@@ -95,51 +95,51 @@ def examples_of(item: Item, _, source: Source):
 
 
 def read_lists(source: Source) -> dict[str, dict[str, str]]:
-    """Reads the lists of a source, in whatever folder: class by image, by split.
+    """Reads the lists of a source, in any folder: class by image, by split.
 
     Raises:
-        MissingArchiveError: When one is not there.
-        FormatError: See `parsers.ravi`, or a class is one of another split.
+        MissingArchiveError: If a list is missing.
+        FormatError: If a list cannot be read, or a class belongs to another split.
     """
-    found = {}
+    labels = {}
     for split, file in FILES.items():
         members = [name for name in source.names if _is_list(name, file)]
         if len(members) != 1:
-            held = ", ".join(members) or source.first_names
-            raise MissingArchiveError(f"{source.title} holds {held}, expected one {file}. {GET}")
-        found[split] = ravi.parse(source.open(members[0]), name=members[0]).labels
-        strange = sorted({*found[split].values()} - {*CLASSES[split]})
+            names = ", ".join(members) or source.first_names
+            raise MissingArchiveError(f"{source.title} holds {names}, expected one {file}. {GET}")
+        labels[split] = ravi.parse(source.open(members[0]), name=members[0]).labels
+        strange = sorted({*labels[split].values()} - {*CLASSES[split]})
         if strange:
             raise FormatError(
                 members[0], "", f"the class {strange[0]}",
                 f"those of the split {split} of Ravi2017",
                 "This is another split, or another list under this name.",
             )  # fmt: skip
-    return found
+    return labels
 
 
 def _is_list(name: str, file: str) -> bool:
-    """Whether a member is a list; lists of Vinyals2016 lie beside in a folder of their own."""
+    """Returns whether a member is a list. Lists of Vinyals2016, in another folder, are not."""
     *folders, last = name.split("/")
     return last == file and "vinyals" not in folders
 
 
 def items_of(source: Source, lists: dict[str, dict[str, str]]) -> dict[str, list[Item]]:
-    """Returns the images of each split that are there, in the order of their names.
+    """Returns the existing images of each split, in the order of their names.
 
     Raises:
-        MissingArchiveError: When a split has none.
-        ArchiveError: When an image is there twice.
+        MissingArchiveError: If a split has no image.
+        ArchiveError: If an image exists twice.
     """
     members = {name: member for (name,), member in source.index(_IMAGE).items()}
     items = {}
     for split, labels in lists.items():
-        held = sorted(labels.keys() & members.keys())
-        if not held:
+        files = sorted(labels.keys() & members.keys())
+        if not files:
             names = source.first_names
             raise MissingArchiveError(
                 f"{source.title} holds no image of {FILES[split]}, such as {min(labels)}; it holds "
                 f"{names}. {GET}"
             )
-        items[split] = [Item(file, labels[file], members[file]) for file in held]
+        items[split] = [Item(file, labels[file], members[file]) for file in files]
     return items

@@ -14,7 +14,7 @@ import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
 from tfds_builders.common.builder import About, Plan, RecordingsBuilder, divided
-from tfds_builders.common.errors import ArchiveError, shown
+from tfds_builders.common.errors import ArchiveError, quoted
 from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
 from tfds_builders.common.progress import track
@@ -57,7 +57,7 @@ WANTED = Wanted(
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Which trials there are, and which channels they have.
+    """Trials and channels of the records.
 
     Attributes:
         activities: Some of `TRIALS`.
@@ -69,7 +69,7 @@ class Config(tfds.core.BuilderConfig):
 
 
 class Recording(NamedTuple):
-    """One trial: what its name says, and its member in the archive."""
+    """One trial: the parts of its name, and its member in the archive."""
 
     number: int  # of the person
     activity: str
@@ -117,7 +117,7 @@ class Builder(RecordingsBuilder):
         }
 
     def sources(self, manual_dir):
-        """Finds the archive, and the table of the people if it lies beside the archive."""
+        """Finds the archive, and the table of the people if it is in the same folder."""
         sources = super().sources(manual_dir)
         table = table_beside(sources[self.ARCHIVE_KEY])
         return sources | ({"people": table} if table else {})
@@ -177,7 +177,7 @@ def body_of(person: motionsense.Person | None) -> dict[str, object]:
 
 
 def persons_of(sources: dict[str, Source]) -> dict[int, motionsense.Person]:
-    """Reads the table of the people, in the archive or beside it; nobody where there is none."""
+    """Reads the table of the people in the archive or its folder; empty if it does not exist."""
     for source in sources.values():
         members = source.index(re.escape(TABLE))
         if members:
@@ -193,10 +193,11 @@ def persons_of(sources: dict[str, Source]) -> dict[int, motionsense.Person]:
 def recordings_of(source: Source) -> list[Recording]:
     """Returns the trials of an archive, in the order of people and trials.
 
-    Some archives hold the folder twice, one within the other; of equal files the first is taken.
+    Some archives hold a copy of the folder within the folder. Of equal files, the first is used.
 
     Raises:
-        ArchiveError: When there are none, one is not of MotionSense, or two of one name differ.
+        ArchiveError: If there is no trial, a file is not a trial of MotionSense, or two files of
+            one trial differ.
     """
     recordings: dict[tuple[int, str, int], Recording] = {}
     for name in sorted(source.names, key=lambda name: (name.count("/"), name)):
@@ -206,7 +207,7 @@ def recordings_of(source: Source) -> list[Recording]:
         activity, trial, number = match[1], int(match[2]), int(match[3])
         if trial not in TRIALS.get(activity, ()) or not 1 <= number <= SUBJECTS:
             raise ArchiveError(
-                f"{source.title}: {shown(name)} is no trial of MotionSense. Keep only what "
+                f"{source.title}: {quoted(name)} is not a trial of MotionSense. Keep only what "
                 "A_DeviceMotion_data.zip holds."
             )
         recording = Recording(number, activity, trial, name)
@@ -225,13 +226,13 @@ def recordings_of(source: Source) -> list[Recording]:
 
 
 def repeated(source: Source, recordings: list[Recording]) -> dict[str, str]:
-    """Finds trials with the very bytes of an earlier one of the person.
+    """Finds trials with the same bytes as an earlier trial of the person.
 
     Returns:
         The first trial with the same bytes, by trial.
 
     Raises:
-        ArchiveError: When two people have the same: one label must be wrong.
+        ArchiveError: If two people have the same bytes, because one label must be wrong.
     """
     repeats = Repeats(source.title, "trials", "kept")
     for recording in track(recordings, f"{source.title}, looking for repeated trials"):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import tensorflow_datasets as tfds
 
 from tfds_builders.common.builder import About, Plan, RecordingsBuilder
-from tfds_builders.common.errors import ArchiveError, FormatError, shown
+from tfds_builders.common.errors import ArchiveError, FormatError, quoted
 from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
 from tfds_builders.common.progress import track
@@ -48,7 +48,7 @@ WANTED = Wanted(
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Which domain is left out of training.
+    """Domain that is left out of training.
 
     Attributes:
         held_out: One of `DOMAINS`.
@@ -58,7 +58,7 @@ class Config(tfds.core.BuilderConfig):
 
 
 class Item(NamedTuple):
-    """One image: what its path says, and its member in the archive."""
+    """One image: the parts of its path, and its member in the archive."""
 
     domain: str
     kind: str
@@ -71,7 +71,7 @@ class Item(NamedTuple):
 
     @property
     def group(self) -> str:
-        """What must not be divided: all sketches of one photo, and that photo."""
+        """Key that a photo and all its sketches share, so that they are in one split."""
         match = _SOURCE_PHOTO.fullmatch(self.name)
         return match[1] if match else self.file
 
@@ -138,7 +138,8 @@ def items_of(source: Source) -> list[Item]:
     """Returns the images of an archive, in the order of domains, classes and names.
 
     Raises:
-        ArchiveError: When a domain has none, one is of an unknown domain or class, or stands twice.
+        ArchiveError: If a domain has no image, or an image has an unknown domain or class, or
+            exists twice.
     """
     items: dict[str, Item] = {}
     for member in source.names:
@@ -148,7 +149,7 @@ def items_of(source: Source) -> list[Item]:
         item = Item(*match.groups(), member)
         if item.domain not in DOMAINS or item.kind not in CLASSES:
             raise ArchiveError(
-                f"{source.title}: {shown(member)} is not in a folder <domain>/<class> of PACS "
+                f"{source.title}: {quoted(member)} is not in a folder <domain>/<class> of PACS "
                 f"({', '.join(DOMAINS)}; {', '.join(CLASSES)}). Keep only what PACS holds."
             )
         if items.setdefault(item.file, item) is not item:
@@ -166,12 +167,12 @@ def items_of(source: Source) -> list[Item]:
 
 
 def distinct(source: Source, items: list[Item]) -> list[Item]:
-    """Leaves out images with the very pixels of an earlier one of their domain and class.
+    """Leaves out images with the same pixels as an earlier image of their domain and class.
 
     Raises:
-        ArchiveError: When two domains or classes have the same image: one label must be wrong,
-            and a domain that is held out would not be unseen.
-        FormatError: When an image cannot be read.
+        ArchiveError: If two domains or classes have the same image. One label must be wrong,
+            and the held-out domain would not be unseen.
+        FormatError: If an image cannot be read.
     """
     repeats = Repeats(source.title, "images", "left out")
     for item in track(items, f"{source.title}, looking for repeated images"):
@@ -189,14 +190,14 @@ def of_domain(items: list[Item], domain: str) -> list[Item]:
 def split_items(source: Source, items: list[Item], held_out: str) -> dict[str, list[Item]]:
     """Divides the three domains that train into train and validation.
 
-    By the official lists where they lie in the archive; without them a tenth of each class
-    validates, by digest, all sketches of one photo and that photo on one side. An image is on the
-    same side whichever domain is held out.
+    The official lists decide if the archive has them. Without them, a digest selects a tenth of
+    each class for validation, and a photo stays with all its sketches. The split of an image does
+    not depend on the held-out domain.
 
     Raises:
-        ArchiveError: When some lists are there and others are not, or an image is in none.
+        ArchiveError: If only some of the lists exist, or an image is in no list.
         FormatError: See `parsers.lists`, or a label is not that of the folder.
-        ValueError: When a class has a single image.
+        ValueError: If a class has a single image.
     """
     trained = [item for item in items if item.domain != held_out]
     sides = _listed(source) or _drawn(items)
@@ -216,27 +217,27 @@ def _drawn(items: list[Item]) -> dict[str, str]:
         if not members:
             continue
         for split, groups in by_subject([item.group for item in members], FRACTIONS).items():
-            chosen = set(groups)
-            sides.update({item.file: split for item in members if item.group in chosen})
+            chosen_groups = set(groups)
+            sides.update({item.file: split for item in members if item.group in chosen_groups})
     return sides
 
 
 def _listed(source: Source) -> dict[str, str]:
-    found = source.index(_LIST)
+    members = source.index(_LIST)
     expected = {(domain, word) for domain in DOMAINS for word in LISTS.values()}
-    if found and set(found) != expected:
-        domain, word = sorted(expected - set(found))[0]
+    if members and set(members) != expected:
+        domain, word = sorted(expected - set(members))[0]
         raise ArchiveError(
-            f"{source.title} holds {len(found)} of {len(expected)} lists; "
+            f"{source.title} holds {len(members)} of {len(expected)} lists; "
             f"{domain}_{word}_kfold.txt is not there. Add it, or take the others away."
         )
     splits = {word: split for split, word in LISTS.items()}
     sides: dict[str, str] = {}
-    for (domain, word), member in found.items():
+    for (domain, word), member in members.items():
         for file, label in lists.parse(source.open(member), name=member).labels.items():
             if file.split("/")[:2] != [domain, *CLASSES[label - 1 : label]]:
                 raise FormatError(
-                    member, "", f"{shown(file)} as class {label}",
+                    member, "", f"{quoted(file)} as class {label}",
                     f"images of {domain}, class 1 ({CLASSES[0]}) to 7 ({CLASSES[-1]})",
                     "Take the list again.",
                 )  # fmt: skip

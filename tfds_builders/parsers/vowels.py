@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from tfds_builders.common.errors import FormatError, shown
+from tfds_builders.common.errors import FormatError, quoted
 from tfds_builders.parsers.text import check_end, numbers, read_text
 
 CHANNELS = 12
@@ -69,13 +69,13 @@ def parse_sizes(file: BinaryIO, *, name: str) -> tuple[int, ...]:
     """Reads `size_ae.train` or `size_ae.test`: the number of utterances of each of the 9 speakers.
 
     Raises:
-        FormatError: When it does not hold nine whole numbers.
+        FormatError: If it does not hold nine whole numbers.
     """
     words = read_text(file, name).split()
     if len(words) != SPEAKERS or not all(
         word.isdecimal() and len(word) < 6 and int(word) > 0 for word in words
     ):
-        raise FormatError(name, "", shown(" ".join(words)), "nine whole numbers from 1", _FIX)
+        raise FormatError(name, "", quoted(" ".join(words)), "nine whole numbers from 1", _FIX)
     return tuple(int(word) for word in words)
 
 
@@ -88,7 +88,7 @@ def speakers_by_order(count: int, sizes: Sequence[int], *, name: str) -> tuple[i
         name: Name of the file, for errors.
 
     Raises:
-        FormatError: When the blocks are not as many as the sizes say.
+        FormatError: If the blocks are not as many as the sizes say.
     """
     if count != sum(sizes):
         raise FormatError(
@@ -141,7 +141,7 @@ def _utterance(line: str, number: int, name: str) -> tuple[np.ndarray, int]:
     if len(channels) != CHANNELS:
         raise FormatError(name, f"line {number}", f"{len(channels)} channels", f"{CHANNELS}", _FIX)
     if speaker not in map(str, range(1, SPEAKERS + 1)):
-        raise FormatError(name, f"line {number}", f"the speaker {shown(speaker)}", "1 to 9", _FIX)
+        raise FormatError(name, f"line {number}", f"the speaker {quoted(speaker)}", "1 to 9", _FIX)
     lengths = {channel.count(",") + 1 for channel in channels}
     if len(lengths) != 1 or max(lengths) > _LONGEST:
         raise FormatError(

@@ -11,7 +11,7 @@ import tensorflow_datasets as tfds
 
 from tfds_builders.common import audio, people
 from tfds_builders.common.builder import About, Plan, RecordingsBuilder, divided
-from tfds_builders.common.errors import ArchiveError, shown
+from tfds_builders.common.errors import ArchiveError, quoted
 from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
 from tfds_builders.common.source import Source
@@ -43,7 +43,7 @@ WANTED = Wanted(
 
 
 class Utterance(NamedTuple):
-    """One recording: what its name says, and its member in the archive."""
+    """One recording: the parts of its name, and its member in the archive."""
 
     actor: int
     emotion: int
@@ -54,7 +54,7 @@ class Utterance(NamedTuple):
 
     @property
     def file(self) -> str:
-        """Its name from the actor's folder on."""
+        """Name of the file in the actor's folder."""
         return "/".join(self.member.split("/")[-2:])
 
     @property
@@ -142,7 +142,7 @@ def examples_of(utterance: Utterance, _, source: Source, rate_hz: int, same_as: 
 
 
 def sex_of(actor: int) -> str:
-    """Returns the sex of an actor: odd numbers are men."""
+    """Returns the sex of an actor. Actors with odd numbers are men."""
     return SEXES[(actor + 1) % 2]
 
 
@@ -150,7 +150,7 @@ def split_actors(actors: set[int]) -> dict[str, tuple[str, ...]]:
     """Divides men and women each into the splits, so that every split has both.
 
     Raises:
-        ValueError: When there are fewer than three men or three women.
+        ValueError: If there are fewer than three men or three women.
     """
     parts = [
         by_subject([f"{actor:02d}" for actor in actors if sex_of(actor) == sex], FRACTIONS)
@@ -163,7 +163,7 @@ def utterances_of(source: Source) -> list[Utterance]:
     """Returns the recordings of an archive, in the order of their names.
 
     Raises:
-        ArchiveError: When there are none, or a name is not that of a spoken recording.
+        ArchiveError: If there is no recording, or a name is not the name of a spoken recording.
     """
     wavs = [name for name in source.names if name.lower().endswith(".wav")]
     if not wavs:
@@ -192,7 +192,7 @@ def _utterance(member: str, source: Source) -> Utterance:
         odd.append(f"not in the folder Actor_{codes[-1]:02d}")
     if odd:
         raise ArchiveError(
-            f"{source.title}: {shown(member)} is no recording of RAVDESS's speech "
+            f"{source.title}: {quoted(member)} is not a recording of RAVDESS's speech "
             f"({', '.join(odd)}). Keep only what Audio_Speech_Actors_01-24.zip holds."
         )
     _, _, emotion, intensity, statement, repetition, actor = codes

@@ -13,7 +13,7 @@ import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
 from tfds_builders.common.builder import About, Plan, RecordingsBuilder, divided
-from tfds_builders.common.errors import ArchiveError, shown
+from tfds_builders.common.errors import ArchiveError, quoted
 from tfds_builders.common.even_times import uniform_parts
 from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
@@ -52,7 +52,7 @@ WANTED = Wanted(
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """The times at which a run is given.
+    """Times of the samples.
 
     Attributes:
         rate_hz: Samples per second, a divisor of 1,000; None for the samples of the file, at uneven
@@ -213,7 +213,7 @@ def recordings_of(source: Source) -> list[Recording]:
     odd = sorted({*files} - {*members.values()})
     if odd:
         raise ArchiveError(
-            f"{source.title}: {shown(odd[0])} is not a run of this data set, whose names are "
+            f"{source.title}: {quoted(odd[0])} is not a run of this data set, whose names are "
             "sXX_YY_sp.csv and sXX_YY_sw.csv. Keep only what the folder DATA of the source holds."
         )
     return [
@@ -250,7 +250,7 @@ def tables_of(source: Source, recordings: list[Recording]) -> Tables:
 
 
 def _absent(recording: Recording, tables: Tables) -> str | None:
-    """Returns what the tables lack of a recording, or None."""
+    """Returns a description of what the tables lack for a recording, or None."""
     if recording.subject not in tables.people:
         return f"{recording.member} is of {recording.subject}, who is not in {PEOPLE_TABLE}"
     if recording.id_of_run not in tables.runs:

@@ -30,12 +30,12 @@ GROUPS = {"a": "alcoholic", "c": "control"}
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Which of the three archives, and what a record has of its trial.
+    """Archive, and contents of a record.
 
     Attributes:
         archive: `"full"`, `"large"` or `"small"`.
         people: Number of subjects in the official archive.
-        jitter: None for the sequences; for covariance matrices, what is added to the diagonal as a
+        jitter: None for sequences. For covariance matrices, the amount added to the diagonal, as a
             fraction of the mean variance.
     """
 
@@ -45,7 +45,7 @@ class Config(tfds.core.BuilderConfig):
 
 
 def _both(archive: str, people: int, description: str) -> list[Config]:
-    """The sequences of an archive, and their covariance matrices."""
+    """Returns the configs of an archive: sequences, and their covariance matrices."""
     return [
         Config(name=archive, description=description, archive=archive, people=people),
         Config(
@@ -171,10 +171,12 @@ def examples_of(
 
 
 def example(trial: smni.Trial, subject: str, number: int, name: str) -> dict:
-    """Returns the features of a trial; the number is the file's, since some headers state another.
+    """Returns the features of a trial.
+
+    The number is from the name of the file, because some headers state another number.
 
     Raises:
-        FormatError: When the file is of another person or lacks an electrode.
+        FormatError: If the file is of another person or lacks an electrode.
     """
     if trial.subject != subject:
         raise FormatError(

@@ -44,10 +44,10 @@ WANTED = Wanted(
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """What a record holds.
+    """Contents of a record.
 
     Attributes:
-        joins: Whether windows that follow one another are one record, each sample once.
+        joins: Whether consecutive windows are joined to one record, with each sample once.
     """
 
     joins: bool = False
@@ -67,7 +67,7 @@ class Part(NamedTuple):
     labels: np.ndarray
 
     def key(self, row: int) -> str:
-        """Id of the record that begins with this window."""
+        """Returns the key of the record that begins with a window."""
         return f"{self.subjects[row]}/{row:04d}"
 
 
@@ -130,8 +130,8 @@ class Builder(RecordingsBuilder):
 def examples_of(part: Part, _, joins: bool):
     """Yields the example of each window of a part, or of each run of windows."""
     rows = runs(*part) if joins else [[row] for row in range(len(part.sequence))]
-    for first, *others in rows:
-        windows = part.sequence[[first, *others]]
+    for first, *following in rows:
+        windows = part.sequence[[first, *following]]
         yield (
             part.key(first),
             {
@@ -147,8 +147,8 @@ def parts_of(source: Source) -> dict[str, Part]:
     """Reads the windows of both official parts.
 
     Raises:
-        ArchiveError: When a file is missing or there twice, or somebody is in both parts.
-        FormatError: When a file cannot be read, or has another number of windows.
+        ArchiveError: If a file is missing or exists twice, or a person is in both parts.
+        FormatError: If a file cannot be read, or has another number of windows.
     """
     labels = source.index(r"activity_labels\.txt")
     members = source.index(r"(\w+)_(train|test)\.txt")
@@ -158,18 +158,18 @@ def parts_of(source: Source) -> dict[str, Part]:
     ]
     missing = ["activity_labels.txt"] * (not labels) + names
     if missing:
-        found = source.first_names
+        first_names = source.first_names
         raise ArchiveError(
-            f"{source.title} holds no {', '.join(missing[:5])}; it holds {found}. {_GET}"
+            f"{source.title} holds no {', '.join(missing[:5])}; it holds {first_names}. {_GET}"
         )
     har.check_activities(source.open(labels[()]), name=labels[()])
     parts = {
         split: _part(source, {stem: members[stem, split] for stem in stems}) for split in WINDOWS
     }
-    both = np.intersect1d(*(part.subjects for part in parts.values()))
-    if both.size:
+    shared = np.intersect1d(*(part.subjects for part in parts.values()))
+    if shared.size:
         raise ArchiveError(
-            f"{source.title}: subject {both[0]} is in train and in test, but the official parts "
+            f"{source.title}: subject {shared[0]} is in train and in test, but the official parts "
             "share nobody. Get the archive again."
         )
     return parts
@@ -196,13 +196,13 @@ def _part(source: Source, members: dict[str, str]) -> Part:
 
 
 def repeated(source: Source, parts: dict[str, Part]) -> dict[str, str]:
-    """Finds windows with the very samples of an earlier one of the person.
+    """Finds windows with the same samples as an earlier window of the person.
 
     Returns:
         The first window with the same samples, by window.
 
     Raises:
-        ArchiveError: When two people have the same samples: one label must be wrong.
+        ArchiveError: If two people have the same samples, because one label must be wrong.
     """
     repeats = Repeats(source.title, "windows", "kept")
     for part in parts.values():

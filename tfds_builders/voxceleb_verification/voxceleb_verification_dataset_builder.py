@@ -42,7 +42,7 @@ UTTERANCES = {"vox1": 153_516, "vox2": 1_128_246}
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """The recordings of a corpus, or a list of trials.
+    """Recordings of a corpus, or a list of trials.
 
     Attributes:
         corpus: `"vox1"` or `"vox2"`; "" for a list of trials.
@@ -52,7 +52,7 @@ class Config(tfds.core.BuilderConfig):
 
 
 class Voice(NamedTuple):
-    """A recording, who speaks, and which of the speaker's videos it is from."""
+    """A recording, its speaker, and the number of the video among those of the speaker."""
 
     recording: Recording
     speaker: Speaker
@@ -67,7 +67,7 @@ class Trial(NamedTuple):
     """A trial, by the ids of its recordings."""
 
     id: str
-    same: bool
+    is_same: bool
     first: str
     second: str
 
@@ -124,14 +124,14 @@ class Builder(RecordingsBuilder):
     def _trials(self, lists: Source) -> Plan:
         file, count = TRIALS[self.builder_config.name]
         trials = read_trials(lists, file)
-        if len(trials.same) != count:
+        if len(trials.is_same) != count:
             log.warning(
                 "%s: %s holds %d of %d trials: another list than the official one.",
-                lists.title, file, len(trials.same), count,
+                lists.title, file, len(trials.is_same), count,
             )  # fmt: skip
         speakers = {speaker_of(utterance) for utterance in (*trials.first, *trials.second)}
         digits = len(str(count))
-        columns = zip(trials.same, trials.first, trials.second, strict=True)
+        columns = zip(trials.is_same, trials.first, trials.second, strict=True)
         items = [Trial(f"{i:0{digits}d}", *trial) for i, trial in enumerate(columns, start=1)]
         return Plan({"test": items}, trial_examples, "trials", subjects={"test": sorted(speakers)})
 
@@ -170,7 +170,7 @@ class Builder(RecordingsBuilder):
 
 def trial_examples(trial: Trial, _):
     """Yields the example of a trial."""
-    yield trial.id, {"same": trial.same, "first": trial.first, "second": trial.second}
+    yield trial.id, {"same": trial.is_same, "first": trial.first, "second": trial.second}
 
 
 def voice_examples(voice: Voice, _, archives: Mapping[str, Source]):
@@ -190,12 +190,13 @@ def voice_examples(voice: Voice, _, archives: Mapping[str, Source]):
 
 
 def split_speakers(speakers: Mapping[str, Speaker]) -> dict[str, set[str]]:
-    """Divides the speakers of a table: those of `test` stay, a twentieth of the others validates.
+    """Divides the speakers of a table. The official test speakers stay in `test`.
 
-    It is the whole table that is divided, so that a part of the recordings has the same splits.
+    A twentieth of the other speakers is in `validation`. The whole table is divided, so that a part
+    of the recordings has the same splits.
 
     Raises:
-        ValueError: When fewer than two speakers are not of `test`.
+        ValueError: If fewer than two speakers are outside `test`.
     """
     dev = [key for key, speaker in speakers.items() if speaker.part == "dev"]
     splits = {split: {*ids} for split, ids in by_subject(dev, FRACTIONS).items()}
