@@ -141,7 +141,7 @@ def shards_of(builder: tfds.core.DatasetBuilder) -> list[Shard]:
 
 
 def _write_whole(builder: tfds.core.DatasetBuilder, folder: pathlib.Path, jobs: int) -> None:
-    """Writes beside the folder and renames at the end: a killed run leaves no half of it."""
+    """Writes another folder and renames it at the end, so that a killed run leaves no half."""
     staged = folder.with_name(f"{constants.INCOMPLETE_PREFIX}{os.getpid()}_{folder.name}")
     staged.mkdir(parents=True)
     shards = shards_of(builder)

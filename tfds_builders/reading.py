@@ -207,8 +207,8 @@ def _check_text(folder: pathlib.Path) -> None:
         str(folder).encode()
     except UnicodeEncodeError:
         raise ValueError(
-            f"The folder {ascii(str(folder))} has a name that is no text in this terminal's "
-            "encoding. Set PYTHONUTF8=1, or give another --data-dir."
+            f"The folder {ascii(str(folder))} has a name that this terminal's encoding "
+            "cannot represent. Set PYTHONUTF8=1, or give another --data-dir."
         ) from None
 
 

@@ -174,7 +174,7 @@ class RecordingsBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True)
 
     @property
     def is_of_people(self) -> bool:
-        """Whether each record has the features of `common.people`."""
+        """True if each record has the features of `common.people`."""
         return self.ABOUT.people > 0
 
     def sources(self, manual_dir: str | os.PathLike) -> dict[str, Source]:

@@ -188,7 +188,7 @@ def origin(dataset: str, source: Source) -> dict[str, str]:
 def fingerprint(source: Source) -> str:
     """Returns the SHA-256 of an archive file.
 
-    The fingerprint of a folder or inner archive is that of the names and contents of its files.
+    For a folder or inner archive, it digests the names and contents of its files.
     """
     if source.path is not None and source.path.is_file():
         with source.path.open("rb") as file:

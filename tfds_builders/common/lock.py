@@ -23,7 +23,7 @@ log = logging.getLogger("tfds_builders")
 
 @contextlib.contextmanager
 def writing(folder: pathlib.Path, work: str) -> Iterator[None]:
-    """Holds the lock of a folder while it is written, and removes what killed runs left beside it.
+    """Holds the lock of a folder while it is written, and removes the files of killed runs.
 
     Args:
         folder: `<name>/<config>/<version>` in its final place. The two folders above it are removed

@@ -149,7 +149,7 @@ def recordings_of(source: Source) -> list[Recording]:
     """Returns the recordings of an archive, in the order of their names.
 
     Raises:
-        ArchiveError: If there is no recording, a name does not fit its folder's film, or a
+        ArchiveError: If the archive has no recording, a name does not fit its folder's film, or a
             person saw a film twice.
     """
     matches = filter(None, map(_MEMBER.fullmatch, source.names))

@@ -162,7 +162,8 @@ def recordings_of(source: Source) -> list[Recording]:
     """Returns the walks of an archive, in the order of their names.
 
     Raises:
-        ArchiveError: If there is no walk, a walk has another name, or a person has two sexes.
+        ArchiveError: If the archive has no walk, a walk has another name, or a person has two
+            sexes.
     """
     files = [name for name in source.names if _SENSOR in name]
     if not files:

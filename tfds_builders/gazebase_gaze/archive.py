@@ -63,7 +63,7 @@ def visits_of(source: Source) -> list[Visit]:
     """Returns the visits of an archive, in the order of subjects and rounds.
 
     Raises:
-        ArchiveError: If there is no visit, or a visit exists both packed and unpacked.
+        ArchiveError: If the archive has no visit, or a visit exists both packed and unpacked.
     """
     visits: dict[tuple[str, int], list[str]] = {}
     packed = source.index(_VISIT)

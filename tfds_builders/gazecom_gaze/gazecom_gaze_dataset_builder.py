@@ -138,7 +138,8 @@ def recordings_of(source: Source) -> list[Recording]:
     out.
 
     Raises:
-        ArchiveError: If there is no recording, or a recording has another name or exists twice.
+        ArchiveError: If the archive has no recording, or a recording has another name or exists
+            twice.
     """
     members: dict[tuple[str, str], str] = {}
     for member in source.names:

@@ -66,7 +66,7 @@ def clips_of(source: Source) -> list[Clip]:
     """Returns the clips of an archive, in the order of actors, motions and takes.
 
     Raises:
-        ArchiveError: If there is no clip, or a clip has another rate or no skeleton.
+        ArchiveError: If the archive has no clip, or a clip has another rate or no skeleton.
     """
     members = source.index(_CLIP)
     if not members:

@@ -78,7 +78,7 @@ class Builder(RecordingsBuilder):
 
     @property
     def is_pack(self) -> bool:
-        """Whether the config's matrices come from files."""
+        """True if the config's matrices come from files."""
         return self.builder_config.name in packs.PACKS
 
     def features(self):

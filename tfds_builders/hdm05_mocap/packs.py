@@ -59,7 +59,7 @@ def matrices_of(source: Source, pack: str) -> list[Matrix]:
     """Returns the matrices of a pack, in the order of motions and names.
 
     Raises:
-        ArchiveError: If there is no matrix, a label is unknown, or a name exists twice.
+        ArchiveError: If the archive has no matrix, a label is unknown, or a name exists twice.
     """
     matrices = (_of_eth if pack == "spd_eth" else _of_brooks)(source)
     if not matrices:

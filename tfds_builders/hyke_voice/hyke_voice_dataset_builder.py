@@ -132,8 +132,8 @@ def recordings_of(source: Source) -> list[Recording]:
     """Returns the recordings of an archive, in the order of their names.
 
     Raises:
-        ArchiveError: If there is no recording, a name does not fit the voice of its folder, or a
-            voice is in both folders.
+        ArchiveError: If the archive has no recording, a name does not fit the voice of its
+            folder, or a voice is in both folders.
     """
     wavs = [name for name in source.names if name.lower().endswith(".wav")]
     if not wavs:

@@ -43,7 +43,7 @@ WANTED = Wanted(
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Which channels a record has.
+    """Channels of the records.
 
     Attributes:
         foot: `"left"` or `"right"` for the six sensor axes of one foot; `""` for all 16 channels.
@@ -144,8 +144,8 @@ def trials_of(source: Source) -> list[Trial]:
     """Returns the trials of an archive, in the order of the numbers.
 
     Raises:
-        ArchiveError: If there are none, a file of a pair is missing, or the archive is the other
-            data set of this name.
+        ArchiveError: If the archive has no trials, a file of a pair is missing, or the archive is
+            the other data set of this name.
     """
     if any(re.fullmatch(r".*_(lb|rb|lf|rf|he)\.txt", name) for name in source.names):
         raise ArchiveError(

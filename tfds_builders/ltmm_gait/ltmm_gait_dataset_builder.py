@@ -210,7 +210,7 @@ def check_samples(source: Source, recordings: dict[str, Recording]) -> None:
         name = _samples_of(recording.member, header)
         if name not in sizes:
             raise FormatError(
-                recording.member, "", "it alone", f"its samples beside it, {name}",
+                recording.member, "", "it alone", f"its samples, {name}",
                 "Get the file from PhysioNet, or take the header away.",
             )  # fmt: skip
         wfdb16.check_bytes(sizes[name], header, name=name)

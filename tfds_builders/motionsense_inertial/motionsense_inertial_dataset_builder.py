@@ -196,8 +196,8 @@ def recordings_of(source: Source) -> list[Recording]:
     Some archives hold a copy of the folder within the folder. Of equal files, the first is used.
 
     Raises:
-        ArchiveError: If there is no trial, a file is not a trial of MotionSense, or two files of
-            one trial differ.
+        ArchiveError: If the archive has no trial, a file is not a trial of MotionSense, or two
+            files of one trial differ.
     """
     recordings: dict[tuple[int, str, int], Recording] = {}
     for name in sorted(source.names, key=lambda name: (name.count("/"), name)):

@@ -34,7 +34,7 @@ class Bone:
         name: Its name.
         parent: Name of the bone that it hangs on, or `"root"`.
         offset: (3,) float64, from its start to its end at rest, meters.
-        axis: (3,) float64, angles of its own axes at rest about x, y, z, degrees.
+        axis: (3,) float64, angles of the bone's axes at rest about x, y, z, degrees.
         dof: Its rotations, some of `ROTATIONS`; none where it is fixed to its parent.
     """
 

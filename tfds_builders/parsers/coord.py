@@ -136,7 +136,7 @@ def _by_lines(
     """Returns the columns of lines with any blanks.
 
     Raises:
-        FormatError: If a line does not fit, or there is none.
+        FormatError: If a line does not fit, or the file has no samples.
     """
     rows = []
     for number, line in _filled_lines(content, lines_above + 1):

@@ -1,7 +1,7 @@
 """Parser of gaze recordings of DIEM (Mital2011): both eyes of one person watching one film.
 
-There is no header. Each line is a frame, 30 per second, with nine numbers between tabs: the frame
-from 1; x, y, pupil size and event of the left eye; the same of the right eye.
+The file does not have a header. Each line is a frame, 30 per second, with nine numbers between
+tabs: the frame from 1; x, y, pupil size and event of the left eye; the same of the right eye.
 """
 
 from __future__ import annotations

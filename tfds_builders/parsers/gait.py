@@ -97,8 +97,7 @@ def parse(file: BinaryIO, *, name: str) -> Signal:
         The signal; every value is finite.
 
     Raises:
-        FormatError: On another header, a line with more or fewer than 16 values, anything that is
-            no number.
+        FormatError: If the header differs, or a line does not have 16 numbers.
     """
     text = read_text(file, name)
     header, _, body = text.partition("\n")

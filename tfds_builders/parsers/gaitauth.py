@@ -1,8 +1,8 @@
 """Parser of GaitAuth's walks (Hoang2015): a phone's acceleration, with the time of each sample.
 
-There is no header. A line has four values between commas: Unix time in milliseconds, x, y, z. Lines
-end in CR LF. The time is the time at which the phone delivered the sample, so the steps are uneven,
-and two samples may have the same time.
+The file does not have a header. A line has four values between commas: Unix time in milliseconds,
+x, y, z. Lines end in CR LF. The time is the time at which the phone delivered the sample, so the
+steps are uneven, and two samples may have the same time.
 """
 
 from __future__ import annotations

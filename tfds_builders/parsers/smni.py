@@ -74,7 +74,7 @@ def parse(file: BinaryIO, *, name: str) -> Trial:
         The trial. Every value is finite, and each electrode occurs once.
 
     Raises:
-        EmptyTrialError: If there are no samples.
+        EmptyTrialError: If the file has no samples.
         FormatError: If a line does not fit; the error names the line.
     """
     content = read_ascii(file, name)

@@ -78,7 +78,7 @@ def parse(file: BinaryIO, *, name: str, ids: Mapping[str, str]) -> Trials:
 
 
 def _utterance(word: str, ids: Mapping[str, str]) -> str | None:
-    """Returns an utterance without the suffix of its file; None where the word is none."""
+    """Returns an utterance without the suffix of its file; None if the word has another form."""
     if _UTTERANCE.fullmatch(word):
         return word.removesuffix(".wav")
     match = _OLD.fullmatch(word)

@@ -163,7 +163,7 @@ def utterances_of(source: Source) -> list[Utterance]:
     """Returns the recordings of an archive, in the order of their names.
 
     Raises:
-        ArchiveError: If there is no recording, or a name is not the name of a spoken recording.
+        ArchiveError: If the archive has no recording, or a name is not that of a spoken recording.
     """
     wavs = [name for name in source.names if name.lower().endswith(".wav")]
     if not wavs:

@@ -59,7 +59,7 @@ def find_archives(manual_dir: str | os.PathLike, corpus: str) -> dict[str, Sourc
     """Finds the existing archives of a corpus, by their stems.
 
     Raises:
-        MissingArchiveError: If there is no archive.
+        MissingArchiveError: If none of the archives exists.
         ArchiveError: See `find.find`.
     """
     archives = {}
@@ -79,8 +79,8 @@ def recordings_of(sources: Mapping[str, Source], speakers: Container[str]) -> li
         speakers: Ids in the table of speakers.
 
     Raises:
-        ArchiveError: If there is no recording, or a recording exists twice, has a speaker who is
-            not in the table, or another name.
+        ArchiveError: If the archives have no recording, or a recording exists twice, has a
+            speaker who is not in the table, or another name.
     """
     recordings: dict[str, Recording] = {}
     for archive, source in sources.items():
