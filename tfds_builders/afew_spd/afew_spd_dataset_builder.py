@@ -6,16 +6,17 @@ from __future__ import annotations
 import functools
 import logging
 import re
+from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
 import numpy as np
 import tensorflow_datasets as tfds
 
-from tfds_builders.common.builder import About, Plan, RecordingsBuilder
+from tfds_builders.common.builder import About, Example, Plan, RecordingsBuilder
 from tfds_builders.common.errors import ArchiveError, quoted
 from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
-from tfds_builders.common.repeats import Repeats
+from tfds_builders.common.repeats import Contents, Repeats
 from tfds_builders.common.source import Source
 from tfds_builders.common.spd import symmetric
 from tfds_builders.parsers import mat5
@@ -75,7 +76,7 @@ class Builder(RecordingsBuilder):
         tfds.core.BuilderConfig(name="mat", description="One 400 x 400 matrix for each clip."),
     ]
 
-    def features(self):
+    def features(self) -> dict:
         return {
             "matrix": tfds.features.Tensor(shape=(SIDE, SIDE), dtype=np.float64, encoding="zlib"),
             "label": tfds.features.ClassLabel(names=list(LABELS)),
@@ -84,7 +85,7 @@ class Builder(RecordingsBuilder):
             "smallest_eigenvalue": np.float32,
         }
 
-    def plan(self, sources):
+    def plan(self, sources: dict[str, Source]) -> Plan:
         source = sources[self.ARCHIVE_KEY]
         clips = clips_of(source)
         counts = {"matrices": (len(clips), sum(MATRICES.values()))}
@@ -107,7 +108,7 @@ class Builder(RecordingsBuilder):
             metadata={"videos": {split: sorted(names) for split, names in videos.items()}},
         )
 
-    def _generate_examples(self, plan, split):
+    def _generate_examples(self, plan: Plan, split: str) -> Iterator[Example]:
         singular = 0
         for key, example in super()._generate_examples(plan, split):
             singular += example["smallest_eigenvalue"] <= 0
@@ -119,7 +120,7 @@ class Builder(RecordingsBuilder):
             )  # fmt: skip
 
 
-def examples_of(clip: Clip, repeats, source: Source):
+def examples_of(clip: Clip, repeats: Repeats | Contents, source: Source) -> Iterator[Example]:
     """Yields the example of a clip; `repeats` refuses a matrix of two splits or labels."""
     matrix = parse(source.open(clip.member), name=clip.member)
     repeats.add(matrix, clip.key, f"{clip.split}, {clip.label}")

@@ -5,17 +5,18 @@ from __future__ import annotations
 import dataclasses
 import functools
 import logging
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
-from tfds_builders.common.builder import About, Plan, RecordingsBuilder
+from tfds_builders.common.builder import About, Example, Plan, RecordingsBuilder
 from tfds_builders.common.errors import ArchiveError
 from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
-from tfds_builders.common.repeats import Repeats
+from tfds_builders.common.repeats import Contents, Repeats
 from tfds_builders.common.source import Source
 from tfds_builders.common.spd import JITTER, covariance
 from tfds_builders.common.splits import by_subject
@@ -88,7 +89,7 @@ class Builder(RecordingsBuilder):
         ),
     ]
 
-    def features(self):
+    def features(self) -> dict:
         tensor, config = tfds.features.Tensor, self.builder_config
         eeg, peripheral = len(deap.CHANNELS), len(deap.PERIPHERAL)
         if config.covariance:
@@ -104,7 +105,7 @@ class Builder(RecordingsBuilder):
         ratings = tensor(shape=(len(deap.RATINGS),), dtype=np.float32)
         return {**signals, "ratings": ratings, "video": np.int32}
 
-    def plan(self, sources):
+    def plan(self, sources: dict[str, Source]) -> Plan:
         source = sources[self.ARCHIVE_KEY]
         persons = persons_of(source)
         subjects = by_subject((person.subject for person in persons), FRACTIONS)
@@ -126,7 +127,9 @@ class Builder(RecordingsBuilder):
         )
 
 
-def examples_of(person: Person, repeats, source: Source, config: Config):
+def examples_of(
+    person: Person, repeats: Repeats | Contents, source: Source, config: Config
+) -> Iterator[Example]:
     """Yields the example of each trial of a person; `repeats` refuses a trial of two people."""
     subject, name = person
     trials = deap.parse(source.open(name), name=name)

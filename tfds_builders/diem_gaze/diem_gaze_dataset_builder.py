@@ -7,17 +7,18 @@ import functools
 import io
 import logging
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
-from tfds_builders.common.builder import About, Plan, RecordingsBuilder
+from tfds_builders.common.builder import About, Example, Plan, RecordingsBuilder
 from tfds_builders.common.errors import ArchiveError, quoted
 from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
-from tfds_builders.common.repeats import Repeats
+from tfds_builders.common.repeats import Contents, Repeats
 from tfds_builders.common.source import Source
 from tfds_builders.common.splits import by_subject, by_subject_and_video
 from tfds_builders.parsers import event_text
@@ -94,7 +95,7 @@ class Builder(RecordingsBuilder):
         Config(name="all", description="All recordings in one split.", divided=False),
     ]
 
-    def features(self):
+    def features(self) -> dict:
         channels = len(event_text.CHANNELS)
         return {
             "sequence": tfds.features.Tensor(shape=(None, channels), dtype=np.float32),
@@ -105,7 +106,7 @@ class Builder(RecordingsBuilder):
             "place": np.int32,
         }
 
-    def plan(self, sources):
+    def plan(self, sources: dict[str, Source]) -> Plan:
         source = sources[self.ARCHIVE_KEY]
         recordings = recordings_of(source)
         counts = {"films": (len({recording.video for recording in recordings}), VIDEOS)}
@@ -127,7 +128,9 @@ class Builder(RecordingsBuilder):
         )  # fmt: skip
 
 
-def examples_of(recording: Recording, repeats, source: Source):
+def examples_of(
+    recording: Recording, repeats: Repeats | Contents, source: Source
+) -> Iterator[Example]:
     """Yields the example of a recording; `repeats` refuses a recording of two people."""
     content = source.read(recording.member)
     repeats.add(content, recording.key, f"subject {recording.subject}")

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
-from tfds_builders.common.builder import About, Plan, RecordingsBuilder
+from tfds_builders.common.builder import About, Example, Plan, RecordingsBuilder
 from tfds_builders.common.errors import ArchiveError
 from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
-from tfds_builders.common.repeats import Repeats
+from tfds_builders.common.repeats import Contents, Repeats
 from tfds_builders.common.source import Source
 from tfds_builders.common.splits import by_subject_and_video
 from tfds_builders.findwho_gaze import fixations
@@ -59,13 +60,13 @@ class Builder(RecordingsBuilder):
         ),
     ]
 
-    def features(self):
+    def features(self) -> dict:
         return {
             "fixations": tfds.features.Tensor(shape=(None, len(COLUMNS)), dtype=np.float32),
             "video": tfds.features.Text(),
         }
 
-    def plan(self, sources):
+    def plan(self, sources: dict[str, Source]) -> Plan:
         source = sources[self.ARCHIVE_KEY]
         lists = lists_of(source)
         try:
@@ -94,7 +95,7 @@ class Builder(RecordingsBuilder):
         )  # fmt: skip
 
 
-def examples_of(recording, repeats):
+def examples_of(recording, repeats: Repeats | Contents) -> Iterator[Example]:
     """Yields the example of a list; `repeats` refuses a list of two people."""
     subject, video, rows = recording
     key = f"{subject}/{video}"

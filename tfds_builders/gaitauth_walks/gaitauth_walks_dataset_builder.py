@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
-from tfds_builders.common.builder import About, Plan, RecordingsBuilder, divided
+from tfds_builders.common.builder import About, Example, Plan, RecordingsBuilder, divided
 from tfds_builders.common.errors import ArchiveError, quoted
 from tfds_builders.common.even_times import uniform_parts
 from tfds_builders.common.find import Wanted
@@ -91,7 +91,7 @@ class Builder(RecordingsBuilder):
         ),
     ]
 
-    def features(self):
+    def features(self) -> dict:
         tensor = tfds.features.Tensor
         return {
             "sequence": tensor(shape=(None, len(gaitauth.CHANNELS)), dtype=np.float32),
@@ -100,7 +100,7 @@ class Builder(RecordingsBuilder):
             "walk": np.int32,
         }
 
-    def plan(self, sources):
+    def plan(self, sources: dict[str, Source]) -> Plan:
         source = sources[self.ARCHIVE_KEY]
         recordings = recordings_of(source)
         repeats = Repeats(source.title, "walks", "kept")
@@ -123,8 +123,8 @@ class Builder(RecordingsBuilder):
 
 
 def examples_of(
-    recording: Recording, _, source: Source, placed: dict[str, Place], rate_hz: int | None
-):
+    recording: Recording, _: object, source: Source, placed: dict[str, Place], rate_hz: int | None
+) -> Iterator[Example]:
     """Yields the example of a walk, or of each part of it between two gaps."""
     place = placed[recording.key]
     for key, time_ms, sequence in _parts(source, recording, rate_hz):

@@ -66,7 +66,7 @@ class Builder(RecordingsBuilder):
         for rate_hz in RATES_HZ
     ]
 
-    def features(self):
+    def features(self) -> dict:
         def packed(shape, dtype):
             return tfds.features.Tensor(shape=shape, dtype=dtype, encoding="zlib")
 
@@ -78,7 +78,7 @@ class Builder(RecordingsBuilder):
             "round": np.int32,
         }
 
-    def plan(self, sources):
+    def plan(self, sources: dict[str, Source]) -> Plan:
         source = sources[self.ARCHIVE_KEY]
         visits = archive.visits_of(source)
         subjects = subjects_of(visits, source.title)

@@ -6,17 +6,18 @@ import dataclasses
 import functools
 import io
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
-from tfds_builders.common.builder import About, Plan, RecordingsBuilder, divided
+from tfds_builders.common.builder import About, Example, Plan, RecordingsBuilder, divided
 from tfds_builders.common.errors import ArchiveError, quoted
 from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
-from tfds_builders.common.repeats import Repeats
+from tfds_builders.common.repeats import Contents, Repeats
 from tfds_builders.common.source import Source
 from tfds_builders.common.splits import by_subject
 from tfds_builders.gazecom_gaze.resampling import uniform
@@ -79,7 +80,7 @@ class Builder(RecordingsBuilder):
         ),
     ]
 
-    def features(self):
+    def features(self) -> dict:
         tensor = tfds.features.Tensor
         return {
             "sequence": tensor(shape=(None, 2), dtype=np.float32),
@@ -93,7 +94,7 @@ class Builder(RecordingsBuilder):
             "screen_height_m": np.float32,
         }
 
-    def plan(self, sources):
+    def plan(self, sources: dict[str, Source]) -> Plan:
         source = sources[self.ARCHIVE_KEY]
         recordings = recordings_of(source)
         subjects = by_subject((recording.subject for recording in recordings), FRACTIONS)
@@ -114,7 +115,9 @@ class Builder(RecordingsBuilder):
         )
 
 
-def examples_of(recording: Recording, repeats, source: Source, config: Config):
+def examples_of(
+    recording: Recording, repeats: Repeats | Contents, source: Source, config: Config
+) -> Iterator[Example]:
     """Yields the example of a recording; `repeats` refuses a recording of two people."""
     subject, movie, member = recording
     content = source.read(member)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import dataclasses
 import functools
 import logging
+import os
+from collections.abc import Iterator
 
 import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
-from tfds_builders.common.builder import About, Plan, RecordingsBuilder
+from tfds_builders.common.builder import About, Example, Plan, RecordingsBuilder
 from tfds_builders.common.find import find_config
-from tfds_builders.common.repeats import Repeats
+from tfds_builders.common.repeats import Contents, Repeats
 from tfds_builders.common.source import Source
 from tfds_builders.common.spd import JITTER, covariance
 from tfds_builders.hdm05_mocap import packs
@@ -81,7 +83,7 @@ class Builder(RecordingsBuilder):
         """True if the config's matrices come from files."""
         return self.builder_config.name in packs.PACKS
 
-    def features(self):
+    def features(self) -> dict:
         tensor, width = tfds.features.Tensor, 3 * len(JOINTS)
         matrix = tensor(shape=(width, width), dtype=np.float64, encoding="zlib")
         if self.is_pack:
@@ -96,12 +98,12 @@ class Builder(RecordingsBuilder):
             signal = {"take": np.int32, "matrix": matrix, "frames": np.int32}
         return {**signal, "motion": tfds.features.Text()}
 
-    def sources(self, manual_dir):
+    def sources(self, manual_dir: str | os.PathLike) -> dict[str, Source]:
         config = self.builder_config.name
         key = config if self.is_pack else "HDM05_cut_amc"
         return {key: find_config(manual_dir, CONFIGS, config)}
 
-    def plan(self, sources):
+    def plan(self, sources: dict[str, Source]) -> Plan:
         (source,) = sources.values()
         return self._of_pack(source) if self.is_pack else self._of_clips(source)
 
@@ -141,12 +143,12 @@ class Builder(RecordingsBuilder):
             },
         )
 
-    def _generate_examples(self, plan, split):
+    def _generate_examples(self, plan: Plan, split: str) -> Iterator[Example]:
         examples = super()._generate_examples(plan, split)
         return _smallest_eigenvalues_logged(examples, plan.repeats) if self.is_pack else examples
 
 
-def _smallest_eigenvalues_logged(examples, repeats: Repeats):
+def _smallest_eigenvalues_logged(examples, repeats: Repeats) -> Iterator[Example]:
     """Yields the examples, then warns of matrices that are not positive definite."""
     smallest = []
     for key, example in examples:
@@ -161,7 +163,9 @@ def _smallest_eigenvalues_logged(examples, repeats: Repeats):
         )  # fmt: skip
 
 
-def matrix_examples(item: packs.Matrix, repeats, source: Source):
+def matrix_examples(
+    item: packs.Matrix, repeats: Repeats | Contents, source: Source
+) -> Iterator[Example]:
     """Yields the example of a matrix of a pack."""
     matrix = packs.read(source.open(item.member), item.member)
     repeats.add(matrix, item.key, "the pack")  # cuts of two motions may share frames
@@ -180,7 +184,7 @@ class ClipReader:
         self._source, self._jitter = source, jitter
         self._skeletons: dict[str, asf.Skeleton] = {}
 
-    def __call__(self, clip: Clip, repeats):
+    def __call__(self, clip: Clip, repeats: Repeats | Contents) -> Iterator[Example]:
         """Yields the example of a clip; `repeats` refuses a clip of two actors."""
         if clip.asf not in self._skeletons:
             self._skeletons[clip.asf] = skeleton_of(self._source, clip)

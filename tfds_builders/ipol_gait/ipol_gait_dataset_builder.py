@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import functools
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
-from tfds_builders.common.builder import About, Plan, RecordingsBuilder, divided
+from tfds_builders.common.builder import About, Example, Plan, RecordingsBuilder, divided
 from tfds_builders.common.errors import ArchiveError
 from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
@@ -91,7 +92,7 @@ class Builder(RecordingsBuilder):
         ),
     ]
 
-    def features(self):
+    def features(self) -> dict:
         channels = len(self.builder_config.channels)
         steps = ("left_steps", "right_steps", *(["steps"] if self.builder_config.foot else []))
         return {
@@ -103,7 +104,7 @@ class Builder(RecordingsBuilder):
             **{key: tfds.features.Tensor(shape=(None, 2), dtype=np.int32) for key in steps},
         }
 
-    def plan(self, sources):
+    def plan(self, sources: dict[str, Source]) -> Plan:
         source = sources[self.ARCHIVE_KEY]
         all_trials = trials_of(source)
         trials = distinct(source, all_trials)
@@ -123,7 +124,7 @@ class Builder(RecordingsBuilder):
         )
 
 
-def examples_of(trial: Trial, _, source: Source, config: Config):
+def examples_of(trial: Trial, _: object, source: Source, config: Config) -> Iterator[Example]:
     """Yields the example of a trial."""
     table, notes_file = f"{trial.stem}.csv", f"{trial.stem}.json"
     sequence = gait.parse(source.open(table), name=table).sequence

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import collections
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
-from tfds_builders.common.builder import About, Plan, RecordingsBuilder
+from tfds_builders.common.builder import About, Example, Plan, RecordingsBuilder
 from tfds_builders.common.errors import ArchiveError
 from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
@@ -81,14 +82,14 @@ class Builder(RecordingsBuilder):
         ),
     ]
 
-    def features(self):
+    def features(self) -> dict:
         speakers = [str(speaker) for speaker in range(1, vowels.SPEAKERS + 1)]
         return {
             "sequence": tfds.features.Tensor(shape=(None, vowels.CHANNELS), dtype=np.float32),
             "label": tfds.features.ClassLabel(names=speakers),
         }
 
-    def plan(self, sources):
+    def plan(self, sources: dict[str, Source]) -> Plan:
         (source,) = sources.values()
         files = FILES[self.builder_config.name]
         parts = {split: utterances(source, file, split) for split, file in files.items()}
@@ -108,7 +109,7 @@ class Builder(RecordingsBuilder):
         )  # fmt: skip
 
 
-def examples_of(utterance: Utterance, _):
+def examples_of(utterance: Utterance, _: object) -> Iterator[Example]:
     """Yields the example of an utterance."""
     key, subject, sequence = utterance
     label = int(subject) - 1

@@ -101,7 +101,7 @@ class Builder(RecordingsBuilder):
         Config(name="lab", description="One walk a person in the lab.", lab=True),
     ]
 
-    def features(self):
+    def features(self) -> dict:
         return {
             "sequence": tfds.features.Tensor(
                 shape=(None, len(CHANNELS)), dtype=np.float32, encoding="bytes"
@@ -112,7 +112,7 @@ class Builder(RecordingsBuilder):
             "sex": tfds.features.Text(),
         }
 
-    def plan(self, sources):
+    def plan(self, sources: dict[str, Source]) -> Plan:
         source = sources[self.ARCHIVE_KEY]
         home, lab = recordings_of(source, _HOME), recordings_of(source, _LAB)
         recordings = lab if self.builder_config.lab else home

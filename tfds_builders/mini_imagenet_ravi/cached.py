@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 
 import tensorflow_datasets as tfds
 
+from tfds_builders.common.builder import Example
 from tfds_builders.common.errors import ArchiveError, FormatError, MissingArchiveError
 from tfds_builders.common.parts import warn_of_part
 from tfds_builders.common.source import Source
@@ -43,7 +45,9 @@ def files_of(source: Source) -> dict[str, str]:
     return {split: members[split] for split in CLASSES if split in members}
 
 
-def examples_of(pickle: tuple[str, str], _, info: tfds.core.DatasetInfo, source: Source):
+def examples_of(
+    pickle: tuple[str, str], _: object, info: tfds.core.DatasetInfo, source: Source
+) -> Iterator[Example]:
     """Yields the example of each image of a pickle; the metadata get the classes of its split.
 
     Args:

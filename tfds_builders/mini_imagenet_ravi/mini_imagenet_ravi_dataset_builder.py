@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import os
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import tensorflow_datasets as tfds
 
-from tfds_builders.common.builder import About, Plan, RecordingsBuilder
+from tfds_builders.common.builder import About, Example, Plan, RecordingsBuilder
 from tfds_builders.common.errors import FormatError, MissingArchiveError
 from tfds_builders.common.find import find
 from tfds_builders.common.source import Source
@@ -47,14 +49,14 @@ class Builder(RecordingsBuilder):
         tfds.core.BuilderConfig(name="cache_pkl", description="The images of three pickles."),
     ]
 
-    def features(self):
+    def features(self) -> dict:
         names = [wnid for wnids in CLASSES.values() for wnid in wnids]
         return {
             "image": tfds.features.Image(shape=(SIDE, SIDE, 3), encoding_format="png"),
             "label": tfds.features.ClassLabel(names=names),
         }
 
-    def sources(self, manual_dir):
+    def sources(self, manual_dir: str | os.PathLike) -> dict[str, Source]:
         if self.builder_config.name == "cache_pkl":
             return {"cache": find(manual_dir, PICKLES)}
         return {
@@ -62,7 +64,7 @@ class Builder(RecordingsBuilder):
             "images": find(manual_dir, IMAGES),
         }
 
-    def plan(self, sources):
+    def plan(self, sources: dict[str, Source]) -> Plan:
         return self._of_pickles(**sources) if "cache" in sources else self._of_lists(**sources)
 
     def _of_pickles(self, cache: Source) -> Plan:
@@ -88,7 +90,7 @@ class Builder(RecordingsBuilder):
         )
 
 
-def examples_of(item: Item, _, source: Source):
+def examples_of(item: Item, _: object, source: Source) -> Iterator[Example]:
     """Yields the example of an image."""
     pixels = image.resized(source.open(item.member), name=item.member, side=SIDE)
     yield item.file.removesuffix(".jpg"), {"image": image.png(pixels), "label": item.label}

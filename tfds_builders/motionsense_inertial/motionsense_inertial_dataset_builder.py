@@ -6,14 +6,16 @@ import dataclasses
 import functools
 import logging
 import math
+import os
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
-from tfds_builders.common.builder import About, Plan, RecordingsBuilder, divided
+from tfds_builders.common.builder import About, Example, Plan, RecordingsBuilder, divided
 from tfds_builders.common.errors import ArchiveError, quoted
 from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
@@ -104,7 +106,7 @@ class Builder(RecordingsBuilder):
         ),
     ]
 
-    def features(self):
+    def features(self) -> dict:
         channels = len(self.builder_config.channels)
         return {
             "sequence": tfds.features.Tensor(shape=(None, channels), dtype=np.float32),
@@ -116,13 +118,13 @@ class Builder(RecordingsBuilder):
             "sex": tfds.features.Text(),
         }
 
-    def sources(self, manual_dir):
+    def sources(self, manual_dir: str | os.PathLike) -> dict[str, Source]:
         """Finds the archive, and the table of the people if it is in the same folder."""
         sources = super().sources(manual_dir)
         table = table_beside(sources[self.ARCHIVE_KEY])
         return sources | ({"people": table} if table else {})
 
-    def plan(self, sources):
+    def plan(self, sources: dict[str, Source]) -> Plan:
         source, config = sources[self.ARCHIVE_KEY], self.builder_config
         recordings = recordings_of(source)
         persons = persons_of(sources)
@@ -149,11 +151,11 @@ class Builder(RecordingsBuilder):
 
 def examples_of(
     recording: Recording,
-    _,
+    _: object,
     source: Source,
     persons: dict[int, motionsense.Person],
     channels: tuple[str, ...],
-):
+) -> Iterator[Example]:
     """Yields the example of a trial."""
     columns = [motionsense.CHANNELS.index(name) for name in channels]
     trial = motionsense.parse(source.open(recording.member), name=recording.member)

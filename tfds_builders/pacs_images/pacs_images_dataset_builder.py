@@ -6,11 +6,12 @@ from __future__ import annotations
 import dataclasses
 import functools
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import tensorflow_datasets as tfds
 
-from tfds_builders.common.builder import About, Plan, RecordingsBuilder
+from tfds_builders.common.builder import About, Example, Plan, RecordingsBuilder
 from tfds_builders.common.errors import ArchiveError, FormatError, quoted
 from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
@@ -97,7 +98,7 @@ class Builder(RecordingsBuilder):
         for domain in DOMAINS
     ]
 
-    def features(self):
+    def features(self) -> dict:
         return {
             "image": tfds.features.Image(shape=(SIDE, SIDE, 3)),
             "label": tfds.features.ClassLabel(names=list(CLASSES)),
@@ -105,7 +106,7 @@ class Builder(RecordingsBuilder):
             "file": tfds.features.Text(),
         }
 
-    def plan(self, sources):
+    def plan(self, sources: dict[str, Source]) -> Plan:
         source = sources[self.ARCHIVE_KEY]
         all_items = items_of(source)
         self.warn_of_part(source, "PACS", {"images": (len(all_items), sum(DOMAINS.values()))})
@@ -121,7 +122,7 @@ class Builder(RecordingsBuilder):
         )  # fmt: skip
 
 
-def examples_of(item: Item, _, source: Source):
+def examples_of(item: Item, _: object, source: Source) -> Iterator[Example]:
     """Yields the example of an image."""
     yield (
         item.file,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import audio, people
-from tfds_builders.common.builder import About, Plan, RecordingsBuilder, divided
+from tfds_builders.common.builder import About, Example, Plan, RecordingsBuilder, divided
 from tfds_builders.common.errors import ArchiveError, quoted
 from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
@@ -92,7 +93,7 @@ class Builder(RecordingsBuilder):
         audio.Config(name="speech16k", description="16 kHz, in [-1, 1].", rate_hz=16_000),
     ]
 
-    def features(self):
+    def features(self) -> dict:
         return {
             **audio.features(self.builder_config.rate_hz, RATE_HZ),
             "sex": tfds.features.ClassLabel(names=list(SEXES)),
@@ -104,7 +105,7 @@ class Builder(RecordingsBuilder):
             "same_as": tfds.features.Text(),
         }
 
-    def plan(self, sources):
+    def plan(self, sources: dict[str, Source]) -> Plan:
         source = sources[self.ARCHIVE_KEY]
         utterances = utterances_of(source)
         subjects = split_actors({utterance.actor for utterance in utterances})
@@ -123,7 +124,9 @@ class Builder(RecordingsBuilder):
         )
 
 
-def examples_of(utterance: Utterance, _, source: Source, rate_hz: int, same_as: dict[str, str]):
+def examples_of(
+    utterance: Utterance, _: object, source: Source, rate_hz: int, same_as: dict[str, str]
+) -> Iterator[Example]:
     """Yields the example of an utterance, at a rate."""
     yield (
         utterance.file.removesuffix(".wav"),

@@ -12,7 +12,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
-from tfds_builders.common.builder import About, Plan, RecordingsBuilder, divided
+from tfds_builders.common.builder import About, Example, Plan, RecordingsBuilder, divided
 from tfds_builders.common.errors import ArchiveError, quoted
 from tfds_builders.common.even_times import uniform_parts
 from tfds_builders.common.find import Wanted
@@ -106,7 +106,7 @@ class Builder(RecordingsBuilder):
         ),
     ]
 
-    def features(self):
+    def features(self) -> dict:
         tensor, text = tfds.features.Tensor, tfds.features.Text
         return {
             "sequence": tensor(shape=(None, len(sp_sw_har.CHANNELS)), dtype=np.float32),
@@ -121,7 +121,7 @@ class Builder(RecordingsBuilder):
             "hand": text(),
         }
 
-    def plan(self, sources):
+    def plan(self, sources: dict[str, Source]) -> Plan:
         source = sources[self.ARCHIVE_KEY]
         recordings = recordings_of(source)
         tables = tables_of(source, recordings)
@@ -152,12 +152,12 @@ class Builder(RecordingsBuilder):
 
 def examples_of(
     recording: Recording,
-    _,
+    _: object,
     source: Source,
     tables: Tables,
     placed: dict[str, Place],
     rate_hz: int | None,
-):
+) -> Iterator[Example]:
     """Yields the example of a recording, or of each part of it between two gaps."""
     person = dataclasses.asdict(tables.people[recording.subject])
     del person["runs"]

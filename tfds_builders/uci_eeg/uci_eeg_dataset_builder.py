@@ -6,16 +6,18 @@ import contextlib
 import dataclasses
 import functools
 import logging
+import os
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
-from tfds_builders.common.builder import About, Plan, RecordingsBuilder, divided
+from tfds_builders.common.builder import About, Example, Plan, RecordingsBuilder, divided
 from tfds_builders.common.errors import FormatError, MissingArchiveError
 from tfds_builders.common.find import find, find_config
-from tfds_builders.common.repeats import Repeats
+from tfds_builders.common.repeats import Contents, Repeats
 from tfds_builders.common.source import Source
 from tfds_builders.common.spd import JITTER, covariance
 from tfds_builders.common.splits import by_subject
@@ -84,7 +86,7 @@ class Builder(RecordingsBuilder):
         *_both("small", 2, "2 subjects, one split."),
     ]
 
-    def features(self):
+    def features(self) -> dict:
         channels = len(smni.CHANNELS)
         if self.builder_config.jitter is None:
             name, shape, dtype = "sequence", (smni.SAMPLES, channels), np.float32
@@ -98,7 +100,7 @@ class Builder(RecordingsBuilder):
             "trial": np.int32,
         }
 
-    def sources(self, manual_dir):
+    def sources(self, manual_dir: str | os.PathLike) -> dict[str, Source]:
         """Finds the config's archive, and the test archive of `large` if it is there."""
         archive = self.builder_config.archive
         sources = {archive: find_config(manual_dir, CONFIGS, archive)}
@@ -107,7 +109,7 @@ class Builder(RecordingsBuilder):
                 sources["test"] = find(manual_dir, TEST_OF_LARGE)
         return sources
 
-    def plan(self, sources):
+    def plan(self, sources: dict[str, Source]) -> Plan:
         config = self.builder_config
         persons = {
             key: [
@@ -144,8 +146,11 @@ class Builder(RecordingsBuilder):
 
 
 def examples_of(
-    recording: tuple[Person, str], repeats, sources: dict[str, Source], jitter: float | None
-):
+    recording: tuple[Person, str],
+    repeats: Repeats | Contents,
+    sources: dict[str, Source],
+    jitter: float | None,
+) -> Iterator[Example]:
     """Yields the example of each trial of a person of a split.
 
     Args:

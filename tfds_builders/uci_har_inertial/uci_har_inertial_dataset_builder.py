@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
-from tfds_builders.common.builder import About, Plan, RecordingsBuilder
+from tfds_builders.common.builder import About, Example, Plan, RecordingsBuilder
 from tfds_builders.common.errors import ArchiveError
 from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
@@ -92,7 +93,7 @@ class Builder(RecordingsBuilder):
         ),
     ]
 
-    def features(self):
+    def features(self) -> dict:
         time = None if self.builder_config.joins else har.SAMPLES
         return {
             "sequence": tfds.features.Tensor(
@@ -102,7 +103,7 @@ class Builder(RecordingsBuilder):
             "window": np.int32,
         }
 
-    def plan(self, sources):
+    def plan(self, sources: dict[str, Source]) -> Plan:
         source = sources[self.ARCHIVE_KEY]
         parts = parts_of(source)
         counts = {
@@ -127,7 +128,7 @@ class Builder(RecordingsBuilder):
         )
 
 
-def examples_of(part: Part, _, joins: bool):
+def examples_of(part: Part, _: object, joins: bool) -> Iterator[Example]:
     """Yields the example of each window of a part, or of each run of windows."""
     rows = runs(*part) if joins else [[row] for row in range(len(part.sequence))]
     for first, *following in rows:

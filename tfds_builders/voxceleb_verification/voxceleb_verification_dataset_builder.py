@@ -5,14 +5,15 @@ from __future__ import annotations
 import dataclasses
 import functools
 import logging
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import audio, people
-from tfds_builders.common.builder import About, Plan, RecordingsBuilder, divided
+from tfds_builders.common.builder import About, Example, Plan, RecordingsBuilder, divided
 from tfds_builders.common.source import Source
 from tfds_builders.common.splits import by_subject
 from tfds_builders.parsers.speakers import GENDERS, Speaker
@@ -94,10 +95,10 @@ class Builder(RecordingsBuilder):
     ]
 
     @property
-    def is_of_people(self):
+    def is_of_people(self) -> bool:
         return bool(self.builder_config.corpus)
 
-    def features(self):
+    def features(self) -> dict:
         text = tfds.features.Text
         if not self.builder_config.corpus:
             return {"same": np.bool_, "first": text(), "second": text()}
@@ -109,7 +110,7 @@ class Builder(RecordingsBuilder):
             "nationality": text(),
         }
 
-    def sources(self, manual_dir):
+    def sources(self, manual_dir: str | os.PathLike) -> dict[str, Source]:
         """Finds the lists, and the archives of the recordings."""
         corpus = self.builder_config.corpus
         if not corpus:
@@ -118,7 +119,7 @@ class Builder(RecordingsBuilder):
         archives = find_archives(manual_dir, corpus)
         return {"lists": find_lists(manual_dir, SPEAKERS[corpus]), **archives}
 
-    def plan(self, sources):
+    def plan(self, sources: dict[str, Source]) -> Plan:
         return self._voices(**sources) if self.builder_config.corpus else self._trials(**sources)
 
     def _trials(self, lists: Source) -> Plan:
@@ -168,12 +169,12 @@ class Builder(RecordingsBuilder):
         )
 
 
-def trial_examples(trial: Trial, _):
+def trial_examples(trial: Trial, _: object) -> Iterator[Example]:
     """Yields the example of a trial."""
     yield trial.id, {"same": trial.is_same, "first": trial.first, "second": trial.second}
 
 
-def voice_examples(voice: Voice, _, archives: Mapping[str, Source]):
+def voice_examples(voice: Voice, _: object, archives: Mapping[str, Source]) -> Iterator[Example]:
     """Yields the example of a recording. Recordings are too many to look for repeats."""
     recording, speaker, session = voice
     yield (

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
-from tfds_builders.common.builder import About, Plan, RecordingsBuilder, divided
+from tfds_builders.common.builder import About, Example, Plan, RecordingsBuilder, divided
 from tfds_builders.common.errors import ArchiveError
 from tfds_builders.common.find import Wanted
-from tfds_builders.common.repeats import Repeats
+from tfds_builders.common.repeats import Contents, Repeats
 from tfds_builders.common.source import Source
 from tfds_builders.common.splits import by_subject
 from tfds_builders.parsers import text
@@ -45,10 +46,10 @@ class Builder(RecordingsBuilder):
     HOMEPAGE = "https://example.org/my_walks"
     BUILDER_CONFIGS = [tfds.core.BuilderConfig(name="walks", description="Whole walks.")]
 
-    def features(self):
+    def features(self) -> dict:
         return {"sequence": tfds.features.Tensor(shape=(None, len(CHANNELS)), dtype=np.float32)}
 
-    def plan(self, sources):
+    def plan(self, sources: dict[str, Source]) -> Plan:
         source = sources[self.ARCHIVE_KEY]
         members = source.index(r"(\w+)/day(\d+)_(\d+)\.csv")
         if not members:
@@ -68,7 +69,7 @@ class Builder(RecordingsBuilder):
         )
 
 
-def examples_of(walk: Walk, repeats, source: Source):
+def examples_of(walk: Walk, repeats: Repeats | Contents, source: Source) -> Iterator[Example]:
     """Yields the example of a walk; `repeats` refuses a walk of two people."""
     lines = text.read_text(source.open(walk.member), walk.member).splitlines()
     sequence = text.numbers(
