@@ -43,7 +43,7 @@ def in_processes(
     try:
         for first in range(jobs):
             receiver, sender = context.Pipe(duplex=False)
-            work = pickle.dumps((read, recordings[first::jobs]))  # here an error has its traceback
+            work = _pickled((read, recordings[first::jobs]))
             worker = context.Process(target=_work, args=(sender, work), daemon=True)
             worker.start()
             sender.close()
@@ -65,6 +65,13 @@ def in_processes(
         for worker in workers:
             worker.terminate()
             worker.join()
+
+
+def _pickled(work: tuple) -> bytes:
+    try:
+        return pickle.dumps(work)
+    except TypeError as error:  # of a source within an archive
+        raise ValueError(f"{error} Or leave --jobs out.") from None
 
 
 def _received(pipe: Connection, worker) -> Iterator[tuple | Contents]:

@@ -204,7 +204,7 @@ def placed_walks(source: Source, recordings: list[Recording], repeats: Repeats) 
         repeats.add(walk.sequence, recording.key, recording.subject)
         starts.setdefault(recording.subject, {})[recording.key] = int(walk.time_ms[0])
     repeats.report()
-    return {key: place for of in starts.values() for key, place in places(of).items()}
+    return {key: place for times in starts.values() for key, place in places(times).items()}
 
 
 def _walk(source: Source, recording: Recording) -> gaitauth.Walk:

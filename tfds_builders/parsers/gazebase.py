@@ -63,27 +63,29 @@ def parse(file: BinaryIO, *, name: str) -> Recording:
         raise FormatError(name, "", "no samples", "one line per sample", _FIX)
     if columns[-1] in (*_INTEGERS, *_KEPT):
         check_end(content, name, _FIX)
-    of = _numbers(table, columns)
-    if of is None:
+    values = _numbers(table, columns)
+    if values is None:
         raise _first_error(_lines(table), columns, name)
     for column in _INTEGERS:
-        _check_integers(of[column], column, table, name)
-    back = np.flatnonzero(np.diff(of["n"]) <= 0)
+        _check_integers(values[column], column, table, name)
+    back = np.flatnonzero(np.diff(values["n"]) <= 0)
     if back.size:
         at = int(back[0]) + 1
-        expected = f"a time after the {of['n'][at - 1]:.0f} of the line above"
+        expected = f"a time after the {values['n'][at - 1]:.0f} of the line above"
         raise _error_at(at, table, expected, name)
-    seen = (of["val"] == 0) & np.isfinite(of["x"]) & np.isfinite(of["y"])
-    sequence = np.stack([of[column] for column in _KEPT], axis=1).astype(np.float32)
-    return Recording(of["n"].astype(np.int32), sequence, seen.astype(np.uint8))
+    seen = (values["val"] == 0) & np.isfinite(values["x"]) & np.isfinite(values["y"])
+    sequence = np.stack([values[column] for column in _KEPT], axis=1).astype(np.float32)
+    return Recording(values["n"].astype(np.int32), sequence, seen.astype(np.uint8))
 
 
 def _numbers(table: memoryview, columns: list[str]) -> dict[str, np.ndarray] | None:
     """Returns the needed columns, each (T,) float64; None if a line does not fit."""
     wanted = dict.fromkeys((*_INTEGERS, *_KEPT), np.float64)
-    of = read_columns(table, columns, wanted, separator=",")
-    too_large = of is not None and any((np.abs(of[column]) > _LARGEST).any() for column in _KEPT)
-    return None if too_large else of
+    values = read_columns(table, columns, wanted, separator=",")
+    too_large = values is not None and any(
+        (np.abs(values[column]) > _LARGEST).any() for column in _KEPT
+    )
+    return None if too_large else values
 
 
 def _check_integers(values: np.ndarray, column: str, table: memoryview, name: str) -> None:

@@ -128,12 +128,12 @@ def _by_columns(
         channels.append(words[0])
         tables.append(table)
     names, wanted = ["trial", "channel", "sample", "value"], {"sample": np.uint8, "value": float}
-    of = read_columns(b"".join(tables), names, wanted, separator=" ")
-    if len(set(channels)) != count or of is None:
+    columns = read_columns(b"".join(tables), names, wanted, separator=" ")
+    if len(set(channels)) != count or columns is None:
         return None
-    in_order = of["sample"].reshape(count, SAMPLES) == np.arange(SAMPLES)
+    in_order = columns["sample"].reshape(count, SAMPLES) == np.arange(SAMPLES)
     with np.errstate(over="ignore"):
-        values = of["value"].reshape(count, SAMPLES).T.astype(np.float32)
+        values = columns["value"].reshape(count, SAMPLES).T.astype(np.float32)
     return (tuple(channels), values) if in_order.all() and np.isfinite(values).all() else None
 
 
