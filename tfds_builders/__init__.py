@@ -5,8 +5,8 @@
 >>> "ipol_gait" in tfds_builders.list_builders()
 True
 
-From then on `tfds.load("ipol_gait")`, `tfds.builder` and `tfds.data_source` know them. Nothing is
-imported before it is asked for, and TensorFlow not at all for files of the kind array_record.
+From then on `tfds.load("ipol_gait")`, `tfds.builder` and `tfds.data_source` know them. A builder is
+imported at its first use. Files of the format array_record do not need TensorFlow.
 """
 
 from __future__ import annotations
@@ -23,24 +23,80 @@ except ImportError as _error:
         f"({type(_error).__name__}: {_error})."
     ) from _error
 
-__all__ = ["builder_cls", "check_config", "check_name", "list_builders"]
+__all__ = ["add_package", "builder_cls", "check_config", "check_name", "list_builders"]
 
-_HERE = pathlib.Path(__file__).parent
-_BUILDERS = tuple(
-    sorted(p.name for p in _HERE.iterdir() if (p / f"{p.name}_dataset_builder.py").exists())
-)
+
+def _builders_in(folder: pathlib.Path) -> list[str]:
+    """Returns the names of the data sets in a package's folder."""
+    return sorted(
+        child.name
+        for child in folder.iterdir()
+        if (child / f"{child.name}_dataset_builder.py").exists()
+    )
+
+
+# package and folder of each data set, by its name; a reload keeps the packages that were added
+_BUILDERS: dict[str, tuple[str, pathlib.Path]] = globals().get("_BUILDERS") or {
+    name: (__name__, pathlib.Path(__file__).parent / name)
+    for name in _builders_in(pathlib.Path(__file__).parent)
+}
 
 
 def list_builders() -> list[str]:
-    """Returns the names of this package's data sets; `tfds.list_builders()` has TFDS's own only."""
+    """Returns the names of the data sets of this package and of those that `add_package` added.
+
+    `tfds.list_builders()` lists only the data sets of TFDS.
+    """
     return list(_BUILDERS)
+
+
+def add_package(package: str) -> list[str]:
+    """Adds the data sets of another package, so that TFDS and the commands know them.
+
+    Args:
+        package: Name of an importable package with one folder per data set, each with a module
+            `<name>/<name>_dataset_builder.py` that defines a class `Builder`.
+
+    Returns:
+        The names of the added data sets.
+
+    Raises:
+        ValueError: If the package cannot be imported, has no data sets, or has a data set whose
+            name exists already in another package.
+    """
+    try:
+        module = importlib.import_module(package)
+    except ImportError as error:
+        raise ValueError(
+            f"The package {package!r} cannot be imported ({error}). Install it, or run the command "
+            "in the folder that holds it."
+        ) from None
+    folders = {
+        name: pathlib.Path(folder) / name
+        for folder in getattr(module, "__path__", ())
+        for name in _builders_in(pathlib.Path(folder))
+    }
+    if not folders:
+        raise ValueError(
+            f"The package {package!r} has no data sets. A data set is a folder NAME with a module "
+            "NAME_dataset_builder.py; tfds_builders/template has an example."
+        )
+    for name in folders:
+        owner = _BUILDERS.get(name, (package,))[0]
+        if owner != package:
+            raise ValueError(
+                f"The data set {name!r} of the package {package!r} exists already in {owner!r}. "
+                "Rename its folder and its module."
+            )
+    _BUILDERS.update({name: (package, folder) for name, folder in folders.items()})
+    return list(folders)
 
 
 def check_name(name: str) -> str:
     """Returns the name of the data set in `"name"` or `"name/config"`.
 
     Raises:
-        ValueError: On an unknown name, with the nearest one.
+        ValueError: If the name is unknown; the error proposes the nearest one.
     """
     dataset = name.partition("/")[0].partition(":")[0]
     if dataset not in _BUILDERS:
@@ -51,10 +107,10 @@ def check_name(name: str) -> str:
 
 
 def check_config(name: str) -> None:
-    """Refuses `"name"` or `"name/config"` where there is no such data set or config.
+    """Checks that `"name"` or `"name/config"` is a data set and a config of it.
 
     Raises:
-        ValueError: With the names that there are.
+        ValueError: If it is not; the error lists the names.
     """
     cls = builder_cls(name)
     config = name.partition("/")[2].partition(":")[0]
@@ -66,14 +122,15 @@ def check_config(name: str) -> None:
 
 
 def builder_cls(name: str) -> type:
-    """Imports and gives the builder class of a data set.
+    """Imports and returns the builder class of a data set.
 
     Raises:
-        ValueError: On an unknown name, with the nearest one.
+        ValueError: If the name is unknown; the error proposes the nearest one.
     """
     dataset = check_name(name)
-    cls = importlib.import_module(f"{__name__}.{dataset}.{dataset}_dataset_builder").Builder
-    cls.pkg_dir_path = _HERE / dataset
+    package, folder = _BUILDERS[dataset]
+    cls = importlib.import_module(f"{package}.{dataset}.{dataset}_dataset_builder").Builder
+    cls.pkg_dir_path = folder
     return cls
 
 
@@ -88,7 +145,7 @@ class _Provider:
 
 
 def _register() -> None:
-    """Registers a lazy provider; where TFDS has no such hook, the builders themselves."""
+    """Registers a lazy provider, or the builders themselves if TFDS does not have that hook."""
     if hasattr(_registered, "add_dataset_builder_provider"):
         _registered.add_dataset_builder_provider(_Provider(), index=0)
         return

@@ -1,4 +1,7 @@
-"""`python -m tfds_builders.build NAME...` prepares data sets; `tfds build` would ask for Beam."""
+"""Command `python -m tfds_builders.build NAME...`, which prepares data sets.
+
+`tfds build` does the same, but needs Apache Beam.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,6 @@ import tfds_builders
 from tfds_builders import reading
 from tfds_builders.common.errors import MissingArchiveError, PipelineError
 from tfds_builders.common.places import data_folder, local
-from tfds_builders.common.recordings import RecordingsMixin
 
 _EPILOG = (
     f"Data sets: {', '.join(tfds_builders.list_builders())}. Example: python -m "
@@ -41,12 +43,23 @@ class FileFormat(enum.StrEnum):
 
 
 class Target(enum.StrEnum):
-    """What a prepared data set can be written as besides."""
+    """The further formats that a prepared data set can be written in."""
 
     parquet = "parquet"
 
 
-def _known(names: list[str] | None) -> list[str]:
+def _add_packages(packages: list[str] | None) -> list[str]:
+    """Adds the data sets of packages, before the names of data sets are checked."""
+    for package in packages or ():
+        try:
+            tfds_builders.add_package(package)
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from None
+    return packages or []
+
+
+def _checked(names: list[str] | None) -> list[str]:
+    """Returns the names without repeats; refuses unknown data sets and configs."""
     names = list(dict.fromkeys(names or ()))
     for name in names:
         try:
@@ -60,7 +73,7 @@ def _known(names: list[str] | None) -> list[str]:
 def build(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="NAME", help="Data sets, or data set/config.", callback=_known),
+        typer.Argument(metavar="NAME", help="Data sets, or data set/config.", callback=_checked),
     ] = None,
     every: Annotated[
         bool,
@@ -72,14 +85,14 @@ def build(
     manual_dir: Annotated[
         pathlib.Path | None,
         typer.Option(
-            help="Folder with the archive, or with a folder NAME with it. "
+            help="Folder with the archive, or with a folder NAME that has it. "
             "[default: DATA_DIR/downloads/manual]"
         ),
     ] = None,
     data_dir: Annotated[
         pathlib.Path | None,
         typer.Option(
-            help="Where prepared data sets are kept. "
+            help="Folder of prepared data sets. "
             "[default: TFDS_DATA_DIR, else ~/tensorflow_datasets]"
         ),
     ] = None,
@@ -87,14 +100,14 @@ def build(
         FileFormat | None,
         typer.Option(
             help="tfrecord for tfds.load; array_record for tfds.data_source, without TensorFlow. "
-            "[default: tfrecord where TensorFlow is installed, else array_record]"
+            "[default: tfrecord if TensorFlow is installed, else array_record]"
         ),
     ] = None,
     to: Annotated[
         Target | None,
         typer.Option(
             help="Also write DATA_DIR/parquet/NAME/CONFIG/VERSION/SPLIT-*.parquet, from files of "
-            "the format array_record, for programs that know no TFDS."
+            "the format array_record, for programs without TFDS."
         ),
     ] = None,
     beam: Annotated[
@@ -113,26 +126,43 @@ def build(
             "[default: processes on all processors of this machine]",
         ),
     ] = None,
+    imports: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PACKAGE",
+            help="Package with data sets of your own, see tfds_builders/template; may be repeated.",
+            callback=_add_packages,
+            is_eager=True,
+        ),
+    ] = None,
+    jobs: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Processes that read recordings or write Parquet files. The records are the same.",
+        ),
+    ] = 1,
     overwrite: Annotated[
         bool,
         typer.Option(
             "--overwrite",
-            help="Prepare again what is there, as after a change of a builder's code. What was "
-            "there stays if that fails.",
+            help="Prepare an existing data set again, as after a change of a builder's code. If "
+            "that fails, the existing one stays.",
         ),
     ] = False,
     as_json: Annotated[
-        bool, typer.Option("--json", help="A JSON object a line, one a data set, for programs.")
+        bool,
+        typer.Option("--json", help="Print one JSON object per data set and line, for programs."),
     ] = False,
     debug: Annotated[
-        bool, typer.Option("--debug", help="Show where in the code an error arose.")
+        bool, typer.Option("--debug", help="Show the place of an error in the code.")
     ] = False,
 ) -> None:
     """Prepare data sets from the archives that you have downloaded.
 
-    tfrecord files go to DATA_DIR, where tfds.load looks for them, array_record files to
-    DATA_DIR/array_record. A data set that is there already, from the same archive, is left as it
-    is. Of several, one that fails does not keep the others from being prepared.
+    tfrecord files go to DATA_DIR, where tfds.load looks for them. array_record files go to
+    DATA_DIR/array_record. An existing data set of the same archive is not changed. If one of
+    several data sets fails, the others are still prepared.
     """
     if every == bool(names):
         raise typer.BadParameter("Name one data set or more, or give --all.")
@@ -152,8 +182,10 @@ def build(
             options = pipeline if _on_beam(name) else None
             with _stopped_by_signals():
                 place = manual_dir, data_dir
-                builder = _first_prepared(wanted, *place, file_format.value, options, overwrite)
-                folder = _parquet(builder, overwrite) if to else None
+                builder = _first_prepared(
+                    wanted, *place, file_format.value, options, overwrite, jobs
+                )
+                folder = _parquet(builder, overwrite, jobs) if to else None
             show = _print_json if as_json else _print_table
             show(builder, file_format, folder)
         except (ImportError, OSError, PipelineError, ValueError) as error:
@@ -188,11 +220,13 @@ class _Terminated(KeyboardInterrupt):
 
 @contextlib.contextmanager
 def _stopped_by_signals() -> Iterator[None]:
-    """Has SIGTERM and SIGHUP stop the work as Ctrl-C does, so that nothing half written stays."""
+    """Makes SIGTERM and SIGHUP stop the work as Ctrl-C does, so that nothing half written stays."""
 
     def stop(number, _):
         for each in previous:
-            signal.signal(each, signal.SIG_IGN)  # a second one would break off the clearing
+            signal.signal(
+                each, signal.SIG_IGN
+            )  # a second signal would interrupt the removal of files
         raise _Terminated(number)
 
     in_main = threading.current_thread() is threading.main_thread()  # others have no handlers
@@ -207,7 +241,7 @@ def _stopped_by_signals() -> Iterator[None]:
 
 
 def _check_local(manual_dir: pathlib.Path | None, data_dir: pathlib.Path | None) -> None:
-    """Refuses addresses of remote stores before anything else is done."""
+    """Refuses addresses of remote stores before any other work."""
     try:
         data_folder(data_dir)
         if manual_dir is not None:
@@ -217,11 +251,11 @@ def _check_local(manual_dir: pathlib.Path | None, data_dir: pathlib.Path | None)
 
 
 def _on_beam(name: str) -> bool:
-    return issubclass(tfds_builders.builder_cls(name), RecordingsMixin)
+    return getattr(tfds_builders.builder_cls(name), "ON_BEAM", False)
 
 
 def _pipeline(names: list[str], options: str | None):
-    """Beam's options, for data sets that can be prepared on it."""
+    """Returns Beam's options, and refuses data sets that do not support Beam."""
     cannot = [name for name in names if not _on_beam(name)]
     if cannot:
         can = filter(_on_beam, tfds_builders.list_builders())
@@ -243,22 +277,22 @@ def _where(manual_dir: pathlib.Path | None) -> str:
     return f" in {manual_dir}" if manual_dir.is_dir() else f": there is no folder {manual_dir}"
 
 
-def _first_prepared(wanted: list[str], *given):
-    """The first data set whose archive is there: `reading.prepared` of it."""
-    for name in wanted[:-1]:
+def _first_prepared(names: list[str], *arguments):
+    """Prepares the first data set whose archive is there; see `reading.prepared`."""
+    for name in names[:-1]:
         with contextlib.suppress(MissingArchiveError):
-            return reading.prepared(name, *given)
-    return reading.prepared(wanted[-1], *given)
+            return reading.prepared(name, *arguments)
+    return reading.prepared(names[-1], *arguments)
 
 
-def _parquet(builder, overwrite: bool) -> pathlib.Path:
-    """Writes Parquet files in the place that corresponds to that of the prepared files."""
+def _parquet(builder, overwrite: bool, jobs: int) -> pathlib.Path:
+    """Writes Parquet files in the folder that corresponds to the folder of the prepared files."""
     from tfds_builders import parquet  # needs pyarrow, and half a second
 
     root = pathlib.Path(builder.data_dir_root)  # array_record, or array_record/from_<digest>
     base = root if root.name == reading.FORMAT else root.parent
     place = base.with_name("parquet") / root.relative_to(base)
-    return parquet.write(builder, place, overwrite=overwrite)
+    return parquet.write(builder, place, overwrite=overwrite, jobs=jobs)
 
 
 def _print_error(name: str, error: Exception, file_format: FileFormat) -> None:
@@ -269,8 +303,8 @@ def _print_error(name: str, error: Exception, file_format: FileFormat) -> None:
             "or use --file-format array_record."
         )
     dataset = tfds_builders.check_name(name)
-    told = "" if text.startswith(dataset) else f"{dataset}: "
-    notes.print(f"Error: {told}{text}", markup=False)
+    prefix = "" if text.startswith(dataset) else f"{dataset}: "
+    notes.print(f"Error: {prefix}{text}", markup=False)
 
 
 def _default_format() -> FileFormat:
@@ -284,6 +318,8 @@ def _print_json(builder, file_format: FileFormat, parquet: pathlib.Path | None) 
         "path": str(builder.data_path),
         "bytes": int(builder.info.dataset_size),
         "examples": {name: info.num_examples for name, info in builder.info.splits.items()},
+        "license": builder.license and builder.license.url,
+        "terms": builder.license and builder.license.terms,
         "archives": builder.info.metadata["archives"],
         "parts": builder.info.metadata.get("parts", []),
         "read_with": _call(builder, file_format),
@@ -296,20 +332,20 @@ def _print_json(builder, file_format: FileFormat, parquet: pathlib.Path | None) 
 def _print_table(builder, file_format: FileFormat, parquet: pathlib.Path | None) -> None:
     metadata = builder.info.metadata
     kinds = "subjects", "domains", "classes", "videos"
-    held = [kind for kind in kinds if {*builder.info.splits} <= {*metadata.get(kind, ())}]
+    counted = [kind for kind in kinds if {*builder.info.splits} <= {*metadata.get(kind, ())}]
     table = Table(title=f"{builder.info.full_name} ({int(builder.info.dataset_size) / 1e6:.1f} MB)")
-    for column in ("split", "examples", *held):
+    for column in ("split", "examples", *counted):
         table.add_column(column, justify="left" if column == "split" else "right")
     for split, info in builder.info.splits.items():
-        counts = [info.num_examples, *(len(metadata[kind][split]) for kind in held)]
+        counts = [info.num_examples, *(len(metadata[kind][split]) for kind in counted)]
         table.add_row(split, *(f"{count:,}" for count in counts))
     out = Console(soft_wrap=True, highlight=False)
     out.print(table)
     for archive in metadata["archives"]:
         holds = f": {archive['holds']}" if archive["holds"] else ""
         out.print(f"from {archive['name']}{holds}", markup=False)
-    for told in metadata.get("parts", ()):
-        out.print(told, markup=False)
+    for warning in metadata.get("parts", ()):
+        out.print(warning, markup=False)
     out.print(
         "read it with: import tensorflow_datasets as tfds, tfds_builders; "
         f"{_call(builder, file_format)}",
@@ -320,7 +356,7 @@ def _print_table(builder, file_format: FileFormat, parquet: pathlib.Path | None)
 
 
 def _call(builder, file_format: FileFormat) -> str:
-    """Returns the call that reads the data set; with its folder where that is not TFDS's own."""
+    """Returns the call that reads the data set, with its folder unless it is TFDS's default."""
     function = "data_source" if file_format is FileFormat.array_record else "load"
     name = builder.info.full_name.rpartition("/")[0]
     root = pathlib.Path(builder.data_dir_root)

@@ -1,17 +1,17 @@
 """`python -m tfds_builders.croissant NAME...` writes `croissant.json` beside each builder.
 
 The file describes the data set to search engines and programs (MLCommons Croissant 1.0, with the
-fields of responsible AI). All of it comes from the builder: its info, README.md, CITATIONS.bib and
-TAGS.txt. It describes the records of the Parquet files that `build --to parquet` writes: that
-command copies it next to them, and programs read the records by it. Archives are not part of the
-distribution: few of them have an address that everybody may use.
+fields of responsible AI). Everything in it comes from the builder: its info, README.md,
+CITATIONS.bib and TAGS.txt. It describes the records of the Parquet files that
+`build --to parquet` writes. That command copies it next to the files, and programs read the records
+by it. Archives are not part of the distribution, because few of them have an address that everybody
+may use.
 """
 
 from __future__ import annotations
 
 import json
 import pathlib
-import re
 import sys
 import tempfile
 from typing import Annotated, NoReturn
@@ -24,56 +24,26 @@ import tfds_builders
 from tfds_builders.common.page import Page
 
 FILE = "croissant.json"
-SPLIT = "split"  # field that no builder has: it stands in the name of a file
-LICENSES = {  # by the first words of the paragraph `License:`
-    r"CC BY 4\.0": "CC-BY-4.0",
-    r"CC BY-SA 3\.0": "CC-BY-SA-3.0",
-    r"CC BY-NC-SA 3\.0": "CC-BY-NC-SA-3.0",
-    r"CC BY-NC-SA 4\.0": "CC-BY-NC-SA-4.0",
-    r"Open Data Commons Attribution 1\.0": "ODC-By-1.0",
-}
+SPLIT = "split"  # a field from the name of the file; no builder has a feature of this name
+CONFORMS_TO = ("http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0")
 PERSONAL = frozenset(
     "subject session day sex gender age weight group is_control nationality ratings".split()
 )
-_CONFORMS_TO = ("http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0")
-_ID = "Key of the record: no other record of the data set has it."
-_TERMS = """
-arrayShape citeAs column equivalentProperty extract field fileObject fileProperty fileSet format
-includes isArray isLiveDataset jsonPath key md5 parentField path recordSet references regex repeated
-replace samplingRate separator source subField transform
-"""
-_CONTEXT = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "sc": "https://schema.org/",
-    "cr": "http://mlcommons.org/croissant/",
-    "rai": "http://mlcommons.org/croissant/RAI/",
-    "dct": "http://purl.org/dc/terms/",
-    "conformsTo": "dct:conformsTo",
-    "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "examples": {"@id": "cr:examples", "@type": "@json"},
-    **{term: f"cr:{term}" for term in _TERMS.split()},
-}
-_KINDS = {"bool": "sc:Boolean", "uint8": "cr:UInt8"} | {
-    kind: f"cr:{kind.capitalize()}"
-    for kind in ("int8", "int16", "int32", "int64", "float32", "float64")
-}
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 def folder_of(name: str) -> pathlib.Path:
-    """Where a builder and its pages are kept."""
+    """Returns the folder of a builder and its pages."""
     return pathlib.Path(__file__).parent / name
 
 
 def path_of(name: str) -> pathlib.Path:
-    """Where the description of a data set is kept."""
+    """Returns the path of the description of a data set."""
     return folder_of(name) / FILE
 
 
 def text_of(name: str) -> str:
-    """Returns the description of a data set, as the file holds it."""
+    """Returns the description of a data set as the text of its file."""
     return json.dumps(description(name), indent=1, ensure_ascii=False) + "\n"
 
 
@@ -81,45 +51,55 @@ def description(name: str) -> dict:
     """Describes a data set by MLCommons Croissant 1.0.
 
     Raises:
-        ValueError: On an unknown name; when the README says nothing of license, personal data or
-            checks, or does not describe a feature.
+        ImportError: If mlcroissant is not installed.
+        ValueError: If the name is unknown, or the README lacks a row for a feature or the paragraph
+            on license, personal data or checks.
     """
+    mlc = _mlcroissant()
     cls = tfds_builders.builder_cls(name)
     page = Page((folder_of(name) / "README.md").read_text("utf-8"), title=f"{name}/README.md")
-    builders = {config: _builder(f"{name}/{config}") for config in cls.builder_configs}
-    info = next(iter(builders.values())).info
+    builders = [_builder(f"{name}/{config}") for config in cls.builder_configs]
     personal = [row for row in page.features if PERSONAL & {*row.names}]
-    return {
-        "@context": _CONTEXT,
-        "@type": "sc:Dataset",
-        "name": name,
-        "description": page.summary,
-        "conformsTo": list(_CONFORMS_TO),
-        "version": str(cls.VERSION),
-        "url": info.homepage,
-        "license": _license(page.paragraph("License"), info.homepage),
-        "citeAs": info.citation,
-        "keywords": [line.split("#")[0].strip() for line in _lines(name, "TAGS.txt")],
-        "rai:dataCollection": page.summary,
-        "rai:dataLimitations": [
-            f"License: {page.paragraph('License')}",
-            *page.remarks,
-            f"Checked on real files: {page.paragraph('Checked on real files')}"
+    limitations = [
+        f"License: {page.paragraph('License')}",
+        *page.remarks,
+        f"Checked on real files: {page.paragraph('Checked on real files')}",
+    ]
+    metadata = mlc.Metadata(
+        name=name,
+        description=page.summary,
+        version=str(cls.VERSION),
+        url=cls.HOMEPAGE,
+        license=[builders[0].license.url],
+        cite_as=builders[0].info.citation,
+        keywords=[line.split("#")[0].strip() for line in _lines(name, "TAGS.txt")],
+        data_collection=page.summary,
+        data_limitations=limitations,
+        personal_sensitive_information=[
+            _sentence(page.paragraph("Personal data")),
+            *map(str, personal),
         ],
-        "rai:personalSensitiveInformation": [
-            _sentence(page.paragraph("Personal data")), *map(str, personal)
-        ],
-        "distribution": [_files(builder) for builder in builders.values()],
-        "recordSet": [
-            record_set
-            for config, builder in builders.items()
-            for record_set in _record_sets(config, builder, page)
-        ],
-    }  # fmt: skip
+        distribution=[_file_set(builder) for builder in builders],
+        record_sets=[each for builder in builders for each in _record_sets(builder, page)],
+    )
+    # mlcroissant writes the first address only, also for metadata with fields of responsible AI
+    return metadata.to_json() | {"conformsTo": [*CONFORMS_TO]}
+
+
+def _mlcroissant():
+    try:
+        import mlcroissant
+    except ImportError as error:
+        raise ImportError(
+            f"Descriptions of data sets need mlcroissant: pip install mlcroissant ({error})."
+        ) from error
+    return mlcroissant
 
 
 def _builder(name: str) -> tfds.core.DatasetBuilder:
-    with tempfile.TemporaryDirectory() as empty:  # what was prepared before is not described
+    with (
+        tempfile.TemporaryDirectory() as empty
+    ):  # a prepared data set would replace the code's info
         return tfds.builder(name, data_dir=empty)
 
 
@@ -132,116 +112,105 @@ def _lines(name: str, file: str) -> list[str]:
     return [line for line in lines if line and not line.startswith("#")]
 
 
-def _license(terms: str, homepage: str) -> str:
-    """Address of the license by SPDX; of the page of the source where its terms are no such
-    license."""
-    for start, name in LICENSES.items():
-        if re.match(start, terms):
-            return f"https://spdx.org/licenses/{name}.html"
-    return homepage
-
-
-def _files(builder: tfds.core.DatasetBuilder) -> dict:
-    """The Parquet files of a config, in folders next to the description."""
-    config = builder.builder_config.name
-    return {
-        "@type": "cr:FileSet",
-        "@id": _id_of_files(config),
-        "name": _id_of_files(config),
-        "description": "Written from the archives by `python -m tfds_builders.build "
+def _file_set(builder: tfds.core.DatasetBuilder):
+    """Returns the Parquet files of a config, in folders next to the description."""
+    mlc, config = _mlcroissant(), builder.builder_config.name
+    return mlc.FileSet(
+        id=_id_of_files(config),
+        name=_id_of_files(config),
+        description="Written from the archives by `python -m tfds_builders.build "
         f"{builder.name}/{config} --to parquet`. {builder.MANUAL_DOWNLOAD_INSTRUCTIONS}",
-        "encodingFormat": "application/x-parquet",
-        "includes": f"{config}/{builder.version}/*.parquet",
-    }
+        encoding_formats=["application/x-parquet"],
+        includes=[f"{config}/{builder.version}/*.parquet"],
+    )
 
 
 def _id_of_files(config: str) -> str:
     return f"{config}-files"
 
 
-def _record_sets(config: str, builder: tfds.core.DatasetBuilder, page: Page) -> list[dict]:
-    """The records of a config, and the names of its classes."""
-    features = builder.info.features
-    records = {
-        "@type": "cr:RecordSet",
-        "@id": config,
-        "name": config,
-        "description": f"{builder.builder_config.description} Made from the archives by "
-        f"`python -m tfds_builders.build {builder.name}/{config}`.",
-        "key": {"@id": f"{config}/id"},
-        "field": [
-            *(_field(config, key, feature, page) for key, feature in features.items()),
-            _split(config),
-        ],
-    }
-    return [
-        records,
-        *(
-            _classes(f"{config}/{key}", feature.names)
-            for key, feature in features.items()
-            if isinstance(feature, tfds.features.ClassLabel)
-        ),
+def _record_sets(builder: tfds.core.DatasetBuilder, page: Page) -> list:
+    """Returns the records of a config, and the names of its classes."""
+    mlc, config, features = _mlcroissant(), builder.builder_config, builder.info.features
+    fields = [_field(config.name, key, feature) for key, feature in features.items()]
+    records = mlc.RecordSet(
+        id=config.name,
+        name=config.name,
+        description=f"{config.description} Made from the archives by "
+        f"`python -m tfds_builders.build {builder.name}/{config.name}`.",
+        key=f"{config.name}/id",
+        fields=[*fields, _split_field(config.name)],
+    )
+    classes = [
+        _classes(f"{config.name}/{key}", feature.names)
+        for key, feature in features.items()
+        if isinstance(feature, tfds.features.ClassLabel)
     ]
+    return [records, *classes]
 
 
-def _field(config: str, key: str, feature, page: Page) -> dict:
-    field = {
-        "@type": "cr:Field",
-        "@id": f"{config}/{key}",
-        "name": key,
-        "description": _ID if key == "id" else page.feature(key),
-        "dataType": _data_type(feature),
-        "source": {"fileSet": {"@id": _id_of_files(config)}, "extract": {"column": key}},
-    }
-    if feature.shape and not isinstance(feature, tfds.features.Image):
-        sizes = [-1 if size is None else size for size in feature.shape]
-        shape = ",".join(map(str, sizes))
-        field |= {"repeated": True, "isArray": True, "arrayShape": shape}
+def _field(config: str, key: str, feature):
+    mlc = _mlcroissant()
+    is_array = bool(feature.shape) and not isinstance(feature, tfds.features.Image)
+    shape = ",".join("-1" if size is None else str(size) for size in feature.shape)
+    references = None
     if isinstance(feature, tfds.features.ClassLabel):
-        field["references"] = {"field": {"@id": f"{config}/{key}/classes/index"}}
-    return field
+        references = mlc.Source(field=f"{config}/{key}/classes/index")
+    return mlc.Field(
+        id=f"{config}/{key}",
+        name=key,
+        description=feature.doc.desc,
+        data_types=[_data_type(feature)],
+        is_array=is_array or None,
+        repeated=is_array or None,
+        array_shape=shape if is_array else None,
+        references=references,
+        source=mlc.Source(file_set=_id_of_files(config), extract=mlc.Extract(column=key)),
+    )
 
 
-def _split(config: str) -> dict:
-    return {
-        "@type": "cr:Field",
-        "@id": f"{config}/{SPLIT}",
-        "name": SPLIT,
-        "description": "Split that the record is in, from the name of its file.",
-        "dataType": "sc:Text",
-        "source": {
-            "fileSet": {"@id": _id_of_files(config)},
-            "extract": {"fileProperty": "filename"},
-            "transform": {"regex": r"^(\w+)-\d+-of-\d+\.parquet$"},
-        },
-    }
+def _split_field(config: str):
+    mlc = _mlcroissant()
+    return mlc.Field(
+        id=f"{config}/{SPLIT}",
+        name=SPLIT,
+        description="Split of the record, from the name of its file.",
+        data_types=[mlc.DataType.TEXT],
+        source=mlc.Source(
+            file_set=_id_of_files(config),
+            extract=mlc.Extract(file_property=mlc.FileProperty.filename),
+            transforms=[mlc.Transform(regex=r"^(\w+)-\d+-of-\d+\.parquet$")],
+        ),
+    )
 
 
 def _data_type(feature) -> str:
+    types = _mlcroissant().DataType
     if isinstance(feature, tfds.features.Image):
-        return "sc:ImageObject"
+        return types.IMAGE_OBJECT
     if isinstance(feature, tfds.features.Text):
-        return "sc:Text"
-    return _KINDS[np.dtype(feature.np_dtype).name]
+        return types.TEXT
+    name = np.dtype(feature.np_dtype).name
+    return types.BOOL if name == "bool" else getattr(types, name.upper())
 
 
-def _classes(prefix: str, names: list[str]) -> dict:
-    own = f"{prefix}/classes"
-    return {
-        "@type": "cr:RecordSet",
-        "@id": own,
-        "name": own,
-        "dataType": "sc:Enumeration",
-        "key": {"@id": f"{own}/index"},
-        "field": [
-            {"@type": "cr:Field", "@id": f"{own}/index", "name": "index", "dataType": "sc:Integer"},
-            {"@type": "cr:Field", "@id": f"{own}/name", "name": "name", "dataType": "sc:Text"},
+def _classes(prefix: str, names: list[str]):
+    mlc, set_id = _mlcroissant(), f"{prefix}/classes"
+    return mlc.RecordSet(
+        id=set_id,
+        name=set_id,
+        data_types=["https://schema.org/Enumeration"],
+        key=f"{set_id}/index",
+        fields=[
+            mlc.Field(id=f"{set_id}/index", name="index", data_types=[mlc.DataType.INTEGER]),
+            mlc.Field(id=f"{set_id}/name", name="name", data_types=[mlc.DataType.TEXT]),
         ],
-        "data": [{f"{own}/index": index, f"{own}/name": name} for index, name in enumerate(names)],
-    }
+        data=[{f"{set_id}/index": i, f"{set_id}/name": text} for i, text in enumerate(names)],
+    )
 
 
-def _known(names: list[str] | None) -> list[str]:
+def _checked(names: list[str] | None) -> list[str]:
+    """Returns the names; refuses unknown names and names of configs."""
     for name in names or ():
         if "/" in name:
             raise typer.BadParameter(f"{name}: a file describes all configs; name the set alone.")
@@ -254,12 +223,12 @@ def _known(names: list[str] | None) -> list[str]:
 @app.command()
 def croissant(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="NAME", help="Data sets.", callback=_known)
+        list[str] | None, typer.Argument(metavar="NAME", help="Data sets.", callback=_checked)
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Every data set.")] = False,
     check: Annotated[
         bool,
-        typer.Option("--check", help="Write nothing; exit with 1 where a file is not current."),
+        typer.Option("--check", help="Write nothing; exit with 1 if a file is not current."),
     ] = False,
 ) -> None:
     """Write the Croissant description of data sets beside their builders."""
@@ -275,7 +244,7 @@ def croissant(
             if not check:
                 path.write_text(text, "utf-8")
                 print(path)
-        except (OSError, ValueError) as error:
+        except (ImportError, OSError, ValueError) as error:
             _fail(str(error))
     if check and stale:
         _fail(f"{FILE} is not current: run python -m tfds_builders.croissant {' '.join(stale)}")

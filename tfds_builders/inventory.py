@@ -1,4 +1,4 @@
-"""Which data sets are prepared, and which archives are there or missing; nothing is unpacked."""
+"""List of prepared data sets, existing archives and missing archives. Nothing is unpacked."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from tfds_builders.common.places import data_folder, local
 def inventory(
     manual_dir: str | os.PathLike | None = None, data_dir: str | os.PathLike | None = None
 ) -> dict[str, dict]:
-    """Looks for every data set.
+    """Looks for the prepared files and the archives of every data set.
 
     Args:
-        manual_dir: The folder with the archives; `<data_dir>/downloads/manual` when not given.
-        data_dir: Where prepared data sets are kept; TFDS's own folder when not given.
+        manual_dir: The folder with the archives; `<data_dir>/downloads/manual` by default.
+        data_dir: Folder of prepared data sets; TFDS's folder by default.
 
     Returns:
-        By name `people`, `size`, `license`, as the source offers it, and `configs`: for each
-        `prepared` (the file formats), `archive` (its path, where all is there, or None), `missing`
-        (the official archive that is not there, or None) and `problem` (why the one there cannot be
-        used). A file within an archive is not looked for: nothing is opened.
+        By name, `people`, `size` and `license` of the whole data set, and `configs`. A config has
+        `prepared` (file formats), `archive` (path, or None if an archive is missing), `missing`
+        (name of the missing official archive, or None) and `problem` (reason why the archive cannot
+        be used, or None). Archives are not opened.
     """
     data_dir = data_folder(data_dir)
     manual_dir = local(manual_dir or data_dir / "downloads" / "manual", "--manual-dir")
-    found = {}
+    datasets = {}
     for name in tfds_builders.list_builders():
         cls = tfds_builders.builder_cls(name)
-        found[name] = {
+        datasets[name] = {
             "people": cls.ABOUT.people,
             "size": cls.ABOUT.size,
             "license": cls.ABOUT.license,
@@ -44,7 +44,7 @@ def inventory(
                 for config in cls.builder_configs
             },
         }
-    return found
+    return datasets
 
 
 def _prepared(name: str, data_dir: pathlib.Path) -> list[str]:
@@ -59,11 +59,13 @@ def _archive(manual_dir: pathlib.Path, needed: list[tuple[Wanted, ...]]) -> dict
     paths, problem = [], None
     try:
         for archives in needed:
-            found = (located(manual_dir, wanted) for wanted in archives)
-            paths.append(next(filter(None, found), None))
-    except (ArchiveError, OSError) as error:  # a folder that may not be read
+            candidates = (located(manual_dir, wanted) for wanted in archives)
+            paths.append(next(filter(None, candidates), None))
+    except (ArchiveError, OSError) as error:  # such as a missing permission
         problem = str(error)
-    absent = [of[0].official for of, path in zip(needed, paths, strict=False) if path is None]
+    absent = [
+        archives[0].official for archives, path in zip(needed, paths, strict=False) if path is None
+    ]
     is_whole = not absent and problem is None
     return {
         "archive": str(paths[0]) if is_whole else None,

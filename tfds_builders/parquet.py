@@ -1,13 +1,16 @@
-"""A prepared data set as Parquet files, for Polars, DuckDB, Hugging Face and others.
+"""Prepared data sets as Parquet files, for Polars, DuckDB, Hugging Face and others.
 
-A column a feature. Arrays are lists within lists, of a fixed size where the feature's axis has one,
-so that shapes come back; images are the bytes of their PNG or JPEG files. The schema's metadata
-hold, under `tfds_builders`, JSON with the TFDS features, their shapes and class names, and what the
-builder says of the data set (channels, subjects, archives).
+Each feature is a column. Arrays are lists within lists. An axis of a fixed size becomes a list of
+that size, so that the shape can be restored. Images are the bytes of their PNG or JPEG files.
+
+Each column has its description as metadata. The schema's metadata hold JSON under `tfds_builders`:
+the TFDS features with their shapes and class names, the license with its terms, and the metadata
+of the data set (channels, subjects, archives).
 """
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import os
@@ -15,6 +18,7 @@ import pathlib
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow_datasets as tfds
@@ -22,8 +26,10 @@ from rich.console import Console
 from rich.progress import track as bar
 from tensorflow_datasets.core import constants
 
-from tfds_builders.common.builder import CODE, at_work
+from tfds_builders.common.builder import CODE
 from tfds_builders.common.disk import full_disk_reported, remove_empty
+from tfds_builders.common.lock import writing
+from tfds_builders.common.processes import in_processes
 from tfds_builders.common.progress import track
 
 try:
@@ -36,36 +42,51 @@ except ImportError as error:
 
 KEY = b"tfds_builders"
 DESCRIPTION = "croissant.json"
-GROUP_BYTES = 64 << 20  # of a row group before compression; what is held in memory at once
+GROUP_BYTES = 64 << 20  # of a row group before compression: the memory that a process needs
+SHARD_BYTES = 512 << 20  # of the array_record files whose records go into one Parquet file
+
+
+class Shard(NamedTuple):
+    """One Parquet file of a split: its name, and its first and last record."""
+
+    split: str
+    name: str
+    start: int
+    stop: int
 
 
 def write(
-    builder: tfds.core.DatasetBuilder, root: pathlib.Path, *, overwrite: bool = False
+    builder: tfds.core.DatasetBuilder,
+    root: pathlib.Path,
+    *,
+    overwrite: bool = False,
+    jobs: int = 1,
 ) -> pathlib.Path:
     """Writes a data set that was prepared as array_record files.
 
     Args:
-        builder: What `reading.prepared` returns.
-        root: Where to write; the files go to `<root>/<name>/<config>/<version>/`.
-        overwrite: Whether files that are there are written again.
+        builder: A builder that `reading.prepared` returned.
+        root: Folder of all data sets; the files go to `<root>/<name>/<config>/<version>/`.
+        overwrite: Whether existing files are written again.
+        jobs: Number of processes; each writes one file at a time.
 
     Returns:
-        The folder, with `<split>-00000-of-00001.parquet` for each split; in `<root>/<name>/` lies
-        `croissant.json`, if the builder has one. A folder that is there already,
-        of the same archive and code, is left as it is.
+        The folder, with files `<split>-00000-of-00001.parquet` for each split. The folder
+        `<root>/<name>/` gets `croissant.json`, if the builder has one. An existing folder of the
+        same archive and code is not changed.
 
     Raises:
-        ValueError: When the folder is there, of another archive, of other code or not whole.
-        OSError: When the disk is full, or the folder cannot be made.
+        ValueError: If the folder exists, but is incomplete or of another archive or other code.
+        OSError: If the disk is full, or the folder cannot be made.
     """
     folder = root.joinpath(*builder.info.full_name.split("/"))
     new = [parent for parent in (root, *root.parents) if not parent.exists()]
     try:
-        with full_disk_reported(root), at_work(folder, f"writes {folder}"):
+        with full_disk_reported(root), writing(folder, f"writes {folder}"):
             if folder.exists() and not overwrite:
                 _check_there(folder, builder)
             else:
-                _write_whole(builder, folder)
+                _write_whole(builder, folder, jobs)
             _describe(builder, root / builder.name)
     finally:
         remove_empty(new)
@@ -73,11 +94,11 @@ def write(
 
 
 def _describe(builder: tfds.core.DatasetBuilder, folder: pathlib.Path) -> None:
-    """Puts the description of the data set beside its files, by which programs read them."""
-    described = pathlib.Path(builder.pkg_dir_path) / DESCRIPTION
-    if described.is_file():  # a builder of another package may have none
+    """Copies the description of the data set, by which programs read the files."""
+    source = pathlib.Path(builder.pkg_dir_path) / DESCRIPTION
+    if source.is_file():  # a builder of another package may lack it
         staged = folder / f".{DESCRIPTION}.{os.getpid()}"
-        shutil.copyfile(described, staged)
+        shutil.copyfile(source, staged)
         staged.replace(folder / DESCRIPTION)
 
 
@@ -85,29 +106,57 @@ def _check_there(folder: pathlib.Path, builder: tfds.core.DatasetBuilder) -> Non
     advice = "Write it again: --overwrite."
     archives = dict(builder.info.metadata["fingerprints"])
     for split in builder.info.splits:
-        file = _file(folder, split)
-        try:
-            told = json.loads(parquet.read_schema(file).metadata[KEY])
-            fingerprints, made_by = (told["metadata"].get(key) for key in ("fingerprints", CODE))
-        except (OSError, TypeError, ValueError, LookupError):  # absent, cut, or of another program
-            raise ValueError(f"{file} is no Parquet file of this data set. {advice}") from None
-        if fingerprints != archives:
-            raise ValueError(f"The Parquet files in {folder} are of another archive. {advice}")
-        if made_by != builder.info.metadata.get(CODE):
-            raise ValueError(f"The Parquet files in {folder} were made by other code. {advice}")
+        for file in _files_of(folder, split):
+            try:
+                content = json.loads(parquet.read_schema(file).metadata[KEY])
+                metadata = content["metadata"]
+                fingerprints, made_by = (metadata.get(key) for key in ("fingerprints", CODE))
+            except (OSError, TypeError, ValueError, LookupError):  # missing, cut or of others
+                raise ValueError(f"{file} is no Parquet file of this data set. {advice}") from None
+            if fingerprints != archives:
+                raise ValueError(f"The Parquet files in {folder} are of another archive. {advice}")
+            if made_by != builder.info.metadata.get(CODE):
+                raise ValueError(f"The Parquet files in {folder} were made by other code. {advice}")
 
 
-def _file(folder: pathlib.Path, split: str) -> pathlib.Path:
-    return folder / f"{split}-00000-of-00001.parquet"
+def _files_of(folder: pathlib.Path, split: str) -> list[pathlib.Path]:
+    """Returns the files of a split, by the number of files in the name of any of them."""
+    existing = sorted(folder.glob(f"{split}-*-of-*.parquet"))
+    count = existing[0].stem.rpartition("-")[2] if existing else "1"
+    return [folder / _name(split, i, int(count)) for i in range(int(count))]
 
 
-def _write_whole(builder: tfds.core.DatasetBuilder, folder: pathlib.Path) -> None:
-    """Writes beside the folder and renames at the end: a killed run leaves no half of it."""
+def _name(split: str, number: int, count: int) -> str:
+    return f"{split}-{number:05d}-of-{count:05d}.parquet"
+
+
+def shards_of(builder: tfds.core.DatasetBuilder) -> list[Shard]:
+    """Divides the records of each split into files of about equal numbers of records."""
+    shards = []
+    for split, info in builder.info.splits.items():
+        count = min(-(-info.num_bytes // SHARD_BYTES), info.num_examples) or 1
+        borders = [info.num_examples * i // count for i in range(count + 1)]
+        shards += [Shard(split, _name(split, i, count), *borders[i : i + 2]) for i in range(count)]
+    return shards
+
+
+def _write_whole(builder: tfds.core.DatasetBuilder, folder: pathlib.Path, jobs: int) -> None:
+    """Writes another folder and renames it at the end, so that a killed run leaves no half."""
     staged = folder.with_name(f"{constants.INCOMPLETE_PREFIX}{os.getpid()}_{folder.name}")
     staged.mkdir(parents=True)
+    shards = shards_of(builder)
     try:
-        for split in builder.info.splits:
-            _write_split(builder, split, _file(staged, split))
+        if jobs > 1 and len(shards) > 1:
+            write_shard = functools.partial(_write_shard, builder=builder, folder=staged)
+            progress = functools.partial(
+                track, description=f"{builder.name}, Parquet files", total=len(shards)
+            )
+            for _ in in_processes(shards, write_shard, None, jobs, progress):
+                pass
+        else:
+            for shard in shards:
+                for _ in _write_shard(shard, None, builder, staged):
+                    pass
         if folder.exists():
             replaced = staged.with_name(f"{staged.name}.replaced")
             folder.rename(replaced)
@@ -120,46 +169,62 @@ def _write_whole(builder: tfds.core.DatasetBuilder, folder: pathlib.Path) -> Non
         raise
 
 
-def _write_split(builder: tfds.core.DatasetBuilder, split: str, file: pathlib.Path) -> None:
+def _write_shard(
+    shard: Shard, _, builder: tfds.core.DatasetBuilder, folder: pathlib.Path
+) -> Iterator[Any]:
+    """Writes one file; an iterator of nothing, as `in_processes` takes it."""
     features = builder.info.features
-    skipped = {key: tfds.decode.SkipDecoding() for key in features if _is_image(features[key])}
-    source = builder.as_data_source(split=split, decoders=skipped or None)
-    what = f"{builder.name}, {split}, to Parquet"
+    images = {key: tfds.decode.SkipDecoding() for key in features if _is_image(features[key])}
+    source = builder.as_data_source(split=shard.split, decoders=images or None)
+    description = f"{builder.name}, {shard.split}, to Parquet"
+    numbers = range(shard.start, shard.stop)
     records = bar(
-        track(source, what),
-        what,
-        total=len(source),
+        track((source[number] for number in numbers), description, len(numbers)),
+        description,
+        total=len(numbers),
         console=Console(stderr=True),
         transient=True,
         disable=not sys.stderr.isatty(),
     )
     schema = schema_of(builder)
-    with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
+    with parquet.ParquetWriter(folder / shard.name, schema, compression="zstd") as writer:
         for group in _groups(records):
             columns = [
                 _column([record[key] for record in group], feature)
                 for key, feature in features.items()
             ]
             writer.write_table(pa.table(columns, schema=schema))
+    yield from ()
 
 
 def schema_of(builder: tfds.core.DatasetBuilder) -> pa.Schema:
     """Returns columns and metadata of a data set."""
-    features = builder.info.features
-    told = {
+    features, license = builder.info.features, builder.license
+    content = {
         "name": builder.info.full_name,
-        "features": {key: _told(feature) for key, feature in features.items()},
+        "license": license and license.url,
+        "terms": license and license.terms,
+        "features": {key: _described(feature) for key, feature in features.items()},
         "metadata": dict(builder.info.metadata),
     }
-    fields = [pa.field(key, _kind(feature), nullable=False) for key, feature in features.items()]
-    return pa.schema(fields, metadata={KEY: json.dumps(told).encode()})
+    fields = [
+        pa.field(
+            key, _kind(feature), nullable=False, metadata={"description": feature.doc.desc or ""}
+        )
+        for key, feature in features.items()
+    ]
+    return pa.schema(fields, metadata={KEY: json.dumps(content).encode()})
 
 
-def _told(feature) -> dict[str, object]:
-    told = {"feature": type(feature).__name__, "shape": list(feature.shape)}
+def _described(feature) -> dict[str, object]:
+    description = {
+        "feature": type(feature).__name__,
+        "shape": list(feature.shape),
+        "description": feature.doc.desc or "",
+    }
     if isinstance(feature, tfds.features.ClassLabel):
-        told["names"] = feature.names
-    return told
+        description["names"] = feature.names
+    return description
 
 
 def _is_image(feature) -> bool:
@@ -182,7 +247,7 @@ def _item(kind: pa.DataType) -> pa.Field:
 
 
 def _column(values: list, feature) -> pa.Array:
-    """The values of one feature of some records."""
+    """Returns the values of one feature of some records."""
     kind = _kind(feature)
     if _is_image(feature):
         return pa.array(values, kind)
@@ -201,7 +266,7 @@ def _column(values: list, feature) -> pa.Array:
 def _nested(
     items: pa.Array, kind: pa.DataType, shapes: list[tuple[int, ...]], axis: int
 ) -> pa.Array:
-    """Items as lists along one axis."""
+    """Returns items as lists along one axis."""
     if pa.types.is_fixed_size_list(kind):
         return pa.FixedSizeListArray.from_arrays(items, type=kind)
     lengths = [np.full(math.prod(shape[:axis]), shape[axis]) for shape in shapes]
@@ -210,7 +275,7 @@ def _nested(
 
 
 def _groups(records: Iterable[dict]) -> Iterator[list[dict]]:
-    """Records together, up to about `GROUP_BYTES`."""
+    """Yields lists of records of about `GROUP_BYTES` bytes."""
     group, size = [], 0
     for record in records:
         group.append(record)

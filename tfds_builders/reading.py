@@ -1,4 +1,6 @@
-"""Records of a data set by one call, prepared from the manual folder, without TensorFlow.
+"""Reading of the records of a data set by one call, which prepares it from the manual folder.
+
+TensorFlow is not needed.
 
 >>> people = records("ipol_gait/left_foot", "~/data", split="test")    # doctest: +SKIP
 >>> people[0]["sequence"].shape                                        # doctest: +SKIP
@@ -32,7 +34,7 @@ from tfds_builders.common.source import Source
 log = logging.getLogger("tfds_builders")
 FORMAT = "array_record"
 FORMATS = ("tfrecord", FORMAT)
-STAMPS = "stamps.json"  # in the folder of a prepared data set: what its unpacked archives were like
+STAMPS = "stamps.json"  # in the folder of a prepared data set: state of its unpacked archives
 
 
 def records(
@@ -41,26 +43,26 @@ def records(
     data_dir: str | os.PathLike | None = None,
     split: str | None = None,
 ) -> Sequence[Any] | Mapping[str, Sequence[Any]]:
-    """Returns the records of a data set; prepares it at the first call.
+    """Returns the records of a data set, and prepares it at the first call.
 
-    The files lie in `<data_dir>/array_record/`. When that was prepared from another archive than
-    the one in `manual_dir` now, it stays as it is, and the new one is prepared beside it, in
+    The files lie in `<data_dir>/array_record/`. If these were prepared from another archive than
+    the one in `manual_dir`, they are not changed. The new archive is prepared in their folder
     `from_<digest of the archive>/`.
 
     Args:
         name: `"ipol_gait"`, `"ipol_gait/left_foot"`, ...
         manual_dir: The folder with the archive, or a folder of such folders
-            (`<manual_dir>/<name>/`); None when the data set was prepared before.
-        data_dir: Where prepared data sets are kept; TFDS's own folder when not given.
-        split: `"train"`, `"test[:50%]"`, ...; every split, by name, when not given.
+            (`<manual_dir>/<name>/`); None if the data set was prepared before.
+        data_dir: Folder of prepared data sets; TFDS's folder by default.
+        split: `"train"`, `"test[:50%]"`, ...; by default every split, by name.
 
     Returns:
         A data source: `len`, `source[i]` -> dict of arrays. Text is `bytes`, arrays may be
         read-only.
 
     Raises:
-        ValueError: On an unknown name, a split that there is not, a missing or wrong archive,
-            a prepared data set whose files are damaged.
+        ValueError: If the name or the split is unknown, the archive is missing or unsuitable, or
+            the files of the prepared data set are damaged.
     """
     builder = prepared(name, manual_dir, data_dir)
     if split is not None and split not in builder.info.splits and split.isidentifier():
@@ -75,15 +77,23 @@ def prepared(
     file_format: str = FORMAT,
     beam_options=None,
     overwrite: bool = False,
+    jobs: int = 1,
 ) -> tfds.core.DatasetBuilder:
     """Returns a builder whose files are ready; see `records`.
 
-    A data set that other code than the present one prepared is used, with a warning; `overwrite`
-    prepares it again.
+    TFDS keeps one format per folder: tfrecord files lie in `<data_dir>/`, where `tfds.load` looks
+    for them, array_record files in `<data_dir>/array_record/`.
 
-    TFDS keeps one format a folder: tfrecord files lie in `<data_dir>/`, where `tfds.load` looks for
-    them, array_record files in `<data_dir>/array_record/`. With `beam_options`, Apache Beam's
-    `PipelineOptions`, a data set that can is prepared on it (`common.recordings`).
+    Args:
+        name: `"ipol_gait"`, `"ipol_gait/left_foot"`, ...
+        manual_dir: See `records`.
+        data_dir: See `records`.
+        file_format: `"array_record"` or `"tfrecord"`.
+        beam_options: Apache Beam's `PipelineOptions`, for a builder with `ON_BEAM`.
+        overwrite: Whether a prepared data set is prepared again. Without it, a data set that older
+            code prepared is used with a warning.
+        jobs: Number of processes that read recordings. The program must then be importable without
+            side effects (`if __name__ == "__main__":`).
     """
     tfds_builders.check_config(name)
     data_dir = data_folder(data_dir)
@@ -100,7 +110,7 @@ def prepared(
         _check_apart(folder_of(name, files), sources)
         stamps = {key: stamp(source) for key, source in sources.items()}
         marks = _fingerprints(sources, stamps, _stamps(builder))
-    options = manual_dir, file_format, beam_options
+    options = manual_dir, file_format, beam_options, jobs
     builder, is_new = _made(builder, *options, overwrite and _is_of(builder, marks))
     if not _is_of(builder, marks):
         digest = hashlib.sha256("".join(sorted(marks.values())).encode()).hexdigest()
@@ -123,23 +133,27 @@ def _made(
     manual_dir: pathlib.Path,
     file_format: str,
     beam_options,
+    jobs: int,
     overwrite: bool,
 ) -> tuple[tfds.core.DatasetBuilder, bool]:
-    """Prepares a data set where it is not there, or again; returns its builder, and whether it was
-    prepared now."""
+    """Prepares a data set if it does not exist, or again.
+
+    Returns:
+        Its builder, and whether this call prepared it.
+    """
     path = pathlib.Path(builder.data_path)
-    if not builder.info.initialized:  # it may be there all the same, from another run just now
-        _prepare(builder, manual_dir, file_format, beam_options)
+    if not builder.info.initialized:  # another run may have prepared it just now
+        _prepare(builder, manual_dir, file_format, beam_options, jobs)
         return builder, True
     if not overwrite:
         return builder, False
     aside = path.with_name(f".{path.name}.replaced")
-    shutil.rmtree(aside, ignore_errors=True)  # of a killed run
+    shutil.rmtree(aside, ignore_errors=True)  # left by a killed run
     path.rename(aside)
     try:
         name = builder.info.full_name.rpartition("/")[0]
         builder = _builder(name, pathlib.Path(builder.data_dir_root))
-        _prepare(builder, manual_dir, file_format, beam_options)
+        _prepare(builder, manual_dir, file_format, beam_options, jobs)
     except BaseException:
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -159,7 +173,7 @@ def _warn_of_other_code(builder: tfds.core.DatasetBuilder) -> None:
 
 
 def _stamps(builder: tfds.core.DatasetBuilder) -> dict[str, list[str]]:
-    """Stamp and fingerprint of each unpacked archive when the data set was last found current."""
+    """Returns the stored stamp and fingerprint of each unpacked archive."""
     try:
         stamps = json.loads((pathlib.Path(builder.data_path) / STAMPS).read_text("utf-8"))
     except (OSError, ValueError):
@@ -168,10 +182,10 @@ def _stamps(builder: tfds.core.DatasetBuilder) -> dict[str, list[str]]:
 
 
 def _keep_stamps(builder: tfds.core.DatasetBuilder, marks: dict, stamps: dict) -> None:
-    """Keeps them, so that unchanged folders are not read at every call."""
+    """Stores stamps and fingerprints, so that unchanged folders are not read at every call."""
     current = {key: [stamps[key], marks[key]] for key in marks if stamps[key] is not None}
     if current and current != _stamps(builder):
-        with contextlib.suppress(OSError):  # of a folder that may only be read
+        with contextlib.suppress(OSError):  # a read-only folder
             (pathlib.Path(builder.data_path) / STAMPS).write_text(json.dumps(current), "utf-8")
 
 
@@ -181,7 +195,7 @@ def root_of(data_dir: pathlib.Path, file_format: str) -> pathlib.Path:
 
 
 def folder_of(name: str, root: pathlib.Path) -> pathlib.Path:
-    """Returns where the files of `"name"` or `"name/config"` are kept once it is prepared."""
+    """Returns the folder of the files of `"name"` or `"name/config"`."""
     dataset, _, config = name.partition("/")
     cls = tfds_builders.builder_cls(dataset)
     config = config or next(iter(cls.builder_configs), "")
@@ -193,14 +207,16 @@ def _check_text(folder: pathlib.Path) -> None:
         str(folder).encode()
     except UnicodeEncodeError:
         raise ValueError(
-            f"The folder {ascii(str(folder))} has a name that is no text in this terminal's "
-            "encoding. Set PYTHONUTF8=1, or give another --data-dir."
+            f"The folder {ascii(str(folder))} has a name that this terminal's encoding "
+            "cannot represent. Set PYTHONUTF8=1, or give another --data-dir."
         ) from None
 
 
 def _check_apart(folder: pathlib.Path, sources: Mapping[str, Source]) -> None:
-    """Refuses to prepare a data set within its own unpacked archive, which would be another archive
-    from then on: it would be prepared once more at every call."""
+    """Refuses to prepare a data set within its own unpacked archive.
+
+    The new files would change the archive, so every call would prepare the data set again.
+    """
     for source in sources.values():
         if source.path is not None and folder.resolve().is_relative_to(source.path.resolve()):
             raise ValueError(
@@ -210,10 +226,10 @@ def _check_apart(folder: pathlib.Path, sources: Mapping[str, Source]) -> None:
 
 
 def _builder(name: str, root: pathlib.Path) -> tfds.core.DatasetBuilder:
-    """Returns a builder; where its files are there, with what they say.
+    """Returns a builder. If its files exist, checks them and reads their metadata.
 
     Raises:
-        ValueError: When a file of a prepared data set is missing or cut, or a small one edited.
+        ValueError: If a file of a prepared data set is missing, cut or edited.
     """
     path = folder_of(name, root)
     try:
@@ -232,8 +248,10 @@ def _builder(name: str, root: pathlib.Path) -> tfds.core.DatasetBuilder:
 
 
 def _check_files(builder: tfds.core.DatasetBuilder) -> None:
-    """Refuses metadata without an archive, and files without the records that they should have; of
-    those in tfrecord, which has no index, only missing ones."""
+    """Checks that the metadata name an archive and that the files have all their records.
+
+    tfrecord has no index, so its files are only checked for existence.
+    """
     if "fingerprints" not in builder.info.metadata:
         raise ValueError("metadata.json says nothing of an archive")
     for split in builder.info.splits.values():
@@ -247,7 +265,7 @@ def _check_files(builder: tfds.core.DatasetBuilder) -> None:
 def _records_in(path: os.PathLike) -> int:
     from array_record.python.array_record_module import ArrayRecordReader  # Windows has none
 
-    with open(path, "rb"):  # a permission that is missing is no damage, and said as it is
+    with open(path, "rb"):  # raises the error of a missing permission, which is not damage
         return ArrayRecordReader(os.fspath(path)).num_records()
 
 
@@ -258,8 +276,10 @@ def _line(error: Exception) -> str:
 def _fingerprints(
     sources: Mapping[str, Source], stamps: Mapping[str, str | None], known: Mapping[str, list[str]]
 ) -> dict[str, str]:
-    """Returns the fingerprint of each source. An archive is not unpacked for it, and a folder with
-    a known stamp is not read."""
+    """Returns the fingerprint of each source.
+
+    Archives are not unpacked, and folders with a known stamp are not read.
+    """
     marks = {}
     for key, source in sources.items():
         stamped, mark = known.get(key, (None, None))
@@ -279,10 +299,17 @@ def _unpacked(sources: Mapping[str, Source]) -> int:
 
 
 def _prepare(
-    builder: tfds.core.DatasetBuilder, manual_dir: pathlib.Path, file_format: str, beam_options
+    builder: tfds.core.DatasetBuilder,
+    manual_dir: pathlib.Path,
+    file_format: str,
+    beam_options,
+    jobs: int,
 ) -> None:
-    """Writes a data set's files, or uses what another run has written meanwhile; when it fails,
-    half-written files are removed."""
+    """Writes the files of a data set, or uses the files that another run has written meanwhile.
+
+    After a failure, half-written files are removed.
+    """
+    builder.jobs = jobs
     root = pathlib.Path(builder.data_dir_root)
     with full_disk_reported(root):
         size = _unpacked(builder.sources(manual_dir))
@@ -297,7 +324,7 @@ def _prepare(
     try:
         with (
             full_disk_reported(root, size),
-            tempfile.TemporaryDirectory() as downloads,  # TFDS wants one, and puts nothing there
+            tempfile.TemporaryDirectory() as downloads,  # TFDS needs one, and leaves it empty
             contextlib.redirect_stdout(sys.stderr),  # standard output is for results
         ):
             builder.download_and_prepare(

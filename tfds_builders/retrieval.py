@@ -1,4 +1,4 @@
-"""Sets of images divided by class: who is trained on the first classes is tested on the others.
+"""Division of image data sets by class: models train on the first classes and test on the rest.
 
 >>> halves = class_disjoint("cars196", 98, "~/data")          # doctest: +SKIP
 >>> [len(half) for half in halves.values()]                   # doctest: +SKIP
@@ -50,27 +50,27 @@ def class_disjoint(
     data_dir: str | os.PathLike | None = None,
     split: str | None = None,
 ) -> dict:
-    """Divides a set of TFDS, its official splits together, by class.
+    """Divides the records of all official splits of a TFDS data set by class.
 
-    That is how retrieval of classes never seen is measured: 98 of the 196 classes of `"cars196"`
+    Retrieval of unseen classes is measured in this way: 98 of the 196 classes of `"cars196"`
     (8,054 and 8,131 images), 100 of the 200 of `"caltech_birds2011"` (5,864 and 5,924).
 
     Args:
-        name: A set with a class `label`, prepared by TFDS.
+        name: A data set with a class `label`, prepared by TFDS.
         n_train: Number of classes to train on: those with the labels 0 to `n_train - 1`.
-        data_dir: Where it is prepared; TFDS's own folder when not given.
-        split: The official splits to take; all when not given. Where some overlap, as `small1` and
-            `small2` of `"omniglot"` do with `train`, give `"train+test"`: an image that stands
-            twice finds itself.
+        data_dir: Folder of prepared data sets; TFDS's folder by default.
+        split: The official splits to use; all by default. If some overlap, as `small1` and `small2`
+            of `"omniglot"` overlap with `train`, use `"train+test"`. A repeated image would
+            retrieve itself.
 
     Returns:
-        `"train"` and `"test"`. Of a set prepared as array_record these are `Classes`, without
-        TensorFlow; of one prepared as tfrecord, `tf.data.Dataset`s. Records without a class, of
-        the label -1, are in neither.
+        `"train"` and `"test"`: `Classes` for a data set prepared as array_record, which do not need
+        TensorFlow, or `tf.data.Dataset` for one prepared as tfrecord. Records with the label -1
+        have no class and are in neither.
 
     Raises:
-        ValueError: When it is not prepared there, has no class labels, or `n_train` leaves one
-            side without a class.
+        ValueError: If the data set is not prepared there or has no class labels, or if `n_train`
+            leaves one side without a class.
     """
     folder = pathlib.Path(data_dir or constants.get_default_data_dir()).expanduser()
     builder = tfds.builder(name, data_dir=folder)
@@ -101,12 +101,12 @@ def class_disjoint(
             for side, of in sides.items()
         }
     source, labels = builder.as_data_source(split=split), _labels(builder, split)
-    chosen = {side: np.flatnonzero(of(labels)) for side, of in sides.items()}
-    return {side: Classes(source, indices, labels[indices]) for side, indices in chosen.items()}
+    indices = {side: np.flatnonzero(of(labels)) for side, of in sides.items()}
+    return {side: Classes(source, indices, labels[indices]) for side, indices in indices.items()}
 
 
 def _labels(builder: tfds.core.DatasetBuilder, split: str) -> np.ndarray:
-    """The label of each record; images are not decoded for it."""
+    """Returns the label of each record without decoding images."""
     features = builder.info.features.items()
     packed = {key: tfds.decode.SkipDecoding() for key, of in features if _is_image(of)}
     source = builder.as_data_source(split=split, decoders=packed)

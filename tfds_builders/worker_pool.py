@@ -1,8 +1,8 @@
 """`python -m tfds_builders.worker_pool --service_port=50000` starts Beam's worker pool.
 
-Beam's own command starts each worker by the name `python`, whichever that is on the path: without
-an activated environment another one, or none, and the pipeline waits without a word. Here it is the
-interpreter that runs the pool.
+Beam's command starts each worker by the name `python`. Without an activated environment this is
+another interpreter or none, and the pipeline waits silently. This module makes it the interpreter
+that runs the pool.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def set_path() -> None:
     """Puts the folder of the running interpreter first on the path.
 
     Raises:
-        FileNotFoundError: When it has no program named `python` that is this interpreter.
+        FileNotFoundError: If the folder has no program `python` that is this interpreter.
     """
     folder = pathlib.Path(sys.executable).parent
     os.environ["PATH"] = f"{folder}{os.pathsep}{os.environ.get('PATH', os.defpath)}"

@@ -1,7 +1,10 @@
-"""`keras-dml datasets`: the data sets, which are prepared, and which archives are missing."""
+"""Command `keras-dml datasets`: lists data sets, prepared files and missing archives."""
 
 import pathlib
-from typing import Annotated
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
+
+import typer
 
 from keras_dml.cli import _options
 
@@ -12,60 +15,70 @@ def run(
         _options.folder("--manual-dir", "Folder with archives, or with a folder NAME of each."),
     ] = None,
     data_dir: _options.DataDir = None,
+    imports: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PACKAGE", help="Package with data sets of your own; repeatable."),
+    ] = None,
     as_json: _options.AsJson = False,
 ):
-    """List the data sets: people, size, license, what is prepared and what is missing.
+    """List the data sets: people, size, license, prepared files and missing archives.
 
-    Looks where TensorFlow Datasets keeps its own when no folder is given. Size and people are those
-    of the whole set; a part of it is accepted too.
+    Without folders, the command looks where TensorFlow Datasets keeps its data. Size and number of
+    people describe the whole data set. Archives that hold a part of it are accepted too.
 
     Example: keras-dml datasets --manual-dir ~/Downloads
     """
     from keras_dml.cli import _console, _extras
 
     _extras.require_data("The list of data sets")
+    import tfds_builders
     from tfds_builders.inventory import inventory
 
-    found = inventory(manual_dir, data_dir)
+    for package in imports or ():
+        try:
+            tfds_builders.add_package(package)
+        except ValueError as error:
+            raise typer.BadParameter(str(error), param_hint="--imports") from None
+    datasets = inventory(manual_dir, data_dir)
     if manual_dir is not None and not manual_dir.expanduser().is_dir():
         _console.note(f"There is no folder {_console.plain(manual_dir)}.")
     if as_json:
-        _console.json_object(found)
+        _console.json_object(datasets)
         return
     rows = [
         (
             name,
-            f"{of['people']:,}" if of["people"] else "–",
-            of["size"],
-            of["license"],
-            [*_lines(of["configs"])],
+            f"{dataset['people']:,}" if dataset["people"] else "–",
+            dataset["size"],
+            dataset["license"],
+            [*_lines(dataset["configs"])],
         )
-        for name, of in found.items()
+        for name, dataset in datasets.items()
     ]
     _console.table(("name", "people", "size", "license", "here"), rows)
     for title, key in (("Missing", "missing"), ("Not usable", "problem")):
-        told = dict.fromkeys(
+        reasons = dict.fromkeys(
             (name, config[key])
-            for name, of in found.items()
-            for config in of["configs"].values()
+            for name, dataset in datasets.items()
+            for config in dataset["configs"].values()
             if config[key] and not config["prepared"]
         )
-        if told:
+        if reasons:
             _console.echo(f"\n[bold]{title}[/bold]")
-            _console.table((), list(told), header=False)
+            _console.table((), list(reasons), header=False)
     _console.echo("\nPrepare one: python -m tfds_builders.build NAME --manual-dir DIR")
 
 
-def _lines(configs):
-    """What is there of a data set, configs in the same state in one line."""
-    states = {}
+def _lines(configs: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Yields the state of a data set, with one line for all configs in the same state."""
+    names_by_state: dict[str, list[str]] = {}
     for name, config in configs.items():
-        states.setdefault(_state(config), []).append(name)
-    for state, names in states.items():
-        yield state if len(states) == 1 else f"{state}: {', '.join(names)}"
+        names_by_state.setdefault(_state(config), []).append(name)
+    for state, names in names_by_state.items():
+        yield state if len(names_by_state) == 1 else f"{state}: {', '.join(names)}"
 
 
-def _state(config):
+def _state(config: Mapping[str, Any]) -> str:
     if config["prepared"]:
         return "prepared"
     if config["archive"]:

@@ -1,9 +1,12 @@
-"""Readers of data sets, on files of the size that the archives have: EEG as text beside a loop over
-its lines, a table of gaze beside polars, three days of movement cut into minutes.
+"""Parsers of data sets on files of the archives' sizes.
+
+The bench compares EEG as text with a loop over its lines, and a table of gaze with polars. It
+measures the rate of each text parser, and time and memory of three days of movement cut into
+minutes.
 
 python -m tests.bench.parsers
 
-polars stands in the table where it is installed.
+The table has a row for polars if it is installed.
 """
 
 import functools
@@ -16,13 +19,23 @@ import time
 import numpy as np
 
 from tests.bench import memory, smoke, timing
-from tests.tfds_builders.gaze import gazebase_file
-from tests.tfds_builders.inertial import record_header
-from tests.tfds_builders.samples import smni_trial
+from tests.tfds_builders.gaze import coord_file, event_file, gazebase_file
+from tests.tfds_builders.inertial import har_files, record_header, run_file, trial_file, walk_file
+from tests.tfds_builders.samples import gait_csv, smni_trial
 from tfds_builders.common.archive import open_source
 from tfds_builders.common.repeats import Repeats
 from tfds_builders.ltmm_gait import ltmm_gait_dataset_builder as ltmm
-from tfds_builders.parsers import gazebase, smni
+from tfds_builders.parsers import (
+    coord,
+    event_text,
+    gait,
+    gaitauth,
+    gazebase,
+    har,
+    motionsense,
+    smni,
+    sp_sw_har,
+)
 
 LOOP, POLARS = "a loop over the lines", "polars.read_csv"
 ROWS = (
@@ -31,13 +44,14 @@ ROWS = (
     timing.Row(POLARS),
     timing.Row("parsers.gazebase", POLARS, 1.0),
 )
-SMOKE = {"GAZE_SAMPLES": 1000, "DAYS": 1, "steps": 1, "repeats": 5}
+SMOKE = {"GAZE_SAMPLES": 1000, "TEXT_SAMPLES": 1000, "DAYS": 1, "steps": 1, "repeats": 5}
 GAZE_SAMPLES = 60_000  # a minute
+TEXT_SAMPLES, LEAST_RATE = 20_000, 50.0  # samples of a text file; the least MB per second
 DAYS, SECONDS, MEGABYTES = 3, 60, 300  # of movement; the greatest time and memory allowed
 
 
 def by_line(trial):
-    """Values of a trial of EEG, unchecked."""
+    """Returns the values of a trial of EEG, unchecked."""
     columns = {name: column for column, name in enumerate(smni.CHANNELS)}
     values = np.empty((smni.SAMPLES, len(columns)), np.float32)
     for line in trial.decode().splitlines():
@@ -48,7 +62,7 @@ def by_line(trial):
 
 
 def candidates(cpu_time, steps):
-    """Each reader on its file; polars where it is."""
+    """Times each reader on its file, and polars if it is installed."""
     trial, gaze = smni_trial(), gazebase_file(samples=GAZE_SAMPLES)
     readers = {
         LOOP: lambda: by_line(trial),
@@ -60,6 +74,30 @@ def candidates(cpu_time, steps):
 
         readers[POLARS] = lambda: polars.read_csv(io.BytesIO(gaze))
     return {name: timing.timed(read, cpu_time, steps) for name, read in readers.items()}
+
+
+def show_rates(samples, repeats):
+    """Prints the rate of each text parser on a file of some samples, by processor time."""
+    (windows, *_) = (text for name, text in har_files().items() if "total_acc_x_train" in name)
+    files = {
+        coord: coord_file(samples=samples),
+        event_text: event_file(frames=samples),
+        gait: gait_csv(rows=samples),
+        gaitauth: walk_file(samples=samples),
+        har: windows * (samples // 128 + 1),
+        motionsense: trial_file(samples=samples),
+        sp_sw_har: run_file(samples=samples),
+    }
+    print(f"\nText of {samples:,} samples: at least {LEAST_RATE:g} MB per second of processor time")
+    for parser, content in files.items():
+        seconds = []
+        for _ in range(repeats):
+            start = time.process_time()
+            parser.parse(io.BytesIO(content), name="file")
+            seconds.append(time.process_time() - start)
+        rate = len(content) / 1e6 / max(float(np.median(seconds)), 1e-9)
+        verdict = timing.verdict(LEAST_RATE, rate)
+        print(f"{parser.__name__.rpartition('.')[2]:<14} {rate:>6.0f} MB/s {verdict}")
 
 
 def record(folder, days):
@@ -74,7 +112,7 @@ def record(folder, days):
 
 
 def windowed(folder, config):
-    """Number of minutes that a config has of the record."""
+    """Returns the number of minutes that a config makes of the record."""
     source = open_source(folder, ltmm.WANTED.limits)
     recording, repeats = ltmm.Recording("CO001", "CO001.hea"), Repeats("LTMM", "recordings", "kept")
     return sum(1 for _ in ltmm.examples_of(recording, repeats, source, config))
@@ -85,7 +123,7 @@ def show_windows(days):
     print(
         f"\nLTMM, {days} days at 100 Hz cut into minutes: at most {SECONDS} s and {MEGABYTES} MB,"
     )
-    print("beside the pages of the mapped file, which the system takes back when it needs them")
+    print("without the pages of the mapped file, which the system frees when it needs memory")
     for config in ltmm.Builder.BUILDER_CONFIGS:
         if config.lab:
             continue
@@ -96,10 +134,10 @@ def show_windows(days):
             grown, minutes = memory.growth_megabytes(functools.partial(windowed, folder, config))
             seconds = time.perf_counter() - start
             grown -= (folder / "CO001.dat").stat().st_size / 2**20
-        told = timing.verdict(seconds, SECONDS), timing.verdict(grown, MEGABYTES)
+        verdicts = timing.verdict(seconds, SECONDS), timing.verdict(grown, MEGABYTES)
         print(
             f"{config.name:<14} {samples:>12,} samples {minutes:>6,} minutes {seconds:>6.1f} s "
-            f"{told[0]} {grown:>5.0f} MB {told[1]}"
+            f"{verdicts[0]} {grown:>5.0f} MB {verdicts[1]}"
         )
 
 
@@ -109,6 +147,7 @@ def main():
     timing.add_steps(options)
     given = smoke.parse(options, globals(), SMOKE)
     show_windows(DAYS)
+    show_rates(TEXT_SAMPLES, given.repeats)
     seconds = timing.alternate(candidates(given.cpu_time, given.steps), given.repeats)
     title = f"A trial of 64 electrodes and 256 samples; {GAZE_SAMPLES:,} samples of gaze"
     timing.show(title, ROWS, seconds)

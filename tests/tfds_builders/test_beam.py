@@ -19,7 +19,6 @@ from tests.tfds_builders import gaze, inertial, media, samples
 from tfds_builders import reading
 from tfds_builders.build import app
 from tfds_builders.common.errors import ArchiveError, FormatError, PipelineError
-from tfds_builders.common.recordings import RecordingsMixin
 
 pytestmark = pytest.mark.usefixtures("quiet")
 needs_beam = pytest.mark.skipif(
@@ -183,9 +182,7 @@ def test_the_options_on_the_page_are_options_of_beam(caplog):
 
 def test_the_large_data_sets_are_those_that_can():
     can = [
-        name
-        for name in tfds_builders.list_builders()
-        if issubclass(tfds_builders.builder_cls(name), RecordingsMixin)
+        name for name in tfds_builders.list_builders() if tfds_builders.builder_cls(name).ON_BEAM
     ]
     assert can == ["gazebase_gaze", "ltmm_gait", "voxceleb_verification"]
 

@@ -134,7 +134,7 @@ def test_kinds_and_shapes_are_those_of_the_features():
         for field in records["field"]
     }
     assert fields["walks/sequence"]["dataType"] == "cr:Float32"
-    assert fields["walks/sequence"]["arrayShape"] == "-1,3"
+    assert fields["walks/sequence"]["cr:arrayShape"] == "-1,3"
     assert fields["walks/time_ms"]["dataType"] == "cr:Int64"
     assert fields["walks/subject"]["dataType"] == "sc:Text"
     assert "m/s²" in fields["uniform50/sequence"]["description"]

@@ -136,10 +136,10 @@ def test_a_second_file_of_a_person_is_another_session_also_of_the_same_film(tmp_
     ("files", "message"),
     [
         ({"DIEM.zip": samples.zipped({"a.txt": b""})}, "holds no <video>_.*; it holds a.txt"),
-        (FILES | {f"{BEARS}/event_data/p01_0.txt": b""}, "is no recording of DIEM"),
+        (FILES | {f"{BEARS}/event_data/p01_0.txt": b""}, "is not a recording of DIEM"),
         (
             FILES | {f"{BEARS}/event_data/diem2s9.asc_1_{BROOKLYN}.txt": b""},
-            "is no recording of DIEM",
+            "is not a recording of DIEM",
         ),
         (FILES | {event_name("diem2s1", BEARS, 7): b""}, "the same recording twice"),
         (

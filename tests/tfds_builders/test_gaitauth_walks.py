@@ -205,7 +205,7 @@ def test_nobody_is_in_two_splits_and_the_ids_are_written_down(tmp_path, caplog):
     [
         ({}, "does not exist"),
         ({"DATASET/readme.txt": b""}, "holds no ID<nn>_<F|M>_"),
-        (FILES | {walk_name("ID1"): b""}, "is no walk of GaitAuth"),
+        (FILES | {walk_name("ID1"): b""}, "is not a walk of GaitAuth"),
         (FILES | {walk_name("ID01", device="Nexus_One"): b""}, "the same recording twice"),
         (FILES | {walk_name("ID01", "F", "2130"): b""}, "ID01 has walks of a man and of a woman"),
         (

@@ -195,7 +195,7 @@ def test_a_part_and_a_repeat_within_a_person_are_told(tmp_path, caplog):
     ("files", "message"),
     [
         ({"gaze.zip": samples.zipped({"a.txt": b""})}, "holds no natural_movies_gaze/.*a.txt"),
-        (FILES | {f"{FOLDER}AB_beach.coord": b""}, "is no recording of GazeCom"),
+        (FILES | {f"{FOLDER}AB_beach.coord": b""}, "is not a recording of GazeCom"),
         (FILES | {"gaze/b/natural_movies_gaze/AAA_beach.coord": b""}, "the same recording twice"),
         (FILES | {f"{FOLDER}HHH_sea.coord": FILE}, r"\(subject AAA\) and .* \(subject HHH\) hold"),
         (FILES | {f"{FOLDER}AAA_sea.coord": FILE[:-9]}, "AAA_sea.coord, line 14"),

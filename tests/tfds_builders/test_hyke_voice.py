@@ -104,10 +104,10 @@ def test_a_repeated_recording_is_kept_and_names_the_first(tmp_path, caplog):
     ("files", "message"),
     [
         ({"female_audio/readme.txt": b""}, "holds no female_audio/F_"),
-        (FILES | {line_name("F", WOMAN, 6): b""}, "is no recording of Hyke"),
-        (FILES | {line_name("F", WOMAN, 0): b""}, "is no recording of Hyke"),
-        (FILES | {f"female_audio/F_{STRANGER}/{WOMAN}_3.wav": b""}, "is no recording of Hyke"),
-        (FILES | {"female_audio/F_12/12_1 (copy).wav": b""}, "is no recording of Hyke"),
+        (FILES | {line_name("F", WOMAN, 6): b""}, "is not a recording of Hyke"),
+        (FILES | {line_name("F", WOMAN, 0): b""}, "is not a recording of Hyke"),
+        (FILES | {f"female_audio/F_{STRANGER}/{WOMAN}_3.wav": b""}, "is not a recording of Hyke"),
+        (FILES | {"female_audio/F_12/12_1 (copy).wav": b""}, "is not a recording of Hyke"),
         (FILES | {line_name("M", WOMAN, 1): b""}, "the same recording twice"),
         (FILES | {line_name("M", WOMAN, 3): b""}, "in female_audio and in male_audio"),
         (

@@ -95,9 +95,39 @@ def test_numbers_keep_their_kind_and_axes_their_size(gait):
 def test_the_metadata_name_features_shapes_classes_and_channels(tmp_path):
     builder = reading.prepared("hyke_voice", hand_made("hyke_voice"), tmp_path)
     told = json.loads(parquet.schema_of(builder).metadata[b"tfds_builders"])
-    assert told["features"]["audio"] == {"feature": "Tensor", "shape": [None]}
+    audio = told["features"]["audio"]
+    assert (audio["feature"], audio["shape"]) == ("Tensor", [None])
     assert told["features"]["sex"]["names"] == builder.info.features["sex"].names
     assert told["metadata"]["subjects"] == builder.info.metadata["subjects"]
+
+
+def test_license_and_descriptions_of_features_are_metadata(gait):
+    schema = parquet.schema_of(gait)
+    content = json.loads(schema.metadata[b"tfds_builders"])
+    assert content["license"] == gait.HOMEPAGE  # its terms are not a license of SPDX
+    assert "Not for commercial use" in content["terms"]
+    assert gait.info.redistribution_info.license.endswith(content["terms"])
+    for field in schema:
+        text = field.metadata[b"description"].decode()
+        assert text and content["features"][field.name]["description"] == text
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_shards_hold_all_records_in_order(jobs, gait, tmp_path, monkeypatch):
+    whole = parquet.write(gait, tmp_path / "whole")
+    monkeypatch.setattr(parquet, "SHARD_BYTES", gait.info.splits["train"].num_bytes // 3)
+    folder = parquet.write(gait, tmp_path / "shards", jobs=jobs)
+    assert parquet.write(gait, tmp_path / "shards") == folder  # nothing is written again
+    for split in gait.info.splits:
+        shards = sorted(folder.glob(f"{split}-*.parquet"))
+        assert len(shards) == int(shards[0].stem[-5:])
+        (single,) = whole.glob(f"{split}-*.parquet")
+        tables = pa.concat_tables([files.read_table(path) for path in shards])
+        assert tables.equals(files.read_table(single))
+    assert len([*folder.glob("train-*")]) >= 3
+    next(folder.glob("train-00001-of-*")).unlink()
+    with pytest.raises(ValueError, match="train-00001-of-.* is no Parquet file"):
+        parquet.write(gait, tmp_path / "shards")
 
 
 @pytest.mark.parametrize("shape", [(), (None,), (3,), (None, 3), (2, None), (None, None), (2, 3)])

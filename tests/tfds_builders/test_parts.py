@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from tests.tfds_builders import samples
 from tfds_builders.build import app
-from tfds_builders.common.parts import tell_part
+from tfds_builders.common.parts import warn_of_part
 
 pytestmark = pytest.mark.usefixtures("quiet")
 
@@ -19,19 +19,19 @@ def info():
 
 
 def test_the_whole_and_more_than_it_are_not_mentioned(info, caplog):
-    tell_part(info, "A.zip", "Set", {"people": (24, 24), "trials": (1_021, 1_020)}, ["people"])
+    warn_of_part(info, "A.zip", "Set", {"people": (24, 24), "trials": (1_021, 1_020)}, ["people"])
     assert caplog.messages == [] and info.metadata == {}
 
 
 def test_all_counts_are_told_where_one_lacks(info, caplog):
-    tell_part(info, "A.zip", "Set", {"people": (24, 24), "trials": (900, 1_020)}, ["people"])
+    warn_of_part(info, "A.zip", "Set", {"people": (24, 24), "trials": (900, 1_020)}, ["people"])
     assert caplog.messages == [
         "A.zip holds 24 of 24 people and 900 of 1,020 trials: a part of Set."
     ]
 
 
 def test_other_splits_are_told_where_that_lacks_which_they_are_drawn_from(info, caplog):
-    tell_part(info, "A.zip", "Set", {"people": (23, 24)}, ["people"])
+    warn_of_part(info, "A.zip", "Set", {"people": (23, 24)}, ["people"])
     assert caplog.messages[0].endswith("a part of Set, so its splits are those of the part.")
 
 

@@ -1,5 +1,6 @@
 """No build reports success for something else than it did."""
 
+import functools
 import json
 import os
 import pathlib
@@ -17,12 +18,11 @@ import tfds_builders
 from tests.tfds_builders import samples
 from tfds_builders import reading, worker_pool
 from tfds_builders.build import app
-from tfds_builders.common import checks, code
-from tfds_builders.common.about import About
+from tfds_builders.common import checks, code, people
 from tfds_builders.common.archive import open_source
-from tfds_builders.common.builder import AloneMixin
+from tfds_builders.common.builder import About, Plan, RecordingsBuilder
 from tfds_builders.common.errors import ArchiveError
-from tfds_builders.common.find import Wanted, find
+from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
 from tfds_builders.inventory import inventory
 
@@ -209,40 +209,32 @@ def test_every_builder_has_a_digest_of_its_own():
 # builders of one's own
 
 
-class Plain(AloneMixin, tfds.core.GeneratorBasedBuilder):
-    """A builder without configs and without known releases."""
+class Plain(RecordingsBuilder, skip_registration=True):
+    """A builder without configs, without a README and without known releases."""
 
-    VERSION = tfds.core.Version("1.0.0")
-    MANUAL_DOWNLOAD_INSTRUCTIONS = "Record it."
     ABOUT = About(1, "small", "none", Wanted("plain", ("plain",), "plain.zip", "Record it."))
     name = "plain"
     pkg_dir_path = pathlib.Path(__file__).parent
 
-    def _info(self):
-        features = tfds.features.FeaturesDict({"id": tfds.features.Text(), "x": np.float32})
-        return tfds.core.DatasetInfo(
-            builder=self, features=features, metadata=tfds.core.MetadataDict()
-        )
+    def features(self):
+        return {"x": np.float32}
 
-    def sources(self, manual_dir):
-        return {"plain": find(manual_dir, self.ABOUT.archives)}
+    def plan(self, sources):
+        (source,) = sources.values()
+        walks = source.index(r"(\w+)/walk_(\d+)\.csv")
+        read = functools.partial(plain_examples, source=source)
+        return Plan({"train": list(walks.items())}, read)
 
-    def _split_generators(self, dl_manager):
-        sources = self.sources(dl_manager.manual_dir)
-        self.info.metadata.update(**checks.origins(self.name, sources))
-        return {"train": self._generate_examples(sources["plain"])}
 
-    def _generate_examples(self, source):
-        for (person, walk), name in source.index(r"(\w+)/walk_(\d+)\.csv").items():
-            key = f"{person}/{walk}"
-            yield key, {"id": key, "x": float(source.read(name))}
+def plain_examples(walk, _, source):
+    (person, number), member = walk
+    yield f"{person}/{number}", {"x": float(source.read(member)), **people.record(person)}
 
 
 @pytest.fixture
 def plain(monkeypatch, tmp_path):
-    known = tfds_builders._BUILDERS
     original = tfds_builders.builder_cls
-    monkeypatch.setattr(tfds_builders, "_BUILDERS", (*known, "plain"))
+    monkeypatch.setitem(tfds_builders._BUILDERS, "plain", ("tests", Plain.pkg_dir_path))
     monkeypatch.setattr(
         tfds_builders,
         "builder_cls",

@@ -10,7 +10,7 @@ import pytest
 
 from tests.tfds_builders import eeg
 from tests.tfds_builders.mutations import check_parser, peak_bytes
-from tfds_builders.common.errors import FormatError, shown
+from tfds_builders.common.errors import FormatError, quoted
 from tfds_builders.common.unpickle import PickledArray, unpickle
 
 ARRAY = np.arange(24, dtype=np.float64).reshape(2, 3, 4) / 7
@@ -110,7 +110,7 @@ def test_a_tuple_deeper_than_the_stack_is_refused_before_it_ends_the_process(dee
 
 def test_lists_within_each_other_are_shown_by_their_kind():
     deep = read(b"]" * 5_000 + b"a" * 4_999 + b".")
-    assert shown(deep) == "a list of many within each other"
+    assert quoted(deep) == "a list of many within each other"
 
 
 def _said(shape=b"K\x02K\x03\x86", code=b"U\x02f8", raw=b"U" + bytes([48]) + bytes(48)):

@@ -110,8 +110,8 @@ def test_without_the_archive_of_test_its_split_is_left_out_with_a_notice(tmp_pat
         ({name: held for name, held in FILES.items() if "meta" not in name}, "no vox1_meta.csv"),
         (LISTS | {f"{FOLDER}vox1/a.txt": b""}, "no <speaker>/<video>/<number>.wav; it holds a.txt"),
         (LISTS | {f"{FOLDER}vox1/id10001/{VIDEOS[0]}/00001.m4a": b""}, "ffmpeg -i .* -ar 16000"),
-        (FILES | {f"{FOLDER}vox1/wav/Eve_E/{VIDEOS[0]}/00001.wav": b""}, "is no recording of Vox"),
-        (FILES | {WAV.replace("id10270", "id10999"): b""}, "is no recording of VoxCeleb"),
+        (FILES | {f"{FOLDER}vox1/wav/Eve_E/{VIDEOS[0]}/00001.wav": b""}, "is not a recording"),
+        (FILES | {WAV.replace("id10270", "id10999"): b""}, "is not a recording of VoxCeleb"),
         (FILES | {WAV.replace("/wav/", "/again/"): b""}, "the same recording twice"),
         (FILES | official(), "the same recording twice"),
         (FILES | {WAV: wav_file(speech(1), rate=8_000)}, "8,000 Hz, 1 channels"),
@@ -241,8 +241,8 @@ def test_both_tables_are_read():
 @pytest.mark.parametrize("ids", [{}, {"Eve_E": "id10270", "Finn_F": "id10271"}])
 def test_a_mutated_list_gives_trials_or_a_format_error(ids):
     def check(found):
-        assert len(found.same) == len(found.first) == len(found.second) > 0
-        for same, *pair in zip(found.same, found.first, found.second, strict=True):
+        assert len(found.is_same) == len(found.first) == len(found.second) > 0
+        for same, *pair in zip(found.is_same, found.first, found.second, strict=True):
             assert same == (trials.speaker_of(pair[0]) == trials.speaker_of(pair[1]))
 
     check_parser(lambda data: read_trials(data, ids), old(GOOD) if ids else GOOD, check)

@@ -3,22 +3,20 @@ Huang2017)."""
 
 from __future__ import annotations
 
+import functools
 import logging
 import re
+from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
 import numpy as np
 import tensorflow_datasets as tfds
 
-from tfds_builders.common.about import About
-from tfds_builders.common.builder import AloneMixin
-from tfds_builders.common.checks import origins
-from tfds_builders.common.errors import ArchiveError, shown
-from tfds_builders.common.find import Wanted, find
+from tfds_builders.common.builder import About, Example, Plan, RecordingsBuilder
+from tfds_builders.common.errors import ArchiveError, quoted
+from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
-from tfds_builders.common.parts import tell_part
-from tfds_builders.common.progress import track
-from tfds_builders.common.repeats import Repeats
+from tfds_builders.common.repeats import Contents, Repeats
 from tfds_builders.common.source import Source
 from tfds_builders.common.spd import symmetric
 from tfds_builders.parsers import mat5
@@ -45,7 +43,7 @@ WANTED = Wanted(
 
 
 class Clip(NamedTuple):
-    """One clip: what its path says, and its member in the archive."""
+    """One clip: the parts of its path, and its member in the archive."""
 
     split: str
     label: str
@@ -58,59 +56,40 @@ class Clip(NamedTuple):
 
     @property
     def video(self) -> str:
-        """The video that it was cut from: the name without the number of the clip."""
+        """Name of the source video: the name of the clip without its number."""
         return self.name.rpartition("_")[0] or self.name
 
 
-class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
+class Builder(RecordingsBuilder):
     """Builder of `afew_spd`."""
 
-    VERSION = tfds.core.Version("1.0.0")
-    RELEASE_NOTES = {"1.0.0": "First release."}
-    MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
     ABOUT = About(
         people=0,
         size="2,118 matrices",
         license="given out on request, for research",
         archives=WANTED,
     )
+    HOMEPAGE = "https://github.com/zhiwu-huang/SPDNet"
+    ARCHIVE_KEY = "AFEW_SPD_data"
+    SUPERVISED_KEYS = ("matrix", "label")
     BUILDER_CONFIGS = [
-        tfds.core.BuilderConfig(name="mat", description="One 400 x 400 matrix a clip."),
+        tfds.core.BuilderConfig(name="mat", description="One 400 x 400 matrix for each clip."),
     ]
 
-    def _info(self):
-        return self.dataset_info_from_configs(
-            features=tfds.features.FeaturesDict(
-                {
-                    "id": tfds.features.Text(),
-                    "matrix": tfds.features.Tensor(
-                        shape=(SIDE, SIDE), dtype=np.float64, encoding="zlib"
-                    ),
-                    "label": tfds.features.ClassLabel(names=list(LABELS)),
-                    "clip": tfds.features.Text(),
-                    "video": tfds.features.Text(),
-                    "smallest_eigenvalue": np.float32,
-                }
-            ),
-            supervised_keys=("matrix", "label"),
-            homepage="https://github.com/zhiwu-huang/SPDNet",
-            metadata=tfds.core.MetadataDict(),
-        )
+    def features(self) -> dict:
+        return {
+            "matrix": tfds.features.Tensor(shape=(SIDE, SIDE), dtype=np.float64, encoding="zlib"),
+            "label": tfds.features.ClassLabel(names=list(LABELS)),
+            "clip": tfds.features.Text(),
+            "video": tfds.features.Text(),
+            "smallest_eigenvalue": np.float32,
+        }
 
-    def sources(self, manual_dir) -> dict[str, Source]:
-        """Finds the archive.
-
-        Raises:
-            ArchiveError: When it is missing or cannot be opened.
-        """
-        return {"AFEW_SPD_data": find(manual_dir, WANTED)}
-
-    def _split_generators(self, dl_manager):
-        sources = self.sources(dl_manager.manual_dir)
-        (source,) = sources.values()
+    def plan(self, sources: dict[str, Source]) -> Plan:
+        source = sources[self.ARCHIVE_KEY]
         clips = clips_of(source)
-        held = {"matrices": (len(clips), sum(MATRICES.values()))}
-        tell_part(self.info, source.title, "AFEW", held)
+        counts = {"matrices": (len(clips), sum(MATRICES.values()))}
+        self.warn_of_part(source, "AFEW", counts)
         splits = {
             split: [clip for clip in clips if clip.split == split] for split in SPLITS.values()
         }
@@ -121,41 +100,40 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
                 "%s: %d names of videos are in both splits, %s first: the same people may be.",
                 source.title, len(shared), min(shared),
             )  # fmt: skip
-        repeats = Repeats(source.title, "matrices", "kept")
-        self.info.metadata.update(
-            **origins(self.name, sources),
-            same_as=repeats.same_as,
-            videos={split: sorted(names) for split, names in videos.items()},
+        return Plan(
+            splits,
+            functools.partial(examples_of, source=source),
+            "matrices",
+            Repeats(source.title, "matrices", "kept"),
+            metadata={"videos": {split: sorted(names) for split, names in videos.items()}},
         )
-        return {
-            split: self._generate_examples(source, members, repeats, split)
-            for split, members in splits.items()
-        }
 
-    def _generate_examples(self, source, clips, repeats, split):
+    def _generate_examples(self, plan: Plan, split: str) -> Iterator[Example]:
         singular = 0
-        for clip in track(clips, f"{self.name}, {split}, matrices"):
-            matrix = parse(source.open(clip.member), name=clip.member)
-            smallest = np.linalg.eigvalsh(matrix)[0]
-            singular += smallest <= 0
-            repeats.add(matrix, clip.key, f"{clip.split}, {clip.label}")
-            yield (
-                clip.key,
-                {
-                    "id": clip.key,
-                    "matrix": matrix,
-                    "label": clip.label,
-                    "clip": clip.name,
-                    "video": clip.video,
-                    "smallest_eigenvalue": smallest,
-                },
-            )
-        repeats.report()
+        for key, example in super()._generate_examples(plan, split):
+            singular += example["smallest_eigenvalue"] <= 0
+            yield key, example
         if singular:
             log.warning(
                 "%s, %s: %d matrices are not positive definite; they are kept as they are.",
-                source.title, split, singular,
+                plan.repeats.title, split, singular,
             )  # fmt: skip
+
+
+def examples_of(clip: Clip, repeats: Repeats | Contents, source: Source) -> Iterator[Example]:
+    """Yields the example of a clip; `repeats` refuses a matrix of two splits or labels."""
+    matrix = parse(source.open(clip.member), name=clip.member)
+    repeats.add(matrix, clip.key, f"{clip.split}, {clip.label}")
+    yield (
+        clip.key,
+        {
+            "matrix": matrix,
+            "label": clip.label,
+            "clip": clip.name,
+            "video": clip.video,
+            "smallest_eigenvalue": np.linalg.eigvalsh(matrix)[0],
+        },
+    )
 
 
 def parse(file: BinaryIO, *, name: str, side: int = SIDE) -> np.ndarray:
@@ -164,7 +142,7 @@ def parse(file: BinaryIO, *, name: str, side: int = SIDE) -> np.ndarray:
     Args:
         file: The open file.
         name: Its name, for errors.
-        side: Rows, and columns, that it must have.
+        side: Required number of rows and columns.
 
     Returns:
         (side, side) float64, finite and exactly symmetric.
@@ -172,8 +150,8 @@ def parse(file: BinaryIO, *, name: str, side: int = SIDE) -> np.ndarray:
     Raises:
         FormatError: See `parsers.mat5`, or when it is not symmetric.
     """
-    held = mat5.parse(file, name=name, variables=("Y1",))["Y1"]
-    table = mat5.table(held, side, name=name, location="Y1")
+    variable = mat5.parse(file, name=name, variables=("Y1",))["Y1"]
+    table = mat5.table(variable, side, name=name, location="Y1")
     return symmetric(table.astype(np.float64), name=name)
 
 
@@ -181,7 +159,7 @@ def clips_of(source: Source) -> list[Clip]:
     """Returns the clips of an archive, in the order of splits, labels and names.
 
     Raises:
-        ArchiveError: When a split has none, one has another label, or one stands twice.
+        ArchiveError: If a split has no clip, or a clip has another label or exists twice.
     """
     clips: dict[str, Clip] = {}
     for member in source.names:
@@ -191,7 +169,7 @@ def clips_of(source: Source) -> list[Clip]:
         folder, label, name = match.groups()
         if label not in LABELS:
             raise ArchiveError(
-                f"{source.title}: {shown(member)} is not in a folder 1 to 7 of train or val. Keep "
+                f"{source.title}: {quoted(member)} is not in a folder 1 to 7 of train or val. Keep "
                 "only what the archive holds."
             )
         clip = Clip(SPLITS[folder], label, name, member)
@@ -202,7 +180,7 @@ def clips_of(source: Source) -> list[Clip]:
             )
     absent = set(SPLITS.values()) - {clip.split for clip in clips.values()}
     if absent:
-        names = source.listed
+        names = source.first_names
         raise ArchiveError(
             f"{source.title} holds no train/<1-7>/<clip>.mat or no val/<1-7>/<clip>.mat; it holds "
             f"{names}. {_GET}"

@@ -1,9 +1,9 @@
-"""Archives and unpacked folders as one thing: names, and bytes by name.
+"""Archives and unpacked folders with one interface: names, and bytes by name.
 
-TFDS's own extractor drops absolute and upward-pointing members in silence, reads whole members
-into memory and has no limits. Here such members are refused with a text, and members, bytes, ratio
-and nesting are capped. A compressed tar is unpacked once into an anonymous temporary file, so that
-every form gives its members in any order.
+TFDS's extractor silently drops absolute names and names with `..`, reads whole members into memory
+and has no limits. This module refuses such members with an error, and limits members, bytes, ratio
+and nesting. It unpacks a compressed tar once into an anonymous temporary file, so that members can
+be read in any order.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import zipfile
 from typing import BinaryIO, NoReturn
 
 from tfds_builders.common import names as member_names
-from tfds_builders.common.errors import ArchiveError, shown
+from tfds_builders.common.errors import ArchiveError, quoted
 from tfds_builders.common.limits import FREE_BYTES, Limits, bomb, not_a_file, spooled
 from tfds_builders.common.source import Source
 
@@ -43,8 +43,8 @@ class _Folder(Source):
                     yield path.relative_to(self.path).as_posix(), path.stat().st_size
                 elif path.is_symlink() and not path.exists():
                     raise ArchiveError(
-                        f"{path} is a link that leads nowhere. Get what it stands for (git annex "
-                        "get, or mount its disk), or take it away."
+                        f"{path} is a link that leads nowhere. Get its target (git annex get, "
+                        "or mount its disk), or remove the link."
                     )
 
     def _stream(self, name):
@@ -59,13 +59,12 @@ class _Folder(Source):
 
 def _refuse(error: OSError) -> NoReturn:
     raise ArchiveError(
-        f"{error.filename} cannot be read: {error.strerror}. Ask for the permission, or take it "
-        "away."
+        f"{error.filename} cannot be read: {error.strerror}. Ask for the permission, or remove it."
     ) from error
 
 
 def _leads_up(folder: pathlib.Path) -> bool:
-    """Whether it is a link to a folder that led to it: a walk would not end."""
+    """Returns whether a folder is a link to a folder above it, in which a walk would not end."""
     if not folder.is_symlink():
         return False
     target = folder.resolve()
@@ -73,7 +72,7 @@ def _leads_up(folder: pathlib.Path) -> bool:
 
 
 class _Packed(Source):
-    """Base of zip and tar archives: the open file, closed when the object is collected."""
+    """Base class of zip and tar archives, which closes the file at garbage collection."""
 
     def __init__(self, file: BinaryIO, *args, **kwargs):
         super().__init__(*args, **kwargs)
@@ -121,7 +120,7 @@ class _Tar(_Packed):
         self._archive = tarfile.open(fileobj=self._file, mode="r:")
         self._infos: dict[str, tarfile.TarInfo] = {}
         sizes = self._within(self._walk())
-        # tarfile ends in silence where an archive is cut between members
+        # tarfile does not report an archive that is cut between members
         self._file.seek(self._archive.offset)
         if self._file.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
             raise tarfile.ReadError("the end mark is missing")
@@ -152,10 +151,10 @@ class _Tar(_Packed):
 
 
 def open_source(path: pathlib.Path, limits: Limits) -> Source:
-    """Opens a folder, a zip, or a tar (plain, gz, xz, bz2), known by its first bytes.
+    """Opens a folder, a zip, or a tar (plain, gz, xz, bz2). The first bytes decide.
 
     Raises:
-        ArchiveError: When it is none of these, damaged, unsafe or above the limits.
+        ArchiveError: If it is another format, damaged, unsafe or above the limits.
     """
     if path.is_dir():
         return _Folder(path.resolve().name, limits, path=path)
@@ -163,7 +162,7 @@ def open_source(path: pathlib.Path, limits: Limits) -> Source:
 
 
 def open_archive(file: BinaryIO, title: str, limits: Limits, depth: int = 0, path=None) -> Source:
-    """Opens an archive given as a file; see `open_source`."""
+    """Opens an archive from an open file; see `open_source`."""
     head = file.read(_HEAD)
     file.seek(0)
     if head.startswith(b"PK"):
@@ -172,7 +171,7 @@ def open_archive(file: BinaryIO, title: str, limits: Limits, depth: int = 0, pat
         return _Tar(file, title, limits, depth, path)
     file.close()
     raise ArchiveError(
-        f"{title} is neither a zip nor a tar archive (it begins with {shown(head[:16])}). The "
+        f"{title} is neither a zip nor a tar archive (it begins with {quoted(head[:16])}). The "
         "download may be a web page or cut; get it again."
     )
 

@@ -1,4 +1,4 @@
-"""Recordings of sound in an archive: one channel, another rate, repeats."""
+"""Sound recordings in an archive: mixing to one channel, resampling, repeats."""
 
 from __future__ import annotations
 
@@ -23,33 +23,51 @@ FULL_SCALE = 32_768  # of 16 bit
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """How a recording is given.
+    """Rate of the records.
 
     Attributes:
-        rate_hz: Samples a second, a multiple or a divisor of those of the files.
+        rate_hz: Samples per second: a multiple or a divisor of the rate of the files.
     """
 
     rate_hz: int = 16_000
 
 
 class Recording(Protocol):
-    """What a builder knows of a recording by its name."""
+    """A recording whose name says its file and owner."""
 
     member: str  # in the archive
-    file: str  # the name that records and messages use
+    file: str  # name in records and messages
     owner: str  # such as "actor 07"
 
 
+def features(rate_hz: int, file_hz: int) -> dict[str, object]:
+    """Returns the features of a recording's sound.
+
+    Args:
+        rate_hz: Samples per second of the records.
+        file_hz: Samples per second of the files; at this rate, the records hold the files' samples.
+    """
+    dtype = np.int16 if rate_hz == file_hz else np.float32
+    audio = tfds.features.Tensor(shape=(None,), dtype=dtype, encoding="bytes")
+    return {"audio": audio, "rate": np.int32}
+
+
+def record(source: Source, member: str, file_hz: int, rate_hz: int) -> dict[str, object]:
+    """Returns the values of `features` for a recording; see `mono` and `resampled`."""
+    samples = mono(source, member, file_hz)
+    return {"audio": resampled(samples, file_hz, rate_hz), "rate": rate_hz}
+
+
 def mono(source: Source, member: str, rate_hz: int) -> np.ndarray:
-    """Reads a recording as one channel, int16; of two channels, their mean.
+    """Reads a recording as one channel, int16. Two channels become their mean.
 
     Args:
         source: The archive.
         member: Name of the recording in it.
-        rate_hz: Samples a second that it must have.
+        rate_hz: Required samples per second.
 
     Raises:
-        FormatError: When it cannot be read, or has another rate or more than two channels.
+        FormatError: If it cannot be read, or has another rate or more than two channels.
     """
     sound = wav.parse(source.open(member), name=member)
     channels = sound.samples.shape[1]
@@ -65,7 +83,7 @@ def mono(source: Source, member: str, rate_hz: int) -> np.ndarray:
 
 
 def resampled(samples: np.ndarray, rate_hz: int, wanted_hz: int) -> np.ndarray:
-    """Returns int16 samples as they are, or at another rate as float32, full scale 1."""
+    """Resamples int16 samples to float32 with full scale 1; equal rates leave them unchanged."""
     if rate_hz == wanted_hz:
         return samples
     from scipy.signal import resample_poly
@@ -75,14 +93,14 @@ def resampled(samples: np.ndarray, rate_hz: int, wanted_hz: int) -> np.ndarray:
 
 
 def repeated(source: Source, recordings: Iterable[Recording]) -> dict[str, str]:
-    """Finds recordings with the very samples of an earlier one by the same owner.
+    """Finds recordings with the same samples as an earlier recording of the same owner.
 
     Returns:
         The first file with the same samples, by file.
 
     Raises:
-        ArchiveError: When two owners have the same samples: one label must be wrong.
-        FormatError: When a recording cannot be read.
+        ArchiveError: If two owners have the same samples, because one label must be wrong.
+        FormatError: If a recording cannot be read.
     """
     repeats = Repeats(source.title, "recordings", "kept")
     for recording in track(recordings, f"{source.title}, looking for repeated recordings"):

@@ -1,7 +1,7 @@
-"""What the workers of Apache Beam do for a data set, and what they tell this process.
+"""Preparation of a data set by the workers of Apache Beam.
 
-Beam gives back neither the errors of its workers as they were raised nor small results. Both go
-through files beside the unfinished data set, where TFDS has the workers write the examples too.
+Beam does not return small results, nor the errors of its workers as they were raised. The workers
+write both to files in the folder of the unfinished data set, to which they also write the examples.
 """
 
 from __future__ import annotations
@@ -26,36 +26,36 @@ except ImportError as error:
         f'Preparing on Apache Beam needs it: pip install "keras-dml[beam]" ({error}).'
     ) from error
 
-# By `runner=DirectRunner` Beam would first download a program from GitHub, and run that.
+# With `runner=DirectRunner`, Beam would download a program from GitHub and run it.
 ALL_PROCESSORS = "runner=FnApiRunner,direct_running_mode=multi_processing,direct_num_workers=0"
 _CONTENTS = "contents"
 
 
 def parse_options(text: str) -> PipelineOptions:
-    """Reads Beam's options as `tfds build --beam_pipeline_options` has them.
+    """Parses Beam's options, written as for `tfds build --beam_pipeline_options`.
 
     Args:
         text: `"runner=FlinkRunner,flink_master=localhost:8081"`.
 
     Raises:
-        ValueError: When Beam refuses one.
+        ValueError: If Beam refuses an option.
     """
     options = PipelineOptions([f"--{option}" for option in text.split(",")])
-    said = io.StringIO()  # argparse, by which Beam reads them, prints all options before an error
+    output = io.StringIO()  # argparse in Beam prints all options before an error
     try:
-        with contextlib.redirect_stderr(said):
+        with contextlib.redirect_stderr(output):
             options.get_all_options()
     except SystemExit:
-        refusal = said.getvalue().splitlines()[-1].partition("error: ")[2]
+        refusal = output.getvalue().splitlines()[-1].partition("error: ")[2]
         raise ValueError(f"Apache Beam has no such options as {text!r}: {refusal}.") from None
     return options
 
 
 class Jobs:
-    """The work of one preparation on Beam.
+    """Work of one preparation on Beam.
 
     Args:
-        folder: Where the data set is written; workers must reach it by the same path.
+        folder: Folder of the unfinished data set. Workers must reach it by the same path.
     """
 
     def __init__(self, folder: epath.Path):
@@ -74,20 +74,20 @@ class Jobs:
 
     @contextlib.contextmanager
     def finished(self) -> Iterator[None]:
-        """Runs the pipeline within; then compares the contents that its workers have met.
+        """Runs the pipeline in its body, then compares the contents that the workers read.
 
         Raises:
-            ArchiveError, FormatError: As a worker raised it, or when contents are refused.
-            PipelineError: When something else went wrong in Beam.
+            ArchiveError, FormatError: As a worker raised it, or if contents are refused.
+            PipelineError: If Beam fails for another reason.
         """
         try:
             yield
         except Exception as error:
-            told = self._told()
+            error_of_worker = self._error_of_worker()
             is_own = isinstance(error, ImportError | OSError | ValueError)
-            if told is None and is_own and not is_of_equal_keys(error):
-                raise  # of this process: no archive, a runner that there is not
-            raise told or PipelineError(_summary(error)) from error
+            if error_of_worker is None and is_own and not is_of_equal_keys(error):
+                raise  # an error of this process: no archive, or an unknown runner
+            raise error_of_worker or PipelineError(_summary(error)) from error
         for repeats, notes in self._compared:
             for of_recording in json.loads((notes / _CONTENTS).read_text()):
                 for content, item, owner in of_recording:
@@ -95,17 +95,17 @@ class Jobs:
             repeats.report()
         self._notes.rmtree()
 
-    def _told(self) -> Exception | None:
-        """The error of the first recording of which a worker has told one."""
-        told = sorted(self._notes.glob("*/*.json"), key=lambda path: path.name)
-        if not told:
+    def _error_of_worker(self) -> Exception | None:
+        """Returns the error of the first recording for which a worker reported one, or None."""
+        files = sorted(self._notes.glob("*/*.json"), key=lambda path: path.name)
+        if not files:
             return None
-        kind, arguments = json.loads(told[0].read_text())
+        kind, arguments = json.loads(files[0].read_text())
         return getattr(errors, kind)(*arguments)
 
 
 class _Examples(beam.PTransform):
-    """Keys and examples of recordings; the contents that were met go to the notes."""
+    """Transform that makes keys and examples, and writes the contents to the notes."""
 
     def __init__(self, recordings: Sequence, examples_of, notes: epath.Path):
         super().__init__()
@@ -138,8 +138,8 @@ class _Make(beam.DoFn):
         try:
             yield from self._examples_of(recording, contents)
         except (ArchiveError, FormatError) as error:
-            told = type(error).__name__, error.__reduce__()[1]
-            (self._notes / f"{number:08d}.json").write_text(json.dumps(told))
+            description = type(error).__name__, error.__reduce__()[1]
+            (self._notes / f"{number:08d}.json").write_text(json.dumps(description))
             raise
         yield beam.pvalue.TaggedOutput(_CONTENTS, (number, contents.added))
 
@@ -149,7 +149,7 @@ def _note_contents(numbered: list[tuple[int, list]], file: epath.Path) -> None:
 
 
 def _summary(error: Exception) -> str:
-    """The last line of what Beam says, which is a worker's traceback."""
+    """Returns the last line of Beam's error, which is the traceback of a worker."""
     if is_of_equal_keys(error):
         return f"Apache Beam failed: {EQUAL_KEYS}"
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]

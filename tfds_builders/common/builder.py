@@ -1,60 +1,290 @@
-"""What all builders add to TFDS: one run at a time, and no files left by a failed one."""
+"""Base class of the builders, and the description of a data set that each of them declares."""
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import functools
+import importlib
 import os
 import pathlib
-import shutil
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
-from tensorflow_datasets.core import constants
+import tensorflow_datasets as tfds
+from tensorflow_datasets.core.features.feature import Documentation
 
-from tfds_builders.common import code
-from tfds_builders.common.disk import check_writable
+from tfds_builders.common import code, people
+from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import MissingArchiveError
-from tfds_builders.common.lock import alone
+from tfds_builders.common.find import Wanted, find, find_config
+from tfds_builders.common.license import License
+from tfds_builders.common.lock import writing
+from tfds_builders.common.page import ID, Page
+from tfds_builders.common.parts import warn_of_part
 from tfds_builders.common.places import is_address
+from tfds_builders.common.processes import in_processes
+from tfds_builders.common.progress import track
+from tfds_builders.common.repeats import Contents, Repeats
+from tfds_builders.common.source import Source
+
+T = TypeVar("T")
+Example = tuple[str, dict[str, Any]]  # key and features
+Read = Callable[[T, "Repeats | Contents | None"], Iterator[Example]]
 
 ARRAY_RECORD = "array_record"
 EQUAL_KEYS = "Two examples share the same hashed key! A builder must give each its own key."
-_NO_FOLDER = "Manual directory"  # of TFDS, where the folder of archives is missing or empty
 CODE = "code"  # key of the metadata: digest of the code that made the data set
+_NO_FOLDER = "Manual directory"  # in TFDS's error for a manual folder that is missing or empty
 
 
-class AloneMixin:
-    """Prepares a data set in one process at a time; stands before TFDS's builder class.
+@dataclasses.dataclass(frozen=True)
+class About:
+    """Facts about a data set that do not need its archive.
 
-    A second run waits, then uses what the first has prepared. Half-written files of a killed run
-    are removed by the next.
+    Attributes:
+        people: Number of people; 0 if the data set is not of people or the number is not stated.
+        size: Number of recordings, and size of the archive if it is stated.
+        license: License in the words of the data set's README.
+        archives: The archive of all configs, or a mapping from each config to its archive or to a
+            tuple of archives of which any one is enough.
+        besides: Mapping from config to a second archive that the config needs.
     """
+
+    people: int
+    size: str
+    license: str
+    archives: Wanted | Mapping[str, Wanted | tuple[Wanted, ...]]
+    besides: Mapping[str, Wanted] = dataclasses.field(default_factory=dict)
+
+    def needs(self, config: str) -> list[tuple[Wanted, ...]]:
+        """Returns the archives that a config needs; of each tuple, any one archive is enough."""
+        archive = self.archives if isinstance(self.archives, Wanted) else self.archives[config]
+        needed = [archive, self.besides[config]] if config in self.besides else [archive]
+        return [(each,) if isinstance(each, Wanted) else each for each in needed]
+
+
+class OfSubject(Protocol):
+    """A recording that names its person."""
+
+    @property
+    def subject(self) -> str: ...
+
+
+S = TypeVar("S", bound=OfSubject)
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan(Generic[T]):
+    """Recordings of each split, and the function that makes their examples.
+
+    Attributes:
+        splits: Recordings of each split. A recording is any value that `read` takes.
+        read: Function of a recording and of the contents read so far. It yields the key and the
+            features of each example; the feature `id` is the key. It must be a function of a
+            module, a `functools.partial` of one or an instance of a class of a module, because
+            other processes receive it by pickle.
+        things: Plural noun for the recordings, for the progress line.
+        repeats: Contents of the recordings of all splits, if `read` compares them. The metadata
+            then have the repeated recordings as `same_as`.
+        subjects: People of each split, for the metadata.
+        metadata: Further metadata of the data set.
+        is_independent: Whether other processes can run `read`.
+    """
+
+    splits: Mapping[str, Sequence[T]]
+    read: Read[T]
+    things: str = "recordings"
+    repeats: Repeats | None = None
+    subjects: Mapping[str, Iterable[str]] | None = None
+    metadata: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    is_independent: bool = True
+
+
+def divided(recordings: Iterable[S], subjects: Mapping[str, Iterable[str]]) -> dict[str, list[S]]:
+    """Returns the recordings of each split, in their order.
+
+    Args:
+        recordings: Recordings that name their person.
+        subjects: People of each split.
+    """
+    recordings, people_of = list(recordings), {split: {*ids} for split, ids in subjects.items()}
+    return {
+        split: [recording for recording in recordings if recording.subject in ids]
+        for split, ids in people_of.items()
+    }
+
+
+class RecordingsBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True):
+    """Base class of the builders of data sets from recordings.
+
+    A subclass declares the class attributes below and writes two methods: `features` and `plan`.
+    The base class finds the archive, keeps its fingerprint, describes the features and the license
+    by the README of the data set, and reads the recordings in this process, in several processes
+    or on Apache Beam. One process at a time prepares a data set: a second process waits, then uses
+    the files of the first. The next run removes files that a killed run left behind.
+
+    Attributes:
+        ABOUT: Facts about the data set. The first archive that a config needs says how to get it.
+        HOMEPAGE: Address of the source.
+        ARCHIVE_KEY: Key of the archive in the metadata; None for the name of the config.
+        SUPERVISED_KEYS: Input and target for `tfds.load(as_supervised=True)`, in configs that have
+            both features.
+        ON_BEAM: Whether the data set is so large that preparing it on Apache Beam is worthwhile.
+        jobs: Number of processes that read recordings.
+    """
+
+    VERSION: ClassVar = tfds.core.Version("1.0.0")
+    RELEASE_NOTES: ClassVar[dict[str, str]] = {"1.0.0": "First release."}
+    ABOUT: ClassVar[About]
+    HOMEPAGE: ClassVar[str] = ""
+    ARCHIVE_KEY: ClassVar[str | None] = "recordings"
+    SUPERVISED_KEYS: ClassVar[tuple[str, str] | None] = None
+    ON_BEAM: ClassVar[bool] = False
+    jobs: int = 1
+    _beam_jobs = None  # the work of Beam's workers while a data set is prepared on Beam
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
-        if self.builder_config is not None:  # the command for this config, not for the first one
-            self.MANUAL_DOWNLOAD_INSTRUCTIONS = self.MANUAL_DOWNLOAD_INSTRUCTIONS.replace(
-                f"build {self.name} ", f"build {self.name}/{self.builder_config.name} "
-            )
+        config = self.builder_config and self.builder_config.name
+        get = self.MANUAL_DOWNLOAD_INSTRUCTIONS or self.ABOUT.needs(config)[0][0].get
+        if config is not None:  # the command prepares this config, not the first one
+            get = get.replace(f"build {self.name} ", f"build {self.name}/{config} ")
+        self.MANUAL_DOWNLOAD_INSTRUCTIONS = get
+
+    # what a subclass writes
+
+    def features(self) -> dict[str, Any]:
+        """Returns the features of a record, except `id` and the features of people."""
+        raise NotImplementedError
+
+    def plan(self, sources: dict[str, Source]) -> Plan:
+        """Lists the recordings and divides them into splits.
+
+        Args:
+            sources: The opened archives, as `sources` returns them.
+
+        Raises:
+            ArchiveError: If an archive does not hold what the data set needs.
+        """
+        raise NotImplementedError
+
+    # what a subclass may change
+
+    @property
+    def is_of_people(self) -> bool:
+        """True if each record has the features of `common.people`."""
+        return self.ABOUT.people > 0
+
+    def sources(self, manual_dir: str | os.PathLike) -> dict[str, Source]:
+        """Finds and opens the archives of the config.
+
+        Args:
+            manual_dir: The folder with the archives.
+
+        Returns:
+            The opened archives; their keys name them in the metadata.
+
+        Raises:
+            ArchiveError: If an archive is missing or cannot be opened.
+        """
+        archives, config = self.ABOUT.archives, self.builder_config and self.builder_config.name
+        if isinstance(archives, Wanted):
+            return {self.ARCHIVE_KEY or config: find(manual_dir, archives)}
+        return {self.ARCHIVE_KEY or config: find_config(manual_dir, archives, config)}
+
+    # what is the same for all
+
+    def warn_of_part(
+        self,
+        source: Source | str,
+        whole: str,
+        counts: Mapping[str, tuple[int, int]],
+        divided: Collection[str] = (),
+    ) -> None:
+        """Warns if an archive holds less than the official one; see `common.parts.warn_of_part`."""
+        title = source if isinstance(source, str) else source.title
+        warn_of_part(self.info, title, whole, counts, divided)
+
+    @functools.cached_property
+    def page(self) -> Page | None:
+        """The README of the data set; None if it does not have one."""
+        path = pathlib.Path(self._get_pkg_dir_path()) / "README.md"
+        if not path.is_file():
+            return None
+        return Page(path.read_text("utf-8"), title=f"{self.name}/README.md")
+
+    @functools.cached_property
+    def license(self) -> License | None:
+        """License and terms by the README; None if the data set does not have a README."""
+        return self.page and License.of_terms(self.page.paragraph("License"), self.HOMEPAGE)
+
+    def _info(self) -> tfds.core.DatasetInfo:
+        features = tfds.features.FeaturesDict(
+            {
+                "id": tfds.features.Text(),
+                **self.features(),
+                **(people.features() if self.is_of_people else {}),
+            }
+        )
+        if self.page is not None:
+            for key, feature in features.items():
+                text = ID if key == "id" else self.page.feature(key)
+                feature._set_doc(Documentation(desc=text))
+        return self.dataset_info_from_configs(
+            features=features,
+            supervised_keys=self._supervised_keys(features),
+            homepage=self.HOMEPAGE,
+            license=self.license and str(self.license),
+            metadata=tfds.core.MetadataDict(),
+        )
+
+    def _supervised_keys(self, features: Mapping[str, Any]) -> tuple[str, str] | None:
+        keys = self.SUPERVISED_KEYS
+        return keys if keys and {*keys} <= {*features.keys()} else None
+
+    def _split_generators(self, dl_manager):
+        sources = self.sources(dl_manager.manual_dir)
+        plan = self.plan(sources)
+        self.info.metadata.update(**origins(self.name, sources), **plan.metadata)
+        if plan.repeats is not None:
+            self.info.metadata["same_as"] = plan.repeats.same_as
+        if plan.subjects is not None:
+            self.info.metadata["subjects"] = {s: [*ids] for s, ids in plan.subjects.items()}
+        return {split: self._generate_examples(plan, split) for split in plan.splits}
+
+    def _generate_examples(self, plan: Plan, split: str):
+        """Returns the examples of a split, or on Apache Beam the transform that makes them."""
+        read = functools.partial(_with_id, read=plan.read)
+        recordings, repeats = plan.splits[split], plan.repeats
+        if self._beam_jobs is not None:
+            return self._beam_jobs.examples(recordings, read, split, repeats)
+        progress = functools.partial(
+            track, description=f"{self.name}, {split}, {plan.things}", total=len(recordings)
+        )
+        if self.jobs > 1 and plan.is_independent:
+            return in_processes(recordings, read, repeats, self.jobs, progress)
+        return _one_by_one(progress(recordings), read, repeats)
 
     def download_and_prepare(self, *, file_format=None, **kwargs) -> None:
         """Prepares the data set; see `tfds.core.DatasetBuilder.download_and_prepare`."""
         path = os.fspath(self.data_path)
-        folder = pathlib.Path(path)
-        kind = file_format or self.info.file_format
-        if is_address(path) and getattr(kind, "value", kind) == ARRAY_RECORD:
+        format_name = file_format or self.info.file_format
+        if is_address(path) and getattr(format_name, "value", format_name) == ARRAY_RECORD:
             raise ValueError(
-                f"{path} is an address, and files of the kind {ARRAY_RECORD} are written to "
-                "folders of this machine only. Prepare the data set in a folder, then copy it."
+                f"{path} is an address, and files of the format {ARRAY_RECORD} can be written only "
+                "to folders of this machine. Prepare the data set in a folder, then copy it."
             )
-        ready = self.data_path.exists() or is_address(path)  # no locks on remote storage
+        needs_no_lock = self.data_path.exists() or is_address(path)  # remote storage has no locks
         with (
             contextlib.nullcontext()
-            if ready
-            else at_work(folder, f"prepares {self.info.full_name}")
+            if needs_no_lock
+            else writing(pathlib.Path(path), f"prepares {self.info.full_name}")
         ):
             if self.data_path.exists() and not self.info.initialized:
-                self.info.set_file_format(file_format, override=True)  # else the code's would hold
+                # The format of the files, not the default one, tells TFDS how to read them.
+                self.info.set_file_format(file_format, override=True)
                 self.info.read_from_directory(self.data_path)
             try:
                 super().download_and_prepare(file_format=file_format, **kwargs)
@@ -70,7 +300,16 @@ class AloneMixin:
                 raise ValueError(f"{self.info.full_name}: {EQUAL_KEYS}") from error
 
     def _download_and_prepare(self, dl_manager, download_config) -> None:
-        super()._download_and_prepare(dl_manager, download_config)
+        if self.ON_BEAM and (download_config.beam_options or download_config.beam_runner):
+            beam_jobs = importlib.import_module("tfds_builders.common.beam_jobs")  # slow to import
+            self._beam_jobs = beam_jobs.Jobs(self.data_path)
+            try:
+                with self._beam_jobs.finished():
+                    super()._download_and_prepare(dl_manager, download_config)
+            finally:
+                self._beam_jobs = None
+        else:
+            super()._download_and_prepare(dl_manager, download_config)
         self.info.metadata[CODE] = code.digest(type(self))
 
     def _log_download_bytes(self) -> None:
@@ -84,18 +323,33 @@ class AloneMixin:
         print(f"{self.info.full_name} is prepared.", flush=True)
 
 
+def _with_id(recording: T, contents: Repeats | Contents | None, read: Read[T]) -> Iterator[Example]:
+    for key, example in read(recording, contents):
+        yield key, {"id": key, **example}
+
+
+def _one_by_one(
+    recordings: Iterable[T], read: Read[T], repeats: Repeats | None
+) -> Iterator[Example]:
+    for recording in recordings:
+        yield from read(recording, repeats)
+    if repeats is not None:
+        repeats.report()
+
+
 def is_of_equal_keys(error: Exception) -> bool:
-    """Returns whether TFDS met two equal keys: to show the examples it needs TensorFlow, and where
-    that is not installed its error speaks of TensorFlow alone."""
+    """Returns whether TFDS failed because two examples have equal keys.
+
+    TFDS needs TensorFlow to show the two examples. Without TensorFlow its error names only the
+    missing module.
+    """
     return "_raise_error_for_duplicated_keys" in "".join(traceback.format_exception(error))
 
 
-def prepared_elsewhere(builder) -> str:
-    """Returns a sentence on what was prepared near the place of a data set that was not, and a
-    space; nothing where nothing was.
+def prepared_elsewhere(builder: tfds.core.DatasetBuilder) -> str:
+    """Returns a sentence that lists other configs and formats that are prepared near the data set.
 
-    Args:
-        builder: A builder of TFDS.
+    The sentence ends with a space. It is empty if nothing is prepared there.
     """
     root = pathlib.Path(builder.data_dir_root)
     roots = {root: "load", root / ARRAY_RECORD: "data_source"}
@@ -108,42 +362,4 @@ def prepared_elsewhere(builder) -> str:
             calls.append(f"tfds.{function}({name!r}, data_dir={str(folder)!r})")
     if not calls:
         return ""
-    return f"{builder.info.full_name} is not prepared. What is: {'; '.join(calls)}. Or: "
-
-
-@contextlib.contextmanager
-def at_work(folder: pathlib.Path, what: str) -> Iterator[None]:
-    """Holds the lock of a folder that is being written; clears what killed runs left beside it.
-
-    Args:
-        folder: `<name>/<config>/<version>` in its place; the two above it go where they stay empty.
-        what: Work of this process, for the log of others that wait.
-
-    Raises:
-        OSError: When the folder cannot be made.
-    """
-    check_writable(folder.parent)
-    lock = folder.with_name(f".{folder.name}.lock")
-    try:
-        with alone(lock, what) as sure:
-            if sure:
-                _remove_incomplete(folder)
-            yield
-    finally:
-        _remove_empty(folder.parent)
-
-
-def _remove_incomplete(folder: pathlib.Path) -> None:
-    """Removes the half-written folders of killed runs."""
-    for incomplete in folder.parent.glob(f"{constants.INCOMPLETE_PREFIX}*_{folder.name}"):
-        shutil.rmtree(incomplete, ignore_errors=True)
-
-
-def _remove_empty(config: pathlib.Path) -> None:
-    """Removes the folder of a config, and that of its data set, where nothing was prepared."""
-    dataset = config.parent
-    with contextlib.suppress(OSError):  # they hold something
-        config.rmdir()
-        if [child.name for child in dataset.iterdir()] == [".config"]:
-            shutil.rmtree(dataset / ".config")
-        dataset.rmdir()
+    return f"{builder.info.full_name} is not prepared. Prepared are: {'; '.join(calls)}. Or: "

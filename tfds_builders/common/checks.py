@@ -1,4 +1,4 @@
-"""Known releases of the archives, and the fingerprint of a source."""
+"""Known releases of the archives, and fingerprints of archives and folders."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ log = logging.getLogger("tfds_builders")
 
 @dataclasses.dataclass(frozen=True)
 class Release:
-    """One known archive: its bytes, SHA-256, what it holds and its name."""
+    """One known archive: size in bytes, SHA-256, contents and file name."""
 
     size: int
     sha256: str
@@ -154,7 +154,7 @@ def origins(dataset: str, sources: dict[str, Source]) -> dict[str, object]:
 
     Args:
         dataset: Name of the data set.
-        sources: What the builder's `sources` found.
+        sources: Opened archives, as the builder's `sources` returns them.
     """
     archives = {key: origin(dataset, source) for key, source in sources.items()}
     return {
@@ -164,31 +164,32 @@ def origins(dataset: str, sources: dict[str, Source]) -> dict[str, object]:
 
 
 def origin(dataset: str, source: Source) -> dict[str, str]:
-    """Describes a source for the data set's metadata, and logs an unknown one.
+    """Describes a source for the data set's metadata, and warns of an unknown checksum.
 
-    People have legitimate re-packs, so an unknown checksum of a file got by hand is a notice, not
-    an error.
+    It is not an error, because people have legitimate re-packs of the archives.
 
     Args:
         dataset: Name of the data set.
         source: The opened archive or folder.
 
     Returns:
-        `name`, `fingerprint` (see below) and `holds` (what a known release holds, else "").
+        `name`, `fingerprint` and `holds` (contents of a known release, else "").
     """
     mark = fingerprint(source)
-    known = {release.sha256: release.holds for release in RELEASES.get(dataset, ())}
-    if mark not in known and source.path is not None and source.path.is_file():
+    contents = {release.sha256: release.holds for release in RELEASES.get(dataset, ())}
+    if mark not in contents and source.path is not None and source.path.is_file():
         log.warning(
             "%s: %s has an unknown checksum (sha256 %s). It is read all the same.",
             dataset, source.title, mark,
         )  # fmt: skip
-    return {"name": source.title, "fingerprint": mark, "holds": known.get(mark, "")}
+    return {"name": source.title, "fingerprint": mark, "holds": contents.get(mark, "")}
 
 
 def fingerprint(source: Source) -> str:
-    """Returns the SHA-256 of an archive file; for a folder or inner archive, of the names and
-    contents of its files."""
+    """Returns the SHA-256 of an archive file.
+
+    For a folder or inner archive, it digests the names and contents of its files.
+    """
     if source.path is not None and source.path.is_file():
         with source.path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -197,11 +198,10 @@ def fingerprint(source: Source) -> str:
 
 
 def stamp(source: Source) -> str | None:
-    """Returns a digest of where the files of a folder are, of their sizes and times, which is
-    another one after any change; None for an archive.
+    """Returns a digest of places, sizes and times of a folder's files; None for an archive.
 
-    A change that keeps size and modification time changes the time of the last change of state,
-    which no program sets.
+    Any change of a file changes the digest. A change that keeps size and modification time still
+    changes the inode's change time, which programs cannot set.
     """
     if source.path is None or not source.path.is_dir():
         return None

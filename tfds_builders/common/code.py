@@ -34,7 +34,7 @@ def digest(cls: type) -> str:
 
 
 def _path_of(name: str) -> pathlib.Path | None:
-    """The file of a module; None where it is a name within a module, or has no file."""
+    """Returns the file of a module; None for a name within a module or a module without file."""
     try:
         spec = importlib.util.find_spec(name)
     except (ImportError, ValueError):

@@ -1,4 +1,4 @@
-"""Full disks, folders that cannot be written, and empty ones."""
+"""Errors for full disks and unwritable folders, and removal of empty folders."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 
-_FULL = ("No space left on device", "Disk quota exceeded")  # in the words of every writer
+_FULL = ("No space left on device", "Disk quota exceeded")  # part of every writer's error
 
 
 @contextlib.contextmanager
 def full_disk_reported(root: pathlib.Path, size: int | None = None) -> Iterator[None]:
-    """Turns the error of any writer on a full disk into one that says what to do.
+    """Replaces a writer's error on a full disk by an error with advice.
 
     Args:
-        root: Where the data set goes.
-        size: Bytes of the unpacked archive, where they are known.
+        root: Folder of the data set.
+        size: Bytes of the unpacked archive, if known.
 
     Raises:
-        OSError: With what is free and what is needed.
+        OSError: If the disk is full; the error states the free and the needed space.
     """
     try:
         yield
@@ -51,16 +51,16 @@ def _free(folder: pathlib.Path) -> int:
 
 
 def check_writable(folder: pathlib.Path) -> None:
-    """Refuses a place in which no folder can be made, before anything is read for it.
+    """Checks that a folder can be made, before any work for it is done.
 
     Raises:
-        OSError: Naming the file in its way, or the folder above it that may not be written.
+        OSError: If a file is in the way, or the folder above may not be written.
     """
     folder = folder.absolute()
     there = next(path for path in (folder, *folder.parents) if os.path.lexists(path))
     if there.is_dir() and os.access(there, os.W_OK | os.X_OK):
         return
-    if not os.path.lexists(there):  # another run that ends has just cleared it
+    if not os.path.lexists(there):  # another run has just removed it
         check_writable(folder)
     elif there.is_dir():
         raise PermissionError(
@@ -76,7 +76,7 @@ def check_writable(folder: pathlib.Path) -> None:
 
 
 def remove_empty(folders: Iterable[pathlib.Path]) -> None:
-    """Removes the folders that hold nothing, in this order."""
+    """Removes the empty folders among the given ones, in their order."""
     for folder in folders:
-        with contextlib.suppress(OSError):  # it holds something, or is not there
+        with contextlib.suppress(OSError):  # it is not empty, or does not exist
             folder.rmdir()

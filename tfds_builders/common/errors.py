@@ -1,4 +1,4 @@
-"""Errors of data downloaded by hand: of the archive, and of the files in it."""
+"""Errors of archives and of the files in them."""
 
 from __future__ import annotations
 
@@ -6,25 +6,26 @@ SHOWN = 80
 
 
 class ArchiveError(ValueError):
-    """An archive or its folder is not what the builder needs; the text says what to do."""
+    """Error for an unsuitable archive or folder; the message says what to do."""
 
 
 class MissingArchiveError(ArchiveError):
-    """Nothing that the builder accepts lies in the manual folder."""
+    """Error for a manual folder without any archive that the builder accepts."""
 
 
 class PipelineError(RuntimeError):
-    """Apache Beam has failed, by no fault of the archive."""
+    """Error of Apache Beam that the archive did not cause."""
 
 
 class FormatError(ValueError):
-    """A file does not follow its format.
+    """Error for a file that does not follow its format.
 
     Args:
-        name: Name of the file, as it stands in its archive.
+        name: Name of the file in its archive.
         location: `"line 41"`, `"key Age"`, `"byte 12"`, or `""` for the file as a whole.
-        found: Text found there. Data in it is cut to 80 characters, control characters escaped.
-        expected: Text that the format has there.
+        found: The received text. Data in it is cut to 80 characters, with control characters
+            escaped.
+        expected: The expected text.
         fix: Advice for the user.
     """
 
@@ -43,10 +44,10 @@ class FormatError(ValueError):
         return type(self), (self.name, self.location, self.found, self.expected, self.fix)
 
 
-def shown(data: object) -> str:
-    """Returns data for an error message: one line, escaped, at most 80 characters."""
+def quoted(data: object) -> str:
+    """Returns data as one escaped line of at most 80 characters, for an error message."""
     try:
         text = ascii(data.decode("latin-1") if isinstance(data, bytes) else data)
     except RecursionError:
-        return f"a {type(data).__name__} of many within each other"
+        return f"a {type(data).__name__} with deep nesting"
     return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"

@@ -1,4 +1,4 @@
-"""Recordings with uneven time stamps, at even times."""
+"""Resampling of recordings with uneven time stamps to even times."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import numpy as np
 def uniform_parts(
     time_ms: np.ndarray, sequence: np.ndarray, *, step_ms: int, longest_gap_ms: int
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Divides a recording at its gaps and reads each part at even times, linear between samples.
+    """Divides a recording at its gaps, and interpolates each part linearly at even times.
 
-    Samples of one time count as one, their mean: a line through both would be vertical.
+    Samples with equal times are replaced by their mean.
 
     Args:
-        time_ms: (T,) times in milliseconds that do not step back.
+        time_ms: (T,) times in milliseconds that do not decrease.
         sequence: (T, channels) samples.
         step_ms: Milliseconds from one time to the next: 20 for 50 Hz.
-        longest_gap_ms: Longest time between two samples of a part, in milliseconds; what lies in a
-            longer gap is not made up.
+        longest_gap_ms: Longest time between two samples of a part, in milliseconds. Longer gaps
+            are not interpolated.
 
     Returns:
         Times (N,) int64 and samples (N, channels) float32 of each part, in order. The times of a

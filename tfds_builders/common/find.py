@@ -20,7 +20,7 @@ _NAMES_SHOWN = 8
 
 @dataclasses.dataclass(frozen=True)
 class Wanted:
-    """The archives that a builder accepts.
+    """Archives that a builder accepts.
 
     Attributes:
         dataset: Name of the data set; `<manual>/<dataset>/` is looked at before `<manual>/`.
@@ -28,8 +28,8 @@ class Wanted:
         official: The official archive, named in the error.
         get: Where and how a person gets it.
         loose: Pattern of a direct child that marks a folder as the unpacked set itself.
-        outer: Stems of archives in which the wanted archive may lie.
-        limits: Caps, see `Limits`.
+        outer: Stems of archives that may contain the wanted archive.
+        limits: Limits of the archive.
         aliases: Other names that the folder `<manual>/<dataset>/` may have.
     """
 
@@ -48,14 +48,15 @@ def find(manual_dir: str | os.PathLike, wanted: Wanted) -> Source:
 
     Args:
         manual_dir: The folder with the data, or a folder of such folders.
-        wanted: What is accepted.
+        wanted: The accepted archives.
 
     Returns:
         The opened folder or archive.
 
     Raises:
-        MissingArchiveError: With the names looked for and the names found.
-        ArchiveError: When two candidates lie side by side, or the one there cannot be opened.
+        MissingArchiveError: If the archive is missing. The error lists the expected names and the
+            existing ones.
+        ArchiveError: If there are two candidates, or the archive cannot be opened.
     """
     manual = pathlib.Path(manual_dir).expanduser()
     path, is_outer = _located(manual, wanted)
@@ -67,23 +68,26 @@ def find(manual_dir: str | os.PathLike, wanted: Wanted) -> Source:
             f"{wanted.dataset}: {manual} is a file. Give the folder that holds it: "
             f"--manual-dir {shlex.quote(str(manual.parent))}"
         )
-    own = _own(manual, wanted)
-    raise MissingArchiveError(_missing(manual, [*own, *_folders(manual, ("",))], wanted))
+    folders = _own(manual, wanted)
+    raise MissingArchiveError(_missing(manual, [*folders, *_folders(manual, ("",))], wanted))
 
 
 def located(manual_dir: str | os.PathLike, wanted: Wanted) -> pathlib.Path | None:
-    """Returns where the archive or the unpacked folder is, or the archive in which it may lie.
+    """Returns the path of the archive, of its unpacked folder, or of an archive around it.
 
     Raises:
-        ArchiveError: When two candidates lie side by side.
+        ArchiveError: If there are two candidates.
     """
     return _located(pathlib.Path(manual_dir).expanduser(), wanted)[0]
 
 
 def _located(manual: pathlib.Path, wanted: Wanted) -> tuple[pathlib.Path | None, bool]:
-    """Where it is, and whether that is an archive in which it may lie."""
-    own = _own(manual, wanted)
-    for folders, passed in ((own, []), (_folders(manual, ("",)), own)):
+    """Returns the path, and whether it is the path of an archive around the wanted one."""
+    folders_of_dataset = _own(manual, wanted)
+    for folders, passed in (
+        (folders_of_dataset, []),
+        (_folders(manual, ("",)), folders_of_dataset),
+    ):
         candidates = [p for folder in folders for p in _candidates(folder, wanted)]
         path = _only([p for p in candidates if p not in passed], manual)
         if path is not None:
@@ -97,10 +101,11 @@ def _located(manual: pathlib.Path, wanted: Wanted) -> tuple[pathlib.Path | None,
 def find_config(
     manual_dir: str | os.PathLike, configs: Mapping[str, Wanted], config: str
 ) -> Source:
-    """Finds the archive of one config; the error names another config whose archive is there.
+    """Finds the archive of one config.
 
     Raises:
-        MissingArchiveError: With the other config's name.
+        MissingArchiveError: If it is missing. If the archive of another config exists, the error
+            names that config.
         ArchiveError: See `find`.
     """
     wanted = configs[config]
@@ -110,12 +115,13 @@ def find_config(
     try:
         return find(manual_dir, wanted)
     except MissingArchiveError:
-        others = [
+        configs_there = [
             name for name in configs if name != config and _is_there(manual_dir, configs[name])
         ]
-        if not others:
+        if not configs_there:
             raise
-    hint = f"The archive there is that of {wanted.dataset}/{others[0]}: ask for that config, or:"
+    place = f"{wanted.dataset}/{configs_there[0]}"
+    hint = f"The archive there is that of {place}: ask for that config, or:"
     return find(manual_dir, dataclasses.replace(wanted, get=f"{hint} {wanted.get}"))
 
 
@@ -163,23 +169,23 @@ def _shown(path: pathlib.Path, manual: pathlib.Path) -> str:
 
 def _inner(outer: Source, wanted: Wanted) -> Source:
     files = {stem.lower() + extension for stem in wanted.stems for extension in EXTENSIONS}
-    found = [name for name in outer.names if name.rsplit("/", 1)[-1].lower() in files]
-    if len(found) != 1:
+    members = [name for name in outer.names if name.rsplit("/", 1)[-1].lower() in files]
+    if len(members) != 1:
         raise MissingArchiveError(
             f"{outer.title} holds {_listed(list(outer.names))}, expected one {wanted.official} in "
             f"it. {wanted.get}"
         )
-    return outer.nested(found[0])
+    return outer.nested(members[0])
 
 
 def _missing(manual: pathlib.Path, folders: list[pathlib.Path], wanted: Wanted) -> str:
     if not folders:
         return f"{wanted.dataset}: the folder {manual} does not exist. {wanted.get}"
     looked = " and ".join(str(folder) for folder in folders)
-    found = [child.name for folder in folders for child in sorted(folder.iterdir())]
+    names = [child.name for folder in folders for child in sorted(folder.iterdir())]
     return (
         f"{wanted.dataset}: no {wanted.official}, nor {', '.join(wanted.stems)} as "
-        f"{', '.join(EXTENSIONS)} or unpacked folder, in {looked}. Found: {_listed(found)}. "
+        f"{', '.join(EXTENSIONS)} or unpacked folder, in {looked}. Found: {_listed(names)}. "
         f"{wanted.get}"
     )
 

@@ -16,10 +16,10 @@ import zlib
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from tfds_builders.common.errors import ArchiveError, shown
+from tfds_builders.common.errors import ArchiveError, quoted
 
 _CHUNK = 1 << 20
-FREE_BYTES = 1 << 20  # the ratio is not looked at below this size
+FREE_BYTES = 1 << 20  # the ratio is not checked below this size
 _DAMAGE = (
     zipfile.BadZipFile, tarfile.TarError, lzma.LZMAError, zlib.error, struct.error, EOFError,
     ValueError, RuntimeError, NotImplementedError, OverflowError, IndexError, KeyError, MemoryError,
@@ -34,7 +34,7 @@ class Limits:
         members: Number of members.
         member_bytes: Bytes of one member, unpacked.
         total_bytes: Bytes of all members, unpacked.
-        ratio: Unpacked to packed bytes, looked at beyond 1 MB.
+        ratio: Unpacked to packed bytes, checked above 1 MB.
         nesting: Archives within archives.
     """
 
@@ -49,7 +49,7 @@ def gunzip(content: bytes, title: str, limits: Limits) -> bytes:
     """Unzips one gzip member in memory, within the limits.
 
     Raises:
-        ArchiveError: When it is damaged or too large.
+        ArchiveError: If it is damaged or too large.
     """
     cap = min(limits.member_bytes, max(FREE_BYTES, limits.ratio * len(content)))
     with damage(title), gzip.GzipFile(fileobj=io.BytesIO(content)) as stream:
@@ -85,7 +85,7 @@ def too_big(title: str, limit: int) -> ArchiveError:
 
 
 def bomb(title: str, ratio: int) -> ArchiveError:
-    """Returns the error for a member that is packed suspiciously well."""
+    """Returns the error for a member with a suspiciously high compression ratio."""
     return ArchiveError(
         f"{title} unpacks to more than {ratio} times its size: refused as an archive bomb."
     )
@@ -94,7 +94,7 @@ def bomb(title: str, ratio: int) -> ArchiveError:
 def not_a_file(archive: str, name: str) -> ArchiveError:
     """Returns the error for a member that is not a plain file."""
     return ArchiveError(
-        f"{archive}: {shown(name)} is a link, a device or a sparse file. Nothing was read; get "
+        f"{archive}: {quoted(name)} is a link, a device or a sparse file. Nothing was read; get "
         "the archive from its official place."
     )
 
@@ -109,7 +109,7 @@ def damage(title: str) -> Iterator[None]:
     except _DAMAGE as error:
         raise _damaged(title, error) from error
     except OSError as error:
-        # gzip raises it without a number; a number means the disk, but for an odd offset
+        # gzip raises it without a number; except for an invalid offset, a number means the disk
         if error.errno not in (None, errno.EINVAL):
             raise
         raise _damaged(title, error) from error

@@ -1,10 +1,11 @@
-"""What the README of a builder says, part by part."""
+"""Reader of a builder's README: summary, features, remarks and paragraphs."""
 
 from __future__ import annotations
 
 import re
 from typing import NamedTuple
 
+ID = "Key of the record: no other record of the data set has it."
 _TABLE = re.compile(r"^\| feature \|.*\n\|---.*\n((?:\|.*\n)+)", re.MULTILINE)
 _ROW = re.compile(r"^\| (`.*?) \| (.*) \|$", re.MULTILINE)
 _ITEM = re.compile(r"^- (.*(?:\n  .*)*)", re.MULTILINE)
@@ -15,10 +16,10 @@ class Row(NamedTuple):
     """One row of the table of features."""
 
     names: tuple[str, ...]
-    what: str
+    text: str
 
     def __str__(self) -> str:
-        return f"{', '.join(f'`{name}`' for name in self.names)}: {self.what}"
+        return f"{', '.join(f'`{name}`' for name in self.names)}: {self.text}"
 
 
 class Page:
@@ -27,10 +28,10 @@ class Page:
     Attributes:
         summary: First paragraph after the tree of files.
         features: Rows of the tables of features.
-        remarks: Items of its lists: what is known of the source.
+        remarks: Items of its lists, which describe the source.
 
     Raises:
-        ValueError: When there is no table of features.
+        ValueError: If the README does not have a table of features.
     """
 
     def __init__(self, text: str, *, title: str):
@@ -40,30 +41,30 @@ class Page:
             raise ValueError(f"{title} has no table `| feature | what |`.")
         self.summary = _one_line(_CODE.split(head)[-1].strip().partition("\n\n")[0])
         rows = _ROW.findall("".join(_TABLE.findall(text)))
-        self.features = [Row(tuple(re.findall(r"`(\w+)`", names)), what) for names, what in rows]
+        self.features = [Row(tuple(re.findall(r"`(\w+)`", names)), text) for names, text in rows]
         self.remarks = [_one_line(item) for item in _ITEM.findall(text)]
         self._text = text
 
     def paragraph(self, word: str) -> str:
-        """Returns the paragraph that begins with a word and a colon, without them.
+        """Returns the paragraph that begins with a word and a colon, without these.
 
         Raises:
-            ValueError: When there is none.
+            ValueError: If the README does not have such a paragraph.
         """
-        found = re.search(rf"^{word}: (.*?)(?:\n\n|\Z)", self._text, re.MULTILINE | re.DOTALL)
-        if found is None:
+        match = re.search(rf"^{word}: (.*?)(?:\n\n|\Z)", self._text, re.MULTILINE | re.DOTALL)
+        if match is None:
             raise ValueError(f"{self.title} has no paragraph `{word}: …`.")
-        return _one_line(found[1])
+        return _one_line(match[1])
 
     def feature(self, name: str) -> str:
-        """Returns what the page says of a feature.
+        """Returns the description of a feature.
 
         Raises:
-            ValueError: When no table has it.
+            ValueError: If the tables do not have the feature.
         """
         for row in self.features:
             if name in row.names:
-                return row.what if row.names == (name,) else str(row)
+                return row.text if row.names == (name,) else str(row)
         raise ValueError(f"{self.title} has no row for the feature `{name}`.")
 
 

@@ -1,4 +1,4 @@
-"""Whether an archive holds the whole of its data set."""
+"""Warning for an archive that holds only a part of its data set."""
 
 from __future__ import annotations
 
@@ -10,32 +10,34 @@ import tensorflow_datasets as tfds
 log = logging.getLogger("tfds_builders")
 
 
-def tell_part(
+def warn_of_part(
     info: tfds.core.DatasetInfo,
     title: str,
     whole: str,
-    held: Mapping[str, tuple[int, int]],
+    counts: Mapping[str, tuple[int, int]],
     divided: Container[str] = (),
 ) -> None:
-    """Warns of an archive that holds less than the official one, and keeps that in the metadata.
+    """Warns if an archive holds less than the official one, and keeps the warning as metadata.
 
     Args:
-        info: Of the data set: `metadata["parts"]` gets the sentence, so that it is told of the
-            prepared data set too.
+        info: Info of the data set. `metadata["parts"]` gets the warning, so that readers of the
+            prepared data set see it too.
         title: Name of the archive.
-        whole: Name of what the official archive holds.
-        held: Number there and official number, by the word for what is counted, in the plural.
-        divided: What the splits are drawn from: where one of these is not whole, the splits are
-            others than those of the official archive.
+        whole: Name of the official contents.
+        counts: Number in the archive and official number, by the plural noun for what is counted.
+        divided: Nouns from which the splits are drawn. If one of these is incomplete, the splits
+            differ from those of the official archive.
     """
-    absent = [things for things, (here, official) in held.items() if here < official]
-    if not absent:
+    incomplete = [things for things, (count, official) in counts.items() if count < official]
+    if not incomplete:
         return
-    counts = " and ".join(f"{here:,} of {of:,} {things}" for things, (here, of) in held.items())
-    drawn = any(things in divided for things in absent)
-    splits = ", so its splits are those of the part" if drawn else ""
-    told = f"{title} holds {counts}: a part of {whole}{splits}."
-    log.warning("%s", told)
-    kept = info.metadata.setdefault("parts", [])
-    if told not in kept:  # a builder that failed may prepare again
-        kept.append(told)
+    numbers = " and ".join(
+        f"{count:,} of {of:,} {things}" for things, (count, of) in counts.items()
+    )
+    has_other_splits = any(things in divided for things in incomplete)
+    splits = ", so its splits are those of the part" if has_other_splits else ""
+    warning = f"{title} holds {numbers}: a part of {whole}{splits}."
+    log.warning("%s", warning)
+    warnings = info.metadata.setdefault("parts", [])
+    if warning not in warnings:  # a builder that failed may prepare again
+        warnings.append(warning)

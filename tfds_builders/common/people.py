@@ -1,4 +1,4 @@
-"""Who was recorded, when and by what: the same features in every data set of people."""
+"""Features of every data set of people: person, session, day and device."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ UNKNOWN = -1
 
 
 def features() -> dict[str, object]:
-    """Features of every record of a person.
+    """Returns the features of every record of a person.
 
-    `subject` is the source's own id. `session` numbers the sittings of a person from 0, `day` the
-    days on which they took place; two records of one sitting are blocks of it. `device` names what
-    recorded. Unknown is -1, or an empty text.
+    `subject` is the id in the source. `session` numbers the sittings of a person from 0, and `day`
+    the days of the sittings. Two records of one sitting are parts of it. `device` names the
+    recording device. Unknown values are -1 or an empty text.
     """
     return {
         "subject": tfds.features.Text(),
@@ -24,5 +24,5 @@ def features() -> dict[str, object]:
 
 
 def record(subject: str, *, session: int = UNKNOWN, day: int = UNKNOWN, device: str = "") -> dict:
-    """Values of `features` for one record."""
+    """Returns the values of `features` for one record."""
     return {"subject": subject, "session": session, "day": day, "device": device}

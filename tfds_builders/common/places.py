@@ -1,4 +1,4 @@
-"""Folders of this machine, and addresses of remote stores."""
+"""Checks whether a path is a folder of this machine or an address of a remote store."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def local(path: str | os.PathLike, option: str) -> pathlib.Path:
 
     Args:
         path: The folder; `~` is the home folder.
-        option: Name of the option that gave it, for the error.
+        option: Name of the option, for the error.
 
     Raises:
-        ValueError: When it is the address of a remote store, which would be taken for the name of
-            a folder here.
+        ValueError: If it is the address of a remote store. Otherwise the address would become
+            the name of a folder.
     """
     if is_address(path):
         raise ValueError(
@@ -37,10 +37,10 @@ def local(path: str | os.PathLike, option: str) -> pathlib.Path:
 
 
 def data_folder(path: str | os.PathLike | None) -> pathlib.Path:
-    """Returns the folder of prepared data sets; TFDS's own where none is given.
+    """Returns the folder of prepared data sets, by default the folder of TFDS.
 
     Raises:
-        ValueError: When it is the address of a remote store.
+        ValueError: If it is the address of a remote store.
     """
     if path is not None:
         return local(path, "--data-dir")

@@ -1,26 +1,33 @@
-"""Progress as a line every ten seconds; on a terminal TFDS draws a bar."""
+"""Progress as one line every ten seconds. On a terminal TFDS draws a bar instead."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 T = TypeVar("T")
 SECONDS = 10.0
 
 
-def track(items: Sequence[T], description: str) -> Iterator[T]:
-    """Yields the items; off a terminal, writes count, rate and time left to stderr."""
+def track(items: Iterable[T], description: str, total: int | None = None) -> Iterator[T]:
+    """Yields the items. Without a terminal, writes count, rate and time left to stderr.
+
+    Args:
+        items: The items.
+        description: Beginning of the line.
+        total: Number of items; their length if it is not given.
+    """
+    total = len(items) if total is None else total
     start = logged = time.monotonic()
     for done, item in enumerate(items):
         now = time.monotonic()
         if now - logged >= SECONDS and not sys.stderr.isatty():
             logged, rate = now, done / (now - start)
-            left = (len(items) - done) / rate
+            left = (total - done) / rate
             print(
-                f"{description}: {done:,} of {len(items):,}, {rate:.1f}/s, {left:.0f} s left",
+                f"{description}: {done:,} of {total:,}, {rate:.1f}/s, {left:.0f} s left",
                 file=sys.stderr,
                 flush=True,
             )

@@ -1,4 +1,4 @@
-"""Items with equal content: logged, and refused where they belong to two people or splits."""
+"""Detection of items with equal content."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ log = logging.getLogger("tfds_builders")
 
 
 class Repeats:
-    """Contents of the items of a data set so far.
+    """Contents of the items of a data set, with a warning for repeats.
 
     Args:
         title: Name of the archive, for messages.
@@ -31,7 +31,7 @@ class Repeats:
         self._unlogged: list[str] = []
 
     def add(self, content: bytes | np.ndarray, item: str, owner: str) -> None:
-        """Remembers an item.
+        """Adds an item.
 
         Args:
             content: Content of the item.
@@ -39,12 +39,12 @@ class Repeats:
             owner: Person or class of the item; items of two owners may not have equal content.
 
         Raises:
-            ArchiveError: When an item of another owner holds the same; with both names.
+            ArchiveError: If an item of another owner has the same content; the error names both.
         """
         self.add_digest(digest(content), item, owner)
 
     def add_digest(self, content: str, item: str, owner: str) -> None:
-        """Remembers an item of which the digest is known; see `add`."""
+        """Adds an item by the digest of its content; see `add`."""
         first, whose = self._first.setdefault(content, (item, owner))
         if whose != owner:
             raise ArchiveError(
@@ -57,7 +57,7 @@ class Repeats:
             self._unlogged.append(item)
 
     def report(self) -> None:
-        """Warns of the repeats since it was last called: how many, and the first."""
+        """Warns of the repeats since the last call: their number, and the first one."""
         if self._unlogged:
             first = self._unlogged[0]
             log.warning(
@@ -68,21 +68,21 @@ class Repeats:
 
 
 class Contents:
-    """Contents of items that a worker has met: what `Repeats` has to remember, in another process.
+    """Contents of items that another process read, to be added to `Repeats`.
 
     Attributes:
-        added: Digest, item and owner, in the order in which they were added.
+        added: Digest, item and owner of each item, in order.
     """
 
     def __init__(self):
         self.added: list[tuple[str, str, str]] = []
 
     def add(self, content: bytes | np.ndarray, item: str, owner: str) -> None:
-        """Keeps an item for `Repeats.add_digest`."""
+        """Adds an item for `Repeats.add_digest`."""
         self.added.append((digest(content), item, owner))
 
 
 def digest(content: bytes | np.ndarray) -> str:
-    """Returns the SHA-256 of a content; of an array, of its values."""
-    held = content if isinstance(content, bytes) else np.ascontiguousarray(content)
-    return hashlib.sha256(held).hexdigest()
+    """Returns the SHA-256 of bytes or of the values of an array."""
+    data = content if isinstance(content, bytes) else np.ascontiguousarray(content)
+    return hashlib.sha256(data).hexdigest()

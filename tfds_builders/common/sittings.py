@@ -1,4 +1,4 @@
-"""Order of a person's walks: which came when, in which sitting, on which day."""
+"""Order, sittings and days of a person's walks."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 DAY_MS = 86_400_000
-SITTING_MS = 3_600_000  # who walks again within an hour has not gone away
+SITTING_MS = 3_600_000  # a person who walks again within an hour is in the same sitting
 
 Key = TypeVar("Key")
 
 
 class Place(NamedTuple):
-    """Place of a walk among those of its person; each number counts from 0."""
+    """Numbers of a walk, its session and its day among those of its person, from 0."""
 
     walk: int
     session: int
@@ -22,14 +22,14 @@ class Place(NamedTuple):
 
 
 def places(starts_ms: Mapping[Key, int]) -> dict[Key, Place]:
-    """Numbers the walks of one person by the times at which they begin.
+    """Numbers the walks of one person by their start times.
 
     Args:
         starts_ms: Unix time of the first sample of each walk, in milliseconds.
 
     Returns:
-        The place of each walk. A sitting ends where the next walk begins more than an hour later;
-        days are those of UTC.
+        The place of each walk. A sitting ends if the next walk begins more than an hour later.
+        Days are days in UTC.
     """
     order = sorted(starts_ms, key=lambda key: (starts_ms[key], key))
     starts = np.array([starts_ms[key] for key in order], np.int64)

@@ -1,4 +1,4 @@
-"""What a folder and an archive have in common: names, and bytes by name."""
+"""Base class of folders and archives: names, and bytes by name."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from tfds_builders.common import names as member_names
-from tfds_builders.common.errors import ArchiveError, shown
+from tfds_builders.common.errors import ArchiveError, quoted
 from tfds_builders.common.limits import Limits, bounded, damage, gunzip, spooled, too_big
 
 _NAMES_SHOWN = 5
-_PART = 1 << 20  # bytes that are read at once
+_PART = 1 << 20  # bytes per read
 
 
 class Source(abc.ABC):
-    """A folder or an archive; listed, and a compressed tar unpacked, at the first use.
+    """A folder or an archive. The first use lists it, and unpacks a compressed tar.
 
     Attributes:
         title: Its name, for messages.
         path: The file or folder on disk; None for an archive within an archive.
-        limits: What it may hold.
+        limits: Limits of its contents.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Source(abc.ABC):
         return sizes
 
     def __reduce__(self):
-        """Another process opens the path anew, and lists it whole; see `only`."""
+        """Lets another process open the path again; `only` is not applied there."""
         if self.path is None:
             raise TypeError(
                 f"{self.title} lies in an archive, and so cannot be opened by other processes. "
@@ -54,36 +54,38 @@ class Source(abc.ABC):
         return open_source, (self.path.absolute(), self.limits)
 
     def close(self) -> None:  # noqa: B027 - a folder has nothing to close
-        """Lets go of the file; a closed source cannot be read."""
+        """Closes the file. A closed source cannot be read."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Relative names of all files, in the order of the alphabet."""
+        """Relative names of all files, sorted."""
         return tuple(sorted(self._sizes))
 
     @property
-    def listed(self) -> str:
-        """Its first names, for messages."""
+    def first_names(self) -> str:
+        """The first names, for messages."""
         names = self.names
         more = f" and {len(names) - _NAMES_SHOWN:,} more" * (len(names) > _NAMES_SHOWN)
         return f"{', '.join(names[:_NAMES_SHOWN]) or 'nothing'}{more}"
 
     def only(self, pattern: str) -> Source:
-        """Forgets all files except those whose name fits a pattern, see `index`: other files then
-        change no fingerprint."""
+        """Removes all files from the list whose name does not fit a pattern; see `index`.
+
+        The other files then do not change the fingerprint.
+        """
         self._sizes = {name: size for name, size in self._sizes.items() if _match(pattern, name)}
         return self
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Bytes of each file, as the archive's directory states them."""
+        """Sizes of the files in bytes, as the directory of the archive states them."""
         return dict(self._sizes)
 
     def read(self, name: str) -> bytes:
         """Returns the bytes of one member.
 
         Raises:
-            ArchiveError: When the member is damaged or above the limit.
+            ArchiveError: If the member is damaged or above the limit.
         """
         with self._opened(name) as stream:
             return bounded(stream, self.limits.member_bytes, f"{self.title}: {name}")
@@ -92,7 +94,7 @@ class Source(abc.ABC):
         """Returns the SHA-256 of one member.
 
         Raises:
-            ArchiveError: When the member is damaged.
+            ArchiveError: If the member is damaged.
         """
         with self._opened(name) as stream:
             digest = hashlib.sha256()
@@ -101,18 +103,17 @@ class Source(abc.ABC):
             return digest.hexdigest()
 
     def open(self, name: str) -> BinaryIO:
-        """Returns one member as a file; a member that ends in `.gz` is unzipped."""
+        """Returns one member as a file, and unzips a member that ends in `.gz`."""
         content = self.read(name)
         if name.lower().endswith(".gz"):
             content = gunzip(content, f"{self.title}: {name}", self.limits)
         return io.BytesIO(content)
 
     def view(self, name: str) -> bytes | mmap.mmap:
-        """Returns the bytes of one member; an unpacked file is mapped, so that parts of it can be
-        read without the whole.
+        """Returns the bytes of one member. An unpacked file is memory-mapped.
 
         Raises:
-            ArchiveError: When the member is damaged or above the limit.
+            ArchiveError: If the member is damaged or above the limit.
         """
         return self.read(name)
 
@@ -139,50 +140,50 @@ class Source(abc.ABC):
     def index(self, pattern: str) -> dict[tuple[str, ...], str]:
         """Returns the members whose name fits a pattern, by the pattern's groups.
 
-        A pattern without a slash is compared with the last part of a name. One with slashes is
-        compared with whole names, and with what is left of them without the first folders:
+        A pattern without a slash is compared with the last part of a name. A pattern with slashes
+        is compared with whole names, and with names without their first folders:
         `(\\w+)/walk_(\\d+)\\.csv` fits `archive/ann/walk_1.csv`.
 
         Raises:
-            ArchiveError: When two members in different folders have the same key.
+            ArchiveError: If two members in different folders have the same key.
         """
-        found: dict[tuple[str, ...], str] = {}
+        members: dict[tuple[str, ...], str] = {}
         for name in self.names:
             match = _match(pattern, name)
-            if match and found.setdefault(match.groups(), name) is not name:
+            if match and members.setdefault(match.groups(), name) is not name:
                 raise ArchiveError(
-                    f"{self.title} holds the same recording twice: {found[match.groups()]} and "
+                    f"{self.title} holds the same recording twice: {members[match.groups()]} and "
                     f"{name}. Keep one of the two folders."
                 )
-        return found
+        return members
 
     @abc.abstractmethod
     def _list(self) -> dict[str, int]:
-        """Returns name and size of each file; refuses what is unsafe or above the limits."""
+        """Returns name and size of each file; refuses unsafe files and files above the limits."""
 
     @abc.abstractmethod
     def _stream(self, name: str) -> contextlib.AbstractContextManager[BinaryIO]:
         """Opens one member."""
 
     def _within(self, sizes: Iterator[tuple[str, int]]) -> dict[str, int]:
-        kept: dict[str, int] = {}
+        files: dict[str, int] = {}
         total = 0
         for name, size in sizes:
-            if name in kept:
+            if name in files:
                 raise ArchiveError(
-                    f"{self.title} holds {shown(name)} twice. Get the archive again."
+                    f"{self.title} holds {quoted(name)} twice. Get the archive again."
                 )
             if not member_names.is_junk(name):
-                kept[name] = size
+                files[name] = size
             total += size
             if size > self.limits.member_bytes and not self._may_nest(name):
                 raise too_big(f"{self.title}: {name}", self.limits.member_bytes)
-            if total > self.limits.total_bytes or len(kept) > self.limits.members:
+            if total > self.limits.total_bytes or len(files) > self.limits.members:
                 raise ArchiveError(
                     f"{self.title} holds more than {self.limits.members:,} files or "
                     f"{self.limits.total_bytes:,} bytes: this is not the archive of this data set."
                 )
-        return kept
+        return files
 
     @staticmethod
     def _may_nest(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Covariance matrices, of recordings or from files, in double precision."""
+"""Covariance matrices of recordings and of files, in double precision."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from tfds_builders.common.errors import FormatError
 
 JITTER = 1e-6
-ASYMMETRY = 1e-6  # of the largest entry, which rounding explains
+ASYMMETRY = 1e-6  # fraction of the largest entry, the size of rounding errors
 _FIX = "The file seems cut or edited; unpack the archive again."
 
 
@@ -16,15 +16,15 @@ def covariance(sequence: np.ndarray, jitter: float, *, name: str) -> np.ndarray:
 
     Args:
         sequence: (T, C) signal.
-        jitter: Amount added to the diagonal, as a fraction of the mean variance; matrices of fewer
-            than C + 1 steps, or of channels that depend on each other, are singular without it.
+        jitter: Amount added to the diagonal, as a fraction of the mean variance. Without it,
+            matrices of fewer than C + 1 steps or of dependent channels are singular.
         name: Name of the recording, for errors.
 
     Returns:
         (C, C) float64, symmetric, in squared units of the signal.
 
     Raises:
-        FormatError: When there is one step, or nothing varies.
+        FormatError: If there is only one step, or all channels are constant.
     """
     centered = sequence - np.mean(sequence, axis=0, dtype=np.float64)  # (T, C)
     matrix = centered.T @ centered / max(1, len(sequence) - 1)
@@ -38,14 +38,14 @@ def covariance(sequence: np.ndarray, jitter: float, *, name: str) -> np.ndarray:
 
 
 def symmetric(matrix: np.ndarray, *, name: str) -> np.ndarray:
-    """Returns a matrix that a file holds as symmetric float64; eigenvalues are not looked at.
+    """Returns a matrix of a file as symmetric float64. Eigenvalues are not checked.
 
     Args:
-        matrix: Numbers of any kind; of complex ones the real part, where the other is rounding.
+        matrix: Numbers of any kind. The imaginary part of complex numbers must be rounding only.
         name: Name of the file, for errors.
 
     Raises:
-        FormatError: When it is not square, finite and real, or not symmetric within 1e-6 of its
+        FormatError: If it is not square, finite and real, or not symmetric within 1e-6 of its
             largest entry.
     """
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):

@@ -1,4 +1,4 @@
-"""Splits by subject, or by subject and video: the same on every machine, nobody in two of them."""
+"""Splits by subject, or by subject and video, that are the same on every machine."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ def by_subject(
 ) -> dict[str, tuple[str, ...]]:
     """Divides people into splits in the order of a digest of their ids.
 
-    The order is that of `sha256(f"{seed}:{id}")`, not that of a random generator: it is the same
-    on every version of Python, and a further person moves at most those at the borders.
+    Sorting by `sha256(f"{seed}:{id}")` gives the same order on every version of Python. If a person
+    is added, only people at the borders change their split.
 
     Args:
         ids: Ids of the people; repeated ids count once.
         fractions: Fraction of each split, in order; they add up to 1.
-        seed: Another seed gives another order.
-        noun: Word for what is divided, for errors.
+        seed: Seed of the digest.
+        noun: Noun for the divided items, for errors.
 
     Returns:
         The ids of each split, in the order of the digest. Every split has at least one person.
 
     Raises:
-        ValueError: When the fractions do not add up to 1 or there are fewer people than splits.
+        ValueError: If the fractions do not add up to 1 or there are fewer people than splits.
     """
     if abs(sum(fractions.values()) - 1) > 1e-9 or min(fractions.values()) <= 0:
         raise ValueError(
@@ -50,33 +50,33 @@ def by_subject_and_video(
 ) -> dict[str, tuple[tuple[str, str], ...]]:
     """Divides recordings of people watching videos so that no two splits share either.
 
-    People and videos are each divided by `by_subject`. What people of one split saw of another
-    split's videos is left out: with halves, about half of the recordings.
+    `by_subject` divides people and videos separately. Recordings of a person of one split and a
+    video of another are left out. With two halves, this is about half of the recordings.
 
     Args:
         keys: (person, video) of each recording.
         fractions: Fraction of each split, of the people as of the videos.
 
     Returns:
-        The keys of each split, in the order given. Every split has at least one.
+        The keys of each split, in their order. Every split has at least one.
 
     Raises:
-        ValueError: When there are too few people or videos, or nobody of a split saw its videos.
+        ValueError: If there are too few people or videos, or nobody in a split saw its videos.
     """
     keys = list(keys)
     people = by_subject((person for person, _ in keys), fractions)
     videos = by_subject((video for _, video in keys), fractions, noun="video")
-    kept = {
+    splits = {
         split: tuple(key for key in keys if key[0] in people[split] and key[1] in videos[split])
         for split in fractions
     }
-    empty = [split for split, recordings in kept.items() if not recordings]
+    empty = [split for split, recordings in splits.items() if not recordings]
     if empty:
         raise ValueError(
             f"Of the people of {', '.join(empty)}, nobody saw a video of the same split: "
             f"{len(keys)} recording(s) are too few to share neither people nor videos."
         )
-    return kept
+    return splits
 
 
 def _digest(seed: int, person: str) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tfds_builders.common.errors import FormatError, shown
+from tfds_builders.common.errors import FormatError, quoted
 
 _HIGHEST_MEMO = 100_000
 _MOST_TUPLES = 1_000
@@ -40,7 +40,7 @@ _FIX = "Nothing of it was run. Get the file again from its official place."
 
 
 class PickledArray:
-    """What a pickle says of an array."""
+    """Description of an array in a pickle."""
 
     def __setstate__(self, state):
         self.state = state
@@ -68,8 +68,8 @@ class PickledArray:
         except _ERRORS:
             raise FormatError(name, location, "no plain array", expected, _FIX) from None
         if not good or math.prod(axes) * kind.itemsize != len(raw):
-            found = f"{len(raw):,} bytes of {shown(dtype.code)} in {len(shape)} axes"
-            raise FormatError(name, location, found, expected, _FIX)
+            received = f"{len(raw):,} bytes of {quoted(dtype.code)} in {len(shape)} axes"
+            raise FormatError(name, location, received, expected, _FIX)
         return np.frombuffer(raw, kind).reshape(axes, order=order)
 
 
@@ -145,24 +145,24 @@ def _look_over(data: bytes, name: str) -> None:
     tuples: set[int] = set()
     top = ""  # opcode that made what lies on top; none of those accepted takes it away
     for opcode, argument, position in _opcodes(data, name):
-        found = ""
+        received = ""
         made += opcode in _TUPLES
         if opcode not in _OPCODES:
-            found = f"the opcode {opcode}"
+            received = f"the opcode {opcode}"
         elif opcode == "GLOBAL" and tuple(argument.split(" ", 1)) not in _RECORDERS:
-            found = f"the object {shown(argument)}"
+            received = f"the object {quoted(argument)}"
         elif opcode in _GETS and argument in tuples:
-            found = "a tuple that is used twice"
+            received = "a tuple that is used twice"
         elif made > _MOST_TUPLES:
-            found = f"more than {_MOST_TUPLES:,} tuples"
+            received = f"more than {_MOST_TUPLES:,} tuples"
         elif opcode in _PUTS:
             index = len(memo) if argument is None else argument
             memo.add(index)
             (tuples.add if top in _TUPLES else tuples.discard)(index)
             if not 0 <= index < _HIGHEST_MEMO:
-                found = f"the memo index {index:,}"
-        if found:
-            raise FormatError(name, f"byte {position}", found, _EXPECTED, _FIX)
+                received = f"the memo index {index:,}"
+        if received:
+            raise FormatError(name, f"byte {position}", received, _EXPECTED, _FIX)
         top = top if opcode in _PUTS else opcode
 
 
@@ -177,4 +177,4 @@ def _opcodes(data: bytes, name: str) -> Iterator[tuple[str, object, int]]:
 
 
 def _said(error: Exception) -> str:
-    return shown(str(error)) if str(error) else type(error).__name__
+    return quoted(str(error)) if str(error) else type(error).__name__

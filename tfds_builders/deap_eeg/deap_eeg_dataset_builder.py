@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import logging
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
-from tfds_builders.common.about import About
-from tfds_builders.common.builder import AloneMixin
-from tfds_builders.common.checks import origins
+from tfds_builders.common.builder import About, Example, Plan, RecordingsBuilder
 from tfds_builders.common.errors import ArchiveError
-from tfds_builders.common.find import Wanted, find
+from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
-from tfds_builders.common.parts import tell_part
-from tfds_builders.common.progress import track
-from tfds_builders.common.repeats import Repeats
+from tfds_builders.common.repeats import Contents, Repeats
 from tfds_builders.common.source import Source
 from tfds_builders.common.spd import JITTER, covariance
 from tfds_builders.common.splits import by_subject
@@ -48,10 +47,10 @@ WANTED = Wanted(
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """What a record has of its trial.
+    """Contents of a record.
 
     Attributes:
-        covariance: Whether it is one covariance matrix; else the signals.
+        covariance: Whether a record has one covariance matrix. Otherwise it has the signals.
         classes: Number of classes of the valence; None for no label.
     """
 
@@ -59,21 +58,27 @@ class Config(tfds.core.BuilderConfig):
     classes: int | None = None
 
 
-class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
+class Person(NamedTuple):
+    """A person, and the member of the archive with the person's trials."""
+
+    subject: str
+    member: str
+
+
+class Builder(RecordingsBuilder):
     """Builder of `deap_eeg`."""
 
-    VERSION = tfds.core.Version("1.0.0")
-    RELEASE_NOTES = {"1.0.0": "First release."}
-    MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
     ABOUT = About(
         people=SUBJECTS,
         size="40 videos each, 2.7 GB",
         license="by a signed agreement, for academic research only",
         archives=WANTED,
     )
+    HOMEPAGE = "https://www.eecs.qmul.ac.uk/mmv/datasets/deap/"
+    SUPERVISED_KEYS = ("matrix", "label")
     BUILDER_CONFIGS = [
         Config(name="raw", description="The signals, 128 Hz.", covariance=False),
-        Config(name="cov32", description="One 32 x 32 covariance matrix a trial."),
+        Config(name="cov32", description="One 32 x 32 covariance matrix for each trial."),
         *(
             Config(
                 name=f"cov32_valence{classes}",
@@ -84,108 +89,89 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         ),
     ]
 
-    def _info(self):
+    def features(self) -> dict:
         tensor, config = tfds.features.Tensor, self.builder_config
         eeg, peripheral = len(deap.CHANNELS), len(deap.PERIPHERAL)
         if config.covariance:
-            own = {"matrix": tensor(shape=(eeg, eeg), dtype=np.float64, encoding="bytes")}
+            signals = {"matrix": tensor(shape=(eeg, eeg), dtype=np.float64, encoding="bytes")}
         else:
             widths = {"sequence": eeg, "baseline": eeg, "peripheral": peripheral}
-            own = {
+            signals = {
                 name: tensor(shape=(None, width), dtype=np.float32, encoding="bytes")
                 for name, width in widths.items()
             }
         if config.classes is not None:
-            own["label"] = tfds.features.ClassLabel(num_classes=config.classes)
-        return self.dataset_info_from_configs(
-            features=tfds.features.FeaturesDict(
-                {
-                    "id": tfds.features.Text(),
-                    **own,
-                    "ratings": tensor(shape=(len(deap.RATINGS),), dtype=np.float32),
-                    "video": np.int32,
-                    **people.features(),
-                }
-            ),
-            homepage="https://www.eecs.qmul.ac.uk/mmv/datasets/deap/",
-            metadata=tfds.core.MetadataDict(),
+            signals["label"] = tfds.features.ClassLabel(num_classes=config.classes)
+        ratings = tensor(shape=(len(deap.RATINGS),), dtype=np.float32)
+        return {**signals, "ratings": ratings, "video": np.int32}
+
+    def plan(self, sources: dict[str, Source]) -> Plan:
+        source = sources[self.ARCHIVE_KEY]
+        persons = persons_of(source)
+        subjects = by_subject((person.subject for person in persons), FRACTIONS)
+        counts = {"people": (len(persons), SUBJECTS)}
+        self.warn_of_part(source, "DEAP", counts, divided=counts)
+        persons = {person.subject: person for person in persons}
+        return Plan(
+            {split: [persons[subject] for subject in ids] for split, ids in subjects.items()},
+            functools.partial(examples_of, source=source, config=self.builder_config),
+            "people",
+            Repeats(source.title, "trials", "kept"),
+            subjects=subjects,
+            metadata={
+                "channels": list(deap.CHANNELS),
+                "peripheral": list(deap.PERIPHERAL),
+                "ratings": list(deap.RATINGS),
+                "rate_hz": deap.RATE_HZ,
+            },
         )
 
-    def sources(self, manual_dir) -> dict[str, Source]:
-        """Finds the archive.
 
-        Raises:
-            ArchiveError: When it is missing or cannot be opened.
-        """
-        return {"recordings": find(manual_dir, WANTED)}
-
-    def _split_generators(self, dl_manager):
-        sources = self.sources(dl_manager.manual_dir)
-        (source,) = sources.values()
-        members = members_of(source)
-        subjects = by_subject(members, FRACTIONS)
-        held = {"people": (len(members), SUBJECTS)}
-        tell_part(self.info, source.title, "DEAP", held, divided=held)
-        repeats = Repeats(source.title, "trials", "kept")
-        self.info.metadata.update(
-            **origins(self.name, sources),
-            same_as=repeats.same_as,
-            channels=list(deap.CHANNELS),
-            peripheral=list(deap.PERIPHERAL),
-            ratings=list(deap.RATINGS),
-            rate_hz=deap.RATE_HZ,
-            subjects={split: list(ids) for split, ids in subjects.items()},
+def examples_of(
+    person: Person, repeats: Repeats | Contents, source: Source, config: Config
+) -> Iterator[Example]:
+    """Yields the example of each trial of a person; `repeats` refuses a trial of two people."""
+    subject, name = person
+    trials = deap.parse(source.open(name), name=name)
+    if trials.data.shape != deap.SHAPE:
+        log.warning(
+            "%s: %s has the shape %s, not %s: it is not a file of the official archive.",
+            source.title, name, trials.data.shape, deap.SHAPE,
+        )  # fmt: skip
+    for number, (trial, ratings) in enumerate(zip(trials.data, trials.ratings, strict=True), 1):
+        key = f"{subject}/{number:02d}"
+        repeats.add(trial, key, subject)
+        yield (
+            key,
+            {
+                **_signals(trial, ratings, config, f"{name}, trial {number}"),
+                "ratings": ratings.astype(np.float32),
+                "video": number,
+                **people.record(subject, session=0, day=0, device=DEVICE),
+            },
         )
+
+
+def _signals(trial: np.ndarray, ratings: np.ndarray, config: Config, name: str) -> dict:
+    """Returns the signals or the matrix of a trial, (channels, samples), and its label."""
+    eeg = trial[: len(deap.CHANNELS)].T  # (samples, 32)
+    if not config.covariance:
         return {
-            split: self._generate_examples(source, members, ids, repeats, split)
-            for split, ids in subjects.items()
+            "sequence": eeg[deap.BASELINE :].astype(np.float32),
+            "baseline": eeg[: deap.BASELINE].astype(np.float32),
+            "peripheral": trial[len(deap.CHANNELS) :, deap.BASELINE :].T.astype(np.float32),
         }
-
-    def _generate_examples(self, source, members, subjects, repeats, split):
-        for subject in track(subjects, f"{self.name}, {split}, people"):
-            name = members[subject]
-            person = deap.parse(source.open(name), name=name)
-            if person.data.shape != deap.SHAPE:
-                log.warning(
-                    "%s: %s has the shape %s, not %s: no file of the official archive.",
-                    source.title, name, person.data.shape, deap.SHAPE,
-                )  # fmt: skip
-            for at, (trial, ratings) in enumerate(zip(person.data, person.ratings, strict=True)):
-                key = f"{subject}/{at + 1:02d}"
-                repeats.add(trial, key, subject)
-                yield (
-                    key,
-                    {
-                        "id": key,
-                        **self._example(trial, ratings, f"{name}, trial {at + 1}"),
-                        "ratings": ratings.astype(np.float32),
-                        "video": at + 1,
-                        **people.record(subject, session=0, day=0, device=DEVICE),
-                    },
-                )
-        repeats.report()
-
-    def _example(self, trial: np.ndarray, ratings: np.ndarray, name: str) -> dict:
-        """What a config has of a trial, (channels, samples)."""
-        eeg = trial[: len(deap.CHANNELS)].T  # (samples, 32)
-        config = self.builder_config
-        if not config.covariance:
-            return {
-                "sequence": eeg[deap.BASELINE :].astype(np.float32),
-                "baseline": eeg[: deap.BASELINE].astype(np.float32),
-                "peripheral": trial[len(deap.CHANNELS) :, deap.BASELINE :].T.astype(np.float32),
-            }
-        example = {"matrix": matrix_of(eeg, name=name)}
-        if config.classes is not None:
-            valence = ratings[deap.RATINGS.index("valence")]
-            example["label"] = int(equal_parts(valence, config.classes))
-        return example
+    example = {"matrix": matrix_of(eeg, name=name)}
+    if config.classes is not None:
+        valence = ratings[deap.RATINGS.index("valence")]
+        example["label"] = int(equal_parts(valence, config.classes))
+    return example
 
 
 def matrix_of(eeg: np.ndarray, *, name: str) -> np.ndarray:
     """Returns the covariance of a trial after its baseline (Kim2020).
 
-    The filter and the moving mean and variance run from the start of the baseline on, so that they
+    The filter and the moving mean and variance start at the beginning of the baseline, so that they
     have settled when the video begins.
 
     Args:
@@ -199,14 +185,14 @@ def matrix_of(eeg: np.ndarray, *, name: str) -> np.ndarray:
     return covariance(standardized[deap.BASELINE :], JITTER, name=name)
 
 
-def members_of(source: Source) -> dict[str, str]:
-    """Returns the members of an archive by subject, `s01`, in the order of the names.
+def persons_of(source: Source) -> list[Person]:
+    """Returns the people of an archive, in the order of their names.
 
     Raises:
-        ArchiveError: When there are none, or one is there twice.
+        ArchiveError: If there is nobody, or a person's file exists twice.
     """
-    found = {subject: member for (subject,), member in source.index(r"(s\d\d)\.dat").items()}
-    if not found:
-        names = source.listed
+    members = source.index(r"(s\d\d)\.dat")
+    if not members:
+        names = source.first_names
         raise ArchiveError(f"{source.title} holds no s01.dat to s32.dat; it holds {names}. {_GET}")
-    return found
+    return [Person(subject, member) for (subject,), member in members.items()]

@@ -1,4 +1,4 @@
-"""Classes of a rating from 1 to 9, which is continuous in DEAP."""
+"""Division of DEAP's continuous ratings, from 1 to 9, into classes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ LOWEST, HIGHEST = 1, 9
 
 
 def equal_parts(ratings: np.ndarray, classes: int) -> np.ndarray:
-    """Returns the part, of as many of equal width, in which a rating lies; a border belongs to the
-    lower one.
+    """Returns the part of equal width in which each rating lies.
+
+    A border belongs to the lower part.
 
     Args:
         ratings: Ratings from 1 to 9.
@@ -26,11 +27,13 @@ def equal_parts(ratings: np.ndarray, classes: int) -> np.ndarray:
 
 
 def by_rounding(ratings: np.ndarray, classes: int) -> np.ndarray:
-    """Returns classes of the rounded rating: of three, 1 to 3, 4 to 6 and 7 to 9 (Kim2020).
+    """Returns the class of each rounded rating (Kim2020).
+
+    Three classes are 1 to 3, 4 to 6 and 7 to 9.
 
     Args:
         ratings: Ratings from 1 to 9; a half is rounded to the even number.
-        classes: Number of classes; all have as many whole ratings where it divides 9.
+        classes: Number of classes. If it divides 9, all classes have the same number of ratings.
 
     Returns:
         Numbers from 0 to `classes` - 1, int64.

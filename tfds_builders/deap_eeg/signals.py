@@ -1,4 +1,4 @@
-"""What Kim2020 does to EEG before it takes a covariance, as functions that look back only."""
+"""Causal filters that Kim2020 applies to EEG before the covariance."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def band_pass(
 ) -> np.ndarray:
     """Filters each channel by a Butterworth band-pass of order 3, forwards only.
 
-    It starts as if the first sample had always been there: an offset leaves no jolt.
+    The filter starts in the steady state of the first sample, so an offset causes no transient.
 
     Args:
         signal: (T, channels) samples.
@@ -35,14 +35,14 @@ def band_pass(
 def moving_standardization(
     signal: np.ndarray, warm_up: int, update: float = UPDATE, smallest: float = SMALLEST
 ) -> np.ndarray:
-    """Subtracts an exponential moving mean and divides by the root of such a variance.
+    """Subtracts an exponential moving mean and divides by a moving standard deviation.
 
     For each channel, m_t = u x_t + (1 - u) m_{t-1}, v_t = u (x_t - m_t)^2 + (1 - u) v_{t-1}, and
     the result is (x_t - m_t) / max(sqrt(v_t), smallest) (Schirrmeister2017).
 
     Args:
         signal: (T, channels) samples.
-        warm_up: Samples at the beginning whose mean and variance m and v start from.
+        warm_up: Number of samples whose mean and variance are the initial m and v.
         update: Share u of a new sample.
         smallest: Least divisor, in the unit of the signal: a dead channel becomes 0.
 
@@ -56,7 +56,10 @@ def moving_standardization(
 
 
 def _moving(signal: np.ndarray, start: np.ndarray, update: float) -> np.ndarray:
-    """The exponential moving mean of each channel, (T, channels), from that before the first."""
+    """Returns the exponential moving mean of each channel, (T, channels).
+
+    `start` is the mean before the first sample.
+    """
     from scipy.signal import lfilter
 
     state = (1 - update) * start[None]  # (1, channels)

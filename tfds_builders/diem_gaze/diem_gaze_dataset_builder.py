@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import io
 import logging
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
-from tfds_builders.common.about import About
-from tfds_builders.common.builder import AloneMixin
-from tfds_builders.common.checks import origins
-from tfds_builders.common.errors import ArchiveError, shown
-from tfds_builders.common.find import Wanted, find
+from tfds_builders.common.builder import About, Example, Plan, RecordingsBuilder
+from tfds_builders.common.errors import ArchiveError, quoted
+from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
-from tfds_builders.common.parts import tell_part
-from tfds_builders.common.progress import track
-from tfds_builders.common.repeats import Repeats
+from tfds_builders.common.repeats import Contents, Repeats
 from tfds_builders.common.source import Source
 from tfds_builders.common.splits import by_subject, by_subject_and_video
 from tfds_builders.parsers import event_text
@@ -44,16 +42,16 @@ WANTED = Wanted(
     loose=r"\w+_\d+x\d+",
     official="<video>_<width>x<height>/event_data",
     get=_GET,
-    # the films lie beside the event data, in the official folders
+    # the official folders hold the films too
     limits=Limits(members=20_000, member_bytes=2 << 30, total_bytes=64 << 30),
 )
 
 
 class Recording(NamedTuple):
-    """One recording: what its name says, and its member in the archive."""
+    """One recording: the parts of its name, and its member in the archive."""
 
     subject: str
-    letter: str  # of the person's second file of the tracker, `b`
+    letter: str  # `b` for the second tracker file of the person
     video: str
     place: int
     width: int
@@ -71,16 +69,17 @@ class Recording(NamedTuple):
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Which recordings, in which splits.
+    """Division into splits.
 
     Attributes:
-        divided: Whether training and test share neither people nor films; else all is `train`.
+        divided: Whether training and test share neither people nor films. Otherwise all recordings
+            are in `train`.
     """
 
     divided: bool = True
 
 
-class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
+class Builder(RecordingsBuilder):
     """Builder of `diem_gaze`."""
 
     VERSION = tfds.core.Version("2.0.0")
@@ -88,97 +87,78 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         "2.0.0": "`subject` of `diem4s04b` is `diem4s04`, its `session` 1.",
         "1.0.0": "First release.",
     }
-    MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
     ABOUT = About(people=250, size=f"{VIDEOS} films", license="CC BY-NC-SA 3.0", archives=WANTED)
+    HOMEPAGE = "https://thediemproject.wordpress.com"
+    ARCHIVE_KEY = "event_data"
     BUILDER_CONFIGS = [
         Config(name="protocol", description="Train and test share neither people nor films."),
         Config(name="all", description="All recordings in one split.", divided=False),
     ]
 
-    def _info(self):
-        return self.dataset_info_from_configs(
-            features=tfds.features.FeaturesDict(
-                {
-                    "id": tfds.features.Text(),
-                    "sequence": tfds.features.Tensor(
-                        shape=(None, len(event_text.CHANNELS)), dtype=np.float32
-                    ),
-                    "event": tfds.features.Tensor(shape=(None, 2), dtype=np.int8, encoding="bytes"),
-                    "video": tfds.features.Text(),
-                    "width": np.int32,
-                    "height": np.int32,
-                    "place": np.int32,
-                    **people.features(),
-                }
-            ),
-            homepage="https://thediemproject.wordpress.com",
-            metadata=tfds.core.MetadataDict(),
-        )
-
-    def sources(self, manual_dir) -> dict[str, Source]:
-        """Finds the archive, or the folder with the folders of the films.
-
-        Raises:
-            ArchiveError: When it is missing or cannot be opened.
-        """
-        return {"event_data": find(manual_dir, WANTED)}
-
-    def _split_generators(self, dl_manager):
-        sources = self.sources(dl_manager.manual_dir)
-        (source,) = sources.values()
-        recordings = recordings_of(source)
-        videos = {recording.video for recording in recordings}
-        held = {"films": (len(videos), VIDEOS)}
-        tell_part(self.info, source.title, "DIEM", held, divided=held)
-        splits = {"train": recordings}
-        if self.builder_config.divided:
-            splits = divided(recordings, source)
-        repeats = Repeats(source.title, "recordings", "kept")
-        self.info.metadata.update(
-            **origins(self.name, sources),
-            same_as=repeats.same_as,
-            channels=list(event_text.CHANNELS),
-            rate_hz=event_text.RATE_HZ,
-            subjects={split: sorted({r.subject for r in part}) for split, part in splits.items()},
-            videos={split: sorted({r.video for r in part}) for split, part in splits.items()},
-        )
+    def features(self) -> dict:
+        channels = len(event_text.CHANNELS)
         return {
-            split: self._generate_examples(source, part, repeats, split)
-            for split, part in splits.items()
+            "sequence": tfds.features.Tensor(shape=(None, channels), dtype=np.float32),
+            "event": tfds.features.Tensor(shape=(None, 2), dtype=np.int8, encoding="bytes"),
+            "video": tfds.features.Text(),
+            "width": np.int32,
+            "height": np.int32,
+            "place": np.int32,
         }
 
-    def _generate_examples(self, source, recordings, repeats, split):
-        for recording in track(recordings, f"{self.name}, {split}"):
-            content = source.read(recording.member)
-            key = recording.key
-            repeats.add(content, key, f"subject {recording.subject}")
-            gaze = event_text.parse(io.BytesIO(content), name=recording.member)
-            yield (
-                key,
-                {
-                    "id": key,
-                    **dataclasses.asdict(gaze),
-                    "video": recording.video,
-                    "width": recording.width,
-                    "height": recording.height,
-                    "place": recording.place,
-                    **people.record(recording.subject, session=recording.session, day=0),
-                },
-            )
-        repeats.report()
+    def plan(self, sources: dict[str, Source]) -> Plan:
+        source = sources[self.ARCHIVE_KEY]
+        recordings = recordings_of(source)
+        counts = {"films": (len({recording.video for recording in recordings}), VIDEOS)}
+        self.warn_of_part(source, "DIEM", counts, divided=counts)
+        splits = {"train": recordings}
+        if self.builder_config.divided:
+            splits = split_people_and_films(recordings, source)
+        return Plan(
+            splits,
+            functools.partial(examples_of, source=source),
+            repeats=Repeats(source.title, "recordings", "kept"),
+            subjects={split: sorted({r.subject for r in part}) for split, part in splits.items()},
+            metadata={
+                "channels": list(event_text.CHANNELS),
+                "rate_hz": event_text.RATE_HZ,
+                "videos": {split: sorted({r.video for r in part})
+                           for split, part in splits.items()},
+            },
+        )  # fmt: skip
+
+
+def examples_of(
+    recording: Recording, repeats: Repeats | Contents, source: Source
+) -> Iterator[Example]:
+    """Yields the example of a recording; `repeats` refuses a recording of two people."""
+    content = source.read(recording.member)
+    repeats.add(content, recording.key, f"subject {recording.subject}")
+    gaze = event_text.parse(io.BytesIO(content), name=recording.member)
+    yield (
+        recording.key,
+        {
+            **dataclasses.asdict(gaze),
+            "video": recording.video,
+            "width": recording.width,
+            "height": recording.height,
+            "place": recording.place,
+            **people.record(recording.subject, session=recording.session, day=0),
+        },
+    )
 
 
 def recordings_of(source: Source) -> list[Recording]:
     """Returns the recordings of an archive, in the order of their names.
 
     Raises:
-        ArchiveError: When there are none, or a name is not that of a recording of its folder's
-            film, or somebody saw a film twice.
+        ArchiveError: If the archive has no recording, a name does not fit its folder's film, or a
+            person saw a film twice.
     """
     matches = filter(None, map(_MEMBER.fullmatch, source.names))
     recordings = sorted(_recording(match, source) for match in matches)
     if not recordings:
-        names = source.listed
+        names = source.first_names
         raise ArchiveError(
             f"{source.title} holds no <video>_<width>x<height>/event_data/….txt; it holds {names}. "
             f"{_GET}"
@@ -199,7 +179,7 @@ def _recording(member: re.Match, source: Source) -> Recording:
     match = _STEM.fullmatch(stem)
     if match is None or match[4] != folder:
         raise ArchiveError(
-            f"{source.title}: {shown(member[0])} is no recording of DIEM, which are named "
+            f"{source.title}: {quoted(member[0])} is not a recording of DIEM. Recordings are named "
             "<video>/event_data/diem<experiment>s<number>.asc_<place>_<video>.txt, the video being "
             "<name>_<width>x<height>. Take it away."
         )
@@ -207,11 +187,13 @@ def _recording(member: re.Match, source: Source) -> Recording:
     return Recording(subject, letter, video, int(place), int(width), int(height), member[0])
 
 
-def divided(recordings: list[Recording], source: Source) -> dict[str, list[Recording]]:
-    """Divides recordings into splits that share no people, test and the others no films either.
+def split_people_and_films(
+    recordings: list[Recording], source: Source
+) -> dict[str, list[Recording]]:
+    """Divides recordings into splits that share no people. `test` shares no films with the others.
 
     Raises:
-        ArchiveError: When that leaves a split empty.
+        ArchiveError: If a split is empty.
     """
     try:
         halves = by_subject_and_video(((r.subject, r.video) for r in recordings), HALVES)
@@ -228,8 +210,8 @@ def divided(recordings: list[Recording], source: Source) -> dict[str, list[Recor
     }
     keys["test"] = set(halves["test"])
     splits = {
-        split: [r for r in recordings if (r.subject, r.video) in kept]
-        for split, kept in keys.items()
+        split: [r for r in recordings if (r.subject, r.video) in kept_keys]
+        for split, kept_keys in keys.items()
     }
     log.warning(
         "%s: kept %d of %d recordings; in the others, people of one half see a film of the other.",

@@ -7,7 +7,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from tfds_builders.common.errors import FormatError, shown
+from tfds_builders.common.errors import FormatError, quoted
 from tfds_builders.parsers import mat5
 
 VARIABLE = "video_database"
@@ -20,12 +20,12 @@ _FIX = "The file seems cut or edited, or of another data set; get it again."
 
 @dataclasses.dataclass(frozen=True)
 class Fixations:
-    """What all people looked at.
+    """Fixations of all people.
 
     Attributes:
         lists: By (subject, video), both counted from 1: (N, 4) float32, milliseconds from the start
             of the video, duration in milliseconds, x, y in pixels; in the order of time.
-        strays: Number of rows that name no person, which are left out.
+        strays: Number of rows without a person, which are left out.
     """
 
     lists: dict[tuple[int, int], np.ndarray]
@@ -40,35 +40,35 @@ def parse(file: BinaryIO, *, name: str) -> Fixations:
         name: Its name, for errors.
 
     Returns:
-        The lists in the order of subject and video. Rows of one list may stand apart in the file.
+        The lists, sorted by subject and video. Rows of one list need not be adjacent in the file.
 
     Raises:
-        FormatError: When a variable or column is missing, or a value is no whole number.
+        FormatError: If a variable or column is missing, or a value is not a whole number.
     """
     value = mat5.parse(file, name=name, variables=(VARIABLE,))[VARIABLE]
     if not (isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict)):
-        raise FormatError(name, VARIABLE, "no struct", "one struct", _FIX)
+        raise FormatError(name, VARIABLE, "another value", "one struct", _FIX)
     rows, fields = (_field(value[0], field, name) for field in ("fixdata", "fixdata_fields"))
     _check_columns(fields, name)
     where = f"{VARIABLE}.fixdata"
     rows = mat5.table(rows, len(COLUMNS), name=name, location=where).astype(np.float64)  # no wraps
     _check_rows(rows, name, where)
-    known = rows[rows[:, 0] > 0]
-    if not len(known):
+    of_people = rows[rows[:, 0] > 0]
+    if not len(of_people):
         raise FormatError(name, where, "rows without a person", "SubjectIndex from 1", _FIX)
-    known = known[np.lexsort((known[:, 2], known[:, 1], known[:, 0]))]
-    borders = np.flatnonzero(np.diff(known[:, :2], axis=0).any(axis=1)) + 1
+    of_people = of_people[np.lexsort((of_people[:, 2], of_people[:, 1], of_people[:, 0]))]
+    borders = np.flatnonzero(np.diff(of_people[:, :2], axis=0).any(axis=1)) + 1
     lists = {
         (int(part[0, 0]), int(part[0, 1])): part[:, 2:].astype(np.float32)
-        for part in np.split(known, borders)
+        for part in np.split(of_people, borders)
     }
-    return Fixations(lists, len(rows) - len(known))
+    return Fixations(lists, len(rows) - len(of_people))
 
 
 def _field(record: dict, field: str, name: str) -> object:
     if field not in record:
         raise FormatError(
-            name, VARIABLE, f"the fields {shown(', '.join(record))}", f"a field {field}", _FIX
+            name, VARIABLE, f"the fields {quoted(', '.join(record))}", f"a field {field}", _FIX
         )
     return record[field]
 
@@ -77,7 +77,7 @@ def _check_columns(fields: object, name: str) -> None:
     names = fields if isinstance(fields, list) else [fields]
     if [field.strip() if isinstance(field, str) else None for field in names] != [*COLUMNS]:
         raise FormatError(
-            name, f"{VARIABLE}.fixdata_fields", shown(names), ", ".join(COLUMNS), _FIX
+            name, f"{VARIABLE}.fixdata_fields", quoted(names), ", ".join(COLUMNS), _FIX
         )
 
 
@@ -87,6 +87,6 @@ def _check_rows(rows: np.ndarray, name: str, where: str) -> None:
     if not fits.all():
         at = int(np.argmin(fits))
         raise FormatError(
-            name, f"{where}, row {at + 1}", shown(rows[at].tolist()),
+            name, f"{where}, row {at + 1}", quoted(rows[at].tolist()),
             "whole numbers from 0, VideoIndex from 1", _FIX,
         )  # fmt: skip

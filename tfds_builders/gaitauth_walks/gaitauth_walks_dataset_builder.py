@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -10,14 +11,11 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
-from tfds_builders.common.about import About
-from tfds_builders.common.builder import AloneMixin
-from tfds_builders.common.checks import origins
-from tfds_builders.common.errors import ArchiveError, shown
+from tfds_builders.common.builder import About, Example, Plan, RecordingsBuilder, divided
+from tfds_builders.common.errors import ArchiveError, quoted
 from tfds_builders.common.even_times import uniform_parts
-from tfds_builders.common.find import Wanted, find
+from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
-from tfds_builders.common.parts import tell_part
 from tfds_builders.common.progress import track
 from tfds_builders.common.repeats import Repeats
 from tfds_builders.common.sittings import Place, places
@@ -50,17 +48,17 @@ WANTED = Wanted(
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """At which times a walk is given.
+    """Times of the samples.
 
     Attributes:
-        rate_hz: Samples a second, a divisor of 1,000; None for those of the file, at uneven times.
+        rate_hz: Samples per second, a divisor of 1,000; None for the uneven times of the file.
     """
 
     rate_hz: int | None = None
 
 
 class Recording(NamedTuple):
-    """One walk: what its name says, and its member in the archive."""
+    """One walk: the parts of its name, and its member in the archive."""
 
     subject: str
     sex: str
@@ -73,20 +71,19 @@ class Recording(NamedTuple):
         return f"{self.subject}/{self.session}_{self.sequence}"
 
 
-class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
+class Builder(RecordingsBuilder):
     """Builder of `gaitauth_walks`."""
 
-    VERSION = tfds.core.Version("1.0.0")
-    RELEASE_NOTES = {"1.0.0": "First release."}
-    MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
     ABOUT = About(
         people=SUBJECTS,
         size="36 s a walk",
         license="academic or research purposes",
         archives=WANTED,
     )
+    HOMEPAGE = "https://github.com/thanghoang/GaitAuth"
+    ARCHIVE_KEY = "walks"
     BUILDER_CONFIGS = [
-        Config(name="walks", description="The samples of the files, about 25 a second, uneven."),
+        Config(name="walks", description="The samples of the files, about 25 per second, uneven."),
         Config(
             name="uniform50",
             description="50 Hz, linear between samples; gaps above 200 ms divide a walk.",
@@ -94,112 +91,95 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         ),
     ]
 
-    def _info(self):
-        channels = len(gaitauth.CHANNELS)
-        return self.dataset_info_from_configs(
-            features=tfds.features.FeaturesDict(
-                {
-                    "id": tfds.features.Text(),
-                    "sequence": tfds.features.Tensor(shape=(None, channels), dtype=np.float32),
-                    "time_ms": tfds.features.Tensor(
-                        shape=(None,), dtype=np.int64, encoding="bytes"
-                    ),
-                    "sex": tfds.features.Text(),
-                    "walk": np.int32,
-                    **people.features(),
-                }
-            ),
-            homepage="https://github.com/thanghoang/GaitAuth",
-            metadata=tfds.core.MetadataDict(),
-        )
+    def features(self) -> dict:
+        tensor = tfds.features.Tensor
+        return {
+            "sequence": tensor(shape=(None, len(gaitauth.CHANNELS)), dtype=np.float32),
+            "time_ms": tensor(shape=(None,), dtype=np.int64, encoding="bytes"),
+            "sex": tfds.features.Text(),
+            "walk": np.int32,
+        }
 
-    def sources(self, manual_dir) -> dict[str, Source]:
-        """Finds the archive.
-
-        Raises:
-            ArchiveError: When it is missing or cannot be opened.
-        """
-        return {"walks": find(manual_dir, WANTED)}
-
-    def _split_generators(self, dl_manager):
-        sources = self.sources(dl_manager.manual_dir)
-        (source,) = sources.values()
+    def plan(self, sources: dict[str, Source]) -> Plan:
+        source = sources[self.ARCHIVE_KEY]
         recordings = recordings_of(source)
         repeats = Repeats(source.title, "walks", "kept")
         placed = placed_walks(source, recordings, repeats)
         subjects = by_subject((recording.subject for recording in recordings), FRACTIONS)
-        held = {"people": (sum(map(len, subjects.values())), SUBJECTS)}
-        tell_part(self.info, source.title, "GaitAuth", held, divided=["people"])
-        self.info.metadata.update(
-            **origins(self.name, sources),
-            same_as=repeats.same_as,
-            channels=list(gaitauth.CHANNELS),
-            rate_hz=self.builder_config.rate_hz,
-            subjects={split: list(ids) for split, ids in subjects.items()},
+        counts = {"people": (sum(map(len, subjects.values())), SUBJECTS)}
+        self.warn_of_part(source, "GaitAuth", counts, divided=["people"])
+        rate_hz = self.builder_config.rate_hz
+        return Plan(
+            divided(recordings, subjects),
+            functools.partial(examples_of, source=source, placed=placed, rate_hz=rate_hz),
+            "walks",
+            subjects=subjects,
+            metadata={
+                "same_as": repeats.same_as,
+                "channels": list(gaitauth.CHANNELS),
+                "rate_hz": rate_hz,
+            },
         )
-        return {
-            split: self._generate_examples(
-                source, [r for r in recordings if r.subject in ids], placed, split
-            )
-            for split, ids in subjects.items()
-        }
 
-    def _generate_examples(self, source, recordings, placed, split):
-        for recording in track(recordings, f"{self.name}, {split}, walks"):
-            place = placed[recording.key]
-            for key, time_ms, sequence in self._parts(source, recording):
-                yield (
-                    key,
-                    {
-                        "id": key,
-                        "sequence": sequence,
-                        "time_ms": time_ms,
-                        "sex": recording.sex,
-                        "walk": place.walk,
-                        **people.record(
-                            recording.subject,
-                            session=place.session,
-                            day=place.day,
-                            device=DEVICE,
-                        ),
-                    },
-                )
 
-    def _parts(self, source, recording) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
-        """Key, times and samples of the walk, or of each part of it that is long enough."""
-        walk, rate_hz = _walk(source, recording), self.builder_config.rate_hz
-        if rate_hz is None:
-            yield recording.key, walk.time_ms, walk.sequence
-            return
-        parts = uniform_parts(
-            walk.time_ms, walk.sequence, step_ms=1000 // rate_hz, longest_gap_ms=LONGEST_GAP_MS
+def examples_of(
+    recording: Recording, _: object, source: Source, placed: dict[str, Place], rate_hz: int | None
+) -> Iterator[Example]:
+    """Yields the example of a walk, or of each part of it between two gaps."""
+    place = placed[recording.key]
+    for key, time_ms, sequence in _parts(source, recording, rate_hz):
+        yield (
+            key,
+            {
+                "sequence": sequence,
+                "time_ms": time_ms,
+                "sex": recording.sex,
+                "walk": place.walk,
+                **people.record(
+                    recording.subject, session=place.session, day=place.day, device=DEVICE
+                ),
+            },
         )
-        for number, (time_ms, sequence) in enumerate(parts):
-            if len(time_ms) > SHORTEST_PART_SECONDS * rate_hz:
-                yield f"{recording.key}/{number}", time_ms, sequence
+
+
+def _parts(
+    source: Source, recording: Recording, rate_hz: int | None
+) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+    """Yields key, times and samples of the walk, or of each part that is long enough."""
+    walk = _walk(source, recording)
+    if rate_hz is None:
+        yield recording.key, walk.time_ms, walk.sequence
+        return
+    parts = uniform_parts(
+        walk.time_ms, walk.sequence, step_ms=1000 // rate_hz, longest_gap_ms=LONGEST_GAP_MS
+    )
+    for number, (time_ms, sequence) in enumerate(parts):
+        if len(time_ms) > SHORTEST_PART_SECONDS * rate_hz:
+            yield f"{recording.key}/{number}", time_ms, sequence
 
 
 def recordings_of(source: Source) -> list[Recording]:
     """Returns the walks of an archive, in the order of their names.
 
     Raises:
-        ArchiveError: When there are none, one has another name, or a person two sexes.
+        ArchiveError: If the archive has no walk, a walk has another name, or a person has two
+            sexes.
     """
     files = [name for name in source.names if _SENSOR in name]
     if not files:
-        names = source.listed
+        names = source.first_names
         raise ArchiveError(
             f"{source.title} holds no ID<nn>_<F|M>_…{_SENSOR}_<n>.txt; it holds {names}. {_GET}"
         )
-    found = source.index(_NAME)  # refuses one name in two folders
-    odd = sorted(set(files) - set(found.values()))
+    members = source.index(_NAME)  # refuses one name in two folders
+    odd = sorted(set(files) - set(members.values()))
     if odd:
         raise ArchiveError(
-            f"{source.title}: {shown(odd[0])} is no walk of GaitAuth, which are named "
+            f"{source.title}: {quoted(odd[0])} is not a walk of GaitAuth. Walks are named "
             f"ID<nn>_<F|M>_<session>_[NexusOne]{_SENSOR}_<n>.txt. Keep only what DATASET holds."
         )
     sexes: dict[str, str] = {}
-    for subject, sex, *_ in found:
+    for subject, sex, *_ in members:
         if sexes.setdefault(subject, sex) != sex:
             raise ArchiveError(
                 f"{source.title}: {subject} has walks of a man and of a woman. Get the archive "
@@ -207,7 +187,7 @@ def recordings_of(source: Source) -> list[Recording]:
             )
     return [
         Recording(subject, SEXES[sex], session, sequence, member)
-        for (subject, sex, session, sequence), member in sorted(found.items())
+        for (subject, sex, session, sequence), member in sorted(members.items())
     ]
 
 
@@ -215,8 +195,8 @@ def placed_walks(source: Source, recordings: list[Recording], repeats: Repeats) 
     """Returns the place of each walk among those of its person, by key.
 
     Raises:
-        ArchiveError: When two people have the same samples: one label must be wrong.
-        FormatError: When a walk cannot be read.
+        ArchiveError: If two people have the same samples, because one label must be wrong.
+        FormatError: If a walk cannot be read.
     """
     starts: dict[str, dict[str, int]] = {}
     for recording in track(recordings, f"{source.title}, looking when walks begin"):
@@ -224,7 +204,7 @@ def placed_walks(source: Source, recordings: list[Recording], repeats: Repeats) 
         repeats.add(walk.sequence, recording.key, recording.subject)
         starts.setdefault(recording.subject, {})[recording.key] = int(walk.time_ms[0])
     repeats.report()
-    return {key: place for of in starts.values() for key, place in places(of).items()}
+    return {key: place for times in starts.values() for key, place in places(times).items()}
 
 
 def _walk(source: Source, recording: Recording) -> gaitauth.Walk:

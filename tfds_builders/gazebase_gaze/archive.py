@@ -33,7 +33,11 @@ WANTED = Wanted(
 
 
 class Visit(NamedTuple):
-    """What one person did in one round: the visit's own archive, or its recordings."""
+    """Recordings of one person in one round.
+
+    Attributes:
+        members: The archive of the visit, or the recordings if that archive was unpacked.
+    """
 
     subject: str
     round: int
@@ -41,7 +45,7 @@ class Visit(NamedTuple):
 
 
 class Recording(NamedTuple):
-    """What a recording's name says, and its bytes."""
+    """One recording: the parts of its name, and its bytes."""
 
     subject: str
     round: int
@@ -55,14 +59,11 @@ class Recording(NamedTuple):
         return f"{self.subject}/{self.round}/{self.session}/{self.task}"
 
 
-def visits_of(source: Source) -> dict[tuple[str, int], list[str]]:
-    """Returns the members of each person's visit, by subject and round.
-
-    Returns:
-        Names of members: the visit's own archive, or its recordings where that was unpacked.
+def visits_of(source: Source) -> list[Visit]:
+    """Returns the visits of an archive, in the order of subjects and rounds.
 
     Raises:
-        ArchiveError: When there is none, or a visit is there both packed and unpacked.
+        ArchiveError: If the archive has no visit, or a visit exists both packed and unpacked.
     """
     visits: dict[tuple[str, int], list[str]] = {}
     packed = source.index(_VISIT)
@@ -76,18 +77,18 @@ def visits_of(source: Source) -> dict[tuple[str, int], list[str]]:
             )
         visits.setdefault((subject, int(number)), []).append(member)
     if not visits:
-        names = source.listed
+        names = source.first_names
         raise ArchiveError(
             f"{source.title} holds no Round_1/Subject_1001.zip, …; it holds {names}. {GET}"
         )
-    return dict(sorted(visits.items()))
+    return [Visit(*key, members) for key, members in sorted(visits.items())]
 
 
 def recordings_of(source: Source, visit: Visit, task: str | None) -> Iterator[Recording]:
     """Reads the recordings of a visit, of one task or of all.
 
     Raises:
-        ArchiveError: When a visit's archive holds a recording of another visit.
+        ArchiveError: If a visit's archive holds a recording of another visit.
     """
     for member in visit.members:
         if not member.endswith(".zip"):
@@ -107,11 +108,12 @@ def recordings_of(source: Source, visit: Visit, task: str | None) -> Iterator[Re
 def _read(source: Source, members: list[str], task: str | None) -> Iterator[Recording]:
     for member in members:
         title = f"{source.title}: {member}"
-        number, subject, session, found = re.fullmatch(_RECORDING, _base(member)).groups()
-        if found not in TASKS:
+        number, subject, session, task_in_name = re.fullmatch(_RECORDING, _base(member)).groups()
+        if task_in_name not in TASKS:
             raise ArchiveError(f"{title} is of no task of GazeBase: {', '.join(TASKS)}.")
-        if task in (None, found):
-            yield Recording(subject, int(number), int(session), found, title, source.read(member))
+        if task in (None, task_in_name):
+            content = source.read(member)
+            yield Recording(subject, int(number), int(session), task_in_name, title, content)
 
 
 def _base(member: str) -> str:

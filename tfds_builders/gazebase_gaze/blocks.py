@@ -1,4 +1,4 @@
-"""Gaze at a lower rate: means of short blocks of time."""
+"""Downsampling of gaze by the means of short blocks of time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def block_means(
 
     Args:
         time_ms: (T,) times in milliseconds, increasing.
-        sequence: (T, channels) samples; what a sample without `valid` holds does not matter.
+        sequence: (T, channels) samples; samples without `valid` are ignored.
         valid: (T,) 1 or 0.
         step_ms: Length of a block, which begins at a multiple of it.
 

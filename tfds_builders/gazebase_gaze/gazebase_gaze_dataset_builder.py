@@ -12,12 +12,8 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
-from tfds_builders.common.about import About
-from tfds_builders.common.checks import origins
+from tfds_builders.common.builder import About, Plan, RecordingsBuilder, divided
 from tfds_builders.common.errors import ArchiveError
-from tfds_builders.common.find import find
-from tfds_builders.common.parts import tell_part
-from tfds_builders.common.recordings import RecordingsMixin
 from tfds_builders.common.repeats import Contents, Repeats
 from tfds_builders.common.source import Source
 from tfds_builders.common.splits import by_subject
@@ -27,7 +23,7 @@ from tfds_builders.parsers import gazebase
 
 log = logging.getLogger("tfds_builders")
 
-FRACTIONS = {"train": 0.8, "validation": 0.2}  # of those who did not come back for LATE_ROUND
+FRACTIONS = {"train": 0.8, "validation": 0.2}  # of the people without a round from LATE_ROUND on
 LATE_ROUND = 6
 SUBJECTS, VISITS = 322, 881
 RECORDINGS = 2 * len(archive.TASKS)  # of a visit: two sessions of seven tasks
@@ -37,7 +33,7 @@ DEVICE = "EyeLink 1000"
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Which recordings, and at which rate.
+    """Task and rate of the records.
 
     Attributes:
         task: A key of `archive.TASKS`; None for all.
@@ -48,18 +44,17 @@ class Config(tfds.core.BuilderConfig):
     rate_hz: int = gazebase.RATE_HZ
 
 
-class Builder(RecordingsMixin, tfds.core.GeneratorBasedBuilder):
+class Builder(RecordingsBuilder):
     """Builder of `gazebase_gaze`."""
 
-    VERSION = tfds.core.Version("1.0.0")
-    RELEASE_NOTES = {"1.0.0": "First release."}
-    MANUAL_DOWNLOAD_INSTRUCTIONS = archive.GET
     ABOUT = About(
         people=SUBJECTS,
         size=f"{VISITS * RECORDINGS:,} recordings, 6.7 GB",
         license="CC BY 4.0",
         archives=archive.WANTED,
     )
+    HOMEPAGE = "https://doi.org/10.6084/m9.figshare.12912257"
+    ON_BEAM = True
     BUILDER_CONFIGS = [
         Config(
             name=f"{(task or 'all').lower()}{rate_hz}",
@@ -71,78 +66,58 @@ class Builder(RecordingsMixin, tfds.core.GeneratorBasedBuilder):
         for rate_hz in RATES_HZ
     ]
 
-    def _info(self):
+    def features(self) -> dict:
         def packed(shape, dtype):
             return tfds.features.Tensor(shape=shape, dtype=dtype, encoding="zlib")
 
-        return self.dataset_info_from_configs(
-            features=tfds.features.FeaturesDict(
-                {
-                    "id": tfds.features.Text(),
-                    "sequence": packed((None, 3), np.float32),
-                    "time_ms": packed((None,), np.int32),
-                    "valid": packed((None,), np.uint8),
-                    "task": tfds.features.Text(),
-                    "round": np.int32,
-                    **people.features(),
-                }
-            ),
-            homepage="https://doi.org/10.6084/m9.figshare.12912257",
-            metadata=tfds.core.MetadataDict(),
-        )
+        return {
+            "sequence": packed((None, 3), np.float32),
+            "time_ms": packed((None,), np.int32),
+            "valid": packed((None,), np.uint8),
+            "task": tfds.features.Text(),
+            "round": np.int32,
+        }
 
-    def sources(self, manual_dir) -> dict[str, Source]:
-        """Finds the archive.
-
-        Raises:
-            ArchiveError: When it is missing or cannot be opened.
-        """
-        return {"recordings": find(manual_dir, archive.WANTED)}
-
-    def _split_generators(self, dl_manager):
-        sources = self.sources(dl_manager.manual_dir)
-        (source,) = sources.values()
+    def plan(self, sources: dict[str, Source]) -> Plan:
+        source = sources[self.ARCHIVE_KEY]
         visits = archive.visits_of(source)
         subjects = subjects_of(visits, source.title)
-        drawn = {
+        divided_counts = {
             "visits": (len(visits), VISITS),
             "people": (sum(map(len, subjects.values())), SUBJECTS),
         }
-        unpacked = [members for members in visits.values() if not members[0].endswith(".zip")]
-        recordings = (sum(map(len, unpacked)), len(unpacked) * RECORDINGS)
-        held = drawn | ({"recordings of unpacked visits": recordings} if unpacked else {})
-        tell_part(self.info, source.title, "GazeBase", held, divided=drawn)
+        unpacked = [visit for visit in visits if not visit.members[0].endswith(".zip")]
+        recordings = sum(len(visit.members) for visit in unpacked), len(unpacked) * RECORDINGS
+        counts = divided_counts | (
+            {"recordings of unpacked visits": recordings} if unpacked else {}
+        )
+        self.warn_of_part(source, "GazeBase", counts, divided=divided_counts)
         if "test" not in subjects:
             log.warning(
                 "%s: nobody there has a round from %d on, so the split `test` is left out.",
                 self.name, LATE_ROUND,
             )  # fmt: skip
-        repeats = Repeats(source.title, "recordings", "kept")
-        self.info.metadata.update(
-            **origins(self.name, sources),
-            same_as=repeats.same_as,
-            channels=["x", "y", "pupil"],
-            rate_hz=self.builder_config.rate_hz,
-            subjects={split: list(ids) for split, ids in subjects.items()},
+        return Plan(
+            divided(visits, subjects),
+            functools.partial(examples_of, source=source, config=self.builder_config),
+            "visits",
+            Repeats(source.title, "recordings", "kept"),
+            subjects=subjects,
+            metadata={
+                "channels": ["x", "y", "pupil"],
+                "rate_hz": self.builder_config.rate_hz,
+            },
         )
-        make = functools.partial(examples_of, source=source, config=self.builder_config)
-        return {
-            split: self._generate_examples(
-                [archive.Visit(*key, members) for key, members in visits.items() if key[0] in ids],
-                make, split, "visits", repeats,
-            )
-            for split, ids in subjects.items()
-        }  # fmt: skip
 
 
 def examples_of(
     visit: archive.Visit, repeats: Repeats | Contents, source: Source, config: Config
 ) -> Iterator[tuple[str, dict]]:
-    """Makes the examples of a visit.
+    """Yields the examples of a visit.
 
     Raises:
-        ArchiveError: When its archive holds another visit, or `repeats` refuses a recording.
-        FormatError: When a recording cannot be read.
+        ArchiveError: If its archive holds another visit, or `repeats` refuses a recording.
+        FormatError: If a recording cannot be read.
     """
     for recording in archive.recordings_of(source, visit, config.task):
         repeats.add(recording.content, recording.key, recording.subject)
@@ -151,7 +126,6 @@ def examples_of(
         yield (
             recording.key,
             {
-                "id": recording.key,
                 "sequence": sequence,
                 "time_ms": time_ms,
                 "valid": valid,
@@ -174,27 +148,29 @@ def _resampled(gaze: gazebase.Recording, rate_hz: int) -> tuple[np.ndarray, np.n
     return block_means(*signals, step_ms=gazebase.RATE_HZ // rate_hz)
 
 
-def subjects_of(visits: Collection[tuple[str, int]], title: str) -> dict[str, tuple[str, ...]]:
-    """Divides people into splits: who came to a late round tests, so that the span is long.
+def subjects_of(visits: Collection[archive.Visit], title: str) -> dict[str, tuple[str, ...]]:
+    """Divides people into splits. People who came to a late round are in `test`.
+
+    Their recordings span the longest time.
 
     Args:
-        visits: Subject and round of each visit.
-        title: What the archive is called.
+        visits: The visits.
+        title: Name of the archive.
 
     Returns:
-        The people of each split; without `test` where nobody came to a late round.
+        The people of each split; without `test` if nobody came to a late round.
 
     Raises:
-        ArchiveError: When there are too few others to train and to validate on.
+        ArchiveError: If too few other people remain to train and to validate.
     """
-    late = sorted({subject for subject, number in visits if number >= LATE_ROUND})
-    others = {subject for subject, _ in visits} - set(late)
-    if len(others) < len(FRACTIONS):
-        rounds = ", ".join(map(str, sorted({number for _, number in visits})))
+    late = sorted({visit.subject for visit in visits if visit.round >= LATE_ROUND})
+    early = {visit.subject for visit in visits} - set(late)
+    if len(early) < len(FRACTIONS):
+        rounds = ", ".join(map(str, sorted({visit.round for visit in visits})))
         raise ArchiveError(
             f"{title} holds round {rounds}: {len(late)} people came to round {LATE_ROUND} or later "
-            f"and test, {len(others)} did not, of whom at least {len(FRACTIONS)} are needed to "
-            f"train and validate. Put Round_1, where all {SUBJECTS} are, beside it. {archive.GET}"
+            f"and test, {len(early)} did not, of whom at least {len(FRACTIONS)} are needed to "
+            f"train and validate. Add Round_1, which has all {SUBJECTS} people. {archive.GET}"
         )
-    splits = by_subject(others, FRACTIONS)
+    splits = by_subject(early, FRACTIONS)
     return {**splits, "test": tuple(late)} if late else splits

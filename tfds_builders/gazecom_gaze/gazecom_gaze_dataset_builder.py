@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import io
 import re
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
-from tfds_builders.common.about import About
-from tfds_builders.common.builder import AloneMixin
-from tfds_builders.common.checks import origins
-from tfds_builders.common.errors import ArchiveError, shown
-from tfds_builders.common.find import Wanted, find
+from tfds_builders.common.builder import About, Example, Plan, RecordingsBuilder, divided
+from tfds_builders.common.errors import ArchiveError, quoted
+from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
-from tfds_builders.common.parts import tell_part
-from tfds_builders.common.progress import track
-from tfds_builders.common.repeats import Repeats
+from tfds_builders.common.repeats import Contents, Repeats
 from tfds_builders.common.source import Source
 from tfds_builders.common.splits import by_subject
 from tfds_builders.gazecom_gaze.resampling import uniform
@@ -46,24 +45,32 @@ WANTED = Wanted(
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """At which times a record has the gaze.
+    """Times of the samples.
 
     Attributes:
-        resampled: Whether it is at an even 250 Hz; else at the times of the file.
+        resampled: Whether the samples are at an even 250 Hz. Otherwise they have the times of the
+            file.
     """
 
     resampled: bool = False
 
 
-class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
+class Recording(NamedTuple):
+    """One person who watches one movie, and the member of the archive."""
+
+    subject: str
+    movie: str
+    member: str
+
+
+class Builder(RecordingsBuilder):
     """Builder of `gazecom_gaze`."""
 
-    VERSION = tfds.core.Version("1.0.0")
-    RELEASE_NOTES = {"1.0.0": "First release."}
-    MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
     ABOUT = About(
         people=SUBJECTS, size=f"{RECORDINGS} recordings", license="none is stated", archives=WANTED
     )
+    HOMEPAGE = "https://doi.org/10.1167/10.10.28"
+    ARCHIVE_KEY = "gaze"
     BUILDER_CONFIGS = [
         Config(name="natural_movies", description="The samples of the files."),
         Config(
@@ -73,72 +80,52 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         ),
     ]
 
-    def _info(self):
+    def features(self) -> dict:
         tensor = tfds.features.Tensor
-        return self.dataset_info_from_configs(
-            features=tfds.features.FeaturesDict(
-                {
-                    "id": tfds.features.Text(),
-                    "sequence": tensor(shape=(None, 2), dtype=np.float32),
-                    "time_us": tensor(shape=(None,), dtype=np.int64, encoding="bytes"),
-                    "confidence": tensor(shape=(None,), dtype=np.uint8, encoding="bytes"),
-                    "movie": tfds.features.Text(),
-                    "width": np.int32,
-                    "height": np.int32,
-                    "distance_m": np.float32,
-                    "screen_width_m": np.float32,
-                    "screen_height_m": np.float32,
-                    **people.features(),
-                }
-            ),
-            homepage="https://doi.org/10.1167/10.10.28",
-            metadata=tfds.core.MetadataDict(),
-        )
+        return {
+            "sequence": tensor(shape=(None, 2), dtype=np.float32),
+            "time_us": tensor(shape=(None,), dtype=np.int64, encoding="bytes"),
+            "confidence": tensor(shape=(None,), dtype=np.uint8, encoding="bytes"),
+            "movie": tfds.features.Text(),
+            "width": np.int32,
+            "height": np.int32,
+            "distance_m": np.float32,
+            "screen_width_m": np.float32,
+            "screen_height_m": np.float32,
+        }
 
-    def sources(self, manual_dir) -> dict[str, Source]:
-        """Finds the archive.
-
-        Raises:
-            ArchiveError: When it is missing or cannot be opened.
-        """
-        return {"gaze": find(manual_dir, WANTED)}
-
-    def _split_generators(self, dl_manager):
-        sources = self.sources(dl_manager.manual_dir)
-        (source,) = sources.values()
+    def plan(self, sources: dict[str, Source]) -> Plan:
+        source = sources[self.ARCHIVE_KEY]
         recordings = recordings_of(source)
-        subjects = by_subject((subject for subject, _ in recordings), FRACTIONS)
-        held = {
+        subjects = by_subject((recording.subject for recording in recordings), FRACTIONS)
+        counts = {
             "recordings": (len(recordings), RECORDINGS),
             "people": (sum(map(len, subjects.values())), SUBJECTS),
         }
-        tell_part(self.info, source.title, "GazeCom", held, divided=["people"])
-        repeats = Repeats(source.title, "recordings", "kept")
-        self.info.metadata.update(
-            **origins(self.name, sources),
-            same_as=repeats.same_as,
-            rate_hz=coord.RATE_HZ,
-            movies=sorted({movie for _, movie in recordings}),
-            subjects={split: list(ids) for split, ids in subjects.items()},
+        self.warn_of_part(source, "GazeCom", counts, divided=["people"])
+        return Plan(
+            divided(recordings, subjects),
+            functools.partial(examples_of, source=source, config=self.builder_config),
+            repeats=Repeats(source.title, "recordings", "kept"),
+            subjects=subjects,
+            metadata={
+                "rate_hz": coord.RATE_HZ,
+                "movies": sorted({recording.movie for recording in recordings}),
+            },
         )
-        return {
-            split: self._generate_examples(
-                source, {key: name for key, name in recordings.items() if key[0] in ids},
-                repeats, split,
-            )
-            for split, ids in subjects.items()
-        }  # fmt: skip
 
-    def _generate_examples(self, source, recordings, repeats, split):
-        for (subject, movie), name in track(list(recordings.items()), f"{self.name}, {split}"):
-            content = source.read(name)
-            repeats.add(content, f"{subject}_{movie}", f"subject {subject}")
-            recording = dataclasses.asdict(coord.parse(io.BytesIO(content), name=name))
-            if self.builder_config.resampled:
-                recording |= _resampled(recording)
-            key = f"{subject}/{movie}"
-            yield key, {"id": key, "movie": movie, **recording, **people.record(subject)}
-        repeats.report()
+
+def examples_of(
+    recording: Recording, repeats: Repeats | Contents, source: Source, config: Config
+) -> Iterator[Example]:
+    """Yields the example of a recording; `repeats` refuses a recording of two people."""
+    subject, movie, member = recording
+    content = source.read(member)
+    repeats.add(content, f"{subject}_{movie}", f"subject {subject}")
+    gaze = dataclasses.asdict(coord.parse(io.BytesIO(content), name=member))
+    if config.resampled:
+        gaze |= _resampled(gaze)
+    yield f"{subject}/{movie}", {"movie": movie, **gaze, **people.record(subject)}
 
 
 def _resampled(recording: dict) -> dict:
@@ -147,14 +134,17 @@ def _resampled(recording: dict) -> dict:
     return {"time_us": grid_us, "sequence": sequence, "confidence": confidence}
 
 
-def recordings_of(source: Source) -> dict[tuple[str, str], str]:
-    """Returns the members of the natural movies by (subject, movie); the archive's other folders
-    hold trailers, still images and repeated viewings, and are passed over.
+def recordings_of(source: Source) -> list[Recording]:
+    """Returns the recordings of the natural movies.
+
+    The archive's other folders hold trailers, still images and repeated viewings, which are left
+    out.
 
     Raises:
-        ArchiveError: When there are none, one of them has another name, or one is there twice.
+        ArchiveError: If the archive has no recording, or a recording has another name or exists
+            twice.
     """
-    found: dict[tuple[str, str], str] = {}
+    members: dict[tuple[str, str], str] = {}
     for member in source.names:
         folder, _, name = member.rpartition("/")
         if not name.endswith(".coord") or folder.rpartition("/")[2] not in ("", FOLDER):
@@ -162,17 +152,17 @@ def recordings_of(source: Source) -> dict[tuple[str, str], str]:
         match = _NAME.fullmatch(name)
         if match is None:
             raise ArchiveError(
-                f"{source.title}: {shown(member)} is no recording of GazeCom, which are named "
+                f"{source.title}: {quoted(member)} is not a recording of GazeCom, named "
                 "<SUBJECT>_<movie>.coord with three characters a subject. Take it away."
             )
-        if found.setdefault(match.groups(), member) is not member:
+        if members.setdefault(match.groups(), member) is not member:
             raise ArchiveError(
-                f"{source.title} holds the same recording twice: {found[match.groups()]} and "
+                f"{source.title} holds the same recording twice: {members[match.groups()]} and "
                 f"{member}. Keep one of the two folders."
             )
-    if not found:
-        names = source.listed
+    if not members:
+        names = source.first_names
         raise ArchiveError(
             f"{source.title} holds no {FOLDER}/<SUBJECT>_<movie>.coord; it holds {names}. {_GET}"
         )
-    return found
+    return [Recording(*key, member) for key, member in members.items()]

@@ -1,4 +1,4 @@
-"""Gaze at an even rate: the samples of GazeCom come 1 to 100 ms apart."""
+"""Resampling of GazeCom, whose samples are 1 to 100 ms apart, to an even rate."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def uniform(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Resamples gaze to 250 Hz, linearly between neighboring samples.
 
-    A value is NaN where either neighbor has confidence 0, or where the two are more than 20 ms
-    apart: nothing is drawn through a blink. At the very time of a sample it is that sample.
+    A value is NaN if one of its neighbors has confidence 0, or if the neighbors are more than 20 ms
+    apart, as in a blink. At the time of a sample, the value is that sample.
 
     Args:
         time_us: Microseconds, shape (T,), increasing.

@@ -1,11 +1,11 @@
-"""The clips of HDM05 in an archive: whose, which motion, in which skeleton."""
+"""Clips of HDM05 in an archive, with actor, motion and skeleton."""
 
 from __future__ import annotations
 
 import re
 from typing import NamedTuple
 
-from tfds_builders.common.errors import ArchiveError, FormatError, shown
+from tfds_builders.common.errors import ArchiveError, FormatError, quoted
 from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
 from tfds_builders.common.source import Source
@@ -53,7 +53,7 @@ WANTED = Wanted(
 
 
 class Clip(NamedTuple):
-    """Whose motion it is, and the members of the archive that hold it."""
+    """One clip: actor, motion and take, and its members in the archive."""
 
     actor: str
     motion: str
@@ -66,11 +66,11 @@ def clips_of(source: Source) -> list[Clip]:
     """Returns the clips of an archive, in the order of actors, motions and takes.
 
     Raises:
-        ArchiveError: When there are none, one has another rate, or its skeleton is not there.
+        ArchiveError: If the archive has no clip, or a clip has another rate or no skeleton.
     """
-    found = source.index(_CLIP)
-    if not found:
-        names = source.listed
+    members = source.index(_CLIP)
+    if not members:
+        names = source.first_names
         raise ArchiveError(
             f"{source.title} holds no HDM_<actor>_<motion>_<take>_120.amc; it holds {names}. {_GET}"
         )
@@ -80,7 +80,7 @@ def clips_of(source: Source) -> list[Clip]:
         if match := re.fullmatch(r"(?i:HDM)_([a-z]+)\.(?i:asf)", file):
             skeletons[folder, match[1]] = name
     clips = []
-    for (actor, motion, take, rate), name in sorted(found.items()):
+    for (actor, motion, take, rate), name in sorted(members.items()):
         if int(rate) != RATE_HZ:
             raise ArchiveError(
                 f"{source.title}: {name} has {rate} frames a second, expected {RATE_HZ}. Take the "
@@ -100,13 +100,13 @@ def skeleton_of(source: Source, clip: Clip) -> asf.Skeleton:
     """Returns the skeleton of a clip.
 
     Raises:
-        FormatError: When it cannot be read or has other joints than those of HDM05.
+        FormatError: If it cannot be read, or has other joints than HDM05.
     """
     skeleton = asf.parse(source.open(clip.asf), name=clip.asf)
     odd = {*skeleton.joints, *skeleton.channels} ^ {*JOINTS, *ANGLES}
     if odd:
         raise FormatError(
-            clip.asf, "", f"a skeleton that differs in {shown(', '.join(sorted(odd)[:5]))}",
+            clip.asf, "", f"a skeleton that differs in {quoted(', '.join(sorted(odd)[:5]))}",
             "the 31 joints and 62 channels of HDM05", "Unpack the archive again.",
         )  # fmt: skip
     return skeleton

@@ -1,4 +1,4 @@
-"""Forward kinematics: from the angles of the joints to where they are."""
+"""Forward kinematics: positions of the joints from their angles."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tfds_builders.parsers.asf import ROOT, ROTATIONS, Skeleton
 
 
 def joint_positions(skeleton: Skeleton, motion: Motion) -> np.ndarray:
-    """Places of the root and of the end of each bone.
+    """Computes the positions of the root and of the end of each bone.
 
     A bone turns about its own axes C: its frame is `R_parent C M C'` with M the rotation of the
     motion, and its end lies at the parent's end plus the frame times the offset at rest. Rotations
@@ -17,7 +17,7 @@ def joint_positions(skeleton: Skeleton, motion: Motion) -> np.ndarray:
 
     Args:
         skeleton: The person's bones.
-        motion: What they do.
+        motion: Angles of the joints.
 
     Returns:
         (frames, joints, 3) float64, meters, joints in the order of `skeleton.joints`.
@@ -38,13 +38,17 @@ def joint_positions(skeleton: Skeleton, motion: Motion) -> np.ndarray:
 
 
 def _about(axis: np.ndarray, turn: np.ndarray) -> np.ndarray:
-    """C M C' for angles (3,) of C and (frames, 3) of M, shape (frames, 3, 3)."""
-    own = rotation(axis)
-    return own @ rotation(turn) @ own.T
+    """Returns C M C' for angles (3,) of C and (frames, 3) of M, shape (frames, 3, 3)."""
+    frame = rotation(axis)
+    return frame @ rotation(turn) @ frame.T
 
 
 def rotation(degrees: np.ndarray) -> np.ndarray:
-    """Rotation about x, then y, then z, all fixed: angles (..., 3) in degrees to (..., 3, 3)."""
+    """Returns rotation matrices (..., 3, 3) about the fixed axes x, then y, then z.
+
+    Args:
+        degrees: Angles, shape (..., 3).
+    """
     (sx, sy, sz), (cx, cy, cz) = (
         f(np.radians(np.moveaxis(degrees, -1, 0))) for f in (np.sin, np.cos)
     )

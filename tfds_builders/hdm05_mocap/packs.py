@@ -20,7 +20,7 @@ from tfds_builders.parsers import mat5, npy
 
 CHANNELS = 93
 LABELS = 117
-MATRICES = {"spd_brooks117": 2_086}  # that of spd_eth is known as "about 18,000" alone
+MATRICES = {"spd_brooks117": 2_086}  # the source states only "about 18,000" for spd_eth
 _LIMITS = Limits(members=50_000, member_bytes=32 << 20, total_bytes=8 << 30)
 _RUN = "put it into the manual folder as it is, and run `python -m tfds_builders.build"
 PACKS = {
@@ -48,7 +48,7 @@ PACKS = {
 
 
 class Matrix(NamedTuple):
-    """One matrix of a pack: its id, its motion as the pack names it, its member."""
+    """One matrix of a pack: its key, the motion in the words of the pack, and its member."""
 
     key: str
     motion: str
@@ -59,22 +59,22 @@ def matrices_of(source: Source, pack: str) -> list[Matrix]:
     """Returns the matrices of a pack, in the order of motions and names.
 
     Raises:
-        ArchiveError: When there are none, a label is unknown, or a name is there twice.
+        ArchiveError: If the archive has no matrix, a label is unknown, or a name exists twice.
     """
-    found = (_of_eth if pack == "spd_eth" else _of_brooks)(source)
-    if not found:
-        names = source.listed
+    matrices = (_of_eth if pack == "spd_eth" else _of_brooks)(source)
+    if not matrices:
+        names = source.first_names
         raise ArchiveError(
             f"{source.title} holds no matrix of {pack}; it holds {names}. {PACKS[pack].get}"
         )
-    return sorted(found)
+    return sorted(matrices)
 
 
 def read(file: BinaryIO, name: str) -> np.ndarray:
     """Reads a matrix, (93, 93) float64, symmetric.
 
     Raises:
-        FormatError: When it is damaged, has another shape, or is not symmetric.
+        FormatError: If it is damaged, has another shape, or is not symmetric.
     """
     if name.lower().endswith(".npy"):
         matrix = npy.parse(file, name=name, kinds=("f4", "f8", "c8", "c16"))
@@ -84,22 +84,22 @@ def read(file: BinaryIO, name: str) -> np.ndarray:
 
 
 def _of_eth(source: Source) -> list[Matrix]:
-    """Only what lies in `feature/<motion>/`: an index of the pack lies elsewhere."""
-    found = []
+    """Returns the matrices in `feature/<motion>/`. Other folders hold an index of the pack."""
+    matrices = []
     for name in source.names:
         if match := re.fullmatch(r"(?:.*/)?feature/([^/]+)/([^/]+)\.mat", name):
             motion, stem = match.groups()
-            found.append(Matrix(f"{motion}/{stem}", motion, name))
-    return found
+            matrices.append(Matrix(f"{motion}/{stem}", motion, name))
+    return matrices
 
 
 def _of_brooks(source: Source) -> list[Matrix]:
-    found = []
+    matrices = []
     for (stem, label), name in source.index(r"(.*_(\d{1,3}))\.npy").items():
         if int(label) >= LABELS:
             raise ArchiveError(
                 f"{source.title}: {name} has the label {label}, expected 0 to {LABELS - 1}. Keep "
                 "only the matrices of HDM05."
             )
-        found.append(Matrix(stem, str(int(label)), name))
-    return found
+        matrices.append(Matrix(stem, str(int(label)), name))
+    return matrices

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import audio, people
-from tfds_builders.common.about import About
-from tfds_builders.common.builder import AloneMixin
-from tfds_builders.common.checks import origins
-from tfds_builders.common.errors import ArchiveError, shown
-from tfds_builders.common.find import Wanted, find
+from tfds_builders.common.builder import About, Example, Plan, RecordingsBuilder, divided
+from tfds_builders.common.errors import ArchiveError, quoted
+from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
-from tfds_builders.common.parts import tell_part
-from tfds_builders.common.progress import track
 from tfds_builders.common.source import Source
 from tfds_builders.hyke_voice.splits import SPLITS, split_voices
 
@@ -45,24 +43,24 @@ WANTED = Wanted(
 
 
 class Recording(NamedTuple):
-    """One recording: what its name says, and its member in the archive."""
+    """One recording: the parts of its name, and its member in the archive."""
 
     sex: str
-    voice: str
+    subject: str
     line: int
     member: str
 
     @property
     def file(self) -> str:
-        """Its name from the voice's folder on."""
+        """Name of the file in the folder of the voice."""
         return "/".join(self.member.split("/")[-2:])
 
     @property
     def owner(self) -> str:
-        return f"voice {self.voice}"
+        return f"voice {self.subject}"
 
 
-class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
+class Builder(RecordingsBuilder):
     """Builder of `hyke_voice`."""
 
     VERSION = tfds.core.Version("2.0.0")
@@ -70,13 +68,14 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         "2.0.0": "`session`, `day` and `device`; `voice` is `subject`.",
         "1.0.0": "First release.",
     }
-    MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
     ABOUT = About(
         people=VOICES,
         size=f"{VOICES * LINES} recordings, 39 MB",
         license="none is stated",
         archives=WANTED,
     )
+    HOMEPAGE = "https://github.com/klchang/SpeakerRecognition"
+    ARCHIVE_KEY = "audio"
     BUILDER_CONFIGS = [
         audio.Config(
             name="telephone8k",
@@ -86,91 +85,62 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         audio.Config(name="speech16k", description="16 kHz, in [-1, 1].", rate_hz=16_000),
     ]
 
-    def _info(self):
-        dtype = np.int16 if self.builder_config.rate_hz == RATE_HZ else np.float32
-        return self.dataset_info_from_configs(
-            features=tfds.features.FeaturesDict(
-                {
-                    "id": tfds.features.Text(),
-                    "audio": tfds.features.Tensor(shape=(None,), dtype=dtype, encoding="bytes"),
-                    "rate": np.int32,
-                    "sex": tfds.features.ClassLabel(names=list(SEXES.values())),
-                    "line": np.int32,
-                    "file": tfds.features.Text(),
-                    "same_as": tfds.features.Text(),
-                    **people.features(),
-                }
-            ),
-            homepage="https://github.com/klchang/SpeakerRecognition",
-            metadata=tfds.core.MetadataDict(),
-        )
+    def features(self) -> dict:
+        return {
+            **audio.features(self.builder_config.rate_hz, RATE_HZ),
+            "sex": tfds.features.ClassLabel(names=list(SEXES.values())),
+            "line": np.int32,
+            "file": tfds.features.Text(),
+            "same_as": tfds.features.Text(),
+        }
 
-    def sources(self, manual_dir) -> dict[str, Source]:
-        """Finds the archive.
-
-        Raises:
-            ArchiveError: When it is missing or cannot be opened.
-        """
-        return {"audio": find(manual_dir, WANTED)}
-
-    def _split_generators(self, dl_manager):
-        sources = self.sources(dl_manager.manual_dir)
-        (source,) = sources.values()
+    def plan(self, sources: dict[str, Source]) -> Plan:
+        source = sources[self.ARCHIVE_KEY]
         recordings = recordings_of(source)
-        splits = split_voices(recording.voice for recording in recordings)
-        voices = sum(len(ids) for ids in splits.values())
-        held = {"recordings": (len(recordings), VOICES * LINES), "voices": (voices, VOICES)}
-        tell_part(self.info, source.title, "Hyke", held)
-        absent = [split for split in SPLITS if split not in splits]
+        subjects = split_voices(recording.subject for recording in recordings)
+        voices = sum(map(len, subjects.values()))
+        counts = {"recordings": (len(recordings), VOICES * LINES), "voices": (voices, VOICES)}
+        self.warn_of_part(source, "Hyke", counts)
+        absent = [split for split in SPLITS if split not in subjects]
         if absent:
             log.warning("%s holds nobody of %s: left out.", source.title, " and ".join(absent))
         same_as = audio.repeated(source, recordings)
-        self.info.metadata.update(
-            **origins(self.name, sources),
-            rate_hz=self.builder_config.rate_hz,
-            same_as=same_as,
-            subjects={split: list(ids) for split, ids in splits.items()},
-        )
-        return {
-            split: self._generate_examples(
-                source,
-                [recording for recording in recordings if recording.voice in ids],
-                same_as,
-                split,
-            )
-            for split, ids in splits.items()
-        }
-
-    def _generate_examples(self, source, recordings, same_as, split):
         rate_hz = self.builder_config.rate_hz
-        for recording in track(recordings, f"{self.name}, {split}, recordings"):
-            samples = audio.mono(source, recording.member, RATE_HZ)
-            key = recording.file[: -len(".wav")]
-            yield (
-                key,
-                {
-                    "id": key,
-                    "audio": audio.resampled(samples, RATE_HZ, rate_hz),
-                    "rate": rate_hz,
-                    "sex": recording.sex,
-                    "line": recording.line,
-                    "file": recording.file,
-                    "same_as": same_as.get(recording.file, ""),
-                    **people.record(recording.voice, session=0, day=0),
-                },
-            )
+        return Plan(
+            divided(recordings, subjects),
+            functools.partial(examples_of, source=source, rate_hz=rate_hz, same_as=same_as),
+            subjects=subjects,
+            metadata={"rate_hz": rate_hz, "same_as": same_as},
+        )
+
+
+def examples_of(
+    recording: Recording, _: object, source: Source, rate_hz: int, same_as: dict[str, str]
+) -> Iterator[Example]:
+    """Yields the example of a recording, at a rate."""
+    yield (
+        recording.file[: -len(".wav")],
+        {
+            **audio.record(source, recording.member, RATE_HZ, rate_hz),
+            "sex": recording.sex,
+            "line": recording.line,
+            "file": recording.file,
+            "same_as": same_as.get(recording.file, ""),
+            **people.record(recording.subject, session=0, day=0),
+        },
+    )
 
 
 def recordings_of(source: Source) -> list[Recording]:
     """Returns the recordings of an archive, in the order of their names.
 
     Raises:
-        ArchiveError: When there are none, or a name is not that of a line read by its folder's
-            voice, or a voice is in both folders.
+        ArchiveError: If the archive has no recording, a name does not fit the voice of its
+            folder, or a voice is in both folders.
     """
     wavs = [name for name in source.names if name.lower().endswith(".wav")]
     if not wavs:
-        names = source.listed
+        names = source.first_names
         raise ArchiveError(
             f"{source.title} holds no female_audio/F_….wav nor male_audio/M_….wav; it holds "
             f"{names}. {_GET}"
@@ -179,7 +149,7 @@ def recordings_of(source: Source) -> list[Recording]:
     recordings = sorted(_recording(name, source) for name in wavs)
     sexes = {}
     for recording in recordings:
-        if sexes.setdefault(recording.voice, recording.sex) != recording.sex:
+        if sexes.setdefault(recording.subject, recording.sex) != recording.sex:
             raise ArchiveError(
                 f"{source.title}: {recording.owner} has recordings in female_audio and in "
                 "male_audio. Keep those of one folder."
@@ -192,7 +162,7 @@ def _recording(member: str, source: Source) -> Recording:
     letter, folder, voice, line = match.groups() if match else ("", "", "", "0")
     if folder != voice or not 1 <= int(line) <= LINES:
         raise ArchiveError(
-            f"{source.title}: {shown(member)} is no recording of Hyke, which are named "
+            f"{source.title}: {quoted(member)} is not a recording of Hyke. Recordings are named "
             f"female_audio/F_<voice>/<voice>_<line>.wav, line 1 to {LINES}. Keep only what "
             "female_audio and male_audio hold."
         )

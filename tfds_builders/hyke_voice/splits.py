@@ -1,8 +1,7 @@
-"""Splits of the voices: those of 53 voices are fixed, women and men in proportion, and every other
-voice is in `test`.
+"""Splits of the voices. The splits of 53 voices are fixed, and every other voice is in `test`.
 
-The lists are `common.splits.by_subject` of the women and of the men, 2/3, 1/6 and 1/6. They are
-written down because a larger archive would move voices from one split to another.
+The lists are `common.splits.by_subject` of the women and of the men, with fractions 2/3, 1/6 and
+1/6. They are fixed, because a larger archive would move voices between splits.
 """
 
 from __future__ import annotations

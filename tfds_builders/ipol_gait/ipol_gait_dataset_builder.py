@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
-from tfds_builders.common.about import About
-from tfds_builders.common.builder import AloneMixin
-from tfds_builders.common.checks import origins
+from tfds_builders.common.builder import About, Example, Plan, RecordingsBuilder, divided
 from tfds_builders.common.errors import ArchiveError
-from tfds_builders.common.find import Wanted, find
+from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
-from tfds_builders.common.parts import tell_part
-from tfds_builders.common.progress import track
 from tfds_builders.common.repeats import Repeats
 from tfds_builders.common.source import Source
 from tfds_builders.common.splits import by_subject
@@ -45,7 +44,7 @@ WANTED = Wanted(
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Which channels a record has.
+    """Channels of the records.
 
     Attributes:
         foot: `"left"` or `"right"` for the six sensor axes of one foot; `""` for all 16 channels.
@@ -60,7 +59,19 @@ class Config(tfds.core.BuilderConfig):
         return tuple(axes) if self.foot else gait.CHANNELS
 
 
-class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
+class Trial(NamedTuple):
+    """One walk: the numbers of person and walk, and the name of its two files without extension."""
+
+    subject: str
+    number: str
+    stem: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.subject}-{self.number}"
+
+
+class Builder(RecordingsBuilder):
     """Builder of `ipol_gait`."""
 
     VERSION = tfds.core.Version("2.0.0")
@@ -68,10 +79,11 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         "2.0.0": "`session`, `day` and `device`; `sensor` is `device`.",
         "1.0.0": "First release.",
     }
-    MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
     ABOUT = About(
         people=SUBJECTS, size=f"{TRIALS:,} walks, 200 MB", license="CC BY-NC-SA", archives=WANTED
     )
+    HOMEPAGE = "https://doi.org/10.5201/ipol.2019.265"
+    ARCHIVE_KEY = "GaitData"
     BUILDER_CONFIGS = [
         Config(name="trials", description="Whole trials, 16 channels, both feet."),
         Config(name="left_foot", description="Whole trials, LAX LAY LAZ LRX LRY LRZ.", foot="left"),
@@ -80,87 +92,61 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         ),
     ]
 
-    def _info(self):
-        steps = tfds.features.Tensor(shape=(None, 2), dtype=np.int32)
-        features = {
-            "id": tfds.features.Text(),
-            "sequence": tfds.features.Tensor(
-                shape=(None, len(self.builder_config.channels)), dtype=np.float32
-            ),
+    def features(self) -> dict:
+        channels = len(self.builder_config.channels)
+        steps = ("left_steps", "right_steps", *(["steps"] if self.builder_config.foot else []))
+        return {
+            "sequence": tfds.features.Tensor(shape=(None, channels), dtype=np.float32),
             "trial": np.int32,
             "group": tfds.features.Text(),
             "is_control": np.bool_,
-            "age": np.float32,
-            "height": np.float32,
-            "weight": np.float32,
-            "speed": np.float32,
-            "left_steps": steps,
-            "right_steps": steps,
-            **people.features(),
+            **dict.fromkeys(("age", "height", "weight", "speed"), np.float32),
+            **{key: tfds.features.Tensor(shape=(None, 2), dtype=np.int32) for key in steps},
         }
-        if self.builder_config.foot:
-            features["steps"] = steps
-        return self.dataset_info_from_configs(
-            features=tfds.features.FeaturesDict(features),
-            homepage="https://doi.org/10.5201/ipol.2019.265",
-            metadata=tfds.core.MetadataDict(),
-        )
 
-    def sources(self, manual_dir) -> dict[str, Source]:
-        """Finds the archive.
-
-        Raises:
-            ArchiveError: When it is missing or another one.
-        """
-        return {"GaitData": find(manual_dir, WANTED)}
-
-    def _split_generators(self, dl_manager):
-        sources = self.sources(dl_manager.manual_dir)
-        (source,) = sources.values()
-        found = trials_of(source)
-        trials = distinct(source, found)
-        subjects = by_subject((subject for subject, _ in trials), FRACTIONS)
-        held = {
+    def plan(self, sources: dict[str, Source]) -> Plan:
+        source = sources[self.ARCHIVE_KEY]
+        all_trials = trials_of(source)
+        trials = distinct(source, all_trials)
+        subjects = by_subject((trial.subject for trial in trials), FRACTIONS)
+        counts = {
             "subjects": (sum(map(len, subjects.values())), SUBJECTS),
-            "trials": (len(found), TRIALS),
+            "trials": (len(all_trials), TRIALS),
         }
-        tell_part(self.info, source.title, "the official archive", held, divided=["subjects"])
-        self.info.metadata.update(
-            **origins(self.name, sources),
-            channels=list(self.builder_config.channels),
-            rate_hz=gait.RATE_HZ,
-            subjects={split: list(ids) for split, ids in subjects.items()},
+        self.warn_of_part(source, "the official archive", counts, divided=["subjects"])
+        channels = self.builder_config.channels
+        return Plan(
+            divided(trials, subjects),
+            functools.partial(examples_of, source=source, config=self.builder_config),
+            "trials",
+            subjects=subjects,
+            metadata={"channels": list(channels), "rate_hz": gait.RATE_HZ},
         )
-        return {
-            split: self._generate_examples(
-                source, {key: stem for key, stem in trials.items() if key[0] in ids}, split
-            )
-            for split, ids in subjects.items()
-        }
-
-    def _generate_examples(self, source, trials, split):
-        columns = [gait.CHANNELS.index(channel) for channel in self.builder_config.channels]
-        for (subject, trial), stem in track(list(trials.items()), f"{self.name}, {split}"):
-            sequence = gait.parse(source.open(f"{stem}.csv"), name=f"{stem}.csv").sequence
-            notes = gait.parse_notes(source.open(f"{stem}.json"), name=f"{stem}.json")
-            notes.check_length(len(sequence), name=f"{stem}.json")
-            example = {
-                "id": f"{subject}/{trial}",
-                "sequence": sequence[:, columns],
-                **{key: getattr(notes, key) for key in _NOTED},
-                **people.record(subject, device=notes.sensor),
-            }
-            if self.builder_config.foot:
-                example["steps"] = example[f"{self.builder_config.foot}_steps"]
-            yield example["id"], example
 
 
-def trials_of(source: Source) -> dict[tuple[str, str], str]:
-    """Returns each trial's name without extension by (subject, trial), in the order of the numbers.
+def examples_of(trial: Trial, _: object, source: Source, config: Config) -> Iterator[Example]:
+    """Yields the example of a trial."""
+    table, notes_file = f"{trial.stem}.csv", f"{trial.stem}.json"
+    sequence = gait.parse(source.open(table), name=table).sequence
+    notes = gait.parse_notes(source.open(notes_file), name=notes_file)
+    notes.check_length(len(sequence), name=notes_file)
+    columns = [gait.CHANNELS.index(channel) for channel in config.channels]
+    example = {
+        "sequence": sequence[:, columns],
+        **{key: getattr(notes, key) for key in _NOTED},
+        **people.record(trial.subject, device=notes.sensor),
+    }
+    if config.foot:
+        example["steps"] = example[f"{config.foot}_steps"]
+    yield f"{trial.subject}/{trial.number}", example
+
+
+def trials_of(source: Source) -> list[Trial]:
+    """Returns the trials of an archive, in the order of the numbers.
 
     Raises:
-        ArchiveError: When there are none, a file of a pair is missing, or it is the other set of
-            this name.
+        ArchiveError: If the archive has no trials, a file of a pair is missing, or the archive is
+            the other data set of this name.
     """
     if any(re.fullmatch(r".*_(lb|rb|lf|rf|he)\.txt", name) for name in source.names):
         raise ArchiveError(
@@ -169,9 +155,9 @@ def trials_of(source: Source) -> dict[tuple[str, str], str]:
         )
     signals, notes = (source.index(rf"(\d+)-(\d+)\.{kind}") for kind in ("csv", "json"))
     if not signals:
-        found = source.listed
+        names = source.first_names
         raise ArchiveError(
-            f"{source.title} holds no <subject>-<trial>.csv; it holds {found}. {_GET}"
+            f"{source.title} holds no <subject>-<trial>.csv; it holds {names}. {_GET}"
         )
     alone = sorted("-".join(key) for key in signals.keys() ^ notes.keys())
     if alone:
@@ -181,24 +167,25 @@ def trials_of(source: Source) -> dict[tuple[str, str], str]:
         )
     keys = sorted(signals, key=lambda key: (int(key[0]), int(key[1])))
     stems = {key: signals[key].removesuffix(".csv") for key in keys}
-    apart = [key for key in keys if f"{stems[key]}.json" != notes[key]]
-    if apart:
+    separate = [key for key in keys if f"{stems[key]}.json" != notes[key]]
+    if separate:
         raise ArchiveError(
-            f"{source.title}: {signals[apart[0]]} and {notes[apart[0]]} lie in two folders. "
+            f"{source.title}: {signals[separate[0]]} and {notes[separate[0]]} lie in two folders. "
             "Unpack it again."
         )
-    return stems
+    return [Trial(*key, stem) for key, stem in stems.items()]
 
 
-def distinct(source: Source, trials: dict[tuple[str, str], str]) -> dict[tuple[str, str], str]:
-    """Leaves out trials with the very samples of an earlier one (80-7 repeats 80-4 in the official
-    archive).
+def distinct(source: Source, trials: list[Trial]) -> list[Trial]:
+    """Leaves out trials that repeat the samples of an earlier trial.
+
+    In the official archive, 80-7 repeats 80-4.
 
     Raises:
-        ArchiveError: When two people have the same samples: one label must be wrong.
+        ArchiveError: If two people have the same samples, because one label must be wrong.
     """
     repeats = Repeats(source.title, "trials", "left out")
-    for (subject, trial), stem in trials.items():
-        repeats.add(source.read(f"{stem}.csv"), f"{subject}-{trial}", f"subject {subject}")
+    for trial in trials:
+        repeats.add(source.read(f"{trial.stem}.csv"), trial.name, f"subject {trial.subject}")
     repeats.report()
-    return {key: stem for key, stem in trials.items() if "-".join(key) not in repeats.same_as}
+    return [trial for trial in trials if trial.name not in repeats.same_as]

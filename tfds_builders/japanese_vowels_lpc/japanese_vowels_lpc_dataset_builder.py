@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
-from tfds_builders.common.about import About
-from tfds_builders.common.builder import AloneMixin
-from tfds_builders.common.checks import origins
+from tfds_builders.common.builder import About, Example, Plan, RecordingsBuilder
 from tfds_builders.common.errors import ArchiveError
-from tfds_builders.common.find import Wanted, find_config
+from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
-from tfds_builders.common.parts import tell_part
 from tfds_builders.common.repeats import Repeats
 from tfds_builders.common.source import Source
 from tfds_builders.parsers import vowels
@@ -55,7 +53,15 @@ FILES = {
 }
 
 
-class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
+class Utterance(NamedTuple):
+    """One utterance: its key, its speaker and its frames."""
+
+    key: str
+    subject: str
+    sequence: np.ndarray
+
+
+class Builder(RecordingsBuilder):
     """Builder of `japanese_vowels_lpc`."""
 
     VERSION = tfds.core.Version("1.1.0")
@@ -63,10 +69,12 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         "1.1.0": "`session`, `day` and `device`.",
         "1.0.0": "First release.",
     }
-    MANUAL_DOWNLOAD_INSTRUCTIONS = _UCI
     ABOUT = About(
         people=vowels.SPEAKERS, size="640 utterances, 0.4 MB", license="CC BY 4.0", archives=CONFIGS
     )
+    HOMEPAGE = "https://doi.org/10.24432/C5NS47"
+    ARCHIVE_KEY = None
+    SUPERVISED_KEYS = ("sequence", "label")
     BUILDER_CONFIGS = [
         tfds.core.BuilderConfig(name="uci", description="From ae.train and ae.test."),
         tfds.core.BuilderConfig(
@@ -74,102 +82,70 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         ),
     ]
 
-    def _info(self):
+    def features(self) -> dict:
         speakers = [str(speaker) for speaker in range(1, vowels.SPEAKERS + 1)]
-        return self.dataset_info_from_configs(
-            features=tfds.features.FeaturesDict(
-                {
-                    "id": tfds.features.Text(),
-                    "sequence": tfds.features.Tensor(
-                        shape=(None, vowels.CHANNELS), dtype=np.float32
-                    ),
-                    "label": tfds.features.ClassLabel(names=speakers),
-                    **people.features(),
-                }
-            ),
-            supervised_keys=("sequence", "label"),
-            homepage="https://doi.org/10.24432/C5NS47",
-            metadata=tfds.core.MetadataDict(),
-        )
+        return {
+            "sequence": tfds.features.Tensor(shape=(None, vowels.CHANNELS), dtype=np.float32),
+            "label": tfds.features.ClassLabel(names=speakers),
+        }
 
-    def sources(self, manual_dir) -> dict[str, Source]:
-        """Finds the config's archive.
-
-        Raises:
-            ArchiveError: When it is missing or cannot be opened.
-        """
-        config = self.builder_config.name
-        return {config: find_config(manual_dir, CONFIGS, config)}
-
-    def _split_generators(self, dl_manager):
-        sources = self.sources(dl_manager.manual_dir)
+    def plan(self, sources: dict[str, Source]) -> Plan:
         (source,) = sources.values()
-        config = self.builder_config.name
-        parts = {split: utterances(source, file, split) for split, file in FILES[config].items()}
-        held = {
-            f"utterances of `{split}`": (len(part.sequences), sum(vowels.SIZES[split]))
+        files = FILES[self.builder_config.name]
+        parts = {split: utterances(source, file, split) for split, file in files.items()}
+        counts = {
+            f"utterances of `{split}`": (len(part), sum(vowels.SIZES[split]))
             for split, part in parts.items()
         }
-        tell_part(self.info, source.title, "the official archive", held)
-        self.info.metadata.update(
-            **origins(self.name, sources),
-            same_as=repeated(source, parts, FILES[config]),
-            subjects={
-                split: [str(s) for s in sorted(set(part.speakers))] for split, part in parts.items()
-            },
-        )
-        return {split: self._generate_examples(part, split) for split, part in parts.items()}
-
-    def _generate_examples(self, part, split):
-        for key, sequence, speaker in numbered(part, split):
-            yield (
-                key,
-                {
-                    "id": key,
-                    "sequence": sequence,
-                    "label": speaker - 1,
-                    **people.record(str(speaker)),
-                },
-            )
+        self.warn_of_part(source, "the official archive", counts)
+        return Plan(
+            parts,
+            examples_of,
+            "utterances",
+            subjects={split: sorted({each.subject for each in part})
+                      for split, part in parts.items()},
+            metadata={"same_as": repeated(source, parts, files)},
+            is_independent=False,  # all utterances are read already
+        )  # fmt: skip
 
 
-def numbered(part: vowels.Utterances, split: str) -> Iterator[tuple[str, np.ndarray, int]]:
-    """Returns id, frames and speaker of each utterance, numbered within split and speaker."""
-    within = collections.Counter()
-    for sequence, speaker in zip(part.sequences, part.speakers, strict=True):
-        within[speaker] += 1
-        yield f"{split}/{speaker}/{within[speaker]:02d}", sequence, speaker
+def examples_of(utterance: Utterance, _: object) -> Iterator[Example]:
+    """Yields the example of an utterance."""
+    key, subject, sequence = utterance
+    label = int(subject) - 1
+    yield key, {"sequence": sequence, "label": label, **people.record(subject)}
 
 
 def repeated(
-    source: Source, parts: dict[str, vowels.Utterances], files: dict[str, str]
+    source: Source, parts: dict[str, list[Utterance]], files: dict[str, str]
 ) -> dict[str, str]:
-    """Finds utterances with the very frames of an earlier one.
+    """Finds utterances that repeat the frames of an earlier one.
 
     Returns:
         The first utterance with the same frames, by utterance.
 
     Raises:
-        ArchiveError: When both splits, or two speakers, have the same frames.
+        ArchiveError: If two splits or two speakers have the same frames.
     """
     repeats = Repeats(source.title, "utterances", "kept")
     for split, part in parts.items():
-        for key, sequence, speaker in numbered(part, split):
-            repeats.add(sequence, key, f"{files[split]}, speaker {speaker}")
+        for key, subject, sequence in part:
+            repeats.add(sequence, key, f"{files[split]}, speaker {subject}")
     repeats.report()
     return repeats.same_as
 
 
-def utterances(source: Source, file: str, split: str) -> vowels.Utterances:
-    """Reads one part; in UCI's form the speakers follow from the order and the official counts.
+def utterances(source: Source, file: str, split: str) -> list[Utterance]:
+    """Reads the utterances of a split and numbers them within each speaker.
 
-    A file `size_ae.*` beside it states the counts itself and is then believed.
+    In UCI's form, the speakers follow from the order and the official counts. If the archive has a
+    file `size_ae.*`, its counts are used instead.
 
     Raises:
-        ArchiveError: When the file is not in the archive, or twice.
-        FormatError: When it cannot be read, or has another number of utterances.
+        ArchiveError: If the file is not in the archive, or exists twice.
+        FormatError: If it cannot be read, or has another number of utterances.
     """
-    member, sized = _member(source, file), _member(source, f"size_{file}")
+    member, member_of_sizes = _member(source, file), _member(source, f"size_{file}")
     if member is None:
         padded = (
             " The padded .arff form is not read: padding changes the distribution."
@@ -181,20 +157,27 @@ def utterances(source: Source, file: str, split: str) -> vowels.Utterances:
             f"{', '.join(source.names[:8]) or 'nothing'}.{padded}"
         )
     part = vowels.parse(source.open(member), name=file)
-    if part.speakers is not None:
-        return part
-    sizes = vowels.SIZES[split]
-    if sized is not None:
-        sizes = vowels.parse_sizes(source.open(sized), name=f"size_{file}")
-    speakers = vowels.speakers_by_order(len(part.sequences), sizes, name=file)
-    return vowels.Utterances(part.sequences, speakers)
+    speakers = part.speakers
+    if speakers is None:
+        sizes = vowels.SIZES[split]
+        if member_of_sizes is not None:
+            sizes = vowels.parse_sizes(source.open(member_of_sizes), name=f"size_{file}")
+        speakers = vowels.speakers_by_order(len(part.sequences), sizes, name=file)
+    counts = collections.Counter()
+    result = []
+    for sequence, speaker in zip(part.sequences, speakers, strict=True):
+        counts[speaker] += 1
+        key = f"{split}/{speaker}/{counts[speaker]:02d}"
+        result.append(Utterance(key, str(speaker), sequence))
+    return result
 
 
 def _member(source: Source, file: str) -> str | None:
-    """The member of that name, in any folder and of any case."""
-    found = [name for name in source.names if name.rsplit("/", 1)[-1].lower() == file.lower()]
-    if len(found) > 1:
+    """Returns the member with a file name, in any folder and in any case."""
+    members = [name for name in source.names if name.rsplit("/", 1)[-1].lower() == file.lower()]
+    if len(members) > 1:
         raise ArchiveError(
-            f"{source.title} holds {file} twice: {found[0]} and {found[1]}. Keep one of the two."
+            f"{source.title} holds {file} twice: {members[0]} and {members[1]}. Keep one of "
+            "the two."
         )
-    return found[0] if found else None
+    return members[0] if members else None

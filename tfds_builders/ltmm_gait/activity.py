@@ -1,4 +1,4 @@
-"""Which minutes of three days a person moved most in."""
+"""Selection of the minutes in which a person moved most."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def minute_figures(minutes: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Returns mean and variance of each channel in each minute, of one minute at a time in memory.
+    """Returns mean and variance of each channel in each minute, with one minute in memory.
 
     Args:
         minutes: (T, channels) samples of each minute, all of one length; at least one.
@@ -35,12 +35,12 @@ def most_active(
     Args:
         means: (minutes, channels) means of the channels, from `minute_figures`.
         variances: (minutes, channels) variances.
-        count: Number of minutes wanted.
-        scaled: Whether the channels are brought to one unit.
+        count: Number of minutes to select.
+        scaled: Whether each channel is divided by its variance first.
 
     Returns:
-        Indices of the minutes in the order of time: `count`, or all where there are fewer. A minute
-        with NaN is left out; of equals the earlier is taken.
+        Indices of the minutes in the order of time: `count`, or all if there are fewer. Minutes
+        with NaN are left out. Of equal minutes, the earlier one is selected.
 
     >>> means = np.zeros((3, 2))
     >>> variances = np.array([[1.0, 100.0], [9.0, 110.0], [2.0, 300.0]])
@@ -48,10 +48,10 @@ def most_active(
     ([1], [2])
     """
     complete = np.flatnonzero(np.isfinite(variances).all(axis=1))
-    kept = variances[complete]  # (complete, channels)
-    if scaled and len(kept):
-        # the variance of all samples: within minutes of one length, and between them
-        whole = kept.mean(axis=0) + means[complete].var(axis=0)
-        kept = np.divide(kept, whole, out=np.zeros_like(kept), where=whole > 0)
-    order = np.argsort(-kept.mean(axis=1), kind="stable")
+    usable = variances[complete]  # (complete, channels)
+    if scaled and len(usable):
+        # the variance of all samples is the variance within minutes plus that between them
+        whole = usable.mean(axis=0) + means[complete].var(axis=0)
+        usable = np.divide(usable, whole, out=np.zeros_like(usable), where=whole > 0)
+    order = np.argsort(-usable.mean(axis=1), kind="stable")
     return np.sort(complete[order[:count]])

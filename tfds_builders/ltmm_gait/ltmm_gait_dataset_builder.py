@@ -11,13 +11,10 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
-from tfds_builders.common.about import About
-from tfds_builders.common.checks import origins
+from tfds_builders.common.builder import About, Plan, RecordingsBuilder
 from tfds_builders.common.errors import ArchiveError, FormatError
-from tfds_builders.common.find import Wanted, find
+from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
-from tfds_builders.common.parts import tell_part
-from tfds_builders.common.recordings import RecordingsMixin
 from tfds_builders.common.repeats import Contents, Repeats
 from tfds_builders.common.source import Source
 from tfds_builders.common.splits import by_subject
@@ -54,12 +51,12 @@ WANTED = Wanted(
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Which parts of which recordings.
+    """Recordings, and parts of them.
 
     Attributes:
-        lab: Whether the walks in the lab are read, each whole; else the three days, by minutes.
-        active: Number of minutes of a person, those of the largest standard deviation; None for
-            every minute.
+        lab: Whether records are whole walks in the lab. Otherwise they are minutes of three days.
+        active: Number of minutes of each person with the largest standard deviation; None for every
+            minute.
         scaled: Whether channels are divided by their standard deviation in the recording before
             minutes are compared.
     """
@@ -70,7 +67,7 @@ class Config(tfds.core.BuilderConfig):
 
 
 class Recording(NamedTuple):
-    """One recording: the header's member in the archive, and who was recorded."""
+    """One recording: the person, and the member of the header in the archive."""
 
     subject: str
     member: str
@@ -80,18 +77,18 @@ class Recording(NamedTuple):
         return GROUPS[self.subject[:2]]
 
 
-class Builder(RecordingsMixin, tfds.core.GeneratorBasedBuilder):
+class Builder(RecordingsBuilder):
     """Builder of `ltmm_gait`."""
 
-    VERSION = tfds.core.Version("1.0.0")
-    RELEASE_NOTES = {"1.0.0": "First release."}
-    MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
     ABOUT = About(
         people=SUBJECTS,
         size="3 days each, 20.8 GB",
         license="Open Data Commons Attribution 1.0, unconfirmed",
         archives=WANTED,
     )
+    HOMEPAGE = "https://physionet.org/content/ltmm/1.0.0/"
+    ON_BEAM = True
+    SUPERVISED_KEYS = ("sequence", "group")
     BUILDER_CONFIGS = [
         Config(name="active30", description="The 30 most active minutes a person.", active=30),
         Config(
@@ -104,76 +101,57 @@ class Builder(RecordingsMixin, tfds.core.GeneratorBasedBuilder):
         Config(name="lab", description="One walk a person in the lab.", lab=True),
     ]
 
-    def _info(self):
-        return self.dataset_info_from_configs(
-            features=tfds.features.FeaturesDict(
-                {
-                    "id": tfds.features.Text(),
-                    "sequence": tfds.features.Tensor(
-                        shape=(None, len(CHANNELS)), dtype=np.float32, encoding="bytes"
-                    ),
-                    "start_sample": np.int64,
-                    "group": tfds.features.ClassLabel(names=list(GROUPS.values())),
-                    "age": np.float32,
-                    "sex": tfds.features.Text(),
-                    **people.features(),
-                }
+    def features(self) -> dict:
+        return {
+            "sequence": tfds.features.Tensor(
+                shape=(None, len(CHANNELS)), dtype=np.float32, encoding="bytes"
             ),
-            homepage="https://physionet.org/content/ltmm/1.0.0/",
-            metadata=tfds.core.MetadataDict(),
-        )
+            "start_sample": np.int64,
+            "group": tfds.features.ClassLabel(names=list(GROUPS.values())),
+            "age": np.float32,
+            "sex": tfds.features.Text(),
+        }
 
-    def sources(self, manual_dir) -> dict[str, Source]:
-        """Finds the archive.
-
-        Raises:
-            ArchiveError: When it is missing or cannot be opened.
-        """
-        return {"recordings": find(manual_dir, WANTED)}
-
-    def _split_generators(self, dl_manager):
-        sources = self.sources(dl_manager.manual_dir)
-        (source,) = sources.values()
+    def plan(self, sources: dict[str, Source]) -> Plan:
+        source = sources[self.ARCHIVE_KEY]
         home, lab = recordings_of(source, _HOME), recordings_of(source, _LAB)
         recordings = lab if self.builder_config.lab else home
         if not recordings:
-            names = source.listed
-            wanted = "LabWalks/co001_base.hea" if self.builder_config.lab else "CO001.hea"
+            example = "LabWalks/co001_base.hea" if self.builder_config.lab else "CO001.hea"
             raise ArchiveError(
-                f"{source.title} holds no recording such as {wanted}; it holds {names}. {_GET}"
+                f"{source.title} holds no recording such as {example}; it holds "
+                f"{source.first_names}. {_GET}"
             )
-        held = {"recordings of three days": (len(home), SUBJECTS)}
-        tell_part(self.info, source.title, "LTMM", held, divided=held)
+        counts = {"recordings of three days": (len(home), SUBJECTS)}
+        self.warn_of_part(source, "LTMM", counts, divided=counts)
         check_samples(source, recordings)
         subjects = subjects_of(home, lab)
-        repeats = Repeats(source.title, "recordings", "kept")
-        self.info.metadata.update(
-            **origins(self.name, sources),
-            channels=list(CHANNELS),
-            units=list(CHANNELS.values()),
-            rate_hz=RATE_HZ,
-            subjects={split: list(ids) for split, ids in subjects.items()},
-        )
-        parts = {
+        splits = {
             split: [recordings[subject] for subject in ids if subject in recordings]
             for split, ids in subjects.items()
         }
-        make = functools.partial(examples_of, source=source, config=self.builder_config)
-        return {
-            split: self._generate_examples(part, make, split, "people", repeats)
-            for split, part in parts.items()
-            if part
-        }
+        return Plan(
+            {split: part for split, part in splits.items() if part},
+            functools.partial(examples_of, source=source, config=self.builder_config),
+            "people",
+            Repeats(source.title, "recordings", "kept"),
+            subjects=subjects,
+            metadata={
+                "channels": list(CHANNELS),
+                "units": list(CHANNELS.values()),
+                "rate_hz": RATE_HZ,
+            },
+        )
 
 
 def examples_of(
     recording: Recording, repeats: Repeats | Contents, source: Source, config: Config
 ) -> Iterator[tuple[str, dict]]:
-    """Makes the examples of a recording.
+    """Yields the examples of a recording.
 
     Raises:
-        ArchiveError: When `repeats` refuses it.
-        FormatError: When it cannot be read.
+        ArchiveError: If `repeats` refuses the recording.
+        FormatError: If the recording cannot be read.
     """
     subject = recording.subject
     header = header_of(source, recording.member)
@@ -183,7 +161,6 @@ def examples_of(
         yield (
             key,
             {
-                "id": key,
                 "sequence": sequence,
                 "start_sample": start,
                 "group": recording.group,
@@ -200,7 +177,7 @@ def examples_of(
 
 
 def _windows(subject, digital, header, config) -> Iterator[tuple[str, int, np.ndarray]]:
-    """Key, first sample and values of each part of a recording that a config has."""
+    """Yields key, first sample and values of each part of a recording that a config has."""
     if config.lab:
         yield subject, 0, _values(digital, header)
         return
@@ -214,18 +191,18 @@ def _windows(subject, digital, header, config) -> Iterator[tuple[str, int, np.nd
 
 def recordings_of(source: Source, pattern: str) -> dict[str, Recording]:
     """Returns the recordings whose header's name fits a pattern, by subject: `CO001`."""
-    found = {
+    members = {
         f"{group}{number}".upper(): member
         for (group, number), member in source.index(pattern).items()
     }
-    return {subject: Recording(subject, member) for subject, member in found.items()}
+    return {subject: Recording(subject, member) for subject, member in members.items()}
 
 
 def check_samples(source: Source, recordings: dict[str, Recording]) -> None:
-    """Refuses a recording without its samples or with a part of them, before hours go into others.
+    """Checks that each recording has all its samples, before hours of work on others.
 
     Raises:
-        FormatError: Naming the file; see `header_of`.
+        FormatError: If samples are missing; the error names the file.
     """
     sizes = source.sizes
     for recording in recordings.values():
@@ -233,21 +210,24 @@ def check_samples(source: Source, recordings: dict[str, Recording]) -> None:
         name = _samples_of(recording.member, header)
         if name not in sizes:
             raise FormatError(
-                recording.member, "", "it alone", f"its samples beside it, {name}",
+                recording.member, "", "it alone", f"its samples, {name}",
                 "Get the file from PhysioNet, or take the header away.",
             )  # fmt: skip
         wfdb16.check_bytes(sizes[name], header, name=name)
 
 
 def _samples_of(member: str, header: wfdb16.Header) -> str:
-    """Member of the samples of a header's member."""
+    """Returns the member with the samples of a header."""
     folder, slash, _ = member.rpartition("/")
     return f"{folder}{slash}{header.file}"
 
 
 def subjects_of(home: dict[str, Recording], lab: dict[str, Recording]) -> dict[str, list[str]]:
-    """Divides people into splits, the same for all configs: by the people with three days; who has
-    a walk in the lab alone is in `test`."""
+    """Divides people into splits that are the same for all configs.
+
+    People with recordings of three days are divided. People with only a walk in the lab are in
+    `test`.
+    """
     splits = by_subject(home or lab, FRACTIONS)
     return {
         split: [*ids, *(sorted(set(lab) - set(home)) if home and split == "test" else ())]
@@ -259,7 +239,7 @@ def header_of(source: Source, member: str) -> wfdb16.Header:
     """Reads a header.
 
     Raises:
-        FormatError: When it has other signals, units or another rate than the data set.
+        FormatError: If its signals, units or rate differ from the data set.
     """
     header = wfdb16.parse_header(source.open(member), name=member)
     signals = [(signal.name, signal.unit) for signal in header.signals]
@@ -269,7 +249,7 @@ def header_of(source: Source, member: str) -> wfdb16.Header:
             member, "",
             f"{', '.join(odd[:3]) or f'{len(signals)} signals'} at {header.rate_hz:g} Hz",
             f"{', '.join(f'{name} in {unit}' for name, unit in CHANNELS.items())} at {RATE_HZ} Hz",
-            "This is no recording of LTMM 1.0.0.",
+            "This is not a recording of LTMM 1.0.0.",
         )  # fmt: skip
     return header
 
@@ -284,7 +264,7 @@ def _minute(digital: np.ndarray, at: int) -> np.ndarray:
 
 
 def _values(digital: np.ndarray, header: wfdb16.Header) -> np.ndarray:
-    """The samples in their units, channels in the order of `CHANNELS`."""
+    """Returns the samples in their units, with the channels in the order of `CHANNELS`."""
     names = [signal.name for signal in header.signals]
     return wfdb16.physical(digital, header)[:, [names.index(channel) for channel in CHANNELS]]
 

@@ -1,4 +1,4 @@
-"""What the builder looks for in the manual folder."""
+"""Archives of mini-ImageNet: lists, images and pickles."""
 
 from __future__ import annotations
 

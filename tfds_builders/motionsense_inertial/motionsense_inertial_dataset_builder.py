@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import logging
 import math
+import os
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
-from tfds_builders.common.about import About
-from tfds_builders.common.builder import AloneMixin
-from tfds_builders.common.checks import origins
-from tfds_builders.common.errors import ArchiveError, shown
-from tfds_builders.common.find import Wanted, find
+from tfds_builders.common.builder import About, Example, Plan, RecordingsBuilder, divided
+from tfds_builders.common.errors import ArchiveError, quoted
+from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
-from tfds_builders.common.parts import tell_part
 from tfds_builders.common.progress import track
 from tfds_builders.common.repeats import Repeats
 from tfds_builders.common.source import Source
@@ -59,7 +59,7 @@ WANTED = Wanted(
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Which trials there are, and which channels they have.
+    """Trials and channels of the records.
 
     Attributes:
         activities: Some of `TRIALS`.
@@ -71,9 +71,9 @@ class Config(tfds.core.BuilderConfig):
 
 
 class Recording(NamedTuple):
-    """One trial: what its name says, and its member in the archive."""
+    """One trial: the parts of its name, and its member in the archive."""
 
-    subject: int
+    number: int  # of the person
     activity: str
     trial: int
     member: str
@@ -82,16 +82,20 @@ class Recording(NamedTuple):
     def key(self) -> str:
         return f"{self.subject}/{self.activity}_{self.trial}"
 
+    @property
+    def subject(self) -> str:
+        return str(self.number)
 
-class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
+
+class Builder(RecordingsBuilder):
     """Builder of `motionsense_inertial`."""
 
-    VERSION = tfds.core.Version("1.0.0")
-    RELEASE_NOTES = {"1.0.0": "First release."}
-    MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
     ABOUT = About(
         people=SUBJECTS, size=f"{ALL_TRIALS} trials", license="not stated", archives=WANTED
     )
+    HOMEPAGE = "https://github.com/mmalekzadeh/motion-sense"
+    ARCHIVE_KEY = "trials"
+    SUPERVISED_KEYS = ("sequence", "label")
     BUILDER_CONFIGS = [
         Config(name="trials", description="All trials, the 12 channels of the files."),
         Config(
@@ -102,79 +106,69 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         ),
     ]
 
-    def _info(self):
-        return self.dataset_info_from_configs(
-            features=tfds.features.FeaturesDict(
-                {
-                    "id": tfds.features.Text(),
-                    "sequence": tfds.features.Tensor(
-                        shape=(None, len(self.builder_config.channels)), dtype=np.float32
-                    ),
-                    "label": tfds.features.ClassLabel(names=list(TRIALS)),
-                    "trial": np.int32,
-                    "weight": np.float32,
-                    "height": np.float32,
-                    "age": np.float32,
-                    "sex": tfds.features.Text(),
-                    **people.features(),
-                }
-            ),
-            supervised_keys=("sequence", "label"),
-            homepage="https://github.com/mmalekzadeh/motion-sense",
-            metadata=tfds.core.MetadataDict(),
-        )
+    def features(self) -> dict:
+        channels = len(self.builder_config.channels)
+        return {
+            "sequence": tfds.features.Tensor(shape=(None, channels), dtype=np.float32),
+            "label": tfds.features.ClassLabel(names=list(TRIALS)),
+            "trial": np.int32,
+            "weight": np.float32,
+            "height": np.float32,
+            "age": np.float32,
+            "sex": tfds.features.Text(),
+        }
 
-    def sources(self, manual_dir) -> dict[str, Source]:
-        """Finds the archive, and the table of the people where it lies beside it.
+    def sources(self, manual_dir: str | os.PathLike) -> dict[str, Source]:
+        """Finds the archive, and the table of the people if it is in the same folder."""
+        sources = super().sources(manual_dir)
+        table = table_beside(sources[self.ARCHIVE_KEY])
+        return sources | ({"people": table} if table else {})
 
-        Raises:
-            ArchiveError: When the archive is missing or cannot be opened.
-        """
-        source = find(manual_dir, WANTED)
-        table = table_beside(source)
-        return {"trials": source} | ({"people": table} if table else {})
-
-    def _split_generators(self, dl_manager):
-        sources = self.sources(dl_manager.manual_dir)
-        source = sources["trials"]
+    def plan(self, sources: dict[str, Source]) -> Plan:
+        source, config = sources[self.ARCHIVE_KEY], self.builder_config
         recordings = recordings_of(source)
         persons = persons_of(sources)
-        splits = by_subject((str(recording.subject) for recording in recordings), FRACTIONS)
-        held = {
+        subjects = by_subject((recording.subject for recording in recordings), FRACTIONS)
+        counts = {
             "trials": (len(recordings), ALL_TRIALS),
-            "people": (sum(map(len, splits.values())), SUBJECTS),
+            "people": (sum(map(len, subjects.values())), SUBJECTS),
         }
-        tell_part(self.info, source.title, "MotionSense", held, divided=["people"])
-        self.info.metadata.update(
-            **origins(self.name, sources),
-            same_as=repeated(source, recordings),
-            channels=list(self.builder_config.channels),
-            rate_hz=motionsense.RATE_HZ,
-            subjects={split: list(ids) for split, ids in splits.items()},
+        self.warn_of_part(source, "MotionSense", counts, divided=["people"])
+        return Plan(
+            divided((r for r in recordings if r.activity in config.activities), subjects),
+            functools.partial(
+                examples_of, source=source, persons=persons, channels=config.channels
+            ),
+            "trials",
+            subjects=subjects,
+            metadata={
+                "same_as": repeated(source, recordings),
+                "channels": list(config.channels),
+                "rate_hz": motionsense.RATE_HZ,
+            },
         )
-        wanted = [r for r in recordings if r.activity in self.builder_config.activities]
-        return {
-            split: self._generate_examples(
-                source, [r for r in wanted if str(r.subject) in ids], persons, split
-            )
-            for split, ids in splits.items()
-        }
 
-    def _generate_examples(self, source, recordings, persons, split):
-        columns = [motionsense.CHANNELS.index(name) for name in self.builder_config.channels]
-        for recording in track(recordings, f"{self.name}, {split}, trials"):
-            trial = motionsense.parse(source.open(recording.member), name=recording.member)
-            yield (
-                recording.key,
-                {
-                    "id": recording.key,
-                    "sequence": np.ascontiguousarray(trial.sequence[:, columns]),
-                    "label": recording.activity,
-                    "trial": recording.trial,
-                    **body_of(persons.get(recording.subject)),
-                    **people.record(str(recording.subject), device=DEVICE),
-                },
-            )
+
+def examples_of(
+    recording: Recording,
+    _: object,
+    source: Source,
+    persons: dict[int, motionsense.Person],
+    channels: tuple[str, ...],
+) -> Iterator[Example]:
+    """Yields the example of a trial."""
+    columns = [motionsense.CHANNELS.index(name) for name in channels]
+    trial = motionsense.parse(source.open(recording.member), name=recording.member)
+    yield (
+        recording.key,
+        {
+            "sequence": np.ascontiguousarray(trial.sequence[:, columns]),
+            "label": recording.activity,
+            "trial": recording.trial,
+            **body_of(persons.get(recording.number)),
+            **people.record(recording.subject, device=DEVICE),
+        },
+    )
 
 
 def body_of(person: motionsense.Person | None) -> dict[str, object]:
@@ -185,7 +179,7 @@ def body_of(person: motionsense.Person | None) -> dict[str, object]:
 
 
 def persons_of(sources: dict[str, Source]) -> dict[int, motionsense.Person]:
-    """Reads the table of the people, in the archive or beside it; nobody where there is none."""
+    """Reads the table of the people in the archive or its folder; empty if it does not exist."""
     for source in sources.values():
         members = source.index(re.escape(TABLE))
         if members:
@@ -201,45 +195,46 @@ def persons_of(sources: dict[str, Source]) -> dict[int, motionsense.Person]:
 def recordings_of(source: Source) -> list[Recording]:
     """Returns the trials of an archive, in the order of people and trials.
 
-    Some archives hold the folder twice, one within the other; of equal files the first is taken.
+    Some archives hold a copy of the folder within the folder. Of equal files, the first is used.
 
     Raises:
-        ArchiveError: When there are none, one is not of MotionSense, or two of one name differ.
+        ArchiveError: If the archive has no trial, a file is not a trial of MotionSense, or two
+            files of one trial differ.
     """
-    found: dict[tuple[int, str, int], Recording] = {}
+    recordings: dict[tuple[int, str, int], Recording] = {}
     for name in sorted(source.names, key=lambda name: (name.count("/"), name)):
         match = re.fullmatch(_MEMBER, name)
         if not match:
             continue
-        activity, trial, subject = match[1], int(match[2]), int(match[3])
-        if trial not in TRIALS.get(activity, ()) or not 1 <= subject <= SUBJECTS:
+        activity, trial, number = match[1], int(match[2]), int(match[3])
+        if trial not in TRIALS.get(activity, ()) or not 1 <= number <= SUBJECTS:
             raise ArchiveError(
-                f"{source.title}: {shown(name)} is no trial of MotionSense. Keep only what "
+                f"{source.title}: {quoted(name)} is not a trial of MotionSense. Keep only what "
                 "A_DeviceMotion_data.zip holds."
             )
-        recording = Recording(subject, activity, trial, name)
-        first = found.setdefault((subject, activity, trial), recording)
+        recording = Recording(number, activity, trial, name)
+        first = recordings.setdefault((number, activity, trial), recording)
         if first is not recording and source.read(first.member) != source.read(name):
             raise ArchiveError(
                 f"{source.title}: {first.member} and {name} are one trial, but differ. Keep one of "
                 "the two folders."
             )
-    if not found:
-        names = source.listed
+    if not recordings:
+        names = source.first_names
         raise ArchiveError(
             f"{source.title} holds no <activity>_<trial>/sub_<n>.csv; it holds {names}. {_GET}"
         )
-    return sorted(found.values())
+    return sorted(recordings.values())
 
 
 def repeated(source: Source, recordings: list[Recording]) -> dict[str, str]:
-    """Finds trials with the very bytes of an earlier one of the person.
+    """Finds trials with the same bytes as an earlier trial of the person.
 
     Returns:
         The first trial with the same bytes, by trial.
 
     Raises:
-        ArchiveError: When two people have the same: one label must be wrong.
+        ArchiveError: If two people have the same bytes, because one label must be wrong.
     """
     repeats = Repeats(source.title, "trials", "kept")
     for recording in track(recordings, f"{source.title}, looking for repeated trials"):

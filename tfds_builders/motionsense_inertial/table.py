@@ -1,4 +1,4 @@
-"""The table of the people, a file beside the archive."""
+"""Table of the people, a file in the folder of the archive."""
 
 from __future__ import annotations
 

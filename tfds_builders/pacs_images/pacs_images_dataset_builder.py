@@ -4,18 +4,17 @@ Li2017)."""
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import tensorflow_datasets as tfds
 
-from tfds_builders.common.about import About
-from tfds_builders.common.builder import AloneMixin
-from tfds_builders.common.checks import origins
-from tfds_builders.common.errors import ArchiveError, FormatError, shown
-from tfds_builders.common.find import Wanted, find
+from tfds_builders.common.builder import About, Example, Plan, RecordingsBuilder
+from tfds_builders.common.errors import ArchiveError, FormatError, quoted
+from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
-from tfds_builders.common.parts import tell_part
 from tfds_builders.common.progress import track
 from tfds_builders.common.repeats import Repeats
 from tfds_builders.common.source import Source
@@ -50,7 +49,7 @@ WANTED = Wanted(
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Which domain is left out of training.
+    """Domain that is left out of training.
 
     Attributes:
         held_out: One of `DOMAINS`.
@@ -60,7 +59,7 @@ class Config(tfds.core.BuilderConfig):
 
 
 class Item(NamedTuple):
-    """One image: what its path says, and its member in the archive."""
+    """One image: the parts of its path, and its member in the archive."""
 
     domain: str
     kind: str
@@ -73,23 +72,23 @@ class Item(NamedTuple):
 
     @property
     def group(self) -> str:
-        """What must not be divided: all sketches of one photo, and that photo."""
+        """Key that a photo and all its sketches share, so that they are in one split."""
         match = _SOURCE_PHOTO.fullmatch(self.name)
         return match[1] if match else self.file
 
 
-class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
+class Builder(RecordingsBuilder):
     """Builder of `pacs_images`."""
 
-    VERSION = tfds.core.Version("1.0.0")
-    RELEASE_NOTES = {"1.0.0": "First release."}
-    MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
     ABOUT = About(
         people=0,
         size=f"{sum(DOMAINS.values()):,} images",
         license="none is stated",
         archives=WANTED,
     )
+    HOMEPAGE = "https://dali-dl.github.io/project_iccv2017.html"
+    ARCHIVE_KEY = "PACS"
+    SUPERVISED_KEYS = ("image", "label")
     BUILDER_CONFIGS = [
         Config(
             name=domain,
@@ -99,67 +98,49 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         for domain in DOMAINS
     ]
 
-    def _info(self):
-        return self.dataset_info_from_configs(
-            features=tfds.features.FeaturesDict(
-                {
-                    "id": tfds.features.Text(),
-                    "image": tfds.features.Image(shape=(SIDE, SIDE, 3)),
-                    "label": tfds.features.ClassLabel(names=list(CLASSES)),
-                    "domain": tfds.features.ClassLabel(names=list(DOMAINS)),
-                    "file": tfds.features.Text(),
-                }
-            ),
-            supervised_keys=("image", "label"),
-            homepage="https://dali-dl.github.io/project_iccv2017.html",
-            metadata=tfds.core.MetadataDict(),
-        )
-
-    def sources(self, manual_dir) -> dict[str, Source]:
-        """Finds the archive.
-
-        Raises:
-            ArchiveError: When it is missing or cannot be opened.
-        """
-        return {"PACS": find(manual_dir, WANTED)}
-
-    def _split_generators(self, dl_manager):
-        sources = self.sources(dl_manager.manual_dir)
-        (source,) = sources.values()
-        found = items_of(source)
-        tell_part(self.info, source.title, "PACS", {"images": (len(found), sum(DOMAINS.values()))})
-        items = distinct(source, found)
-        held_out = self.builder_config.held_out
-        splits = {**split_items(source, items, held_out), "test": of_domain(items, held_out)}
-        self.info.metadata.update(
-            **origins(self.name, sources),
-            domains={split: sorted({item.domain for item in members})
-                     for split, members in splits.items()},
-        )  # fmt: skip
+    def features(self) -> dict:
         return {
-            split: self._generate_examples(source, members, split)
-            for split, members in splits.items()
+            "image": tfds.features.Image(shape=(SIDE, SIDE, 3)),
+            "label": tfds.features.ClassLabel(names=list(CLASSES)),
+            "domain": tfds.features.ClassLabel(names=list(DOMAINS)),
+            "file": tfds.features.Text(),
         }
 
-    def _generate_examples(self, source, items, split):
-        for item in track(items, f"{self.name}, {split}, images"):
-            yield (
-                item.file,
-                {
-                    "id": item.file,
-                    "image": source.open(item.member),
-                    "label": item.kind,
-                    "domain": item.domain,
-                    "file": item.file,
-                },
-            )
+    def plan(self, sources: dict[str, Source]) -> Plan:
+        source = sources[self.ARCHIVE_KEY]
+        all_items = items_of(source)
+        self.warn_of_part(source, "PACS", {"images": (len(all_items), sum(DOMAINS.values()))})
+        items = distinct(source, all_items)
+        held_out = self.builder_config.held_out
+        splits = {**split_items(source, items, held_out), "test": of_domain(items, held_out)}
+        return Plan(
+            splits,
+            functools.partial(examples_of, source=source),
+            "images",
+            metadata={"domains": {split: sorted({item.domain for item in members})
+                                  for split, members in splits.items()}},
+        )  # fmt: skip
+
+
+def examples_of(item: Item, _: object, source: Source) -> Iterator[Example]:
+    """Yields the example of an image."""
+    yield (
+        item.file,
+        {
+            "image": source.open(item.member),
+            "label": item.kind,
+            "domain": item.domain,
+            "file": item.file,
+        },
+    )
 
 
 def items_of(source: Source) -> list[Item]:
     """Returns the images of an archive, in the order of domains, classes and names.
 
     Raises:
-        ArchiveError: When a domain has none, one is of an unknown domain or class, or stands twice.
+        ArchiveError: If a domain has no image, or an image has an unknown domain or class, or
+            exists twice.
     """
     items: dict[str, Item] = {}
     for member in source.names:
@@ -169,7 +150,7 @@ def items_of(source: Source) -> list[Item]:
         item = Item(*match.groups(), member)
         if item.domain not in DOMAINS or item.kind not in CLASSES:
             raise ArchiveError(
-                f"{source.title}: {shown(member)} is not in a folder <domain>/<class> of PACS "
+                f"{source.title}: {quoted(member)} is not in a folder <domain>/<class> of PACS "
                 f"({', '.join(DOMAINS)}; {', '.join(CLASSES)}). Keep only what PACS holds."
             )
         if items.setdefault(item.file, item) is not item:
@@ -181,18 +162,18 @@ def items_of(source: Source) -> list[Item]:
     if missing:
         raise ArchiveError(
             f"{source.title} holds no images <domain>/<class>/<name> of {', '.join(missing)}; it "
-            f"holds {source.listed}. {_GET}"
+            f"holds {source.first_names}. {_GET}"
         )
     return sorted(items.values())
 
 
 def distinct(source: Source, items: list[Item]) -> list[Item]:
-    """Leaves out images with the very pixels of an earlier one of their domain and class.
+    """Leaves out images with the same pixels as an earlier image of their domain and class.
 
     Raises:
-        ArchiveError: When two domains or classes have the same image: one label must be wrong,
-            and a domain that is held out would not be unseen.
-        FormatError: When an image cannot be read.
+        ArchiveError: If two domains or classes have the same image. One label must be wrong,
+            and the held-out domain would not be unseen.
+        FormatError: If an image cannot be read.
     """
     repeats = Repeats(source.title, "images", "left out")
     for item in track(items, f"{source.title}, looking for repeated images"):
@@ -210,14 +191,14 @@ def of_domain(items: list[Item], domain: str) -> list[Item]:
 def split_items(source: Source, items: list[Item], held_out: str) -> dict[str, list[Item]]:
     """Divides the three domains that train into train and validation.
 
-    By the official lists where they lie in the archive; without them a tenth of each class
-    validates, by digest, all sketches of one photo and that photo on one side. An image is on the
-    same side whichever domain is held out.
+    The official lists decide if the archive has them. Without them, a digest selects a tenth of
+    each class for validation, and a photo stays with all its sketches. The split of an image does
+    not depend on the held-out domain.
 
     Raises:
-        ArchiveError: When some lists are there and others are not, or an image is in none.
+        ArchiveError: If only some of the lists exist, or an image is in no list.
         FormatError: See `parsers.lists`, or a label is not that of the folder.
-        ValueError: When a class has a single image.
+        ValueError: If a class has a single image.
     """
     trained = [item for item in items if item.domain != held_out]
     sides = _listed(source) or _drawn(items)
@@ -237,27 +218,27 @@ def _drawn(items: list[Item]) -> dict[str, str]:
         if not members:
             continue
         for split, groups in by_subject([item.group for item in members], FRACTIONS).items():
-            chosen = set(groups)
-            sides.update({item.file: split for item in members if item.group in chosen})
+            chosen_groups = set(groups)
+            sides.update({item.file: split for item in members if item.group in chosen_groups})
     return sides
 
 
 def _listed(source: Source) -> dict[str, str]:
-    found = source.index(_LIST)
+    members = source.index(_LIST)
     expected = {(domain, word) for domain in DOMAINS for word in LISTS.values()}
-    if found and set(found) != expected:
-        domain, word = sorted(expected - set(found))[0]
+    if members and set(members) != expected:
+        domain, word = sorted(expected - set(members))[0]
         raise ArchiveError(
-            f"{source.title} holds {len(found)} of {len(expected)} lists; "
+            f"{source.title} holds {len(members)} of {len(expected)} lists; "
             f"{domain}_{word}_kfold.txt is not there. Add it, or take the others away."
         )
     splits = {word: split for split, word in LISTS.items()}
     sides: dict[str, str] = {}
-    for (domain, word), member in found.items():
+    for (domain, word), member in members.items():
         for file, label in lists.parse(source.open(member), name=member).labels.items():
             if file.split("/")[:2] != [domain, *CLASSES[label - 1 : label]]:
                 raise FormatError(
-                    member, "", f"{shown(file)} as class {label}",
+                    member, "", f"{quoted(file)} as class {label}",
                     f"images of {domain}, class 1 ({CLASSES[0]}) to 7 ({CLASSES[-1]})",
                     "Take the list again.",
                 )  # fmt: skip

@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from tfds_builders.common.errors import FormatError, shown
+from tfds_builders.common.errors import FormatError, quoted
 from tfds_builders.parsers.asf import LARGEST, Skeleton
 from tfds_builders.parsers.text import check_end, is_number, read_text
 
@@ -38,42 +38,42 @@ def parse(file: BinaryIO, skeleton: Skeleton, *, name: str) -> Motion:
 
     Args:
         file: The open file; comments may be in any encoding, line ends mixed.
-        skeleton: That of the person who moves.
+        skeleton: Skeleton of the person.
         name: Its name, for errors.
 
     Returns:
         The motion: at least one frame, every value finite.
 
     Raises:
-        FormatError: Naming the line or the channels that do not fit.
+        FormatError: If a line or the channels do not fit; the error names them.
     """
     text = read_text(file, name, comments=True)
     first = _FIRST_FRAME.search(text)
     head = set(text[: first.start() if first else 200].split())
     if head != _HEAD or not first:
         raise FormatError(
-            name, "", shown(" ".join(sorted(head))), ":FULLY-SPECIFIED, :DEGREES and frame 1", _FIX
+            name, "", quoted(" ".join(sorted(head))), ":FULLY-SPECIFIED, :DEGREES and frame 1", _FIX
         )
     body = text[first.start() :]
     widths = skeleton.widths
     frame = [line.split() for line in body.split("\n", len(widths) + 1)[1 : len(widths) + 1]]
-    found = {words[0]: len(words) - 1 for words in frame if words}
-    if found != widths:
-        odd = ", ".join(sorted({part for part, _ in found.items() ^ widths.items()})[:5])
+    widths_of_file = {words[0]: len(words) - 1 for words in frame if words}
+    if widths_of_file != widths:
+        odd = ", ".join(sorted({part for part, _ in widths_of_file.items() ^ widths.items()})[:5])
         raise FormatError(
-            name, "frame 1", f"other channels for {shown(odd)}", "those of the skeleton", _FIX
+            name, "frame 1", f"other channels for {quoted(odd)}", "those of the skeleton", _FIX
         )
-    values = _values(body.split(), found)
+    values = _values(body.split(), widths_of_file)
     if values is None:
-        raise _first_error(body, text[: first.start()].count("\n") + 1, found, name)
+        raise _first_error(body, text[: first.start()].count("\n") + 1, widths_of_file, name)
     check_end(text, name, _FIX)
-    ends = dict(zip(found, np.cumsum([*found.values()]), strict=True))
+    ends = dict(zip(widths_of_file, np.cumsum([*widths_of_file.values()]), strict=True))
     columns = [range(ends[part] - width, ends[part]) for part, width in widths.items()]
     return Motion(values[:, np.concatenate(columns)])
 
 
 def _values(words: list[str], widths: dict[str, int]) -> np.ndarray | None:
-    """The numbers of all frames, shape (frames, channels); None where anything does not fit."""
+    """Returns the numbers of all frames, shape (frames, channels); None if one does not fit."""
     step = 1 + len(widths) + sum(widths.values())
     frames, rest = divmod(len(words), step)
     if rest or words[::step] != [str(number) for number in range(1, frames + 1)]:
@@ -103,5 +103,5 @@ def _first_error(body: str, number: int, widths: dict[str, int], name: str) -> F
         good = all(is_number(cell) and abs(float(cell)) <= LARGEST for cell in cells)
         if first != part or len(cells) != width or not good:
             expected = f"`{part}` and {width} numbers" if width else f"frame {part}"
-            return FormatError(name, f"line {at}", shown(line), expected, _FIX)
+            return FormatError(name, f"line {at}", quoted(line), expected, _FIX)
     return FormatError(name, "", "a last frame that is cut", "all channels of each frame", _FIX)

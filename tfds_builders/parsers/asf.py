@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from tfds_builders.common.errors import FormatError, shown
+from tfds_builders.common.errors import FormatError, quoted
 from tfds_builders.parsers.text import is_number, read_text
 
 ROOT = "root"
@@ -34,7 +34,7 @@ class Bone:
         name: Its name.
         parent: Name of the bone that it hangs on, or `"root"`.
         offset: (3,) float64, from its start to its end at rest, meters.
-        axis: (3,) float64, angles of its own axes at rest about x, y, z, degrees.
+        axis: (3,) float64, angles of the bone's axes at rest about x, y, z, degrees.
         dof: Its rotations, some of `ROTATIONS`; none where it is fixed to its parent.
     """
 
@@ -63,18 +63,18 @@ class Skeleton:
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """Names of the points that move: the root, and the end of each bone."""
+        """Names of the moving points: the root, and the end of each bone."""
         return (ROOT, *(bone.name for bone in self.bones))
 
     @property
     def widths(self) -> dict[str, int]:
-        """Number of channels of the root and of each bone that can turn."""
+        """Number of channels of the root and of each rotating bone."""
         turning = {bone.name: len(bone.dof) for bone in self.bones if bone.dof}
         return {ROOT: len(ROOT_ORDER)} | turning
 
     @property
     def channels(self) -> tuple[str, ...]:
-        """Names of the channels that a motion has, as `root.TX`, `ltibia.rx`."""
+        """Names of the channels of a motion, such as `root.TX` and `ltibia.rx`."""
         turning = (f"{bone.name}.{rotation}" for bone in self.bones for rotation in bone.dof)
         return (*(f"{ROOT}.{channel}" for channel in ROOT_ORDER), *turning)
 
@@ -120,7 +120,7 @@ def _sections(lines: list[str], name: str) -> dict[str, list[Line]]:
         if line.startswith(":"):
             key = words[0][1:].lower()
             if key in sections:
-                raise FormatError(name, f"line {number}", f"a second :{shown(key)}", "one", _FIX)
+                raise FormatError(name, f"line {number}", f"a second :{quoted(key)}", "one", _FIX)
             current = sections[key] = []
         elif words:
             current.append((number, words))
@@ -131,11 +131,11 @@ def _sections(lines: list[str], name: str) -> dict[str, list[Line]]:
 
 
 def _fields(lines: Iterable[Line], where: str, name: str) -> dict[str, Line]:
-    """Lines by their first word."""
+    """Returns the lines by their first word."""
     fields: dict[str, Line] = {"": (0, [where])}
     for number, (key, *words) in lines:
         if key in fields:
-            raise FormatError(name, f"line {number}", f"a second {shown(key)}", "one", _FIX)
+            raise FormatError(name, f"line {number}", f"a second {quoted(key)}", "one", _FIX)
         fields[key] = (number, words)
     return fields
 
@@ -147,10 +147,10 @@ def _line(fields: dict[str, Line], key: str, name: str) -> Line:
 
 
 def _expect(fields: dict[str, Line], key: str, words: Sequence[str], name: str) -> None:
-    number, found = _line(fields, key, name)
-    if tuple(found) != tuple(words):
+    number, received = _line(fields, key, name)
+    if tuple(received) != tuple(words):
         expected = f"`{key} {' '.join(words)}`"
-        raise FormatError(name, f"line {number}", shown(" ".join(found)), expected, _FIX)
+        raise FormatError(name, f"line {number}", quoted(" ".join(received)), expected, _FIX)
 
 
 def _numbers(fields: dict[str, Line], key: str, count: int, name: str) -> list[float]:
@@ -159,12 +159,12 @@ def _numbers(fields: dict[str, Line], key: str, count: int, name: str) -> list[f
     values = [float(word) for word in words] if good else []
     if not good or max(map(abs, values)) > LARGEST:
         expected = f"{count} number(s) up to {LARGEST:g}"
-        raise FormatError(name, f"line {number}", shown(" ".join(words)), expected, _FIX)
+        raise FormatError(name, f"line {number}", quoted(" ".join(words)), expected, _FIX)
     return values
 
 
 def _blocks(lines: list[Line], name: str) -> list[list[Line]]:
-    """The lines between each begin and end."""
+    """Returns the lines between each begin and end."""
     blocks: list[list[Line]] = []
     inside = False
     for number, words in lines:
@@ -174,7 +174,7 @@ def _blocks(lines: list[Line], name: str) -> list[list[Line]]:
         elif inside:
             blocks[-1].append((number, words))
         else:
-            raise FormatError(name, f"line {number}", shown(" ".join(words)), "`begin`", _FIX)
+            raise FormatError(name, f"line {number}", quoted(" ".join(words)), "`begin`", _FIX)
     if inside:
         raise FormatError(name, "section :bonedata", "a bone without end", "`end`", _FIX)
     return blocks
@@ -186,10 +186,10 @@ def _bone(lines: list[Line], parents: dict[str, str], meters: float, name: str) 
     number, words = _line(fields, "name", name)
     bone = " ".join(words)
     if bone not in parents:
-        raise FormatError(name, f"line {number}", shown(bone), "a bone of :hierarchy", _FIX)
+        raise FormatError(name, f"line {number}", quoted(bone), "a bone of :hierarchy", _FIX)
     number, words = _line(fields, "axis", name)
     if words[3:] != ["XYZ"]:
-        raise FormatError(name, f"line {number}", shown(" ".join(words)), "angles and XYZ", _FIX)
+        raise FormatError(name, f"line {number}", quoted(" ".join(words)), "angles and XYZ", _FIX)
     axis = _numbers({"axis": (number, words[:3])}, "axis", 3, name)
     dof = fields.setdefault("dof", (0, []))[1]
     _expect(fields, "dof", [rotation for rotation in ROTATIONS if rotation in dof], name)
@@ -203,15 +203,15 @@ def _parents(lines: list[Line], name: str) -> dict[str, str]:
     for number, (parent, *children) in lines:
         for child in children:
             if child == ROOT or child in parents:
-                raise FormatError(name, f"line {number}", shown(child), "one parent a bone", _FIX)
+                raise FormatError(name, f"line {number}", quoted(child), "one parent a bone", _FIX)
             parents[child] = parent
     return parents
 
 
 def _from_the_root(bones: list[Bone], parents: dict[str, str], name: str) -> tuple[Bone, ...]:
     if sorted(bone.name for bone in bones) != sorted(parents):
-        found = f"{len(bones)} bones in :bonedata, {len(parents)} in :hierarchy"
-        raise FormatError(name, "", found, "each bone once in both", _FIX)
+        received = f"{len(bones)} bones in :bonedata, {len(parents)} in :hierarchy"
+        raise FormatError(name, "", received, "each bone once in both", _FIX)
     children: dict[str, list[Bone]] = {}
     for bone in reversed(bones):
         children.setdefault(bone.parent, []).append(bone)
@@ -220,6 +220,6 @@ def _from_the_root(bones: list[Bone], parents: dict[str, str], name: str) -> tup
         placed.append(waiting.pop())
         waiting += children.get(placed[-1].name, [])
     if len(placed) < len(bones):
-        found = f"{len(bones) - len(placed)} bones apart"
-        raise FormatError(name, "section :hierarchy", found, "every bone on the root", _FIX)
+        received = f"{len(bones) - len(placed)} bones apart"
+        raise FormatError(name, "section :hierarchy", received, "every bone on the root", _FIX)
     return tuple(placed)

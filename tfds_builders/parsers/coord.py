@@ -1,8 +1,8 @@
-"""Gaze recordings of GazeCom (Dorr2010): one person watching one movie, as text.
+"""Parser of gaze recordings of GazeCom (Dorr2010): one person watching one movie, as text.
 
-`gaze W H` has the size of the movie in pixels, `geometry distance D width W height H` how far away
-and how large it was, in meters. Then one line a sample: microseconds since the movie began, x, y,
-confidence. Lines that begin with `#` are comments.
+The line `gaze W H` has the size of the movie in pixels. The line `geometry distance D width W
+height H` has the distance and the size of the screen in meters. Each further line is a sample:
+microseconds since the start of the movie, x, y, confidence. Lines that begin with `#` are comments.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import BinaryIO
 
 import numpy as np
 
-from tfds_builders.common.errors import FormatError, shown
-from tfds_builders.parsers.text import check_end, read_text
+from tfds_builders.common.errors import FormatError, quoted
+from tfds_builders.parsers.text import check_end, read_ascii, read_columns
 
-RATE_HZ = 250  # nominal: the steps of time are 4 ms in the median only
+RATE_HZ = 250  # nominal: only the median step of time is 4 ms
 LATEST_US = 3_600_000_000
 LARGEST_M = 10.0
 _GAZE = re.compile(r"gaze ([1-9]\d{0,4}) ([1-9]\d{0,4})")
@@ -24,6 +24,8 @@ _METERS = r"(\d{1,4}(?:\.\d{1,9})?)"
 _GEOMETRY = re.compile(rf"geometry distance {_METERS} width {_METERS} height {_METERS}")
 _PIXELS = r"(-?\d{1,6}(?:\.\d{1,9})?)"
 _SAMPLE = re.compile(rf"(\d{{1,10}})\s+{_PIXELS}\s+{_PIXELS}\s+([01])")
+_EXACT_PIXELS = rb"-?+\d{1,6}+(?:\.\d{1,9}+)?+"
+_EXACT_SAMPLES = re.compile(rb"(?:\d{1,10}+ %b %b [01]\n)++" % (_EXACT_PIXELS, _EXACT_PIXELS))
 _FIX = "The file seems cut or edited; unpack the archive again."
 
 
@@ -34,7 +36,7 @@ class Recording:
     Attributes:
         width: Width of the movie in pixels.
         height: Height of the movie in pixels.
-        distance_m: From the eye to the screen, meters.
+        distance_m: Distance from the eye to the screen, meters.
         screen_width_m: Width of the movie on the screen, meters.
         screen_height_m: Height of the movie on the screen, meters.
         time_us: (T,) int64, microseconds since the movie began, each above the one before.
@@ -60,22 +62,41 @@ def parse(file: BinaryIO, *, name: str) -> Recording:
         name: Its name, for errors.
 
     Returns:
-        The recording; every value is finite, lost samples are as the file has them.
+        The recording. Every value is finite. Lost samples have the values of the file.
 
     Raises:
-        FormatError: Naming the line that does not fit.
+        FormatError: If a line does not fit; the error names the line.
     """
-    text = read_text(file, name, comments=True)
-    check_end(text, name, _FIX)
-    lines = [pair for pair in enumerate(text.split("\n"), 1) if pair[1].strip()]
+    content = read_ascii(file, name, comments=True)
+    check_end(content, name, _FIX)
+    header, samples = _split_header(content)
+    lines = _filled_lines(header)
     width, height = _header(lines, 0, _GAZE, "`gaze 1280 720`", name)
     sizes = _header(lines, 1, _GEOMETRY, "`geometry distance 0.45 width 0.4 height 0.225`", name)
     meters = [float(size) for size in sizes]
     if not 0 < min(meters) <= max(meters) <= LARGEST_M:
         raise FormatError(
-            name, f"line {lines[1][0]}", shown(lines[1][1]), f"meters up to {LARGEST_M:g}", _FIX
+            name, f"line {lines[1][0]}", quoted(lines[1][1]), f"meters up to {LARGEST_M:g}", _FIX
         )
-    return Recording(int(width), int(height), *meters, *_samples(lines[2:], name))
+    return Recording(
+        int(width), int(height), *meters, *_samples(samples, header.count(b"\n"), name)
+    )
+
+
+def _split_header(content: bytes) -> tuple[bytes, bytes]:
+    """Returns the lines up to the second line that is not empty, and the lines after it."""
+    end = 0
+    for _ in range(2):
+        while content[end : end + 1].isspace():
+            end += 1
+        end = content.find(b"\n", end) + 1 or len(content)
+    return content[:end], content[end:]
+
+
+def _filled_lines(content: bytes, first: int = 1) -> list[tuple[int, str]]:
+    """Returns the lines that are not empty, with their numbers."""
+    lines = enumerate(content.decode().split("\n"), first)
+    return [(number, line) for number, line in lines if line.strip()]
 
 
 def _header(lines, at, pattern, expected, name):
@@ -84,35 +105,61 @@ def _header(lines, at, pattern, expected, name):
     number, line = lines[at]
     match = pattern.fullmatch(line.strip())
     if match is None:
-        raise FormatError(name, f"line {number}", shown(line), expected, _FIX)
+        raise FormatError(name, f"line {number}", quoted(line), expected, _FIX)
     return match.groups()
 
 
-def _samples(lines: list[tuple[int, str]], name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Returns `time_us`, `sequence` and `confidence` of numbered lines."""
+def _samples(
+    content: bytes, lines_above: int, name: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Returns `time_us`, `sequence` and `confidence` of the lines below the header."""
+    columns = _by_arrow(content) or _by_lines(content, lines_above, name)
+    _check_times(columns[0], content, lines_above, name)
+    return columns
+
+
+def _by_arrow(content: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Returns the columns if single blanks separate them and no line is empty, else None."""
+    if not _EXACT_SAMPLES.fullmatch(content):
+        return None
+    types = {"time": np.int64, "x": np.float64, "y": np.float64, "confidence": np.uint8}
+    columns = read_columns(content, list(types), types, separator=" ")
+    if columns is None:
+        return None
+    sequence = np.stack([columns["x"], columns["y"]], axis=1).astype(np.float32)
+    return columns["time"], sequence, columns["confidence"]
+
+
+def _by_lines(
+    content: bytes, lines_above: int, name: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Returns the columns of lines with any blanks.
+
+    Raises:
+        FormatError: If a line does not fit, or the file has no samples.
+    """
     rows = []
-    for number, line in lines:
+    for number, line in _filled_lines(content, lines_above + 1):
         match = _SAMPLE.fullmatch(line.strip())
         if match is None:
             raise FormatError(
-                name, f"line {number}", shown(line), "`microseconds x y confidence`, the last "
+                name, f"line {number}", quoted(line), "`microseconds x y confidence`, the last "
                 "one 0 or 1", _FIX,
             )  # fmt: skip
         rows.append(match.groups())
     if not rows:
-        raise FormatError(name, "", "no samples", "one line a sample", _FIX)
-    table = np.array(rows, np.float64)  # (T, 4); exact, as times have ten digits at most
+        raise FormatError(name, "", "no samples", "one line per sample", _FIX)
+    table = np.array(rows, np.float64)  # (T, 4); exact, because times have at most ten digits
     time_us = table[:, 0].astype(np.int64)
-    _check_times(time_us, lines, name)
     return time_us, table[:, 1:3].astype(np.float32), table[:, 3].astype(np.uint8)
 
 
-def _check_times(time_us: np.ndarray, lines: list[tuple[int, str]], name: str) -> None:
-    back = np.flatnonzero(np.diff(time_us) <= 0)
-    if back.size:
-        number, line = lines[back[0] + 1]
-        expected = f"a time after the {time_us[back[0]]} of the sample before"
-        raise FormatError(name, f"line {number}", shown(line), expected, _FIX)
+def _check_times(time_us: np.ndarray, content: bytes, lines_above: int, name: str) -> None:
+    backward = np.flatnonzero(np.diff(time_us) <= 0)
+    if backward.size:
+        number, line = _filled_lines(content, lines_above + 1)[backward[0] + 1]
+        expected = f"a time after the {time_us[backward[0]]} of the sample before"
+        raise FormatError(name, f"line {number}", quoted(line), expected, _FIX)
     if time_us[-1] > LATEST_US:
-        number, line = lines[-1]
-        raise FormatError(name, f"line {number}", shown(line), "an hour of microseconds", _FIX)
+        number, line = _filled_lines(content, lines_above + 1)[-1]
+        raise FormatError(name, f"line {number}", quoted(line), "an hour of microseconds", _FIX)

@@ -28,7 +28,7 @@ _FIX = "Take s01.dat to s32.dat of data_preprocessed_python.zip as they are."
 
 @dataclasses.dataclass(frozen=True)
 class Person:
-    """What one person's file holds.
+    """Trials and ratings of one person.
 
     Attributes:
         data: (trials, 40, samples) float64: `CHANNELS` in microvolts, then `PERIPHERAL`.
@@ -50,7 +50,7 @@ def parse(file: BinaryIO, *, name: str) -> Person:
         The person; every value finite, at least one trial, more samples than the baseline has.
 
     Raises:
-        FormatError: When it is another pickle, or damaged.
+        FormatError: If it is another pickle, or damaged.
     """
     content = unpickle(file.read(), name=name)
     if not isinstance(content, dict) or set(content) != {"data", "labels"}:
@@ -63,8 +63,8 @@ def parse(file: BinaryIO, *, name: str) -> Person:
             f"(trials, {SHAPE[1]}, samples) and (trials, {len(RATINGS)})", _FIX,
         )  # fmt: skip
     if ratings.min() < 1 or ratings.max() > 9:
-        found = f"ratings from {ratings.min():g} to {ratings.max():g}"
-        raise FormatError(name, "labels", found, "1 to 9", _FIX)
+        received = f"ratings from {ratings.min():g} to {ratings.max():g}"
+        raise FormatError(name, "labels", received, "1 to 9", _FIX)
     return Person(data, ratings)
 
 

@@ -1,7 +1,7 @@
-"""Gaze recordings of DIEM (Mital2011): both eyes of one person watching one film, as text.
+"""Parser of gaze recordings of DIEM (Mital2011): both eyes of one person watching one film.
 
-No header; one line a frame, 30 a second, nine numbers with tabs between: frame from 1, then of the
-left eye x, y, size of the pupil, event, then the same of the right eye.
+The file does not have a header. Each line is a frame, 30 per second, with nine numbers between
+tabs: the frame from 1; x, y, pupil size and event of the left eye; the same of the right eye.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from tfds_builders.common.errors import FormatError, shown
+from tfds_builders.common.errors import FormatError, quoted
 from tfds_builders.parsers.text import check_end, numbers, read_text
 
 RATE_HZ = 30
@@ -44,16 +44,16 @@ def parse(file: BinaryIO, *, name: str) -> Recording:
         name: Its name, for errors.
 
     Returns:
-        The recording; every value is finite, lost frames are as the file has them.
+        The recording. Every value is finite. Lost frames have the values of the file.
 
     Raises:
-        FormatError: Naming the line with another count of values, with something that is no number,
-            with another frame than the next one, or with an unknown event.
+        FormatError: If a line has another count of values, a value that is not a number, a frame
+            out of order, or an unknown event; the error names the line.
     """
     text = read_text(file, name)
     lines = text.removesuffix("\n").split("\n")
     if lines == [""]:
-        raise FormatError(name, "", "no frames", "one line a frame", _FIX)
+        raise FormatError(name, "", "no frames", "one line per frame", _FIX)
     table = numbers(lines, _COLUMNS, name=name, first_line=1, separator=None, fix=_FIX)
     check_end(text, name, _FIX)
     event = table[:, _EVENTS]
@@ -69,4 +69,4 @@ def parse(file: BinaryIO, *, name: str) -> Recording:
 def _check(fits: np.ndarray, expected: str, lines: list[str], name: str) -> None:
     if not fits.all():
         at = int(np.argmin(fits))
-        raise FormatError(name, f"line {at + 1}", shown(lines[at]), expected, _FIX)
+        raise FormatError(name, f"line {at + 1}", quoted(lines[at]), expected, _FIX)

@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from tfds_builders.common.errors import FormatError, shown
+from tfds_builders.common.errors import FormatError, quoted
 from tfds_builders.parsers.text import check_end, numbers, read_text
 
 CHANNELS = tuple(
@@ -42,7 +42,7 @@ class Signal:
 
 @dataclasses.dataclass(frozen=True)
 class Notes:
-    """What is written about one walk; an unknown number is NaN.
+    """Notes about one walk; an unknown number is NaN.
 
     Attributes:
         subject: The person's number.
@@ -55,7 +55,7 @@ class Notes:
         weight: Kilogrammes.
         speed: Walking speed as stated, km/h by the paper.
         left_steps: (S, 2) int32, first and last sample of each step of the left foot.
-        right_steps: The same of the right foot.
+        right_steps: (S, 2) int32, first and last sample of each step of the right foot.
     """
 
     subject: int
@@ -71,7 +71,7 @@ class Notes:
     right_steps: np.ndarray
 
     def check_length(self, length: int, *, name: str) -> None:
-        """Refuses steps that end beyond the recording.
+        """Checks that no step ends after the end of the recording.
 
         Raises:
             FormatError: Naming the last step.
@@ -97,14 +97,13 @@ def parse(file: BinaryIO, *, name: str) -> Signal:
         The signal; every value is finite.
 
     Raises:
-        FormatError: On another header, a line with more or fewer than 16 values, anything that is
-            no number.
+        FormatError: If the header differs, or a line does not have 16 numbers.
     """
     text = read_text(file, name)
     header, _, body = text.partition("\n")
     if header.strip() != ",".join(CHANNELS):
         raise FormatError(
-            name, "line 1", shown(header), f"the header {CHANNELS[0]},…,{CHANNELS[-1]}", _FIX
+            name, "line 1", quoted(header), f"the header {CHANNELS[0]},…,{CHANNELS[-1]}", _FIX
         )
     lines = body.removesuffix("\n").split("\n")
     if lines == [""]:
@@ -156,7 +155,7 @@ def _object(text: str, name: str) -> dict:
         message = re.sub(r"\s+", " ", str(error))
         raise FormatError(name, "", f"no JSON ({message[:80]})", "a JSON object", _FIX) from None
     if not isinstance(notes, dict):
-        raise FormatError(name, "", shown(notes), "a JSON object", _FIX)
+        raise FormatError(name, "", quoted(notes), "a JSON object", _FIX)
     return notes
 
 
@@ -169,7 +168,7 @@ def _value(notes: dict, key: str, name: str):
 def _whole(notes: dict, key: str, name: str) -> int:
     value = _value(notes, key, name)
     if type(value) is not int or not 0 < value < 100_000:
-        raise FormatError(name, f"key {key}", shown(value), "a whole number from 1", _FIX)
+        raise FormatError(name, f"key {key}", quoted(value), "a whole number from 1", _FIX)
     return value
 
 
@@ -179,7 +178,7 @@ def _measure(notes: dict, key: str, most: float, name: str) -> float:
         return math.nan
     if type(value) not in (int, float) or not 0 < value <= most:
         raise FormatError(
-            name, f"key {key}", shown(value), f'a number up to {most} or "{_UNKNOWN}"', _FIX
+            name, f"key {key}", quoted(value), f'a number up to {most} or "{_UNKNOWN}"', _FIX
         )
     return float(value)
 
@@ -187,7 +186,7 @@ def _measure(notes: dict, key: str, most: float, name: str) -> float:
 def _choice(notes: dict, key: str, allowed: tuple[str, ...], name: str) -> str:
     value = _value(notes, key, name)
     if not isinstance(value, str) or value not in allowed:
-        raise FormatError(name, f"key {key}", shown(value), f"one of {', '.join(allowed)}", _FIX)
+        raise FormatError(name, f"key {key}", quoted(value), f"one of {', '.join(allowed)}", _FIX)
     return value
 
 
@@ -198,6 +197,6 @@ def _steps(notes: dict, key: str, name: str) -> np.ndarray:
         whole = isinstance(pair, list) and [type(end) for end in pair] == [int, int]
         if not whole or not 0 <= pair[0] < pair[1] < 2**31:
             raise FormatError(
-                name, f"key {key}", shown(pair), "[start, end] in samples, start first", _FIX
+                name, f"key {key}", quoted(pair), "[start, end] in samples, start first", _FIX
             )
     return np.array(pairs, np.int32).reshape(-1, 2)

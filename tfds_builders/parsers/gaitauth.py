@@ -1,8 +1,8 @@
-"""Walks of GaitAuth (Hoang2015): what a phone's accelerometer gave, with the time of each sample.
+"""Parser of GaitAuth's walks (Hoang2015): a phone's acceleration, with the time of each sample.
 
-No header; a line has four values between commas: Unix time in milliseconds, x, y, z. Lines end in
-CR LF. The time is that at which the phone took the sample over, so the steps are uneven, and two
-samples may have one time.
+The file does not have a header. A line has four values between commas: Unix time in milliseconds,
+x, y, z. Lines end in CR LF. The time is the time at which the phone delivered the sample, so the
+steps are uneven, and two samples may have the same time.
 """
 
 from __future__ import annotations
@@ -13,12 +13,19 @@ from typing import BinaryIO
 
 import numpy as np
 
-from tfds_builders.common.errors import FormatError, shown
-from tfds_builders.parsers.text import check_end, numbers, read_text
+from tfds_builders.common.errors import FormatError, quoted
+from tfds_builders.parsers.text import (
+    check_end,
+    finite_table,
+    numbers,
+    read_ascii,
+    read_columns,
+)
 
 CHANNELS = ("x", "y", "z")
 LEAST_TYPICAL = 5.0  # m/s^2: half of gravity
 _TIME = re.compile(r"\d{12,13}")  # from 1973 on
+_LINES = re.compile(rb"(?:\d{12,13}+(?:,[^,\n]++){3}+\n)++")
 _FIX = "The file seems cut or edited; unpack the archive again."
 
 
@@ -27,7 +34,7 @@ class Walk:
     """One walk.
 
     Attributes:
-        time_ms: (T,) int64, Unix time in milliseconds; it may stand still, and never steps back.
+        time_ms: (T,) int64, Unix time in milliseconds; it never decreases.
         sequence: (T, 3) float32, acceleration along `CHANNELS` with gravity, m/s^2.
     """
 
@@ -46,36 +53,62 @@ def parse(file: BinaryIO, *, name: str) -> Walk:
         The walk; at least one sample, every value finite.
 
     Raises:
-        FormatError: Naming the line that does not have a time and three numbers, or whose time is
-            before that of the line above; when the accelerations are not in m/s^2.
+        FormatError: If a line does not have a time and three numbers, a time is before the time of
+            the line above, or the accelerations are not in m/s^2.
     """
-    text = read_text(file, name)
+    content = read_ascii(file, name)
+    walk = _by_arrow(content)
+    if walk is not None:
+        _check_order(walk.time_ms, name)
+    else:
+        walk = _by_lines(content.decode(), name)
+    _check_unit(walk.sequence, name)
+    return walk
+
+
+def _by_arrow(content: bytes) -> Walk | None:
+    """Returns the walk; None if a line does not fit, or the last one does not end."""
+    if not _LINES.fullmatch(content):
+        return None
+    types = {"time": np.int64, **dict.fromkeys(CHANNELS, np.float64)}
+    columns = read_columns(content, list(types), types, separator=",")
+    if columns is None:
+        return None
+    sequence = finite_table([columns[channel] for channel in CHANNELS])
+    return None if sequence is None else Walk(columns["time"], sequence)
+
+
+def _by_lines(text: str, name: str) -> Walk:
     lines = text.removesuffix("\n").split("\n")
     for number, line in enumerate(lines, 1):
         if line.count(",") != len(CHANNELS) or not _TIME.fullmatch(line.partition(",")[0]):
-            raise FormatError(name, f"line {number}", shown(line), "`milliseconds,x,y,z`", _FIX)
+            raise FormatError(name, f"line {number}", quoted(line), "`milliseconds,x,y,z`", _FIX)
     check_end(text, name, _FIX)
     times, _, values = zip(*(line.partition(",") for line in lines), strict=True)
     time_ms = np.array(times, np.int64)
-    back = np.flatnonzero(np.diff(time_ms) < 0)
-    if back.size:
-        number = int(back[0]) + 2
-        found = (
-            f"a time {time_ms[number - 2] - time_ms[number - 1]} ms before that of the line above"
-        )
-        raise FormatError(name, f"line {number}", found, "times that do not step back", _FIX)
+    _check_order(time_ms, name)
     sequence = numbers(
         list(values), len(CHANNELS), name=name, first_line=1, separator=",", fix=_FIX
     )
-    _check_unit(sequence, name)
     return Walk(time_ms, sequence)
 
 
+def _check_order(time_ms: np.ndarray, name: str) -> None:
+    backward = np.flatnonzero(np.diff(time_ms) < 0)
+    if backward.size:
+        row = int(backward[0]) + 1
+        received = f"a time {time_ms[row - 1] - time_ms[row]} ms before that of the line above"
+        raise FormatError(name, f"line {row + 1}", received, "times that do not step back", _FIX)
+
+
 def _check_unit(sequence: np.ndarray, name: str) -> None:
-    """Refuses what is in g, as the source's README says of all its files, or without gravity."""
+    """Refuses accelerations in g or without gravity.
+
+    The README of the source states g for all its files.
+    """
     typical = float(np.median(np.linalg.norm(sequence.astype(np.float64), axis=1)))
     if typical < LEAST_TYPICAL:
         raise FormatError(
             name, "", f"accelerations of {typical:.2g} in the median", "about 9.8 m/s^2",
-            "It is in g, or of another sensor than the accelerometer; take the file of DATASET.",
+            "The values are in g, or of another sensor; take the file of DATASET.",
         )  # fmt: skip

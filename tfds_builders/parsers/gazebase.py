@@ -1,8 +1,8 @@
-"""Gaze recordings of GazeBase (Griffith2021): one person doing one task, as text.
+"""Parser of gaze recordings of GazeBase (Griffith2021): one person doing one task, as text.
 
-A header names the columns, whose order differs from task to task: `n` time in milliseconds, `x`
-and `y` gaze in degrees, `val` 0 where the eye was seen, `dP` the pupil in units of the tracker,
-`xT` and `yT` a target, `lab` an event. `NaN` stands where something is not known.
+A header names the columns, whose order differs between tasks: `n` is the time in milliseconds, `x`
+and `y` are the gaze in degrees, `val` is 0 if the tracker saw the eye, `dP` is the pupil in units
+of the tracker, `xT` and `yT` are a target, `lab` is an event. Unknown values are `NaN`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from tfds_builders.common.errors import FormatError, shown
+from tfds_builders.common.errors import FormatError, quoted
 from tfds_builders.parsers.text import check_end, is_number, read_ascii, read_columns
 
 RATE_HZ = 1000
@@ -28,10 +28,10 @@ class Recording:
     """One person doing one task.
 
     Attributes:
-        time_ms: (T,) int32, each above the one before.
-        sequence: (T, 3) float32: x and y in degrees, the pupil in units of the tracker; NaN where
-            not known.
-        valid: (T,) uint8, 1 where the eye was seen and both degrees are known.
+        time_ms: (T,) int32, strictly increasing.
+        sequence: (T, 3) float32: x and y in degrees, the pupil in units of the tracker; NaN if
+            unknown.
+        valid: (T,) uint8, 1 if the tracker saw the eye and x and y are known.
     """
 
     time_ms: np.ndarray
@@ -50,7 +50,7 @@ def parse(file: BinaryIO, *, name: str) -> Recording:
         The recording; at least one sample, no infinity.
 
     Raises:
-        FormatError: Naming the line that does not fit.
+        FormatError: If a line does not fit; the error names the line.
     """
     content = read_ascii(file, name)
     head = content.split(b"\n", 1)[0].decode()
@@ -58,32 +58,34 @@ def parse(file: BinaryIO, *, name: str) -> Recording:
     columns = head.split(",")
     if sorted(columns) != sorted(COLUMNS):
         expected = f"the columns {','.join(COLUMNS)} in any order"
-        raise FormatError(name, "line 1", shown(head), expected, _FIX)
+        raise FormatError(name, "line 1", quoted(head), expected, _FIX)
     if not table:
-        raise FormatError(name, "", "no samples", "one line a sample", _FIX)
+        raise FormatError(name, "", "no samples", "one line per sample", _FIX)
     if columns[-1] in (*_INTEGERS, *_KEPT):
-        check_end(content.decode(), name, _FIX)
-    of = _numbers(table, columns)
-    if of is None:
+        check_end(content, name, _FIX)
+    values = _numbers(table, columns)
+    if values is None:
         raise _first_error(_lines(table), columns, name)
     for column in _INTEGERS:
-        _check_integers(of[column], column, table, name)
-    back = np.flatnonzero(np.diff(of["n"]) <= 0)
+        _check_integers(values[column], column, table, name)
+    back = np.flatnonzero(np.diff(values["n"]) <= 0)
     if back.size:
         at = int(back[0]) + 1
-        expected = f"a time after the {of['n'][at - 1]:.0f} of the line above"
+        expected = f"a time after the {values['n'][at - 1]:.0f} of the line above"
         raise _error_at(at, table, expected, name)
-    seen = (of["val"] == 0) & np.isfinite(of["x"]) & np.isfinite(of["y"])
-    sequence = np.stack([of[column] for column in _KEPT], axis=1).astype(np.float32)
-    return Recording(of["n"].astype(np.int32), sequence, seen.astype(np.uint8))
+    seen = (values["val"] == 0) & np.isfinite(values["x"]) & np.isfinite(values["y"])
+    sequence = np.stack([values[column] for column in _KEPT], axis=1).astype(np.float32)
+    return Recording(values["n"].astype(np.int32), sequence, seen.astype(np.uint8))
 
 
 def _numbers(table: memoryview, columns: list[str]) -> dict[str, np.ndarray] | None:
-    """The columns that are kept, each (T,) float64; None where a line does not fit."""
+    """Returns the needed columns, each (T,) float64; None if a line does not fit."""
     wanted = dict.fromkeys((*_INTEGERS, *_KEPT), np.float64)
-    of = read_columns(table, columns, wanted, separator=",")
-    too_large = of is not None and any((np.abs(of[one]) > _LARGEST).any() for one in _KEPT)
-    return None if too_large else of
+    values = read_columns(table, columns, wanted, separator=",")
+    too_large = values is not None and any(
+        (np.abs(values[column]) > _LARGEST).any() for column in _KEPT
+    )
+    return None if too_large else values
 
 
 def _check_integers(values: np.ndarray, column: str, table: memoryview, name: str) -> None:
@@ -96,7 +98,7 @@ def _check_integers(values: np.ndarray, column: str, table: memoryview, name: st
 
 def _error_at(sample: int, table: memoryview, expected: str, name: str) -> FormatError:
     line = _lines(table)[sample]
-    return FormatError(name, f"line {sample + 2}", shown(line), expected, _FIX)
+    return FormatError(name, f"line {sample + 2}", quoted(line), expected, _FIX)
 
 
 def _lines(table: memoryview) -> list[str]:
@@ -107,9 +109,9 @@ def _first_error(lines: list[str], columns: list[str], name: str) -> FormatError
     for number, line in enumerate(lines, 2):
         cells = line.split(",")
         if len(cells) != len(columns):
-            found, expected = f"{len(cells)} values", f"{len(columns)} values"
-            return FormatError(name, f"line {number}", found, expected, _FIX)
+            received, expected = f"{len(cells)} values", f"{len(columns)} values"
+            return FormatError(name, f"line {number}", received, expected, _FIX)
         for cell in cells:
             if not is_number(cell) and cell != "NaN":
-                return FormatError(name, f"line {number}", shown(cell), "a number or NaN", _FIX)
+                return FormatError(name, f"line {number}", quoted(cell), "a number or NaN", _FIX)
     return FormatError(name, "", "numbers that cannot be read", "a table of numbers", _FIX)

@@ -1,8 +1,8 @@
-"""Inertial signals of UCI's activity recognition with smartphones (Anguita2013), as text.
+"""Parsers of UCI's activity recognition with smartphones (Anguita2013): inertial signals as text.
 
-A signal's file has a window a line, 128 numbers between blanks, with exponents of three digits.
-Beside it, whose windows they are and what the person did: one whole number a line. Which activity
-has which number says `activity_labels.txt`.
+In the file of a signal, each line is a window: 128 numbers between blanks, with exponents of three
+digits. Two further files have one whole number per line: the person and the activity of each
+window. `activity_labels.txt` has the number of each activity.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from tfds_builders.common.errors import FormatError, shown
+from tfds_builders.common.errors import FormatError, quoted
 from tfds_builders.parsers.text import check_end, numbers, read_text
 
 RATE_HZ = 50
@@ -41,7 +41,7 @@ class Signal:
 
 @dataclasses.dataclass(frozen=True)
 class Column:
-    """What stands beside the windows: the person or the activity of each.
+    """Person or activity of each window.
 
     Attributes:
         values: (windows,) int32, from 1.
@@ -61,7 +61,7 @@ def parse(file: BinaryIO, *, name: str) -> Signal:
         The signal; at least one window, every value finite.
 
     Raises:
-        FormatError: Naming the line that does not have 128 numbers.
+        FormatError: If a line does not have 128 numbers; the error names the line.
     """
     lines = _lines(file, name)
     windows = numbers(lines, SAMPLES, name=name, first_line=1, separator=None, fix=_FIX)
@@ -69,42 +69,42 @@ def parse(file: BinaryIO, *, name: str) -> Signal:
 
 
 def parse_column(file: BinaryIO, *, name: str, most: int) -> Column:
-    """Reads `subject_train.txt`, `y_train.txt` and those of the test part.
+    """Reads `subject_train.txt`, `y_train.txt` or the same files of the test part.
 
     Args:
         file: The open file.
         name: Its name, for errors.
-        most: Largest number that may stand there.
+        most: Largest allowed number.
 
     Returns:
         The numbers; at least one, each from 1 to `most`.
 
     Raises:
-        FormatError: Naming the line that does not have such a number.
+        FormatError: If a line does not have such a number; the error names the line.
     """
     values = []
     for number, line in enumerate(_lines(file, name), 1):
         word = line.strip()
         if not _WHOLE.fullmatch(word) or int(word) > most:
             raise FormatError(
-                name, f"line {number}", shown(line), f"a whole number from 1 to {most}", _FIX
+                name, f"line {number}", quoted(line), f"a whole number from 1 to {most}", _FIX
             )
         values.append(int(word))
     return Column(np.array(values, np.int32))
 
 
 def check_activities(file: BinaryIO, *, name: str) -> None:
-    """Reads `activity_labels.txt`, lines `1 WALKING`.
+    """Checks `activity_labels.txt`, whose lines are like `1 WALKING`.
 
     Raises:
-        FormatError: When it gives other names or numbers than `ACTIVITIES`.
+        FormatError: If names or numbers differ from `ACTIVITIES`.
     """
     lines = [line.split() for line in read_text(file, name).strip().split("\n")]
     expected = [[str(number), activity] for number, activity in enumerate(ACTIVITIES, 1)]
     if lines != expected:
-        odd = next((found for found in lines if found not in expected), lines[-1])
+        odd = next((line for line in lines if line not in expected), lines[-1])
         raise FormatError(
-            name, "", shown(" ".join(odd)),
+            name, "", quoted(" ".join(odd)),
             ", ".join(" ".join(words) for words in expected), _FIX,
         )  # fmt: skip
 

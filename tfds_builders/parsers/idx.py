@@ -31,9 +31,9 @@ def read(path: str | os.PathLike) -> np.ndarray:
         An array of the file's shape, in the machine's byte order.
 
     Raises:
-        FormatError: When it is no IDX file, cut, longer than its header says, without numbers, or
+        FormatError: If it is no IDX file, cut, longer than its header says, without numbers, or
             beyond 1 GiB.
-        OSError: When it cannot be read.
+        OSError: If it cannot be read.
     """
     path = pathlib.Path(path)
     with path.open("rb") as file:
@@ -65,6 +65,7 @@ def _array(file, name):
     while len(data) <= expected and (chunk := file.read(_CHUNK)):  # the header may ask for more
         data += chunk
     if len(data) != expected:
-        found = f"{'more than ' if len(data) > expected else ''}{min(len(data), expected):,} bytes"
-        raise FormatError(name, "", found, f"{expected:,} of numbers, shape {shape}", _FIX)
+        more = "more than " if len(data) > expected else ""
+        received = f"{more}{min(len(data), expected):,} bytes"
+        raise FormatError(name, "", received, f"{expected:,} of numbers, shape {shape}", _FIX)
     return np.frombuffer(data, dtype).reshape(shape).astype(dtype.newbyteorder("="))

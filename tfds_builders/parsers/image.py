@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import io
 import math
 import warnings
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
-from tfds_builders.common.errors import FormatError, shown
+from tfds_builders.common.errors import FormatError, quoted
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -47,15 +48,15 @@ def parse(file: BinaryIO, *, name: str, side: int) -> DecodedImage:
         The image.
 
     Raises:
-        FormatError: When it is damaged or of another kind, size or color model.
+        FormatError: If it is damaged or of another kind, size or color model.
     """
     expected = f"a {' or '.join(KINDS)} image of {side} x {side} pixels"
     with _opened(file, name, expected) as image:
         warnings.simplefilter("error")
         if image.size != (side, side) or image.mode not in _MODES:
             width, height = image.size
-            found = f"{width} x {height} pixels, {image.mode}"
-            raise FormatError(name, "", found, f"{expected}, RGB or gray", _FIX)
+            received = f"{width} x {height} pixels, {image.mode}"
+            raise FormatError(name, "", received, f"{expected}, RGB or gray", _FIX)
         return DecodedImage(np.array(image.convert("RGB")), image.format)
 
 
@@ -73,7 +74,7 @@ def resized(file: BinaryIO, *, name: str, side: int) -> np.ndarray:
         (side, side, 3) uint8; shades of gray stand three times.
 
     Raises:
-        FormatError: When it is damaged, of another kind or color model, or has more than
+        FormatError: If it is damaged, of another kind or color model, or has more than
             `MOST_PIXELS`.
     """
     from PIL import Image
@@ -82,16 +83,16 @@ def resized(file: BinaryIO, *, name: str, side: int) -> np.ndarray:
     with _opened(file, name, expected) as image:
         if math.prod(image.size) > MOST_PIXELS or image.mode not in (*_MODES, "CMYK"):
             width, height = image.size
-            found = f"{width} x {height} pixels, {image.mode}"
-            raise FormatError(name, "", found, f"{expected}, RGB, CMYK or gray", _FIX)
+            received = f"{width} x {height} pixels, {image.mode}"
+            raise FormatError(name, "", received, f"{expected}, RGB, CMYK or gray", _FIX)
         return np.array(image.convert("RGB").resize((side, side), Image.Resampling.BOX))
 
 
 @contextlib.contextmanager
 def _opened(file: BinaryIO, name: str, expected: str) -> Iterator[Image.Image]:
-    """Opens an image; whatever Pillow raises on it becomes a `FormatError`.
+    """Opens an image; raises `FormatError` for any error of Pillow.
 
-    Its warnings are passed over: photos of the web come with damaged notes of the camera.
+    Warnings are ignored, because photos of the web often have damaged metadata of the camera.
     """
     from PIL import Image  # here, so that a builder imports in a millisecond
 
@@ -103,5 +104,15 @@ def _opened(file: BinaryIO, name: str, expected: str) -> Iterator[Image.Image]:
     except FormatError:
         raise
     except Exception as error:  # Pillow's plugins raise a dozen kinds on damaged bytes
-        found = shown(str(error) or type(error).__name__)
-        raise FormatError(name, "", found, expected, _FIX) from error
+        received = quoted(str(error) or type(error).__name__)
+        raise FormatError(name, "", received, expected, _FIX) from error
+
+
+def png(pixels: np.ndarray) -> io.BytesIO:
+    """Returns an image as a PNG file, which keeps every pixel."""
+    from PIL import Image
+
+    file = io.BytesIO()
+    Image.fromarray(pixels).save(file, "PNG")
+    file.seek(0)
+    return file

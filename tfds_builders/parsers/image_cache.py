@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from tfds_builders.common.errors import FormatError, shown
+from tfds_builders.common.errors import FormatError, quoted
 from tfds_builders.common.unpickle import PickledArray, unpickle
 
 _KEYS = {"image_data", "class_dict"}
@@ -48,18 +48,19 @@ def parse(file: BinaryIO, *, name: str, side: int) -> Cache:
         FormatError: See `common.unpickle`, or when keys, types or shapes are others, or an image
             has no class or two.
     """
-    held = unpickle(file.read(), name=name)
-    if not isinstance(held, dict) or held.keys() != _KEYS:
-        found = f"the keys {shown([*held])}" if isinstance(held, dict) else shown(type(held))
-        raise FormatError(name, "", found, f"a dict of {' and '.join(sorted(_KEYS))}", _FIX)
-    images = _images(held["image_data"], side, name)
-    return Cache(images, _places(held["class_dict"], len(images), name))
+    content = unpickle(file.read(), name=name)
+    if not isinstance(content, dict) or content.keys() != _KEYS:
+        is_dict = isinstance(content, dict)
+        received = f"the keys {quoted([*content])}" if is_dict else quoted(type(content))
+        raise FormatError(name, "", received, f"a dict of {' and '.join(sorted(_KEYS))}", _FIX)
+    images = _images(content["image_data"], side, name)
+    return Cache(images, _places(content["class_dict"], len(images), name))
 
 
 def _images(value: object, side: int, name: str) -> np.ndarray:
     location, expected = "key image_data", f"an array (N, {side}, {side}, 3) of u1"
     if not isinstance(value, PickledArray):
-        raise FormatError(name, location, shown(type(value)), expected, _FIX)
+        raise FormatError(name, location, quoted(type(value)), expected, _FIX)
     images = value.to_numpy("u1", name=name, location=location)
     if images.shape[1:] != (side, side, 3) or not len(images):
         raise FormatError(name, location, f"the shape {images.shape}", expected, _FIX)
@@ -70,12 +71,12 @@ def _places(value: object, count: int, name: str) -> dict[str, tuple[int, ...]]:
     location = "key class_dict"
     if not isinstance(value, dict) or not all(map(_is_class, value.keys(), value.values())):
         expected = "a dict of lists of whole numbers by n and 8 digits"
-        raise FormatError(name, location, shown(value), expected, _FIX)
-    places = sorted(place for held in value.values() for place in held)
+        raise FormatError(name, location, quoted(value), expected, _FIX)
+    places = sorted(place for places_of_class in value.values() for place in places_of_class)
     if places != list(range(count)):
         expected = f"each place from 0 to {count - 1:,} once"
         raise FormatError(name, location, f"{len(places):,} places", expected, _FIX)
-    return {wnid: tuple(held) for wnid, held in value.items()}
+    return {wnid: tuple(places_of_class) for wnid, places_of_class in value.items()}
 
 
 def _is_class(key: object, value: object) -> bool:

@@ -6,7 +6,7 @@ import dataclasses
 import re
 from typing import BinaryIO
 
-from tfds_builders.common.errors import FormatError, shown
+from tfds_builders.common.errors import FormatError, quoted
 from tfds_builders.parsers.text import read_text
 
 _LINE = re.compile(r"([\w.\-]{1,200}/[\w.\-]{1,200}/[\w.\-]{1,200}) ([1-9]\d{0,3})")
@@ -42,7 +42,7 @@ def parse(file: BinaryIO, *, name: str) -> Listing:
         match = _LINE.fullmatch(line.strip())
         if match is None or match[1] in labels:
             expected = "`domain/class/name number`, each image once"
-            raise FormatError(name, f"line {number}", shown(line), expected, _FIX)
+            raise FormatError(name, f"line {number}", quoted(line), expected, _FIX)
         labels[match[1]] = int(match[2])
     if not labels:
         raise FormatError(name, "", "no lines", "an image a line", _FIX)

@@ -16,7 +16,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from tfds_builders.common.errors import FormatError, shown
+from tfds_builders.common.errors import FormatError, quoted
 
 LARGEST_BYTES = 256 << 20
 _HEADER = 128
@@ -52,8 +52,8 @@ def parse(file: BinaryIO, *, name: str, variables: Collection[str]) -> dict[str,
     """
     data = memoryview(file.read())
     order = _byte_order(bytes(data[:_HEADER]), name)
-    found: dict[str, object] = {}
-    others: list[str] = []
+    values: dict[str, object] = {}
+    other_names: list[str] = []
     for kind, body in _elements(data[_HEADER:], order, name):
         if kind == _PACKED:
             inner = [*_elements(_unpacked(body, name), order, name)]
@@ -62,16 +62,16 @@ def parse(file: BinaryIO, *, name: str, variables: Collection[str]) -> dict[str,
             raise _error(name, f"an element of type {kind}", "a variable")
         reader = _Matrix(body, order, name)
         if reader.title not in variables:
-            others.append(reader.title)
-        elif reader.title in found:
+            other_names.append(reader.title)
+        elif reader.title in values:
             raise _error(name, f"the variable {reader.title} twice", "it once")
         else:
-            found[reader.title] = reader.value()
-    missing = [variable for variable in variables if variable not in found]
+            values[reader.title] = reader.value()
+    missing = [variable for variable in variables if variable not in values]
     if missing:
-        held = shown(", ".join([*found, *others])) if found or others else "nothing"
-        raise _error(name, f"no variable {missing[0]} but {held}", "the variables of the data set")
-    return found
+        names = quoted(", ".join([*values, *other_names])) if values or other_names else "nothing"
+        raise _error(name, f"no variable {missing[0]} but {names}", "the variables of the data set")
+    return values
 
 
 def table(value: object, columns: int, *, name: str, location: str) -> np.ndarray:
@@ -87,7 +87,7 @@ def table(value: object, columns: int, *, name: str, location: str) -> np.ndarra
         The numbers, shape (rows, columns), as stored.
 
     Raises:
-        FormatError: When it is text, a cell or a struct, or has another shape or no rows, or holds
+        FormatError: If it is text, a cell or a struct, or has another shape or no rows, or holds
             NaN or an infinity.
     """
     expected = f"a matrix of numbers with {columns} columns"
@@ -113,7 +113,7 @@ def _byte_order(header: bytes, name: str) -> str:
         )  # fmt: skip
     order = {b"\0\1IM": "<", b"\1\0MI": ">"}.get(header[-4:])
     if len(header) < _HEADER or order is None:
-        raise _error(name, shown(header[:16]), "a MATLAB 5 file")
+        raise _error(name, quoted(header[:16]), "a MATLAB 5 file")
     return order
 
 
@@ -122,10 +122,10 @@ def _unpacked(body: memoryview, name: str) -> memoryview:
     try:
         content = stream.decompress(body, LARGEST_BYTES)
     except zlib.error as error:
-        raise _error(name, f"a damaged variable ({shown(str(error))})", "zlib's format") from None
+        raise _error(name, f"a damaged variable ({quoted(str(error))})", "zlib's format") from None
     if not stream.eof:
-        found = f"a variable that is cut or larger than {LARGEST_BYTES:,} bytes"
-        raise _error(name, found, "a whole one")
+        received = f"a variable that is cut or larger than {LARGEST_BYTES:,} bytes"
+        raise _error(name, received, "a whole one")
     return memoryview(content)
 
 
@@ -190,8 +190,8 @@ class _Matrix:
     def _next(self, *kinds: int) -> tuple[int, memoryview]:
         kind, body = next(self.parts, (0, None))
         if kind not in kinds:
-            found = f"an element of type {kind}" if body is not None else "the end of a variable"
-            raise _error(self.name, found, f"one of type {', '.join(map(str, kinds))}")
+            received = f"an element of type {kind}" if body is not None else "the end of a variable"
+            raise _error(self.name, received, f"one of type {', '.join(map(str, kinds))}")
         return kind, body
 
     def _integers(self, kind: int, code: str, counts: int | range) -> tuple[int, ...]:
@@ -205,7 +205,7 @@ class _Matrix:
         _, body = self._next(_INT8)
         text = bytes(body).rstrip(b"\0")
         if not text.isascii() or len(text) >= _LONGEST_NAME:
-            raise _error(self.name, f"the name {shown(text)}", "one of MATLAB")
+            raise _error(self.name, f"the name {quoted(text)}", "one of MATLAB")
         return text.decode("ascii")
 
     def _fields(self) -> list[str]:
@@ -238,8 +238,8 @@ class _Matrix:
         kind, body = self._next(*_STORED)
         stored = np.dtype(self.order + _STORED[kind])
         if len(body) != math.prod(self.shape) * stored.itemsize or not np.can_cast(stored, dtype):
-            found = f"{len(body):,} bytes of {stored.name}"
-            raise _error(self.name, found, f"{dtype.name} of the shape {self.shape}")
+            received = f"{len(body):,} bytes of {stored.name}"
+            raise _error(self.name, received, f"{dtype.name} of the shape {self.shape}")
         values = np.frombuffer(body, stored).reshape(self.shape, order="F")
         return np.ascontiguousarray(values, dtype)
 
@@ -250,7 +250,7 @@ class _Matrix:
         try:
             text = bytes(body).decode(codec)
         except UnicodeDecodeError:
-            raise _error(self.name, f"the text {shown(bytes(body))}", codec) from None
+            raise _error(self.name, f"the text {quoted(bytes(body))}", codec) from None
         if len(text) != math.prod(self.shape) or self.shape[0] > 1:
             raise _error(self.name, f"{len(text)} characters", f"the shape {self.shape}, one row")
         return text

@@ -1,8 +1,8 @@
-"""Trials of MotionSense (Malekzadeh2019): what an iPhone's motion service gave, and the people.
+"""Parsers of MotionSense (Malekzadeh2019): motion of an iPhone, and the table of the people.
 
-A trial has a header and lines of 13 values between commas: a number that counts the samples, in a
-column without a name, then attitude (rad), gravity (g), rotation rate (rad/s) and the user's own
-acceleration (g). `data_subjects_info.csv` has a line for each person.
+A trial has a header and lines of 13 values between commas: the number of the sample, in a column
+without a name, then attitude (rad), gravity (g), rotation rate (rad/s) and the acceleration of the
+user without gravity (g). `data_subjects_info.csv` has a line for each person.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import BinaryIO
 
 import numpy as np
 
-from tfds_builders.common.errors import FormatError, shown
-from tfds_builders.parsers.text import check_end, numbers, read_text
+from tfds_builders.common.errors import FormatError, quoted
+from tfds_builders.parsers.text import check_end, finite_table, numbers, read_columns, read_text
 
 RATE_HZ = 50
 CHANNELS = (
@@ -28,6 +28,7 @@ _COLUMNS = ("code", "weight", "height", "age", "gender")
 _MOST = {"code": 999, "weight": 500, "height": 300, "age": 130, "gender": 1}
 _LEAST = dict.fromkeys(_COLUMNS, 1) | {"gender": 0}
 _INDEX = re.compile(r"\d{1,9}")
+_LINES = re.compile(rb"(?:\d{1,9}+(?:,[^,\n]++){12}+\n)++")
 _WHOLE = re.compile(r"\d{1,3}")
 _FIX = "The file seems cut or edited; unpack the archive again."
 
@@ -45,7 +46,7 @@ class Trial:
 
 @dataclasses.dataclass(frozen=True)
 class Person:
-    """What is written about one person.
+    """One line of the table of the people.
 
     Attributes:
         weight: Kilograms.
@@ -62,10 +63,10 @@ class Person:
 
 @dataclasses.dataclass(frozen=True)
 class People:
-    """All people.
+    """The table of the people.
 
     Attributes:
-        by_code: The people by their numbers.
+        by_code: Each person by number.
     """
 
     by_code: dict[int, Person]
@@ -82,13 +83,29 @@ def parse(file: BinaryIO, *, name: str) -> Trial:
         The trial; at least one sample, every value finite.
 
     Raises:
-        FormatError: On another header, or naming the line that does not have its number and 12
-            values, or whose number does not go up.
+        FormatError: If the header differs, a line does not have a number and 12 values, or the
+            numbers do not increase.
     """
     text = read_text(file, name)
     header, _, body = text.partition("\n")
     if header.strip() != _HEADER:
-        raise FormatError(name, "line 1", shown(header), f"the header {_HEADER[:14]},…", _FIX)
+        raise FormatError(name, "line 1", quoted(header), f"the header {_HEADER[:14]},…", _FIX)
+    sequence = _by_arrow(body.encode())
+    return Trial(_by_lines(text, body, name) if sequence is None else sequence)
+
+
+def _by_arrow(body: bytes) -> np.ndarray | None:
+    """Returns the signals; None if a line does not fit, or the last one does not end."""
+    if not _LINES.fullmatch(body):
+        return None
+    types = {"": np.int64, **dict.fromkeys(CHANNELS, np.float64)}
+    columns = read_columns(body, list(types), types, separator=",")
+    if columns is None or (np.diff(columns[""]) <= 0).any():
+        return None
+    return finite_table([columns[channel] for channel in CHANNELS])
+
+
+def _by_lines(text: str, body: str, name: str) -> np.ndarray:
     lines = body.removesuffix("\n").split("\n")
     previous = -1
     for number, line in enumerate(lines, 2):
@@ -96,15 +113,15 @@ def parse(file: BinaryIO, *, name: str) -> Trial:
         good = line.count(",") == len(CHANNELS) and _INDEX.fullmatch(index)
         if not good or int(index) <= previous:
             expected = f"a number above {previous} and {len(CHANNELS)} values"
-            raise FormatError(name, f"line {number}", shown(line), expected, _FIX)
+            raise FormatError(name, f"line {number}", quoted(line), expected, _FIX)
         previous = int(index)
     check_end(text, name, _FIX)
     values = [line.partition(",")[2] for line in lines]
-    return Trial(numbers(values, len(CHANNELS), name=name, first_line=2, separator=",", fix=_FIX))
+    return numbers(values, len(CHANNELS), name=name, first_line=2, separator=",", fix=_FIX)
 
 
 def parse_people(file: BinaryIO, *, name: str) -> People:
-    """Reads `data_subjects_info.csv`; its last line has no end.
+    """Reads `data_subjects_info.csv`, whose last line has no end.
 
     Args:
         file: The open file.
@@ -114,12 +131,12 @@ def parse_people(file: BinaryIO, *, name: str) -> People:
         The people; at least one.
 
     Raises:
-        FormatError: Naming the line that does not have five whole numbers in their ranges, or a
-            person for the second time.
+        FormatError: If a line does not have five whole numbers in their ranges, or a person has two
+            lines.
     """
     header, *lines = read_text(file, name).strip().split("\n")
     if header.strip() != ",".join(_COLUMNS):
-        raise FormatError(name, "line 1", shown(header), f"the header {','.join(_COLUMNS)}", _FIX)
+        raise FormatError(name, "line 1", quoted(header), f"the header {','.join(_COLUMNS)}", _FIX)
     by_code: dict[int, Person] = {}
     for number, line in enumerate(lines, 2):
         code, weight, height, age, gender = _whole_numbers(line, number, name)
@@ -140,5 +157,5 @@ def _whole_numbers(line: str, number: int, name: str) -> list[int]:
         least, most = _LEAST[column], _MOST[column]
         if not _WHOLE.fullmatch(cell) or not least <= int(cell) <= most:
             expected = f"a whole number from {least} to {most}"
-            raise FormatError(name, f"line {number}, {column}", shown(cell), expected, _FIX)
+            raise FormatError(name, f"line {number}, {column}", quoted(cell), expected, _FIX)
     return [int(cell) for cell in cells]

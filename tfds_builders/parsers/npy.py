@@ -1,4 +1,4 @@
-"""NumPy's own files of one array: a magic number, a header of text, the numbers.
+"""Parser of NumPy's `.npy` files: a magic number, a header of text, the numbers.
 
 Read here and not by `numpy.load`, which evaluates the header and may build objects: a header is
 one line of fixed form, and its shape is compared with what is there before an array is made.
@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from tfds_builders.common.errors import FormatError, shown
+from tfds_builders.common.errors import FormatError, quoted
 
 _MAGIC = b"\x93NUMPY"
 _LENGTH = {1: "<H", 2: "<I"}  # by the version of the format
@@ -42,14 +42,14 @@ def parse(file: BinaryIO, *, name: str, kinds: Collection[str]) -> np.ndarray:
     data = file.read()
     size = _LENGTH.get(data[6]) if data.startswith(_MAGIC) and len(data) > 7 else None
     if size is None:
-        raise FormatError(name, "byte 0", shown(data[:16]), "a .npy file of version 1 or 2", _FIX)
+        raise FormatError(name, "byte 0", quoted(data[:16]), "a .npy file of version 1 or 2", _FIX)
     start = 8 + struct.calcsize(size)
     if len(data) < start:
         raise FormatError(name, "byte 8", "the end of the file", "a header", _FIX)
     end = start + struct.unpack_from(size, data, 8)[0]
     match = _HEADER.fullmatch(data[start:end].decode("latin-1"))
     if match is None:
-        raise FormatError(name, f"byte {start}", shown(data[start:end]), "NumPy's header", _FIX)
+        raise FormatError(name, f"byte {start}", quoted(data[start:end]), "NumPy's header", _FIX)
     kind, is_fortran, sizes = match.groups()
     if kind[1:] not in kinds:
         expected = f"numbers of {', '.join(sorted(kinds))}"
@@ -57,8 +57,8 @@ def parse(file: BinaryIO, *, name: str, kinds: Collection[str]) -> np.ndarray:
     shape, dtype = tuple(int(number) for number in re.findall(r"\d+", sizes)), np.dtype(kind)
     expected = math.prod(shape) * dtype.itemsize
     if 0 in shape:
-        found = f"the shape {shape}"
-        raise FormatError(name, f"byte {start}", found, "at least one number", _FIX)
+        received = f"the shape {shape}"
+        raise FormatError(name, f"byte {start}", received, "at least one number", _FIX)
     if len(data) - end != expected:
         raise FormatError(
             name, f"byte {end}", f"{max(0, len(data) - end):,} bytes of numbers",

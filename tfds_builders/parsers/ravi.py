@@ -9,7 +9,7 @@ import dataclasses
 import re
 from typing import BinaryIO
 
-from tfds_builders.common.errors import FormatError, shown
+from tfds_builders.common.errors import FormatError, quoted
 from tfds_builders.parsers.text import read_text
 
 _HEAD = "filename,label"
@@ -43,13 +43,13 @@ def parse(file: BinaryIO, *, name: str) -> Listing:
     """
     head, *lines = read_text(file, name).splitlines() or [""]
     if head.strip() != _HEAD:
-        raise FormatError(name, "line 1", shown(head), f"`{_HEAD}`", _FIX)
+        raise FormatError(name, "line 1", quoted(head), f"`{_HEAD}`", _FIX)
     labels: dict[str, str] = {}
     for number, line in enumerate(lines, 2):
         match = _LINE.fullmatch(line.strip())
         if match is None or match[2] != match[3] or match[1] in labels:
             expected = "`<class><8 digits>.jpg,<class>`, each image once"
-            raise FormatError(name, f"line {number}", shown(line), expected, _FIX)
+            raise FormatError(name, f"line {number}", quoted(line), expected, _FIX)
         labels[match[1]] = match[3]
     if not labels:
         raise FormatError(name, "", "no lines", "an image a line", _FIX)

@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from tfds_builders.common.errors import FormatError, shown
+from tfds_builders.common.errors import FormatError, quoted
 from tfds_builders.parsers.text import check_end, is_number, read_ascii, read_columns
 
 SAMPLES = 256
@@ -39,7 +39,7 @@ _FIX = "The file seems cut or edited; unpack the archive again."
 
 
 class EmptyTrialError(FormatError):
-    """A trial file with a header at most and no samples: the full set has some."""
+    """Error for a trial file without samples. The full set has some such files."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,16 +71,16 @@ def parse(file: BinaryIO, *, name: str) -> Trial:
         name: Its name, for errors.
 
     Returns:
-        The trial; every value is finite, no electrode stands twice.
+        The trial. Every value is finite, and each electrode occurs once.
 
     Raises:
-        EmptyTrialError: When there are no samples at all.
-        FormatError: Naming the line that does not fit.
+        EmptyTrialError: If the file has no samples.
+        FormatError: If a line does not fit; the error names the line.
     """
     content = read_ascii(file, name)
     if not has_samples(content):
         raise EmptyTrialError(name, "", "no samples", "256 a channel", "Leave the trial out.")
-    check_end(content.decode(), name, _FIX)
+    check_end(content, name, _FIX)
     content = content.removesuffix(b"\n")
     head = content.split(b"\n", _HEADER)[:_HEADER]
     lines = [line.decode() for line in head]
@@ -98,23 +98,25 @@ def parse(file: BinaryIO, *, name: str) -> Trial:
 
 
 def has_samples(content: bytes) -> bool:
-    """Whether an unzipped trial file has anything beside its `#` lines."""
+    """Returns whether an unzipped trial file has any line without `#`."""
     return re.search(rb"^[^#\s]", content, re.MULTILINE) is not None
 
 
 def _line(lines, at, pattern, expected, name, index=None):
     match = pattern.fullmatch(lines[at].strip()) if at < len(lines) else None
     if match is None or (index is not None and match[2] != str(index)):
-        found = shown(lines[at]) if at < len(lines) else "the end of the file"
-        raise FormatError(name, f"line {at + 1}", found, expected, _FIX)
+        received = quoted(lines[at]) if at < len(lines) else "the end of the file"
+        raise FormatError(name, f"line {at + 1}", received, expected, _FIX)
     return match.groups()
 
 
 def _by_columns(
     content: bytes, count: int, trial: str
 ) -> tuple[tuple[str, ...], np.ndarray] | None:
-    """Electrodes and values where every line is as the archive writes it, else None: several times
-    as fast as line by line."""
+    """Returns electrodes and values if every line has the exact form of the archive, else None.
+
+    This is several times as fast as `_by_lines`.
+    """
     channels, tables = [], []
     for index, block in enumerate(content.split(b"#")[1 + _HEADER :]):
         title, _, table = block.partition(b"\n")
@@ -126,22 +128,22 @@ def _by_columns(
         channels.append(words[0])
         tables.append(table)
     names, wanted = ["trial", "channel", "sample", "value"], {"sample": np.uint8, "value": float}
-    of = read_columns(b"".join(tables), names, wanted, separator=" ")
-    if len(set(channels)) != count or of is None:
+    columns = read_columns(b"".join(tables), names, wanted, separator=" ")
+    if len(set(channels)) != count or columns is None:
         return None
-    in_order = of["sample"].reshape(count, SAMPLES) == np.arange(SAMPLES)
+    in_order = columns["sample"].reshape(count, SAMPLES) == np.arange(SAMPLES)
     with np.errstate(over="ignore"):
-        values = of["value"].reshape(count, SAMPLES).T.astype(np.float32)
+        values = columns["value"].reshape(count, SAMPLES).T.astype(np.float32)
     return (tuple(channels), values) if in_order.all() and np.isfinite(values).all() else None
 
 
 def _by_lines(
     lines: list[str], count: int, trial: str, name: str
 ) -> tuple[tuple[str, ...], np.ndarray]:
-    """Electrodes and values, with any number of blanks between words.
+    """Returns electrodes and values, with any number of blanks between words.
 
     Raises:
-        FormatError: Naming the line that does not fit.
+        FormatError: If a line does not fit; the error names the line.
     """
     block = SAMPLES + 1
     starts = range(_HEADER, _HEADER + count * block, block)
@@ -182,7 +184,7 @@ def _first_error(lines: list[str], start: int, trial: str, channel: str, name: s
         if not fits or not is_number(words[3]):
             location = f"line {start + sample + 1}"
             return FormatError(
-                name, location, shown(line), f"`{trial} {channel} {sample} microvolts`", _FIX
+                name, location, quoted(line), f"`{trial} {channel} {sample} microvolts`", _FIX
             )
     return FormatError(
         name, f"line {start + 1}", "lines out of order", "256 samples in order", _FIX

@@ -13,8 +13,14 @@ from typing import BinaryIO
 
 import numpy as np
 
-from tfds_builders.common.errors import FormatError, shown
-from tfds_builders.parsers.text import check_end, numbers, read_text
+from tfds_builders.common.errors import FormatError, quoted
+from tfds_builders.parsers.text import (
+    check_end,
+    finite_table,
+    numbers,
+    read_ascii,
+    read_columns,
+)
 
 CHANNELS = ("x_acc", "y_acc", "z_acc", "x_gyro", "y_gyro", "z_gyro")
 ACTIVITIES = ("SEATED", "STANDING_UP", "WALKING", "TURNING", "SITTING_DOWN")
@@ -27,6 +33,8 @@ _HEADER = ",".join((*CHANNELS, "timestamp", "label"))
 _PEOPLE_HEADER = "subject_id,age,gender,height,weight,dominant_hand,executions"
 _RUNS_HEADER = "execution_id,orientation,first_turn,second_turn"
 _TIME = re.compile(r"\d{12,13}")  # from 1973 on
+_INDEX = {word: index for index, word in enumerate(ACTIVITIES)}
+_LINES = re.compile(rb"(?:(?:[^,\n]++,){6}+\d{12,13}+,(?:%b)\n)++" % "|".join(ACTIVITIES).encode())
 _WHOLE = re.compile(r"\d{1,3}")
 _FIX = "The file seems cut or edited; unpack the archive again."
 
@@ -119,24 +127,52 @@ def parse(file: BinaryIO, *, name: str) -> Run:
             activity, or its time is before the time of the line above; if the accelerations are not
             in m/s^2.
     """
-    lines = _lines(file, name, _HEADER)
+    body = _body(file, name, _HEADER)
+    run = _by_arrow(body)
+    if run is not None:
+        _check_order(run.time_ms, name)
+    else:
+        run = _by_lines(body.decode().removesuffix("\n").split("\n"), name)
+    _check_unit(run.sequence, name)
+    return run
+
+
+def _by_arrow(body: bytes) -> Run | None:
+    """Returns the run; None if a line does not fit."""
+    if not _LINES.fullmatch(body):
+        return None
+    types = {**dict.fromkeys(CHANNELS, np.float64), "time": np.int64, "activity": str}
+    columns = read_columns(body, list(types), types, separator=",")
+    if columns is None:
+        return None
+    sequence = finite_table([columns[channel] for channel in CHANNELS])
+    if sequence is None:
+        return None
+    activity = np.array([_INDEX[word] for word in columns["activity"]], np.uint8)
+    return Run(columns["time"], sequence, activity)
+
+
+def _by_lines(lines: list[str], name: str) -> Run:
     columns = [line.rsplit(",", 2) for line in lines]
     for number, (line, cells) in enumerate(zip(lines, columns, strict=True), 2):
         if len(cells) != 3 or not _TIME.fullmatch(cells[1]) or cells[2] not in ACTIVITIES:
             expected = "six numbers, milliseconds and an activity"
-            raise FormatError(name, f"line {number}", shown(line), expected, _FIX)
+            raise FormatError(name, f"line {number}", quoted(line), expected, _FIX)
     texts, times, activities = zip(*columns, strict=True)
     time_ms = np.array(times, np.int64)
+    _check_order(time_ms, name)
+    sequence = numbers(list(texts), len(CHANNELS), name=name, first_line=2, separator=",", fix=_FIX)
+    activity = np.array([_INDEX[word] for word in activities], np.uint8)
+    return Run(time_ms, sequence, activity)
+
+
+def _check_order(time_ms: np.ndarray, name: str) -> None:
     (backward,) = np.nonzero(np.diff(time_ms) < 0)
     if backward.size:
         row = int(backward[0]) + 1
         step = time_ms[row - 1] - time_ms[row]
         received = f"a time {step} ms before that of the line above"
         raise FormatError(name, f"line {row + 2}", received, "times that do not step back", _FIX)
-    sequence = numbers(list(texts), len(CHANNELS), name=name, first_line=2, separator=",", fix=_FIX)
-    _check_unit(sequence, name)
-    activity = np.array([ACTIVITIES.index(word) for word in activities], np.uint8)
-    return Run(time_ms, sequence, activity)
 
 
 def parse_people(file: BinaryIO, *, name: str) -> People:
@@ -158,7 +194,7 @@ def parse_people(file: BinaryIO, *, name: str) -> People:
         whole = all(map(_WHOLE.fullmatch, (age, height, weight, runs)))
         if not whole or sex not in SEXES or hand not in HANDS:
             raise FormatError(
-                name, f"line {number}", shown(",".join(cells)),
+                name, f"line {number}", quoted(",".join(cells)),
                 "age, gender (F or M), height, weight, hand (L or R) and number of runs", _FIX,
             )  # fmt: skip
         by_id[person] = Person(
@@ -185,31 +221,32 @@ def parse_runs(file: BinaryIO, *, name: str) -> Runs:
         run, orientation, *turns = cells
         if orientation not in ORIENTATIONS or not {*turns} <= {*TURNS}:
             expected = f"one of {', '.join(ORIENTATIONS)} and two turns (l or r)"
-            raise FormatError(name, f"line {number}", shown(",".join(cells)), expected, _FIX)
+            raise FormatError(name, f"line {number}", quoted(",".join(cells)), expected, _FIX)
         by_id[run] = Conditions(orientation, *(TURNS[turn] for turn in turns))
     return Runs(by_id)
 
 
-def _lines(file: BinaryIO, name: str, header: str) -> list[str]:
+def _body(file: BinaryIO, name: str, header: str) -> bytes:
     """Returns the lines below a header; at least one."""
-    text = read_text(file, name)
-    first, _, body = text.partition("\n")
-    if first != header:
-        raise FormatError(name, "line 1", shown(first), f"the header {header}", _FIX)
+    content = read_ascii(file, name)
+    first, _, body = content.partition(b"\n")
+    if first.decode() != header:
+        raise FormatError(name, "line 1", quoted(first), f"the header {header}", _FIX)
     if not body:
         raise FormatError(name, "", "a header and nothing more", "at least one line", _FIX)
-    check_end(text, name, _FIX)
-    return body.removesuffix("\n").split("\n")
+    check_end(content, name, _FIX)
+    return body
 
 
 def _rows(file: BinaryIO, name: str, header: str, seen: dict, pattern: str):
     """Yields number and cells of each line of a table, and refuses an id that was seen before."""
     columns = header.count(",") + 1
-    for number, line in enumerate(_lines(file, name, header), 2):
+    lines = _body(file, name, header).decode().removesuffix("\n").split("\n")
+    for number, line in enumerate(lines, 2):
         cells = line.split(",")
         if len(cells) != columns or not re.fullmatch(pattern, cells[0]):
             expected = f"an id and {columns - 1} values"
-            raise FormatError(name, f"line {number}", shown(line), expected, _FIX)
+            raise FormatError(name, f"line {number}", quoted(line), expected, _FIX)
         if cells[0] in seen:
             expected = "one line for each id"
             raise FormatError(name, f"line {number}", f"{cells[0]} again", expected, _FIX)

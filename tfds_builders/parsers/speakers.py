@@ -10,7 +10,7 @@ import dataclasses
 import re
 from typing import BinaryIO, NamedTuple
 
-from tfds_builders.common.errors import FormatError, shown
+from tfds_builders.common.errors import FormatError, quoted
 from tfds_builders.parsers.text import read_text
 
 GENDERS = {"f": "female", "m": "male"}
@@ -20,7 +20,7 @@ _FIX = "The table seems cut or edited; take it again."
 
 
 class Speaker(NamedTuple):
-    """What the table says of a speaker.
+    """One speaker, as the table has it.
 
     `name` and `nationality` are "" in the table of VoxCeleb2, which does not have them.
     """
@@ -61,7 +61,7 @@ def parse(file: BinaryIO, *, name: str) -> Table:
     columns = [cell.strip() for cell in head.split(separator)]
     if not re.fullmatch(r"VoxCeleb[12] ID", columns[0]) or not {"Gender", "Set"} <= {*columns}:
         expected = "a header from `VoxCeleb1 ID` or `VoxCeleb2 ID` on with `Gender` and `Set`"
-        raise FormatError(name, "line 1", shown(head), expected, _FIX)
+        raise FormatError(name, "line 1", quoted(head), expected, _FIX)
     speakers: dict[str, Speaker] = {}
     for number, line in enumerate(lines, 2):
         cells = [cell.strip() for cell in line.split(separator)]
@@ -69,7 +69,7 @@ def parse(file: BinaryIO, *, name: str) -> Table:
         is_whole = len(cells) == len(columns) and _ID.fullmatch(cells[0])
         if not is_whole or speaker is None or cells[0] in speakers:
             expected = f"{len(columns)} cells, id00000 (each once), m or f, dev or test"
-            raise FormatError(name, f"line {number}", shown(line), expected, _FIX)
+            raise FormatError(name, f"line {number}", quoted(line), expected, _FIX)
         speakers[cells[0]] = speaker
     if not speakers:
         raise FormatError(name, "", "no speakers", "a line a speaker", _FIX)

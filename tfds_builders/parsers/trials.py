@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import BinaryIO
 
-from tfds_builders.common.errors import FormatError, shown
+from tfds_builders.common.errors import FormatError, quoted
 from tfds_builders.parsers.text import read_text
 
 _LINE = re.compile(r"([01]) (\S{1,200}) (\S{1,200})")
@@ -26,12 +26,12 @@ class Trials:
     """One list.
 
     Attributes:
-        same: Whether a trial's two utterances are of one speaker; at least one trial.
+        is_same: Whether the two utterances of each trial are of one speaker; at least one trial.
         first: One utterance of each trial, such as `id10270/x6uYqmx31kE/00001`.
-        second: The other one.
+        second: The other utterance of each trial.
     """
 
-    same: tuple[bool, ...]
+    is_same: tuple[bool, ...]
     first: tuple[str, ...]
     second: tuple[str, ...]
 
@@ -56,7 +56,7 @@ def parse(file: BinaryIO, *, name: str, ids: Mapping[str, str]) -> Trials:
         FormatError: Naming the line that does not fit, names somebody who is not in `ids`, or says
             of one speaker that it is two.
     """
-    same, first, second = [], [], []
+    are_same, first, second = [], [], []
     for number, line in enumerate(read_text(file, name).splitlines(), 1):
         match = _LINE.fullmatch(line.rstrip())
         pair = [_utterance(word, ids) for word in match.groups()[1:]] if match else [None]
@@ -64,21 +64,21 @@ def parse(file: BinaryIO, *, name: str, ids: Mapping[str, str]) -> Trials:
             expected = "`0|1 speaker/video/number.wav speaker/video/number.wav`"
             if match and any(_OLD.fullmatch(word) for word in match.groups()[1:]):
                 expected = "people who are in vox1_meta.csv, beside the list"
-            raise FormatError(name, f"line {number}", shown(line), expected, _FIX)
+            raise FormatError(name, f"line {number}", quoted(line), expected, _FIX)
         is_same = speaker_of(pair[0]) == speaker_of(pair[1])
         if is_same != (match[1] == "1"):
             expected = f"{int(is_same)} for these speakers"
-            raise FormatError(name, f"line {number}", shown(line), expected, _FIX)
-        same.append(is_same)
+            raise FormatError(name, f"line {number}", quoted(line), expected, _FIX)
+        are_same.append(is_same)
         first.append(pair[0])
         second.append(pair[1])
-    if not same:
+    if not are_same:
         raise FormatError(name, "", "no lines", "a trial a line", _FIX)
-    return Trials(tuple(same), tuple(first), tuple(second))
+    return Trials(tuple(are_same), tuple(first), tuple(second))
 
 
 def _utterance(word: str, ids: Mapping[str, str]) -> str | None:
-    """Returns an utterance without the suffix of its file; None where the word is none."""
+    """Returns an utterance without the suffix of its file; None if the word has another form."""
     if _UTTERANCE.fullmatch(word):
         return word.removesuffix(".wav")
     match = _OLD.fullmatch(word)

@@ -1,9 +1,9 @@
 """The Japanese Vowels set (Kudo1999): `ae.train`, `ae.test` of UCI, and the `.ts` form.
 
-UCI's form has one frame a line, 12 numbers between blanks; a block of frames is an utterance.
+In UCI's form, each line is a frame: 12 numbers between blanks. A block of frames is an utterance.
 Blocks are separated by blank lines, or closed by a line of twelve `1.0`, which is never a frame.
-Who speaks does not stand in the file: it follows from the order. The `.ts` form has one utterance
-a line: 12 channels between `:`, values between `,`, the speaker last.
+The file does not name the speakers: they follow from the order. In the `.ts` form, each line is an
+utterance: 12 channels between `:`, values between `,`, and the speaker at the end.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from tfds_builders.common.errors import FormatError, shown
+from tfds_builders.common.errors import FormatError, quoted
 from tfds_builders.parsers.text import check_end, numbers, read_text
 
 CHANNELS = 12
@@ -30,8 +30,8 @@ class Utterances:
     """Utterances in the order of the file.
 
     Attributes:
-        sequences: One (T, 12) float32 array of LPC cepstrum coefficients each; 6.4 ms a frame.
-        speakers: The speaker of each, 1 to 9; None where the file does not say (UCI's form).
+        sequences: One (T, 12) float32 array of LPC cepstrum coefficients each; 6.4 ms per frame.
+        speakers: Speaker of each utterance, 1 to 9; None in UCI's form, which does not name them.
     """
 
     sequences: tuple[np.ndarray, ...]
@@ -39,18 +39,18 @@ class Utterances:
 
 
 def parse(file: BinaryIO, *, name: str) -> Utterances:
-    """Reads either form, known by its first line.
+    """Reads either form. The first line decides.
 
     Args:
         file: The open file.
         name: Its name, for errors.
 
     Returns:
-        The utterances; at least one, each of at least one frame, every value finite.
+        The utterances: at least one, each with at least one frame, and all values finite.
 
     Raises:
-        FormatError: Naming the line. The padded `.arff` form is refused: padding changes the
-            distribution.
+        FormatError: If a line does not fit; the error names it. The padded `.arff` form is refused,
+            because padding changes the distribution.
     """
     text = read_text(file, name)
     lines = text.split("\n")
@@ -69,13 +69,13 @@ def parse_sizes(file: BinaryIO, *, name: str) -> tuple[int, ...]:
     """Reads `size_ae.train` or `size_ae.test`: the number of utterances of each of the 9 speakers.
 
     Raises:
-        FormatError: When it does not hold nine whole numbers.
+        FormatError: If the file does not have nine whole numbers.
     """
     words = read_text(file, name).split()
     if len(words) != SPEAKERS or not all(
         word.isdecimal() and len(word) < 6 and int(word) > 0 for word in words
     ):
-        raise FormatError(name, "", shown(" ".join(words)), "nine whole numbers from 1", _FIX)
+        raise FormatError(name, "", quoted(" ".join(words)), "nine whole numbers from 1", _FIX)
     return tuple(int(word) for word in words)
 
 
@@ -88,7 +88,7 @@ def speakers_by_order(count: int, sizes: Sequence[int], *, name: str) -> tuple[i
         name: Name of the file, for errors.
 
     Raises:
-        FormatError: When the blocks are not as many as the sizes say.
+        FormatError: If the number of blocks differs from the sizes.
     """
     if count != sum(sizes):
         raise FormatError(
@@ -122,7 +122,7 @@ def _parse_ts(lines: list[str], name: str) -> Utterances:
     if any(line.strip().lower().split() == ["@equallength", "true"] for line in lines[: marks[0]]):
         raise FormatError(
             name, "", "@equalLength true", "@equalLength false",
-            "The utterances were padded or cut to one length; take those of their own lengths.",
+            "The utterances were padded or cut to one length; take those of unequal lengths.",
         )  # fmt: skip
     rows = [
         (number, line)
@@ -141,7 +141,7 @@ def _utterance(line: str, number: int, name: str) -> tuple[np.ndarray, int]:
     if len(channels) != CHANNELS:
         raise FormatError(name, f"line {number}", f"{len(channels)} channels", f"{CHANNELS}", _FIX)
     if speaker not in map(str, range(1, SPEAKERS + 1)):
-        raise FormatError(name, f"line {number}", f"the speaker {shown(speaker)}", "1 to 9", _FIX)
+        raise FormatError(name, f"line {number}", f"the speaker {quoted(speaker)}", "1 to 9", _FIX)
     lengths = {channel.count(",") + 1 for channel in channels}
     if len(lengths) != 1 or max(lengths) > _LONGEST:
         raise FormatError(

@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from tfds_builders.common.errors import FormatError, shown
+from tfds_builders.common.errors import FormatError, quoted
 
 _BYTES = 2  # of a sample
 _FIX = "The file seems cut or converted; take it again from the official archive."
@@ -40,7 +40,7 @@ def parse(file: BinaryIO, *, name: str) -> Sound:
         The recording, every sample that the header speaks of.
 
     Raises:
-        FormatError: When it is no WAVE file, not 16 bit PCM, cut, or without samples.
+        FormatError: If it is no WAVE file, not 16 bit PCM, cut, or without samples.
     """
     try:
         with wave.open(file) as sound:
@@ -48,12 +48,12 @@ def parse(file: BinaryIO, *, name: str) -> Sound:
             data = sound.readframes(frames) if width == _BYTES else b""
     except (wave.Error, EOFError, ValueError, RuntimeError) as error:
         # a chunk that begins beyond the end is a RuntimeError without a text
-        found = shown(str(error) or "a cut file")
-        raise FormatError(name, "", found, "a RIFF/WAVE file with 16 bit PCM", _FIX) from error
+        received = quoted(str(error) or "a cut file")
+        raise FormatError(name, "", received, "a RIFF/WAVE file with 16 bit PCM", _FIX) from error
     if width != _BYTES:
         raise FormatError(name, "", f"{8 * width} bit samples", "16 bit PCM", _FIX)
     if rate == 0 or frames == 0 or len(data) != frames * channels * _BYTES:
-        found = f"{len(data):,} bytes of samples at {rate:,} Hz"
+        received = f"{len(data):,} bytes of samples at {rate:,} Hz"
         expected = f"{frames * channels * _BYTES:,} as the header says, at least one sample"
-        raise FormatError(name, "", found, expected, _FIX)
+        raise FormatError(name, "", received, expected, _FIX)
     return Sound(np.frombuffer(data, "<i2").astype(np.int16).reshape(frames, channels), rate)

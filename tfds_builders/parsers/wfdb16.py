@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from tfds_builders.common.errors import FormatError, shown
+from tfds_builders.common.errors import FormatError, quoted
 from tfds_builders.parsers.text import read_text
 
 MISSING = -32768
@@ -42,7 +42,7 @@ class Signal:
 
 @dataclasses.dataclass(frozen=True)
 class Header:
-    """What a record holds.
+    """Header of a record.
 
     Attributes:
         record: Name of the record.
@@ -82,10 +82,10 @@ def parse_header(file: BinaryIO, *, name: str) -> Header:
     match = _RECORD.fullmatch(first)
     if match is None or "/" in match[1] or not (int(match[2]) and float(match[3]) * int(match[4])):
         expected = "`name signals rate samples` of one segment, each above 0"
-        raise FormatError(name, f"line {number}", shown(first), expected, _FIX)
+        raise FormatError(name, f"line {number}", quoted(first), expected, _FIX)
     if len(lines) - 1 != int(match[2]):
-        found = f"{len(lines) - 1} lines of signals"
-        raise FormatError(name, "", found, f"{match[2]}, as line {number} says", _FIX)
+        received = f"{len(lines) - 1} lines of signals"
+        raise FormatError(name, "", received, f"{match[2]}, as line {number} says", _FIX)
     files, signals = zip(*(_signal(*line, name) for line in lines[1:]), strict=True)
     if len(set(files)) > 1:
         raise FormatError(name, "", f"{len(set(files))} files of samples", "one", _FIX)
@@ -101,7 +101,7 @@ def _signal(number: int, line: str, name: str) -> tuple[str, Signal]:
     match = _SIGNAL.fullmatch(line)
     if match is None:
         expected = "`file 16 gain(baseline)/unit` and six fields more"
-        raise FormatError(name, f"line {number}", shown(line), expected, _FIX)
+        raise FormatError(name, f"line {number}", quoted(line), expected, _FIX)
     file, gain, baseline, unit, zero, title = match.groups()
     gain = float(gain) or DEFAULT_GAIN
     if not _GAINS[0] <= gain <= _GAINS[1]:
@@ -141,7 +141,7 @@ def samples(data: bytes | mmap.mmap, header: Header, *, name: str) -> np.ndarray
         (samples, signals) int16, read-only.
 
     Raises:
-        FormatError: When the file is shorter or longer than the header says.
+        FormatError: If the file is shorter or longer than the header says.
     """
     check_bytes(len(data), header, name=name)
     return np.frombuffer(data, "<i2").reshape(header.samples, len(header.signals))

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import audio, people
-from tfds_builders.common.about import About
-from tfds_builders.common.builder import AloneMixin
-from tfds_builders.common.checks import origins
-from tfds_builders.common.errors import ArchiveError, shown
-from tfds_builders.common.find import Wanted, find
+from tfds_builders.common.builder import About, Example, Plan, RecordingsBuilder, divided
+from tfds_builders.common.errors import ArchiveError, quoted
+from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
-from tfds_builders.common.parts import tell_part
-from tfds_builders.common.progress import track
 from tfds_builders.common.source import Source
 from tfds_builders.common.splits import by_subject
 
@@ -46,7 +44,7 @@ WANTED = Wanted(
 
 
 class Utterance(NamedTuple):
-    """One recording: what its name says, and its member in the archive."""
+    """One recording: the parts of its name, and its member in the archive."""
 
     actor: int
     emotion: int
@@ -57,7 +55,7 @@ class Utterance(NamedTuple):
 
     @property
     def file(self) -> str:
-        """Its name from the actor's folder on."""
+        """Name of the file in the actor's folder."""
         return "/".join(self.member.split("/")[-2:])
 
     @property
@@ -69,7 +67,7 @@ class Utterance(NamedTuple):
         return f"actor {self.subject}"
 
 
-class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
+class Builder(RecordingsBuilder):
     """Builder of `ravdess_speech`."""
 
     VERSION = tfds.core.Version("2.0.0")
@@ -77,13 +75,15 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         "2.0.0": "`session`, `day` and `device`; `actor` is `subject`.",
         "1.0.0": "First release.",
     }
-    MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
     ABOUT = About(
         people=ACTORS,
         size=f"{FILES:,} recordings, 210 MB",
         license="CC BY-NC-SA 4.0",
         archives=WANTED,
     )
+    HOMEPAGE = "https://doi.org/10.5281/zenodo.1188976"
+    ARCHIVE_KEY = "speech"
+    SUPERVISED_KEYS = ("audio", "emotion")
     BUILDER_CONFIGS = [
         audio.Config(
             name="speech",
@@ -93,88 +93,59 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         audio.Config(name="speech16k", description="16 kHz, in [-1, 1].", rate_hz=16_000),
     ]
 
-    def _info(self):
-        dtype = np.int16 if self.builder_config.rate_hz == RATE_HZ else np.float32
-        return self.dataset_info_from_configs(
-            features=tfds.features.FeaturesDict(
-                {
-                    "id": tfds.features.Text(),
-                    "audio": tfds.features.Tensor(shape=(None,), dtype=dtype, encoding="bytes"),
-                    "rate": np.int32,
-                    "sex": tfds.features.ClassLabel(names=list(SEXES)),
-                    "emotion": tfds.features.ClassLabel(names=list(EMOTIONS)),
-                    "intensity": tfds.features.ClassLabel(names=list(INTENSITIES)),
-                    "statement": tfds.features.ClassLabel(names=list(STATEMENTS)),
-                    "repetition": np.int32,
-                    "file": tfds.features.Text(),
-                    "same_as": tfds.features.Text(),
-                    **people.features(),
-                }
-            ),
-            homepage="https://doi.org/10.5281/zenodo.1188976",
-            metadata=tfds.core.MetadataDict(),
-        )
-
-    def sources(self, manual_dir) -> dict[str, Source]:
-        """Finds the archive.
-
-        Raises:
-            ArchiveError: When it is missing or cannot be opened.
-        """
-        return {"speech": find(manual_dir, WANTED)}
-
-    def _split_generators(self, dl_manager):
-        sources = self.sources(dl_manager.manual_dir)
-        (source,) = sources.values()
-        utterances = utterances_of(source)
-        splits = split_actors({utterance.actor for utterance in utterances})
-        held = {
-            "recordings": (len(utterances), FILES),
-            "actors": (sum(map(len, splits.values())), ACTORS),
-        }
-        tell_part(self.info, source.title, "RAVDESS's speech", held, divided=["actors"])
-        same_as = audio.repeated(source, utterances)
-        self.info.metadata.update(
-            **origins(self.name, sources),
-            rate_hz=self.builder_config.rate_hz,
-            same_as=same_as,
-            subjects={split: list(ids) for split, ids in splits.items()},
-        )
+    def features(self) -> dict:
         return {
-            split: self._generate_examples(
-                source,
-                [utterance for utterance in utterances if utterance.subject in ids],
-                same_as,
-                split,
-            )
-            for split, ids in splits.items()
+            **audio.features(self.builder_config.rate_hz, RATE_HZ),
+            "sex": tfds.features.ClassLabel(names=list(SEXES)),
+            "emotion": tfds.features.ClassLabel(names=list(EMOTIONS)),
+            "intensity": tfds.features.ClassLabel(names=list(INTENSITIES)),
+            "statement": tfds.features.ClassLabel(names=list(STATEMENTS)),
+            "repetition": np.int32,
+            "file": tfds.features.Text(),
+            "same_as": tfds.features.Text(),
         }
 
-    def _generate_examples(self, source, utterances, same_as, split):
+    def plan(self, sources: dict[str, Source]) -> Plan:
+        source = sources[self.ARCHIVE_KEY]
+        utterances = utterances_of(source)
+        subjects = split_actors({utterance.actor for utterance in utterances})
+        counts = {
+            "recordings": (len(utterances), FILES),
+            "actors": (sum(map(len, subjects.values())), ACTORS),
+        }
+        self.warn_of_part(source, "RAVDESS's speech", counts, divided=["actors"])
+        same_as = audio.repeated(source, utterances)
         rate_hz = self.builder_config.rate_hz
-        for utterance in track(utterances, f"{self.name}, {split}, recordings"):
-            samples = audio.mono(source, utterance.member, RATE_HZ)
-            key = utterance.file.removesuffix(".wav")
-            yield (
-                key,
-                {
-                    "id": key,
-                    "audio": audio.resampled(samples, RATE_HZ, rate_hz),
-                    "rate": rate_hz,
-                    "sex": sex_of(utterance.actor),
-                    "emotion": utterance.emotion - 1,
-                    "intensity": utterance.intensity - 1,
-                    "statement": utterance.statement - 1,
-                    "repetition": utterance.repetition,
-                    "file": utterance.file,
-                    "same_as": same_as.get(utterance.file, ""),
-                    **people.record(utterance.subject),
-                },
-            )
+        return Plan(
+            divided(utterances, subjects),
+            functools.partial(examples_of, source=source, rate_hz=rate_hz, same_as=same_as),
+            subjects=subjects,
+            metadata={"rate_hz": rate_hz, "same_as": same_as},
+        )
+
+
+def examples_of(
+    utterance: Utterance, _: object, source: Source, rate_hz: int, same_as: dict[str, str]
+) -> Iterator[Example]:
+    """Yields the example of an utterance, at a rate."""
+    yield (
+        utterance.file.removesuffix(".wav"),
+        {
+            **audio.record(source, utterance.member, RATE_HZ, rate_hz),
+            "sex": sex_of(utterance.actor),
+            "emotion": utterance.emotion - 1,
+            "intensity": utterance.intensity - 1,
+            "statement": utterance.statement - 1,
+            "repetition": utterance.repetition,
+            "file": utterance.file,
+            "same_as": same_as.get(utterance.file, ""),
+            **people.record(utterance.subject),
+        },
+    )
 
 
 def sex_of(actor: int) -> str:
-    """Returns the sex of an actor: odd numbers are men."""
+    """Returns the sex of an actor. Actors with odd numbers are men."""
     return SEXES[(actor + 1) % 2]
 
 
@@ -182,7 +153,7 @@ def split_actors(actors: set[int]) -> dict[str, tuple[str, ...]]:
     """Divides men and women each into the splits, so that every split has both.
 
     Raises:
-        ValueError: When there are fewer than three men or three women.
+        ValueError: If there are fewer than three men or three women.
     """
     parts = [
         by_subject([f"{actor:02d}" for actor in actors if sex_of(actor) == sex], FRACTIONS)
@@ -195,11 +166,11 @@ def utterances_of(source: Source) -> list[Utterance]:
     """Returns the recordings of an archive, in the order of their names.
 
     Raises:
-        ArchiveError: When there are none, or a name is not that of a spoken recording.
+        ArchiveError: If the archive has no recording, or a name is not that of a spoken recording.
     """
     wavs = [name for name in source.names if name.lower().endswith(".wav")]
     if not wavs:
-        names = source.listed
+        names = source.first_names
         raise ArchiveError(
             f"{source.title} holds no Actor_NN/03-01-….wav; it holds {names}. {_GET}"
         )
@@ -224,7 +195,7 @@ def _utterance(member: str, source: Source) -> Utterance:
         odd.append(f"not in the folder Actor_{codes[-1]:02d}")
     if odd:
         raise ArchiveError(
-            f"{source.title}: {shown(member)} is no recording of RAVDESS's speech "
+            f"{source.title}: {quoted(member)} is not a recording of RAVDESS's speech "
             f"({', '.join(odd)}). Keep only what Audio_Speech_Actors_01-24.zip holds."
         )
     _, _, emotion, intensity, statement, repetition, actor = codes

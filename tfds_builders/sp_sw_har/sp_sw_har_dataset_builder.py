@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -11,14 +12,11 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
-from tfds_builders.common.about import About
-from tfds_builders.common.builder import AloneMixin
-from tfds_builders.common.checks import origins
-from tfds_builders.common.errors import ArchiveError, shown
+from tfds_builders.common.builder import About, Example, Plan, RecordingsBuilder, divided
+from tfds_builders.common.errors import ArchiveError, quoted
 from tfds_builders.common.even_times import uniform_parts
-from tfds_builders.common.find import Wanted, find
+from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
-from tfds_builders.common.parts import tell_part
 from tfds_builders.common.progress import track
 from tfds_builders.common.repeats import Repeats
 from tfds_builders.common.sittings import Place, places
@@ -54,7 +52,7 @@ WANTED = Wanted(
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """The times at which a run is given.
+    """Times of the samples.
 
     Attributes:
         rate_hz: Samples per second, a divisor of 1,000; None for the samples of the file, at uneven
@@ -88,18 +86,17 @@ class Tables(NamedTuple):
     runs: dict[str, sp_sw_har.Conditions]
 
 
-class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
+class Builder(RecordingsBuilder):
     """Builder of `sp_sw_har`."""
 
-    VERSION = tfds.core.Version("1.0.0")
-    RELEASE_NOTES = {"1.0.0": "First release."}
-    MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
     ABOUT = About(
         people=SUBJECTS,
         size="223 runs of 11 s, two devices",
         license="CC BY 4.0",
         archives=WANTED,
     )
+    HOMEPAGE = "https://doi.org/10.5281/zenodo.8398688"
+    ARCHIVE_KEY = "runs"
     BUILDER_CONFIGS = [
         Config(name="runs", description="The samples of the files, about 104 per second, uneven."),
         Config(
@@ -109,46 +106,23 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         ),
     ]
 
-    def _info(self):
-        channels = len(sp_sw_har.CHANNELS)
-        return self.dataset_info_from_configs(
-            features=tfds.features.FeaturesDict(
-                {
-                    "id": tfds.features.Text(),
-                    "sequence": tfds.features.Tensor(shape=(None, channels), dtype=np.float32),
-                    "time_ms": tfds.features.Tensor(
-                        shape=(None,), dtype=np.int64, encoding="bytes"
-                    ),
-                    "activity": tfds.features.Tensor(
-                        shape=(None,), dtype=np.uint8, encoding="bytes"
-                    ),
-                    "run": np.int32,
-                    "orientation": tfds.features.Text(),
-                    "first_turn": tfds.features.Text(),
-                    "second_turn": tfds.features.Text(),
-                    "age": np.int32,
-                    "sex": tfds.features.Text(),
-                    "height": np.int32,
-                    "weight": np.int32,
-                    "hand": tfds.features.Text(),
-                    **people.features(),
-                }
-            ),
-            homepage="https://doi.org/10.5281/zenodo.8398688",
-            metadata=tfds.core.MetadataDict(),
-        )
+    def features(self) -> dict:
+        tensor, text = tfds.features.Tensor, tfds.features.Text
+        return {
+            "sequence": tensor(shape=(None, len(sp_sw_har.CHANNELS)), dtype=np.float32),
+            "time_ms": tensor(shape=(None,), dtype=np.int64, encoding="bytes"),
+            "activity": tensor(shape=(None,), dtype=np.uint8, encoding="bytes"),
+            "run": np.int32,
+            **{key: text() for key in ("orientation", "first_turn", "second_turn")},
+            "age": np.int32,
+            "sex": text(),
+            "height": np.int32,
+            "weight": np.int32,
+            "hand": text(),
+        }
 
-    def sources(self, manual_dir) -> dict[str, Source]:
-        """Finds the archive.
-
-        Raises:
-            ArchiveError: If it is missing or cannot be opened.
-        """
-        return {"runs": find(manual_dir, WANTED)}
-
-    def _split_generators(self, dl_manager):
-        sources = self.sources(dl_manager.manual_dir)
-        (source,) = sources.values()
+    def plan(self, sources: dict[str, Source]) -> Plan:
+        source = sources[self.ARCHIVE_KEY]
         recordings = recordings_of(source)
         tables = tables_of(source, recordings)
         repeats = Repeats(source.title, "runs", "kept")
@@ -158,64 +132,69 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
             "people": (sum(map(len, subjects.values())), SUBJECTS),
             "recordings": (len(recordings), RECORDINGS),
         }
-        tell_part(self.info, source.title, "sp-sw-har-dataset", counts, divided=["people"])
-        self.info.metadata.update(
-            **origins(self.name, sources),
-            same_as=repeats.same_as,
-            channels=list(sp_sw_har.CHANNELS),
-            activities=list(sp_sw_har.ACTIVITIES),
-            rate_hz=self.builder_config.rate_hz,
-            subjects={split: list(ids) for split, ids in subjects.items()},
+        self.warn_of_part(source, "sp-sw-har-dataset", counts, divided=["people"])
+        rate_hz = self.builder_config.rate_hz
+        return Plan(
+            divided(recordings, subjects),
+            functools.partial(
+                examples_of, source=source, tables=tables, placed=placed, rate_hz=rate_hz
+            ),
+            "runs",
+            subjects=subjects,
+            metadata={
+                "same_as": repeats.same_as,
+                "channels": list(sp_sw_har.CHANNELS),
+                "activities": list(sp_sw_har.ACTIVITIES),
+                "rate_hz": rate_hz,
+            },
         )
-        return {
-            split: self._generate_examples(
-                source, [r for r in recordings if r.subject in ids], tables, placed, split
-            )
-            for split, ids in subjects.items()
-        }
 
-    def _generate_examples(self, source, recordings, tables, placed, split):
-        for recording in track(recordings, f"{self.name}, {split}, runs"):
-            person = tables.people[recording.subject]
-            place = placed[recording.key]
-            conditions = dataclasses.asdict(tables.runs[recording.id_of_run])
-            for key, run in self._parts(source, recording):
-                yield (
-                    key,
-                    {
-                        "id": key,
-                        **dataclasses.asdict(run),
-                        "run": int(recording.run),
-                        **conditions,
-                        "age": person.age,
-                        "sex": person.sex,
-                        "height": person.height,
-                        "weight": person.weight,
-                        "hand": person.hand,
-                        **people.record(
-                            recording.subject,
-                            session=place.session,
-                            day=place.day,
-                            device=recording.device,
-                        ),
-                    },
-                )
 
-    def _parts(self, source, recording) -> Iterator[tuple[str, sp_sw_har.Run]]:
-        """Yields key and samples of the run, or of each part of it between two gaps."""
-        run, rate_hz = _run(source, recording), self.builder_config.rate_hz
-        if rate_hz is None:
-            yield recording.key, run
-            return
-        parts = uniform_parts(
-            run.time_ms, run.sequence, step_ms=1000 // rate_hz, longest_gap_ms=LONGEST_GAP_MS
+def examples_of(
+    recording: Recording,
+    _: object,
+    source: Source,
+    tables: Tables,
+    placed: dict[str, Place],
+    rate_hz: int | None,
+) -> Iterator[Example]:
+    """Yields the example of a recording, or of each part of it between two gaps."""
+    person = dataclasses.asdict(tables.people[recording.subject])
+    del person["runs"]
+    place = placed[recording.key]
+    for key, run in _parts(source, recording, rate_hz):
+        yield (
+            key,
+            {
+                **dataclasses.asdict(run),
+                "run": int(recording.run),
+                **dataclasses.asdict(tables.runs[recording.id_of_run]),
+                **person,
+                **people.record(
+                    recording.subject,
+                    session=place.session,
+                    day=place.day,
+                    device=recording.device,
+                ),
+            },
         )
-        for number, (time_ms, sequence) in enumerate(parts):
-            latest = np.searchsorted(run.time_ms, time_ms, side="right") - 1
-            yield (
-                f"{recording.key}/{number}",
-                sp_sw_har.Run(time_ms, sequence, run.activity[latest]),
-            )
+
+
+def _parts(
+    source: Source, recording: Recording, rate_hz: int | None
+) -> Iterator[tuple[str, sp_sw_har.Run]]:
+    """Yields key and samples of the run, or of each part of it between two gaps."""
+    run = _run(source, recording)
+    if rate_hz is None:
+        yield recording.key, run
+        return
+    parts = uniform_parts(
+        run.time_ms, run.sequence, step_ms=1000 // rate_hz, longest_gap_ms=LONGEST_GAP_MS
+    )
+    for number, (time_ms, sequence) in enumerate(parts):
+        latest = np.searchsorted(run.time_ms, time_ms, side="right") - 1
+        activity = run.activity[latest]
+        yield f"{recording.key}/{number}", sp_sw_har.Run(time_ms, sequence, activity)
 
 
 def recordings_of(source: Source) -> list[Recording]:
@@ -227,14 +206,14 @@ def recordings_of(source: Source) -> list[Recording]:
     files = [name for name in source.names if re.search(r"_s[pw]\.csv$", name)]
     if not files:
         raise ArchiveError(
-            f"{source.title} holds no sXX_YY_sp.csv or sXX_YY_sw.csv; it holds {source.listed}. "
-            f"{_GET}"
+            f"{source.title} holds no sXX_YY_sp.csv or sXX_YY_sw.csv; it holds "
+            f"{source.first_names}. {_GET}"
         )
     members = source.index(_NAME)  # refuses one name in two folders
     odd = sorted({*files} - {*members.values()})
     if odd:
         raise ArchiveError(
-            f"{source.title}: {shown(odd[0])} is not a run of this data set, whose names are "
+            f"{source.title}: {quoted(odd[0])} is not a run of this data set, whose names are "
             "sXX_YY_sp.csv and sXX_YY_sw.csv. Keep only what the folder DATA of the source holds."
         )
     return [
@@ -271,7 +250,7 @@ def tables_of(source: Source, recordings: list[Recording]) -> Tables:
 
 
 def _absent(recording: Recording, tables: Tables) -> str | None:
-    """Returns what the tables lack of a recording, or None."""
+    """Returns a description of what the tables lack for a recording, or None."""
     if recording.subject not in tables.people:
         return f"{recording.member} is of {recording.subject}, who is not in {PEOPLE_TABLE}"
     if recording.id_of_run not in tables.runs:

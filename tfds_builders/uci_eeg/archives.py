@@ -1,4 +1,4 @@
-"""The archives of the EEG set: which there are, the trials of each person in them."""
+"""Archives of the EEG data set, and the trials of each person in them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ log = logging.getLogger("tfds_builders")
 
 MINIMUM_TRIALS = 6  # five probes and one enrolled, the least that Abdelwahab2019's protocol needs
 _TRIAL = r"(co\d[ac]\d{7})\.rd\.(\d{3})(?:\.gz)?"
-_PERSON = r"((?:[ac]_[1mn]_)?)(co\d[ac]\d{7})\.tar(?:\.gz)?"  # of a condition in the small set
+_PERSON = (
+    r"((?:[ac]_[1mn]_)?)(co\d[ac]\d{7})\.tar(?:\.gz)?"  # the small set has one for each condition
+)
 GET = (
     "Get it from https://doi.org/10.24432/C5TS3D (about 700 MB; eeg_full.tar for uci_eeg/full, "
     "SMNI_CMI_TRAIN.tar.gz and SMNI_CMI_TEST.tar.gz for uci_eeg/large, smni_eeg_data.tar.gz "
@@ -61,7 +63,7 @@ def usable_people(source: Source) -> dict[str, list[str]]:
         Subject to names of members: trial files, or the person's own archives.
 
     Raises:
-        ArchiveError: When there is nobody, somebody both as archives and as files, or a trial
+        ArchiveError: If there is nobody, somebody both as archives and as files, or a trial
             twice.
     """
     people = members_of(source)
@@ -84,10 +86,10 @@ def usable_people(source: Source) -> dict[str, list[str]]:
             ", ".join(few),
         )
     if len(few) == len(people):
-        found = source.listed
+        names = source.first_names
         raise ArchiveError(
             f"{source.title} holds nobody with {MINIMUM_TRIALS} trials <subject>.rd.<number>; it "
-            f"holds {found}. {GET}"
+            f"holds {names}. {GET}"
         )
     return {subject: members for subject, members in people.items() if subject not in few}
 
@@ -96,7 +98,7 @@ def members_of(source: Source) -> dict[str, list[str]]:
     """Returns the names of trial files, or of archives of them, by person.
 
     Raises:
-        ArchiveError: When somebody is there in both forms.
+        ArchiveError: If somebody is there in both forms.
     """
     trials = source.index(_TRIAL)
     archives = {(subject, part): name for (part, subject), name in source.index(_PERSON).items()}

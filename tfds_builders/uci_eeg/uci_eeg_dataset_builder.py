@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import logging
+import os
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
-from tfds_builders.common.about import About
-from tfds_builders.common.builder import AloneMixin
-from tfds_builders.common.checks import origins
+from tfds_builders.common.builder import About, Example, Plan, RecordingsBuilder, divided
 from tfds_builders.common.errors import FormatError, MissingArchiveError
 from tfds_builders.common.find import find, find_config
-from tfds_builders.common.parts import tell_part
-from tfds_builders.common.progress import track
-from tfds_builders.common.repeats import Repeats
+from tfds_builders.common.repeats import Contents, Repeats
 from tfds_builders.common.source import Source
 from tfds_builders.common.spd import JITTER, covariance
 from tfds_builders.common.splits import by_subject
 from tfds_builders.parsers import smni
-from tfds_builders.uci_eeg.archives import CONFIGS, GET, TEST_OF_LARGE, trial_files, usable_people
+from tfds_builders.uci_eeg.archives import CONFIGS, TEST_OF_LARGE, trial_files, usable_people
 
 log = logging.getLogger("tfds_builders")
 
@@ -32,12 +32,12 @@ GROUPS = {"a": "alcoholic", "c": "control"}
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Which of the three archives, and what a record has of its trial.
+    """Archive, and contents of a record.
 
     Attributes:
         archive: `"full"`, `"large"` or `"small"`.
         people: Number of subjects in the official archive.
-        jitter: None for the sequences; for covariance matrices, what is added to the diagonal as a
+        jitter: None for sequences. For covariance matrices, the amount added to the diagonal, as a
             fraction of the mean variance.
     """
 
@@ -47,7 +47,7 @@ class Config(tfds.core.BuilderConfig):
 
 
 def _both(archive: str, people: int, description: str) -> list[Config]:
-    """The sequences of an archive, and their covariance matrices."""
+    """Returns the configs of an archive: sequences, and their covariance matrices."""
     return [
         Config(name=archive, description=description, archive=archive, people=people),
         Config(
@@ -60,7 +60,15 @@ def _both(archive: str, people: int, description: str) -> list[Config]:
     ]
 
 
-class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
+class Person(NamedTuple):
+    """A person, the members of the archive with the person's trials, and the archive's key."""
+
+    subject: str
+    members: list[str]
+    archive: str
+
+
+class Builder(RecordingsBuilder):
     """Builder of `uci_eeg`."""
 
     VERSION = tfds.core.Version("1.1.0")
@@ -68,110 +76,112 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         "1.1.0": "`session`, `day` and `device`.",
         "1.0.0": "First release.",
     }
-    MANUAL_DOWNLOAD_INSTRUCTIONS = GET
     ABOUT = About(
         people=122, size="40 to 120 trials each, 700 MB", license="CC BY 4.0", archives=CONFIGS
     )
+    HOMEPAGE = "https://doi.org/10.24432/C5TS3D"
     BUILDER_CONFIGS = [
         *_both("full", 122, "122 subjects, splits disjoint by subject."),
         *_both("large", 20, "20 subjects; the official train and test share them."),
         *_both("small", 2, "2 subjects, one split."),
     ]
 
-    def _info(self):
+    def features(self) -> dict:
         channels = len(smni.CHANNELS)
         if self.builder_config.jitter is None:
             name, shape, dtype = "sequence", (smni.SAMPLES, channels), np.float32
         else:
             name, shape, dtype = "matrix", (channels, channels), np.float64
-        return self.dataset_info_from_configs(
-            features=tfds.features.FeaturesDict(
-                {
-                    "id": tfds.features.Text(),
-                    name: tfds.features.Tensor(shape=shape, dtype=dtype, encoding="bytes"),
-                    "group": tfds.features.ClassLabel(names=list(GROUPS.values())),
-                    "condition": tfds.features.ClassLabel(names=list(smni.CONDITIONS)),
-                    "error": np.bool_,
-                    "trial": np.int32,
-                    **people.features(),
-                }
-            ),
-            homepage="https://doi.org/10.24432/C5TS3D",
-            metadata=tfds.core.MetadataDict(),
-        )
+        return {
+            name: tfds.features.Tensor(shape=shape, dtype=dtype, encoding="bytes"),
+            "group": tfds.features.ClassLabel(names=list(GROUPS.values())),
+            "condition": tfds.features.ClassLabel(names=list(smni.CONDITIONS)),
+            "error": np.bool_,
+            "trial": np.int32,
+        }
 
-    def sources(self, manual_dir) -> dict[str, Source]:
-        """Finds the config's archive, and that of the test part of `large` where it is there.
-
-        Raises:
-            ArchiveError: When the archive is missing or cannot be opened.
-        """
+    def sources(self, manual_dir: str | os.PathLike) -> dict[str, Source]:
+        """Finds the config's archive, and the test archive of `large` if it is there."""
         archive = self.builder_config.archive
-        found = {archive: find_config(manual_dir, CONFIGS, archive)}
+        sources = {archive: find_config(manual_dir, CONFIGS, archive)}
         if archive == "large":
             with contextlib.suppress(MissingArchiveError):
-                found["test"] = find(manual_dir, TEST_OF_LARGE)
-        return found
+                sources["test"] = find(manual_dir, TEST_OF_LARGE)
+        return sources
 
-    def _split_generators(self, dl_manager):
-        sources = self.sources(dl_manager.manual_dir)
-        usable = {key: usable_people(source) for key, source in sources.items()}
-        source, *others = sources.values()
-        everybody, *_ = usable.values()
-        for key, held in usable.items():
-            count = {"subjects": (len(held), self.builder_config.people)}
-            drawn = count if self.builder_config.archive == "full" else ()
-            tell_part(self.info, sources[key].title, "the official archive", count, divided=drawn)
-        parts = {"train": (source, everybody)}
-        if self.builder_config.archive == "full":
-            splits = by_subject(everybody, FRACTIONS)
-            parts = {
-                split: (source, {s: everybody[s] for s in sorted(chosen)})
-                for split, chosen in splits.items()
+    def plan(self, sources: dict[str, Source]) -> Plan:
+        config = self.builder_config
+        persons = {
+            key: [
+                Person(subject, members, key) for subject, members in usable_people(source).items()
+            ]
+            for key, source in sources.items()
+        }
+        for key, source in sources.items():
+            count = {"subjects": (len(persons[key]), config.people)}
+            drawn = count if config.archive == "full" else ()
+            self.warn_of_part(source, "the official archive", count, divided=drawn)
+        splits = {"train": persons[config.archive]}
+        if config.archive == "full":
+            subjects = by_subject((person.subject for person in splits["train"]), FRACTIONS)
+            splits = {
+                split: sorted(part) for split, part in divided(splits["train"], subjects).items()
             }
-        if others:
-            parts["test"] = (others[0], usable["test"])
-        elif self.builder_config.archive == "large":
+        elif "test" in sources:
+            splits["test"] = persons["test"]
+        elif config.archive == "large":
             log.warning(
                 "%s: no %s there, so the split `test` is left out.",
                 self.name,
                 TEST_OF_LARGE.official,
             )
-        repeats = Repeats(source.title, "trials", "kept")
-        self.info.metadata.update(
-            **origins(self.name, sources),
-            same_as=repeats.same_as,
-            channels=list(smni.CHANNELS),
-            rate_hz=smni.RATE_HZ,
-            subjects={split: list(chosen) for split, (_, chosen) in parts.items()},
+        return Plan(
+            {split: [(person, split) for person in part] for split, part in splits.items()},
+            functools.partial(examples_of, sources=sources, jitter=config.jitter),
+            "people",
+            Repeats(sources[config.archive].title, "trials", "kept"),
+            subjects={split: [person.subject for person in part] for split, part in splits.items()},
+            metadata={"channels": list(smni.CHANNELS), "rate_hz": smni.RATE_HZ},
         )
-        return {
-            split: self._generate_examples(*part, repeats, split) for split, part in parts.items()
-        }
 
-    def _generate_examples(self, source, held, repeats, split):
-        for subject, members in track(list(held.items()), f"{self.name}, {split}, people"):
-            for number, name, file in trial_files(source, members):
-                try:
-                    trial = smni.parse(file, name=name)
-                except smni.EmptyTrialError:
-                    log.warning("%s: %s has no samples and is left out.", source.title, name)
-                    continue
-                key = f"{subject}/{number}"
-                record = example(trial, subject, int(number), name)
-                repeats.add(record["sequence"], key, f"{subject}, {split}")
-                if self.builder_config.jitter is not None:
-                    sequence, jitter = record.pop("sequence"), self.builder_config.jitter
-                    record["matrix"] = covariance(sequence, jitter, name=name)
-                yield key, {"id": key, **record}
-        repeats.report()
+
+def examples_of(
+    recording: tuple[Person, str],
+    repeats: Repeats | Contents,
+    sources: dict[str, Source],
+    jitter: float | None,
+) -> Iterator[Example]:
+    """Yields the example of each trial of a person of a split.
+
+    Args:
+        recording: The person, and the name of the split.
+        repeats: Refuses a trial of two people, or of two splits.
+        sources: The archives.
+        jitter: See `Config`.
+    """
+    (subject, members, archive), split = recording
+    source = sources[archive]
+    for number, name, file in trial_files(source, members):
+        try:
+            trial = smni.parse(file, name=name)
+        except smni.EmptyTrialError:
+            log.warning("%s: %s has no samples and is left out.", source.title, name)
+            continue
+        key = f"{subject}/{number}"
+        record = example(trial, subject, int(number), name)
+        repeats.add(record["sequence"], key, f"{subject}, {split}")
+        if jitter is not None:
+            record["matrix"] = covariance(record.pop("sequence"), jitter, name=name)
+        yield key, record
 
 
 def example(trial: smni.Trial, subject: str, number: int, name: str) -> dict:
-    """Returns the features of a trial; the number is the file's, since some headers state another.
+    """Returns the features of a trial.
+
+    The number is from the name of the file, because some headers state another number.
 
     Raises:
-        FormatError: When the file is of another person or lacks an electrode.
+        FormatError: If the file is of another person or lacks an electrode.
     """
     if trial.subject != subject:
         raise FormatError(

@@ -1,4 +1,4 @@
-"""Windows that overlap by half, and the recordings that they were cut from."""
+"""Recovery of recordings from windows that overlap by half."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ def runs(sequence: np.ndarray, *owners: np.ndarray) -> list[np.ndarray]:
 
     Args:
         sequence: (windows, time, channels) in the order of the file.
-        owners: What all windows of a run have in common, (windows,) each: person, activity.
+        owners: Properties that all windows of a run share, (windows,) each: person, activity.
 
     Returns:
         The places of the windows of each run, in order. Of two neighbors in a run, the second half

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -10,13 +11,10 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
-from tfds_builders.common.about import About
-from tfds_builders.common.builder import AloneMixin
-from tfds_builders.common.checks import origins
+from tfds_builders.common.builder import About, Example, Plan, RecordingsBuilder
 from tfds_builders.common.errors import ArchiveError
-from tfds_builders.common.find import Wanted, find
+from tfds_builders.common.find import Wanted
 from tfds_builders.common.limits import Limits
-from tfds_builders.common.parts import tell_part
 from tfds_builders.common.progress import track
 from tfds_builders.common.repeats import Repeats
 from tfds_builders.common.source import Source
@@ -47,10 +45,10 @@ WANTED = Wanted(
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """What a record holds.
+    """Contents of a record.
 
     Attributes:
-        joins: Whether windows that follow one another are one record, each sample once.
+        joins: Whether consecutive windows are joined to one record, with each sample once.
     """
 
     joins: bool = False
@@ -70,22 +68,22 @@ class Part(NamedTuple):
     labels: np.ndarray
 
     def key(self, row: int) -> str:
-        """Id of the record that begins with this window."""
+        """Returns the key of the record that begins with a window."""
         return f"{self.subjects[row]}/{row:04d}"
 
 
-class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
+class Builder(RecordingsBuilder):
     """Builder of `uci_har_inertial`."""
 
-    VERSION = tfds.core.Version("1.0.0")
-    RELEASE_NOTES = {"1.0.0": "First release."}
-    MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
     ABOUT = About(
         people=SUBJECTS,
         size=f"{sum(WINDOWS.values()):,} windows",
         license="commercial use is prohibited",
         archives=WANTED,
     )
+    HOMEPAGE = "https://doi.org/10.24432/C54S4K"
+    ARCHIVE_KEY = "UCI HAR Dataset"
+    SUPERVISED_KEYS = ("sequence", "label")
     BUILDER_CONFIGS = [
         Config(name="windows", description="Windows of 2.56 s; neighbors share half of it."),
         Config(
@@ -95,83 +93,63 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         ),
     ]
 
-    def _info(self):
+    def features(self) -> dict:
         time = None if self.builder_config.joins else har.SAMPLES
-        return self.dataset_info_from_configs(
-            features=tfds.features.FeaturesDict(
-                {
-                    "id": tfds.features.Text(),
-                    "sequence": tfds.features.Tensor(
-                        shape=(time, len(har.CHANNELS)), dtype=np.float32, encoding="bytes"
-                    ),
-                    "label": tfds.features.ClassLabel(names=list(har.ACTIVITIES)),
-                    "window": np.int32,
-                    **people.features(),
-                }
+        return {
+            "sequence": tfds.features.Tensor(
+                shape=(time, len(har.CHANNELS)), dtype=np.float32, encoding="bytes"
             ),
-            supervised_keys=("sequence", "label"),
-            homepage="https://doi.org/10.24432/C54S4K",
-            metadata=tfds.core.MetadataDict(),
-        )
+            "label": tfds.features.ClassLabel(names=list(har.ACTIVITIES)),
+            "window": np.int32,
+        }
 
-    def sources(self, manual_dir) -> dict[str, Source]:
-        """Finds the archive.
-
-        Raises:
-            ArchiveError: When it is missing or cannot be opened.
-        """
-        return {"UCI HAR Dataset": find(manual_dir, WANTED)}
-
-    def _split_generators(self, dl_manager):
-        sources = self.sources(dl_manager.manual_dir)
-        (source,) = sources.values()
+    def plan(self, sources: dict[str, Source]) -> Plan:
+        source = sources[self.ARCHIVE_KEY]
         parts = parts_of(source)
-        held = {
+        counts = {
             f"windows of `{split}`": (len(part.sequence), WINDOWS[split])
             for split, part in parts.items()
         }
-        tell_part(self.info, source.title, "the official archive", held)
-        self.info.metadata.update(
-            **origins(self.name, sources),
-            same_as=repeated(source, parts),
-            channels=list(har.CHANNELS),
-            rate_hz=har.RATE_HZ,
+        self.warn_of_part(source, "the official archive", counts)
+        return Plan(
+            {split: [part] for split, part in parts.items()},
+            functools.partial(examples_of, joins=self.builder_config.joins),
+            "parts",
             subjects={
                 split: [str(subject) for subject in np.unique(part.subjects)]
                 for split, part in parts.items()
             },
+            metadata={
+                "same_as": repeated(source, parts),
+                "channels": list(har.CHANNELS),
+                "rate_hz": har.RATE_HZ,
+            },
+            is_independent=False,  # all windows are read already
         )
-        return {split: self._generate_examples(part) for split, part in parts.items()}
 
-    def _generate_examples(self, part):
-        for row, sequence in self._sequences(part):
-            key = part.key(row)
-            yield (
-                key,
-                {
-                    "id": key,
-                    "sequence": sequence,
-                    "label": part.labels[row] - 1,
-                    "window": row,
-                    **people.record(str(part.subjects[row]), device=DEVICE),
-                },
-            )
 
-    def _sequences(self, part: Part) -> Iterator[tuple[int, np.ndarray]]:
-        """The samples of each record, with the place of its first window."""
-        if not self.builder_config.joins:
-            yield from enumerate(part.sequence)
-            return
-        for rows in runs(*part):
-            yield int(rows[0]), joined(part.sequence[rows])
+def examples_of(part: Part, _: object, joins: bool) -> Iterator[Example]:
+    """Yields the example of each window of a part, or of each run of windows."""
+    rows = runs(*part) if joins else [[row] for row in range(len(part.sequence))]
+    for first, *following in rows:
+        windows = part.sequence[[first, *following]]
+        yield (
+            part.key(first),
+            {
+                "sequence": joined(windows) if joins else windows[0],
+                "label": part.labels[first] - 1,
+                "window": int(first),
+                **people.record(str(part.subjects[first]), device=DEVICE),
+            },
+        )
 
 
 def parts_of(source: Source) -> dict[str, Part]:
     """Reads the windows of both official parts.
 
     Raises:
-        ArchiveError: When a file is missing or there twice, or somebody is in both parts.
-        FormatError: When a file cannot be read, or has another number of windows.
+        ArchiveError: If a file is missing or exists twice, or a person is in both parts.
+        FormatError: If a file cannot be read, or has another number of windows.
     """
     labels = source.index(r"activity_labels\.txt")
     members = source.index(r"(\w+)_(train|test)\.txt")
@@ -181,18 +159,18 @@ def parts_of(source: Source) -> dict[str, Part]:
     ]
     missing = ["activity_labels.txt"] * (not labels) + names
     if missing:
-        found = source.listed
+        first_names = source.first_names
         raise ArchiveError(
-            f"{source.title} holds no {', '.join(missing[:5])}; it holds {found}. {_GET}"
+            f"{source.title} holds no {', '.join(missing[:5])}; it holds {first_names}. {_GET}"
         )
     har.check_activities(source.open(labels[()]), name=labels[()])
     parts = {
         split: _part(source, {stem: members[stem, split] for stem in stems}) for split in WINDOWS
     }
-    both = np.intersect1d(*(part.subjects for part in parts.values()))
-    if both.size:
+    shared = np.intersect1d(*(part.subjects for part in parts.values()))
+    if shared.size:
         raise ArchiveError(
-            f"{source.title}: subject {both[0]} is in train and in test, but the official parts "
+            f"{source.title}: subject {shared[0]} is in train and in test, but the official parts "
             "share nobody. Get the archive again."
         )
     return parts
@@ -219,13 +197,13 @@ def _part(source: Source, members: dict[str, str]) -> Part:
 
 
 def repeated(source: Source, parts: dict[str, Part]) -> dict[str, str]:
-    """Finds windows with the very samples of an earlier one of the person.
+    """Finds windows with the same samples as an earlier window of the person.
 
     Returns:
         The first window with the same samples, by window.
 
     Raises:
-        ArchiveError: When two people have the same samples: one label must be wrong.
+        ArchiveError: If two people have the same samples, because one label must be wrong.
     """
     repeats = Repeats(source.title, "windows", "kept")
     for part in parts.values():

@@ -44,18 +44,18 @@ def find_lists(manual_dir: str | os.PathLike, needed: str) -> Source:
 
     Args:
         manual_dir: The folder with the data.
-        needed: File that must be there.
+        needed: File that must exist.
 
     Raises:
-        MissingArchiveError: With the lists that are there.
+        MissingArchiveError: If the file is missing; the error names the existing lists.
         ArchiveError: See `find.find`.
     """
     source = find(manual_dir, WANTED).only(_LIST)
     if _member(source, needed) is None:
-        held = [file for file in _files() if _member(source, file)]
+        lists = [file for file in _files() if _member(source, file)]
         source.close()
         raise MissingArchiveError(
-            f"{source.title} holds no {needed}, only {', '.join(held) or 'other files'}. {GET}"
+            f"{source.title} holds no {needed}, only {', '.join(lists) or 'other files'}. {GET}"
         )
     return source
 
@@ -71,7 +71,7 @@ def read_speakers(source: Source, corpus: str) -> dict[str, speakers.Speaker]:
 
 
 def read_trials(source: Source, file: str) -> trials.Trials:
-    """Reads a list of trials; people in it are looked up in `vox1_meta.csv` where that is there.
+    """Reads a list of trials; people are looked up in `vox1_meta.csv` if it exists.
 
     Raises:
         FormatError: See `parsers.trials` and `parsers.speakers`.
@@ -88,6 +88,6 @@ def _files() -> list[str]:
 
 
 def _member(source: Source, file: str) -> str | None:
-    """Returns the member of that name, the one nearest to the top."""
-    found = [name for name in source.names if name.rsplit("/", 1)[-1] == file]
-    return min(found, key=lambda name: (name.count("/"), name), default=None)
+    """Returns the member with a file name that is nearest to the top folder."""
+    members = [name for name in source.names if name.rsplit("/", 1)[-1] == file]
+    return min(members, key=lambda name: (name.count("/"), name), default=None)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Container, Iterable, Mapping
 from typing import NamedTuple
 
-from tfds_builders.common.errors import ArchiveError, MissingArchiveError, shown
+from tfds_builders.common.errors import ArchiveError, MissingArchiveError, quoted
 from tfds_builders.common.find import Wanted, find
 from tfds_builders.common.limits import Limits
 from tfds_builders.common.source import Source
@@ -31,7 +31,7 @@ def _wanted(official: str, *stems: str) -> Wanted:
     )
 
 
-ARCHIVES = {  # by corpus; those that are there are read together
+ARCHIVES = {  # by corpus; all existing archives are read together
     corpus: (
         _wanted(f"{corpus}_dev_wav.zip", f"{corpus}_dev_wav"),
         _wanted(f"{corpus}_test_wav.zip", f"{corpus}_test_wav"),
@@ -42,7 +42,7 @@ ARCHIVES = {  # by corpus; those that are there are read together
 
 
 class Recording(NamedTuple):
-    """One recording: what its name says, and the key and the member of the archive it is in."""
+    """One recording: the parts of its name, the key of its archive, and its member there."""
 
     speaker: str
     video: str
@@ -56,19 +56,19 @@ class Recording(NamedTuple):
 
 
 def find_archives(manual_dir: str | os.PathLike, corpus: str) -> dict[str, Source]:
-    """Finds the archives of a corpus that are there, by their stems.
+    """Finds the existing archives of a corpus, by their stems.
 
     Raises:
-        MissingArchiveError: When none is there.
+        MissingArchiveError: If none of the archives exists.
         ArchiveError: See `find.find`.
     """
-    found = {}
+    archives = {}
     for wanted in ARCHIVES[corpus]:
         with contextlib.suppress(MissingArchiveError):
-            found[wanted.stems[0]] = find(manual_dir, wanted)
-    if not found:
+            archives[wanted.stems[0]] = find(manual_dir, wanted)
+    if not archives:
         find(manual_dir, ARCHIVES[corpus][0])  # raises, with what is there
-    return found
+    return archives
 
 
 def recordings_of(sources: Mapping[str, Source], speakers: Container[str]) -> list[Recording]:
@@ -76,35 +76,35 @@ def recordings_of(sources: Mapping[str, Source], speakers: Container[str]) -> li
 
     Args:
         sources: The archives, by key.
-        speakers: Ids that the table of speakers has.
+        speakers: Ids in the table of speakers.
 
     Raises:
-        ArchiveError: When there are none, or one is of a speaker who is not in the table, stands
-            twice, or is no recording of VoxCeleb.
+        ArchiveError: If the archives have no recording, or a recording exists twice, has a
+            speaker who is not in the table, or another name.
     """
-    found: dict[str, Recording] = {}
+    recordings: dict[str, Recording] = {}
     for archive, source in sources.items():
-        before = len(found)
+        before = len(recordings)
         for member in source.names:
             if not member.lower().endswith(".wav"):
                 continue
             match = _MEMBER.fullmatch(member)
             if match is None or match[1] not in speakers:
                 raise ArchiveError(
-                    f"{source.title}: {shown(member)} is no recording of VoxCeleb, which are named "
+                    f"{source.title}: {quoted(member)} is not a recording of VoxCeleb, named "
                     "<speaker>/<video>/<number>.wav with a speaker of the table of speakers "
                     "(id10001, ...). Keep only those."
                 )
             recording = Recording(*match.groups(), archive, member)
-            other = found.setdefault(recording.key, recording)
-            if other is not recording:
+            first = recordings.setdefault(recording.key, recording)
+            if first is not recording:
                 raise ArchiveError(
-                    f"{source.title} holds {member}, which {sources[other.archive].title} holds as "
-                    f"{other.member}: the same recording twice. Keep one of the two."
+                    f"{source.title} holds {member}, which {sources[first.archive].title} holds as "
+                    f"{first.member}: the same recording twice. Keep one of the two."
                 )
-        if len(found) == before:
+        if len(recordings) == before:
             _refuse(source)
-    return sorted(found.values(), key=lambda recording: recording.key)
+    return sorted(recordings.values(), key=lambda recording: recording.key)
 
 
 def _refuse(source: Source) -> None:
@@ -114,7 +114,7 @@ def _refuse(source: Source) -> None:
             f"{source.title} holds .m4a and no .wav. Unpack it, convert the recordings with ffmpeg "
             f"({_CONVERT}), and try again."
         )
-    names = source.listed
+    names = source.first_names
     raise ArchiveError(
         f"{source.title} holds no <speaker>/<video>/<number>.wav; it holds {names}. {GET}"
     )

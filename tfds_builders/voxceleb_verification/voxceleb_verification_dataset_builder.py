@@ -5,23 +5,20 @@ from __future__ import annotations
 import dataclasses
 import functools
 import logging
-from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple, TypeVar
+import os
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import audio, people
-from tfds_builders.common.about import About
-from tfds_builders.common.checks import origins
-from tfds_builders.common.parts import tell_part
-from tfds_builders.common.recordings import RecordingsMixin
+from tfds_builders.common.builder import About, Example, Plan, RecordingsBuilder, divided
 from tfds_builders.common.source import Source
 from tfds_builders.common.splits import by_subject
 from tfds_builders.parsers.speakers import GENDERS, Speaker
 from tfds_builders.parsers.trials import speaker_of
 from tfds_builders.voxceleb_verification.lists import (
-    GET,
     SPEAKERS,
     TRIALS,
     WANTED,
@@ -37,7 +34,6 @@ from tfds_builders.voxceleb_verification.recordings import (
     sessions_of,
 )
 
-T = TypeVar("T")
 log = logging.getLogger("tfds_builders")
 
 RATE_HZ = 16_000
@@ -47,7 +43,7 @@ UTTERANCES = {"vox1": 153_516, "vox2": 1_128_246}
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """The recordings of a corpus, or a list of trials.
+    """Recordings of a corpus, or a list of trials.
 
     Attributes:
         corpus: `"vox1"` or `"vox2"`; "" for a list of trials.
@@ -57,28 +53,29 @@ class Config(tfds.core.BuilderConfig):
 
 
 class Voice(NamedTuple):
-    """A recording, who speaks, and which of the speaker's videos it is from."""
+    """A recording, its speaker, and the number of the video among those of the speaker."""
 
     recording: Recording
     speaker: Speaker
     session: int
+
+    @property
+    def subject(self) -> str:
+        return self.recording.speaker
 
 
 class Trial(NamedTuple):
     """A trial, by the ids of its recordings."""
 
     id: str
-    same: bool
+    is_same: bool
     first: str
     second: str
 
 
-class Builder(RecordingsMixin, tfds.core.GeneratorBasedBuilder):
+class Builder(RecordingsBuilder):
     """Builder of `voxceleb_verification`."""
 
-    VERSION = tfds.core.Version("1.0.0")
-    RELEASE_NOTES = {"1.0.0": "First release."}
-    MANUAL_DOWNLOAD_INSTRUCTIONS = GET
     ABOUT = About(
         people=7363,
         size=f"{sum(UTTERANCES.values()):,} recordings",
@@ -86,6 +83,8 @@ class Builder(RecordingsMixin, tfds.core.GeneratorBasedBuilder):
         archives={**ARCHIVES, **dict.fromkeys(TRIALS, WANTED)},
         besides=dict.fromkeys(ARCHIVES, WANTED),
     )
+    HOMEPAGE = "https://www.robots.ox.ac.uk/~vgg/data/voxceleb/"
+    ON_BEAM = True
     BUILDER_CONFIGS = [
         Config(name="vox1", description="Recordings of 1,251 speakers.", corpus="vox1"),
         Config(name="vox2", description="Recordings of 6,112 speakers.", corpus="vox2"),
@@ -95,34 +94,24 @@ class Builder(RecordingsMixin, tfds.core.GeneratorBasedBuilder):
         ),
     ]
 
-    def _info(self):
-        if self.builder_config.corpus:
-            content = {
-                "audio": tfds.features.Tensor(shape=(None,), dtype=np.int16, encoding="bytes"),
-                "rate": np.int32,
-                "video": tfds.features.Text(),
-                "gender": tfds.features.ClassLabel(names=list(GENDERS.values())),
-                "nationality": tfds.features.Text(),
-                **people.features(),
-            }
-        else:
-            content = {
-                "same": np.bool_,
-                "first": tfds.features.Text(),
-                "second": tfds.features.Text(),
-            }
-        return self.dataset_info_from_configs(
-            features=tfds.features.FeaturesDict({"id": tfds.features.Text(), **content}),
-            homepage="https://www.robots.ox.ac.uk/~vgg/data/voxceleb/",
-            metadata=tfds.core.MetadataDict(),
-        )
+    @property
+    def is_of_people(self) -> bool:
+        return bool(self.builder_config.corpus)
 
-    def sources(self, manual_dir) -> dict[str, Source]:
-        """Finds the lists, and the archives of the recordings.
+    def features(self) -> dict:
+        text = tfds.features.Text
+        if not self.builder_config.corpus:
+            return {"same": np.bool_, "first": text(), "second": text()}
+        return {
+            "audio": tfds.features.Tensor(shape=(None,), dtype=np.int16, encoding="bytes"),
+            "rate": np.int32,
+            "video": text(),
+            "gender": tfds.features.ClassLabel(names=list(GENDERS.values())),
+            "nationality": text(),
+        }
 
-        Raises:
-            ArchiveError: When one is missing or cannot be opened.
-        """
+    def sources(self, manual_dir: str | os.PathLike) -> dict[str, Source]:
+        """Finds the lists, and the archives of the recordings."""
         corpus = self.builder_config.corpus
         if not corpus:
             file, _ = TRIALS[self.builder_config.name]
@@ -130,52 +119,39 @@ class Builder(RecordingsMixin, tfds.core.GeneratorBasedBuilder):
         archives = find_archives(manual_dir, corpus)
         return {"lists": find_lists(manual_dir, SPEAKERS[corpus]), **archives}
 
-    def _split_generators(self, dl_manager):
-        sources = self.sources(dl_manager.manual_dir)
-        self.info.metadata.update(**origins(self.name, sources))
-        if not self.builder_config.corpus:
-            return {"test": self._trials(**sources)}
-        return self._voices(**sources)
+    def plan(self, sources: dict[str, Source]) -> Plan:
+        return self._voices(**sources) if self.builder_config.corpus else self._trials(**sources)
 
-    def _trials(self, lists: Source):
+    def _trials(self, lists: Source) -> Plan:
         file, count = TRIALS[self.builder_config.name]
         trials = read_trials(lists, file)
-        if len(trials.same) != count:
+        if len(trials.is_same) != count:
             log.warning(
                 "%s: %s holds %d of %d trials: another list than the official one.",
-                lists.title, file, len(trials.same), count,
+                lists.title, file, len(trials.is_same), count,
             )  # fmt: skip
-        heard = {speaker_of(utterance) for utterance in (*trials.first, *trials.second)}
-        self.info.metadata.update(subjects={"test": sorted(heard)})
+        speakers = {speaker_of(utterance) for utterance in (*trials.first, *trials.second)}
         digits = len(str(count))
-        items = [
-            Trial(f"{number:0{digits}d}", *trial)
-            for number, trial in enumerate(
-                zip(trials.same, trials.first, trials.second, strict=True), start=1
-            )
-        ]
-        make = functools.partial(by_id, record_of=Trial._asdict)
-        return self._generate_examples(items, make, "test", "trials")
+        columns = zip(trials.is_same, trials.first, trials.second, strict=True)
+        items = [Trial(f"{i:0{digits}d}", *trial) for i, trial in enumerate(columns, start=1)]
+        return Plan({"test": items}, trial_examples, "trials", subjects={"test": sorted(speakers)})
 
-    def _voices(self, lists: Source, **archives: Source):
+    def _voices(self, lists: Source, **archives: Source) -> Plan:
         corpus = self.builder_config.corpus
         speakers = read_speakers(lists, corpus)
         recordings = recordings_of(archives, speakers)
         heard = {recording.speaker for recording in recordings}
-        held = {
+        counts = {
             "recordings": (len(recordings), UTTERANCES[corpus]),
             "speakers": (len(heard), len(speakers)),
         }
         titles = " and ".join(source.title for source in archives.values())
-        tell_part(self.info, titles, f"VoxCeleb{corpus[-1]}", held)
-        parts = {split: ids & heard for split, ids in split_speakers(speakers).items()}
-        absent = [split for split, ids in parts.items() if not ids]
+        self.warn_of_part(titles, f"VoxCeleb{corpus[-1]}", counts)
+        subjects = {split: ids & heard for split, ids in split_speakers(speakers).items()}
+        absent = [split for split, ids in subjects.items() if not ids]
         if absent:
             log.warning("%s: nobody of %s: left out.", self.name, " and ".join(absent))
-        self.info.metadata.update(
-            rate_hz=RATE_HZ,
-            subjects={split: sorted(ids) for split, ids in parts.items() if ids},
-        )
+        subjects = {split: sorted(ids) for split, ids in subjects.items() if ids}
         sessions = sessions_of(recordings)
         voices = [
             Voice(
@@ -185,51 +161,44 @@ class Builder(RecordingsMixin, tfds.core.GeneratorBasedBuilder):
             )
             for recording in recordings
         ]
-        make = functools.partial(by_id, record_of=functools.partial(features_of, archives=archives))
-        return {
-            split: self._generate_examples(
-                [voice for voice in voices if voice.recording.speaker in ids],
-                make,
-                split,
-                "recordings",
-            )
-            for split, ids in parts.items()
-            if ids
-        }
+        return Plan(
+            divided(voices, subjects),
+            functools.partial(voice_examples, archives=archives),
+            subjects=subjects,
+            metadata={"rate_hz": RATE_HZ},
+        )
+
+
+def trial_examples(trial: Trial, _: object) -> Iterator[Example]:
+    """Yields the example of a trial."""
+    yield trial.id, {"same": trial.is_same, "first": trial.first, "second": trial.second}
+
+
+def voice_examples(voice: Voice, _: object, archives: Mapping[str, Source]) -> Iterator[Example]:
+    """Yields the example of a recording. Recordings are too many to look for repeats."""
+    recording, speaker, session = voice
+    yield (
+        recording.key,
+        {
+            "audio": audio.mono(archives[recording.archive], recording.member, RATE_HZ),
+            "rate": RATE_HZ,
+            "video": recording.video,
+            "gender": speaker.gender,
+            "nationality": speaker.nationality,
+            **people.record(recording.speaker, session=session),
+        },
+    )
 
 
 def split_speakers(speakers: Mapping[str, Speaker]) -> dict[str, set[str]]:
-    """Divides the speakers of a table: those of `test` stay, a twentieth of the others validates.
+    """Divides the speakers of a table. The official test speakers stay in `test`.
 
-    It is the whole table that is divided, so that a part of the recordings has the same splits.
+    A twentieth of the other speakers is in `validation`. The whole table is divided, so that a part
+    of the recordings has the same splits.
 
     Raises:
-        ValueError: When fewer than two speakers are not of `test`.
+        ValueError: If fewer than two speakers are outside `test`.
     """
     dev = [key for key, speaker in speakers.items() if speaker.part == "dev"]
     splits = {split: {*ids} for split, ids in by_subject(dev, FRACTIONS).items()}
     return {**splits, "test": {*speakers} - {*dev}}
-
-
-def by_id(item: T, repeats: None, record_of: Callable[[T], dict]) -> Iterator[tuple[str, dict]]:
-    """Gives the record of an item by its id; recordings are too many to look for repeats."""
-    record = record_of(item)
-    yield record["id"], record
-
-
-def features_of(voice: Voice, archives: Mapping[str, Source]) -> dict[str, object]:
-    """Returns the features of a recording.
-
-    Raises:
-        FormatError: When it cannot be read, or has another rate.
-    """
-    recording, speaker, session = voice
-    return {
-        "id": recording.key,
-        "audio": audio.mono(archives[recording.archive], recording.member, RATE_HZ),
-        "rate": RATE_HZ,
-        "video": recording.video,
-        "gender": speaker.gender,
-        "nationality": speaker.nationality,
-        **people.record(recording.speaker, session=session),
-    }

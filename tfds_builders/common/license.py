@@ -1,0 +1,43 @@
+"""License of a data set, by the first words of its README's paragraph `License:`."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+SPDX = {
+    r"CC BY 4\.0": "CC-BY-4.0",
+    r"CC BY-SA 3\.0": "CC-BY-SA-3.0",
+    r"CC BY-NC-SA 3\.0": "CC-BY-NC-SA-3.0",
+    r"CC BY-NC-SA 4\.0": "CC-BY-NC-SA-4.0",
+    r"Open Data Commons Attribution 1\.0": "ODC-By-1.0",
+}
+
+
+class License(NamedTuple):
+    """License of a data set.
+
+    Attributes:
+        url: Address of the license in the SPDX list; the source's page if its terms are not a
+            license of that list.
+        terms: The terms, as the README states them.
+    """
+
+    url: str
+    terms: str
+
+    @classmethod
+    def of_terms(cls, terms: str, homepage: str) -> License:
+        """Returns the license that a README's terms name.
+
+        Args:
+            terms: The README's paragraph.
+            homepage: Address of the source.
+        """
+        for start, name in SPDX.items():
+            if re.match(start, terms):
+                return cls(f"https://spdx.org/licenses/{name}.html", terms)
+        return cls(homepage, terms)
+
+    def __str__(self) -> str:
+        return f"{self.url}\n{self.terms}"
