@@ -251,4 +251,4 @@ def test_without_a_potato_only_plain_checks_are_made(model, gate):
 
 
 def test_a_model_that_was_not_loaded_has_no_gate(model):
-    assert quality.of(model) is None
+    assert quality.gate_of(model) is None

@@ -1,4 +1,4 @@
-"""Standardization of images by fixed numbers, inside the model."""
+"""Standardization of images by fixed numbers inside the model."""
 
 import numpy as np
 
@@ -8,11 +8,11 @@ from keras_dml.geometry.numerics import wide
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class FixedNormalization(keras.layers.Layer):
-    """Subtracts a fixed mean and divides by a fixed standard deviation, per channel.
+    """Standardization by a fixed mean and a fixed standard deviation, per channel.
 
-    Inside the model, so that its user gives images in [0, 1] and an attack's budget is in the same
-    unit. `ChannelNormalization` measures its numbers on training data instead. Computed in float32
-    or wider under any policy.
+    The layer is a part of the model, so users pass images in [0, 1], and the budget of an
+    adversarial attack has the same unit. `ChannelNormalization` measures its numbers on training
+    data instead. Computed in float32 or wider under any policy.
 
     Input and output shape: `(..., channels)`; the input in [0, 1], the output in standard
     deviations.
@@ -22,8 +22,8 @@ class FixedNormalization(keras.layers.Layer):
         stddev: A positive number, or one per channel, in the unit of the input.
 
     Raises:
-        ValueError: If a number is not finite, a standard deviation is not positive, or there are as
-            many numbers as neither one nor the channels.
+        ValueError: If a number is not finite, a standard deviation is not positive, or the count of
+            numbers is neither 1 nor the number of channels.
 
     Example:
         >>> float(FixedNormalization(0.5, 0.25)(np.ones((1, 2, 2, 1)))[0, 0, 0, 0])
@@ -60,7 +60,7 @@ class FixedNormalization(keras.layers.Layer):
 
 
 def _numbers(name, value):
-    """A float, or a list of floats."""
+    """Checks a number or a list of numbers, and returns a float or a list of floats."""
     numbers = np.asarray(value, np.float64)
     if numbers.ndim > 1 or not numbers.size or not np.isfinite(numbers).all():
         raise ValueError(

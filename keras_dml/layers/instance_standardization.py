@@ -1,4 +1,4 @@
-"""Standardization of each channel of each recording."""
+"""Layer that standardizes each channel of each recording."""
 
 from keras_dml._arrays import number
 from keras_dml._backend import keras, ops
@@ -7,12 +7,12 @@ from keras_dml.geometry.numerics import mean, wide
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class InstanceStandardization(keras.layers.Layer):
-    """Scales every channel of every recording to mean 0 and standard deviation 1 over its valid
-    steps.
+    """Standardization of every channel of every recording to mean 0 and standard deviation 1 over
+    its valid steps (instance normalization).
 
-    For signals whose level depends on the day (electrode contact, amplifier). A dead channel
-    becomes 0. Computed in float32 or wider under any policy, since half precision cannot count
-    the steps.
+    Use it for signals whose level depends on the day (electrode contact, amplifier). A constant
+    channel becomes 0. Computed in float32 or wider under any policy, because half precision cannot
+    count the steps.
 
     Input and output shape: `(batch, time, channels)`, with or without a Keras mask.
 

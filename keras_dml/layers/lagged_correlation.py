@@ -1,4 +1,4 @@
-"""Second-order statistics of a recording: standard deviations and lagged correlations."""
+"""Layer that computes standard deviations and lagged correlations of a recording."""
 
 from keras_dml import distances
 from keras_dml._backend import keras, ops
@@ -8,34 +8,34 @@ from keras_dml.geometry.signals.correlation import (
     lagged_correlations,
     num_correlations,
 )
-from keras_dml.layers.head import Head
-from keras_dml.layers.precision import full_precision
+from keras_dml.layers.head import Head, full_precision
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class LaggedCorrelation(Head, keras.layers.Layer):
-    """Log standard deviations of the channels, and their correlations some steps later: one vector
-    per recording.
+    """Log standard deviations of the channels and their lagged correlations: one vector per
+    recording.
 
-    Second-order statistics of the whole recording, which convolutions trained on few people do not
-    find, in operators that every device has: elementwise, where the augmented covariance of
-    Carrara2024 takes a matrix logarithm. An extension of the papers.
+    These second-order statistics of the whole recording help where convolutions are trained on few
+    people and do not learn them. All operators are elementwise, so every device has them; the
+    augmented covariance of Carrara2024 needs a matrix logarithm. The layer is an extension of the
+    papers.
 
-    Input shape: `(batch, time, channels)`, any time, with or without a Keras mask of any pattern;
-    normalize the channels before, since the ridge is in their squared unit. Output shape: `(batch,
-    channels + pairs)`, with `channels (channels - 1) / 2` pairs at lag 0 and `channels ** 2` at any
-    other; float32 or wider under any policy. Correlations at a lag that a recording is too short
-    for are 0; a recording without valid steps gives NaN.
+    Input shape: `(batch, time, channels)`, any time, with or without a Keras mask of any pattern.
+    Normalize the channels before this layer, because the ridge has their squared unit. Output
+    shape: `(batch, channels + pairs)`, with `channels (channels - 1) / 2` pairs at lag 0 and
+    `channels ** 2` pairs at each other lag; float32 or wider under any policy. Correlations are 0
+    at a lag that is longer than the recording. A recording without valid steps gives NaN.
 
     Args:
         lags: Distinct lags in steps, whole numbers, at least 0.
         ridge: Constant added to each variance. The default is a hundredth of the variance of a
-            normalized channel: with a tenth or a thousandth of it the error rate of walkers
-            changes by less than its standard error.
+            normalized channel. With a ridge of 0.1 or 0.001 the error rate of walkers changes by
+            less than its standard error.
 
     Raises:
-        ValueError: If the lags or the ridge are not as above, or the input is not a sequence of
-            known channels.
+        ValueError: If the lags or the ridge are invalid, or the input is not a sequence with a
+            known number of channels.
 
     Example:
         >>> x = np.array([[[1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, 1.0]]])

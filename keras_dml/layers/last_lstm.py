@@ -1,4 +1,4 @@
-"""LSTM layers of which the last step is kept."""
+"""Stacked LSTM layers that return their last step."""
 
 from keras_dml._arrays import whole
 from keras_dml._backend import keras, ops, xla
@@ -7,13 +7,14 @@ from keras_dml._backend.loops import repeated
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class LastLSTM(keras.layers.Layer):
-    """LSTM layers on top of each other; the output is that of the last layer at the last step.
+    """Stacked LSTM layers; the output is the last step of the last layer.
 
-    The same numbers as `keras.layers.LSTM` layers, made for devices. One loop over the steps keeps
-    no list of outputs, which a TFLite file of builtin operators cannot hold for an unknown number
-    of rows. And in such a file the input is multiplied element by element, so that no converter
-    rounds the first kernel to 8 bits: with inputs whose channels differ by powers of ten, such as
-    mel bands, that moves the embedding by 0.4 of its length, the other kernels by 0.06.
+    The layer computes the same numbers as `keras.layers.LSTM` layers and also runs on devices. It
+    runs one loop over the steps and keeps no list of outputs, because a TFLite file of builtin
+    operators cannot hold a list for an unknown number of rows. In such a file it multiplies the
+    input element by element, so that the converter does not round the first kernel to 8 bits. If
+    the channels differ by powers of ten, such as mel bands, rounding the first kernel would move
+    the embedding by 0.4 of its length; rounding the other kernels moves it by 0.06.
 
     Input shape: `(batch, time, channels)`, the time known. Output shape: `(batch, units)`.
 
@@ -77,12 +78,12 @@ class LastLSTM(keras.layers.Layer):
 
 
 def _orthogonal(shape, dtype):
-    """Orthogonal weights, drawn in float32: no backend decomposes matrices of half precision."""
+    """Draws orthogonal weights in float32, because backends cannot decompose half precision."""
     return ops.cast(keras.initializers.Orthogonal()(shape, "float32"), dtype)
 
 
 def _open(shape, dtype=None):
-    """Biases of 1 for the gate that keeps the state, 0 for the others, as `unit_forget_bias`."""
+    """Returns biases of 1 for the forget gate and 0 for the other gates (`unit_forget_bias`)."""
     quarter = shape[0] // 4
     zeros = ops.zeros((quarter,), dtype)
     return ops.concatenate([zeros, ops.ones((quarter,), dtype), zeros, zeros])

@@ -1,4 +1,4 @@
-"""Linear discriminants of a recording's features."""
+"""Layer of bounded linear discriminants (LDA)."""
 
 import numbers
 
@@ -6,17 +6,15 @@ from keras_dml import distances
 from keras_dml._arrays import positive
 from keras_dml._backend import keras, ops
 from keras_dml.geometry.numerics import wide
-from keras_dml.layers.head import Head
-from keras_dml.layers.precision import full_precision
+from keras_dml.layers.head import Head, full_precision
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class LinearDiscriminants(Head, keras.layers.Layer):
-    """Linear discriminants of a recording's features, bounded: one vector per recording, compared
-    by cosine.
+    """Bounded linear discriminants (LDA) of a recording's features, compared by cosine.
 
-    A discriminant d becomes `limit * tanh(d / limit)`: the bound limits the weight of unusual
-    recordings. A new layer gives zeros; set the weights in closed form
+    The layer maps a discriminant d to `limit * tanh(d / limit)`, which limits the influence of
+    unusual recordings. A new layer returns zeros. Set its weights in closed form
     (`keras_dml.training.discriminants`), or train them.
 
     Input shape: `(batch, features)`. Output shape: `(batch, units)`; float32 or wider under any
@@ -24,12 +22,12 @@ class LinearDiscriminants(Head, keras.layers.Layer):
 
     Args:
         units: Number of discriminants.
-        limit: Maximum of an output, positive. Discriminants usually are in standard deviations
-            within a class; beyond two, the default, they tell unusual recordings rather than
-            classes.
+        limit: Maximum of an output, positive. Discriminants are usually in standard deviations
+            within a class. Values beyond the default of two rather indicate an unusual recording
+            than a class.
 
     Raises:
-        ValueError: If an argument is not as above, or the input is not such vectors.
+        ValueError: If an argument is out of range, or the inputs are not vectors of known length.
 
     Example:
         >>> layer = LinearDiscriminants(1)

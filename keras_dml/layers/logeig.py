@@ -1,4 +1,4 @@
-"""Logarithms of symmetric matrices."""
+"""Layer that computes logarithms of symmetric matrices."""
 
 from keras_dml._backend import keras
 from keras_dml.geometry import spd
@@ -7,7 +7,7 @@ from keras_dml.layers.matrices import MatrixLayer, compiles, functions
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class LogEig(MatrixLayer):
-    """Matrix logarithm, from positive definite matrices to the flat space of symmetric ones
+    """Matrix logarithm, from positive definite matrices to the flat space of symmetric matrices
     (Huang2017).
 
     Follow it with `TangentVector`: Euclidean distances of these vectors are log-Euclidean distances
@@ -15,18 +15,18 @@ class LogEig(MatrixLayer):
     layer.
 
     Input and output shape: `(batch, ..., n, n)`; only the symmetric part of the input counts. The
-    output is symmetric, float32 or wider under any policy, and finite for every finite input:
-    eigenvalues below the floor, zero and negative ones too, count as the floor.
+    output is symmetric, float32 or wider under any policy, and finite for every finite input. The
+    layer raises eigenvalues below the floor, including zero and negative ones, to the floor.
 
     Args:
-        epsilon: The floor, in squared units of the signal: `ReEig(epsilon)` and the logarithm in
-            one eigendecomposition, at half the time. None: no more than keeps the logarithm finite,
-            the rounding unit times the largest eigenvalue (for `"polynomial"` 1e-6 times the norm
-            of the matrix).
+        epsilon: Floor of the eigenvalues, in squared units of the signal. The layer then computes
+            `ReEig(epsilon)` and the logarithm in one eigendecomposition, in half the time. None:
+            the smallest floor that keeps the logarithm finite, the rounding unit times the largest
+            eigenvalue (for `"polynomial"` 1e-6 times the norm of the matrix).
         solver: Same as in `ReEig`.
 
     Raises:
-        ValueError: If `epsilon` is not positive or `solver` unknown, or the matrices are not
+        ValueError: If `epsilon` is not positive, `solver` is unknown, or the matrices are not
             square.
 
     Example:

@@ -1,21 +1,22 @@
-"""Base class of the layers on symmetric matrices, and their eigenvalue solvers."""
+"""Base class of layers on symmetric matrices, and their eigenvalue solvers."""
 
 from keras_dml._backend import keras, xla
 from keras_dml.geometry import spd
 from keras_dml.geometry.spd import polynomial as spd_polynomial
-from keras_dml.layers.precision import full_precision
+from keras_dml.layers.head import full_precision
 
 SOLVERS = {"eigh": spd, "polynomial": spd_polynomial}
 
 
 class MatrixLayer(keras.layers.Layer):
-    """A layer on symmetric matrices, `(batch, ..., n, n)`, of a known size n.
+    """Base class of layers on symmetric matrices, `(batch, ..., n, n)`, of a known size n.
 
-    Input, computation and output are in float32 or wider under any policy: half precision loses
-    the small eigenvalues, which decide logarithms. Matrices have no time axis, so a mask ends here.
+    Input, computation and output are in float32 or wider under any policy, because half precision
+    loses the small eigenvalues, on which logarithms depend. The layer drops a mask, because
+    matrices have no time axis.
     """
 
-    takes_matrices = True  # a model that begins with such a layer is given matrices
+    takes_matrices = True  # the inputs of a model that begins with such a layer are matrices
 
     def __init__(self, *, dtype=None, **kwargs):
         super().__init__(dtype=full_precision(dtype), **kwargs)
@@ -39,7 +40,7 @@ class MatrixLayer(keras.layers.Layer):
 
 
 def functions(name):
-    """The functions `rectify`, `log` and `rectify_log` of a solver.
+    """Returns the module with the functions `rectify`, `log` and `rectify_log` of a solver.
 
     Raises:
         ValueError: If the name is unknown.
@@ -50,5 +51,5 @@ def functions(name):
 
 
 def compiles(name):
-    """Whether XLA should compile the solver."""
+    """Returns whether XLA should compile the solver."""
     return name != "eigh" or xla.compiles_eigh()

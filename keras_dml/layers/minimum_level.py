@@ -1,21 +1,20 @@
-"""A lower bound on the level of recordings."""
+"""Layer that amplifies quiet recordings to a minimum level."""
 
 from keras_dml._arrays import positive
 from keras_dml._backend import keras, ops
 from keras_dml.geometry.numerics import wide
 
-SILENT = 1e-8  # root mean square below which nothing is amplified further
-# Steps whose squares are added first. A device adds one number after the other: in one row 50,000
-# squares lose five digits of float32, in blocks of this size one.
+SILENT = 1e-8  # root mean square below which the gain does not grow further
+# Number of steps in a partial sum of squares. A device adds numbers one after the other: a single
+# sum of 50,000 squares loses five digits of float32, sums of blocks of this size lose one digit.
 BLOCK = 256
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class MinimumLevel(keras.layers.Layer):
-    """Amplifies recordings whose root mean square over their valid steps is below a level; louder
-    ones stay as they are.
+    """Amplification of quiet recordings to a minimum root mean square over their valid steps.
 
-    Computed in float32 or wider under any policy.
+    The layer does not change louder recordings. Computed in float32 or wider under any policy.
 
     Input and output shape: `(batch, time, channels)`, with or without a Keras mask.
 
@@ -56,7 +55,7 @@ class MinimumLevel(keras.layers.Layer):
 
 
 def _sum(x):
-    """Sum over the steps, shape `(batch, 1, channels)`."""
+    """Computes the sum over the steps, shape `(batch, 1, channels)`."""
     blocks = (ops.shape(x)[1] + BLOCK - 1) // BLOCK
     padded = ops.pad(x, ((0, 0), (0, BLOCK), (0, 0)))[:, : blocks * BLOCK]
     parts = ops.reshape(padded, (-1, blocks, BLOCK, x.shape[-1]))

@@ -1,12 +1,11 @@
-"""Pooling over time that counts valid steps only."""
+"""Pooling over time that ignores masked steps."""
 
 import numbers
 
 from keras_dml import distances
 from keras_dml._backend import keras, ops
 from keras_dml.geometry.numerics import mean, nan_unless
-from keras_dml.layers.head import Head
-from keras_dml.layers.precision import full_precision
+from keras_dml.layers.head import Head, full_precision
 
 MODES = ("max", "mean")
 
@@ -14,10 +13,9 @@ MODES = ("max", "mean")
 @keras.saving.register_keras_serializable(package="keras_dml")
 class SequencePooling(Head, keras.layers.Layer):
     """Maximum or mean of each filter over the valid steps: one vector per recording, compared by
-    cosine.
+    cosine (global max or average pooling).
 
-    The baseline that quantile heads are measured against (Abdelwahab2019, section 5.3, method
-    MP-NPL).
+    It is the baseline for quantile heads (Abdelwahab2019, section 5.3, method MP-NPL).
 
     Input shape: `(batch, time, filters)`, with or without a Keras mask. Output shape: `(batch,
     filters)`, float32 or wider under any policy. A recording without a valid step gives NaN.
@@ -66,12 +64,12 @@ def _max(x, axis, mask=None):
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class MaskedAveragePooling1D(keras.layers.Layer):
-    """Averages the valid steps of windows that start at the first step, so that padding changes
-    nothing.
+    """Average of the valid steps in each window of a sequence.
 
-    Stock pooling with a stride counts padding, and `"same"` convolutions with a stride shift with
-    the length. Here window i covers steps `i * pool_size` to `(i + 1) * pool_size - 1`; the last
-    one may be cut; a window is valid if it holds a valid step.
+    Padding changes nothing, because the windows start at the first step. Keras's strided pooling
+    counts padding, and its strided `"same"` convolutions shift with the length. In this layer
+    window i covers steps `i * pool_size` to `(i + 1) * pool_size - 1`. The last window may be
+    shorter. A window is valid if it holds a valid step.
 
     Input shape: `(batch, time, filters)`. Output shape: `(batch, ceil(time / pool_size), filters)`.
 
@@ -107,8 +105,11 @@ class MaskedAveragePooling1D(keras.layers.Layer):
         return pool(x, self.pool_size, self.pool_size, padding="valid")
 
     def _same_is_right_aligned(self):
-        """`"same"` leaves its padding out of averages, but puts half of it on the left; of one
-        step, none."""
+        """Returns whether Keras's `"same"` pads only on the right.
+
+        It puts half of the padding on the left, which is nothing for a padding of one step, and
+        averages ignore padding.
+        """
         return self.pool_size <= 2
 
     def compute_mask(self, inputs, previous_mask=None):

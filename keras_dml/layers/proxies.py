@@ -1,10 +1,10 @@
-"""One learned vector per class."""
+"""Layer with one learned proxy per class."""
 
 import numbers
 
 from keras_dml._backend import keras
 from keras_dml.geometry import vector
-from keras_dml.layers.precision import full_precision
+from keras_dml.layers.head import full_precision
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
@@ -12,14 +12,14 @@ class Proxies(keras.layers.Layer):
     """Squared distances of embeddings to one learned proxy per class, on the unit sphere
     (MovshovitzAttias2017).
 
-    It follows the encoder while `keras_dml.losses.ProxyNCALoss` trains; its inputs are the
-    embeddings, so the encoder alone is the model to keep. The proxies are weights of the layer and
-    saved with the model.
+    For training with `keras_dml.losses.ProxyNCALoss` (proxy NCA) put the layer after the encoder.
+    Its inputs are the embeddings, so publish only the encoder. The proxies are weights of the layer
+    and are saved with the model.
 
     Input shape: `(batch, features)`, vectors of any length.
 
-    Output shape: `(batch, classes)`, float32 or wider under any policy, in [0, 4] up to
-    rounding; a zero vector, which has no direction, is at 2 from every proxy.
+    Output shape: `(batch, classes)`, float32 or wider under any policy, in [0, 4] up to rounding. A
+    zero vector has no direction, and its distance is 2 to every proxy.
 
     Args:
         classes: Number of proxies, at least 2; labels are 0 to `classes - 1`.

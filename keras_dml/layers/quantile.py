@@ -1,39 +1,39 @@
-"""The head that reads quantile functions of a sequence of activations."""
+"""Layer that computes quantile functions of activations over time."""
 
 import numbers
 
 from keras_dml import distances
 from keras_dml._backend import host, keras, ops
 from keras_dml.geometry import quantile
-from keras_dml.layers.head import Head
-from keras_dml.layers.precision import full_precision
+from keras_dml.layers.head import Head, full_precision
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class QuantileLayer(Head, keras.layers.Layer):
-    """Reads each filter's quantile function at learned knots (Abdelwahab2019, Eqs. 2-5).
+    """Quantile function of each filter over time, at learned knots (quantile pooling;
+    Abdelwahab2019, Eqs. 2-5).
 
-    Use it as the last layer of a sequence encoder in place of max or average pooling: the
-    embedding is the distribution of each filter's activations over time, and its distance a sum of
+    Use it as the last layer of a sequence encoder instead of max or average pooling. The embedding
+    is the distribution of each filter's activations over time, and its distance is a sum of
     Wasserstein distances.
 
     Input shape: `(batch, time, filters)`, any time, with or without a Keras mask of any pattern.
 
     Output shape: `(batch, filters + 1, knots + 2)`, float32 or wider under any policy. Rows 0 to
-    `filters - 1` hold the values at the knots 0, s_1, ..., s_M, 1 in units of the filters, the last
-    row the knots themselves. With `flatten=True`: `(batch, filters * knots)`, the values at the
-    learned knots alone, filter-major.
+    `filters - 1` hold the values at the knots 0, s_1, ..., s_M, 1 in units of the filters. The last
+    row holds the knots. With `flatten=True` the shape is `(batch, filters * knots)`: only the
+    values at the learned knots, ordered by filter.
 
-    A recording without a valid step has no distribution: its row is NaN.
+    A recording without a valid step has no distribution, so its embedding is NaN.
 
     Args:
         knots: Number M of learned knots.
-        p: Order of the Wasserstein distance that `distance` names (Abdelwahab2019, Eq. 9).
+        p: Order of the Wasserstein distance in `distance` (Abdelwahab2019, Eq. 9).
         flatten: Whether to return one vector, compared by cosine (Abdelwahab2019, section 5.3,
             methods QP-NPL and QP-CLS).
         host_sort: Whether training sorts with NumPy on the host, which is several times faster on a
-            CPU but not a graph operation. None: where TensorFlow trains on a CPU. Inference and
-            export never do, nor does a step that XLA compiles (`jit_compile=True`).
+            CPU but not a graph operation. None: only if TensorFlow trains on a CPU. Inference,
+            export and steps that XLA compiles (`jit_compile=True`) never sort on the host.
 
     Raises:
         ValueError: If `knots` is not a positive integer or `p` below 1, or the input is not a
@@ -75,7 +75,7 @@ class QuantileLayer(Head, keras.layers.Layer):
         return host.is_faster() if self.host_sort is None else self.host_sort
 
     def knot_values(self):
-        """The learned knots from 0 to 1, shape `(knots + 2,)`."""
+        """Returns the learned knots from 0 to 1, shape `(knots + 2,)`."""
         return quantile.knots(self.alpha)
 
     def call(self, inputs, mask=None, training=False):

@@ -1,4 +1,4 @@
-"""Mean and standard deviation over time."""
+"""Layer that pools recordings by mean and standard deviation over time."""
 
 import numpy as np
 
@@ -6,11 +6,10 @@ from keras_dml import distances
 from keras_dml._backend import keras, ops
 from keras_dml._backend.values import concrete
 from keras_dml.geometry.numerics import mean, nan_unless
-from keras_dml.layers.head import Head
-from keras_dml.layers.precision import full_precision
+from keras_dml.layers.head import Head, full_precision
 
-# Minimum variance, in squared units of the input: a constant channel gets no gradient through the
-# root, instead of an infinite one.
+# Minimum variance, in squared units of the input, so that the gradient of the root is 0 instead of
+# infinite for a constant channel.
 FLOOR = 1e-5
 
 
@@ -19,14 +18,14 @@ class StatisticsPooling(Head, keras.layers.Layer):
     """Mean and standard deviation of each channel over the valid steps: one vector per recording
     (Snyder2018; Monteiro2020, section 4.3).
 
-    The standard deviation is sqrt(max(variance, 1e-5)), of the variance over all steps (1/T) about
-    the mean.
+    The standard deviation is sqrt(max(variance, 1e-5)). The variance has the divisor T, the number
+    of valid steps.
 
     Input shape: `(batch, time, channels)`, with or without a Keras mask. Output shape: `(batch, 2 *
     channels)`, means first, float32 or wider under any policy.
 
     Raises:
-        ValueError: If a recording has no valid step; in a compiled call it gives NaN.
+        ValueError: If a recording has no valid step. A compiled call returns NaN instead.
 
     Example:
         >>> StatisticsPooling()(np.array([[[1.0], [5.0]]])).numpy()

@@ -1,4 +1,4 @@
-"""Symmetric matrices as vectors."""
+"""Layer that turns symmetric matrices into vectors."""
 
 from keras_dml import distances
 from keras_dml._backend import keras
@@ -9,10 +9,11 @@ from keras_dml.layers.matrices import MatrixLayer
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class TangentVector(Head, MatrixLayer):
-    """Upper triangle by rows, off-diagonal entries times sqrt(2), which keeps inner products.
+    """Upper triangle of symmetric matrices as a vector, with off-diagonal entries times sqrt(2).
 
-    The head after `LogEig`: one vector per recording, compared by Euclidean distance, which is the
-    log-Euclidean distance of the matrices (Kim2020, Eq. 4).
+    The factor keeps inner products. The layer is the head after `LogEig`: it returns one vector per
+    recording. The Euclidean distance of the vectors is the log-Euclidean distance of the matrices
+    (Kim2020, Eq. 4).
 
     Input shape: `(batch, ..., n, n)`, symmetric. Output shape: `(batch, ..., n (n + 1) / 2)`,
     float32 or wider under any policy.

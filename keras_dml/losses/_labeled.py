@@ -7,7 +7,7 @@ from keras_dml._backend import keras, ops
 from keras_dml._backend.enforced import enforced
 from keras_dml.distances import agreement
 from keras_dml.labels import numeric_labels
-from keras_dml.layers.precision import full_precision
+from keras_dml.layers.head import full_precision
 
 
 class LabeledLoss(keras.losses.Loss):

@@ -14,16 +14,16 @@ def conv4(input_shape=(28, 28, 1), *, width=64, blocks=4, embedding=None, early_
 
     Functional model:
         Input: `image`, shape `(batch, height, width, channels)`, in [0, 1], not standardized.
-        Output: `(batch, features)`, the flattened last map: 64 for 28 by 28 pixels, 1600 for 84 by
-            84; or `(batch, embedding)`.
+        Output: `(batch, features)`, the flattened last map (64 features for 28 by 28 pixels, 1600
+            for 84 by 84); or `(batch, embedding)`.
 
     Args:
         input_shape: `(height, width, channels)`, each side at least `2 ** blocks`.
-        width: Filters of every block, or a list of one number a block.
+        width: Number of filters of all blocks, or a list with the number of each block.
         blocks: Number of blocks.
         embedding: Units of a linear layer on the features; None: no such layer.
-        early_pooling: Whether pooling comes before the normalization, which then works on a quarter
-            of the pixels: a training step on a CPU takes half the time.
+        early_pooling: Whether pooling comes before the normalization, which then processes a
+            quarter of the pixels. A training step on a CPU then takes half the time.
 
     Returns:
         A `keras.Model`.

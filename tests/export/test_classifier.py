@@ -8,7 +8,7 @@ from ai_edge_litert.interpreter import Interpreter
 import keras_dml
 from keras_dml import export, inputs
 from keras_dml._backend import keras
-from keras_dml.export import _calibration, _flatbuffer, litert, operators, parity
+from keras_dml.export import _convert, _flatbuffer, litert, operators, parity
 from keras_dml.export.trials import examples
 from keras_dml.layers import ChannelNormalization, InputContract, SequencePooling
 from tests.export.conftest import CLASSES, FEATURES, SIDE, voice
@@ -44,7 +44,7 @@ def spoken(speaker, tmp_path_factory):
     folder = tmp_path_factory.mktemp("speaker")
     own = [voice(length, length) for length in (2000, 3100, 4600)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_calibration, "FRACTIONS", (0.0,))
+        patch.setattr(_convert, "FRACTIONS", (0.0,))
         return {
             kind: export.tflite(speaker, folder / f"{kind}.tflite", kind, own)
             for kind in ("dynamic", "int8")

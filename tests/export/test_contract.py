@@ -116,18 +116,18 @@ def test_a_file_of_another_distance_says_why_it_carries_no_threshold():
     taken, card = inputs.of(model), {**CARD, **READ_FROM_THE_MODEL}
     assert not schema.problems(card)
     (row,) = card["thresholds"]
-    of_card = json.loads(_contract.carried(taken, "wasserstein", card))
+    of_card = json.loads(_contract.contract_json(taken, "wasserstein", card))
     assert (
         of_card["distance"] == "wasserstein" and of_card["thresholds"][0]["value"] == row["value"]
     )
-    other = json.loads(_contract.carried(taken, metric.name, card))
+    other = json.loads(_contract.contract_json(taken, metric.name, card))
     assert other["distance"] == "cosine" and other["thresholds"] == []
     assert "wasserstein" in other["note"] and "no threshold" in other["note"]
     device = {**row, "distance": "cosine", "value": 0.5}
     measured = {**card, "device_thresholds": [device]}
-    (found,) = json.loads(_contract.carried(taken, metric.name, measured))["thresholds"]
+    (found,) = json.loads(_contract.contract_json(taken, metric.name, measured))["thresholds"]
     assert found["value"] == 0.5
-    (found,) = json.loads(_contract.carried(taken, "wasserstein", measured))["thresholds"]
+    (found,) = json.loads(_contract.contract_json(taken, "wasserstein", measured))["thresholds"]
     assert found["value"] == row["value"]
 
 

@@ -9,7 +9,7 @@ import keras_dml
 from keras_dml import export, inputs, layers, models
 from keras_dml._backend import keras
 from keras_dml.export import litert
-from keras_dml.export._limits import Limits, limits
+from keras_dml.export.signatures import Limits, limits
 from tests.export import device_fuzz
 from tests.export.conftest import CHANNELS, build, sample, voice
 

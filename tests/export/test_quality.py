@@ -136,8 +136,8 @@ def folds(monkeypatch, tmp_path, rng):
 @pytest.mark.slow
 def test_a_model_that_has_seen_everybody_is_judged_by_its_cross_validation(folds):
     card = {**CARD, "data": {**CARD["data"], "test_subjects": []}}
-    judge = judges.of(folds[0], card)
-    assert isinstance(judge, judges.OfFolds)
+    judge = judges.judge_of(folds[0], card)
+    assert isinstance(judge, judges.FoldsJudge)
     by_keras = judge.by_keras(quality.device_distance(folds[0]))
     assert judge.by_file(None, None) == pytest.approx(by_keras, abs=1e-6)
     assert judge.by_keras() != by_keras  # the affine-invariant distance orders pairs otherwise

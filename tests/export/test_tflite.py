@@ -7,7 +7,7 @@ from ai_edge_litert.interpreter import Interpreter
 import keras_dml
 from keras_dml import distances, export, layers
 from keras_dml._backend import keras, ops
-from keras_dml.export import _calibration, _flatbuffer, litert, operators, parity
+from keras_dml.export import _convert, _flatbuffer, litert, operators, parity
 from keras_dml.training import discriminants
 from tests.export.conftest import CHANNELS, build, sample
 
@@ -202,7 +202,7 @@ def test_int8_takes_the_ranges_that_drift_least(small, tmp_path, monkeypatch):
     own = [sample(300, CHANNELS, seed) ** 3 for seed in range(20)]
 
     def drift(*shares):
-        monkeypatch.setattr(_calibration, "FRACTIONS", shares)
+        monkeypatch.setattr(_convert, "FRACTIONS", shares)
         return export.tflite(small, tmp_path / "model.tflite", "int8", own).drift
 
     extremes, cut = drift(0.0), drift(5e-4)

@@ -5,7 +5,7 @@ import pytest
 
 from keras_dml._backend import keras, ops
 from keras_dml.layers import PrototypeSimilarity
-from keras_dml.layers._managed_prototypes import SHRINKAGE
+from keras_dml.layers.prototype_similarity import SHRINKAGE
 from tests.geometry.perceptrons import numpy
 
 FEATURES = 3

@@ -220,7 +220,7 @@ def averaging_step(case):
         model.set_weights(before)
         data = x[part], y[part]
         if isinstance(model, models.AdversarialTraining):
-            data = model._joined(data)
+            data = model._join(data)
         with tf.GradientTape() as tape:
             value = model.compute_loss(*data, model(data[0], training=True), training=True)
         values.append(float(value))

@@ -71,7 +71,7 @@ def _joined(model, x, y):
     if not isinstance(model, models.AdversarialTraining):
         return x, y
     model.steps_taken.assign(0)
-    return model._joined((x, y))
+    return model._join((x, y))
 
 
 def on_devices():
