@@ -106,9 +106,7 @@ def by_keras(
     return auc(distance or inference.head_distance(model), embeddings, measured)
 
 
-def by_file(
-    file: pathlib.Path, model: "keras.Model", measured: Recordings, metric: str
-) -> float:
+def by_file(file: pathlib.Path, model: "keras.Model", measured: Recordings, metric: str) -> float:
     """Computes the figure of a model's .tflite file."""
     if metric == "accuracy":
         return accuracy(litert.classify(file, measured.signals), measured)

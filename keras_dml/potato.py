@@ -268,11 +268,11 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
         return tags
 
     @property
-    def offset_(self):
+    def offset_(self) -> float:
         return -self.threshold
 
     @property
-    def statistics_(self):
+    def statistics_(self) -> Statistics:
         if not hasattr(self, "center_"):
             raise NotFittedError("This potato is not fitted. Call `fit(X)` first.")
         values = (np.float64(value) for value in (self.mean_, self.stddev_, self.count_))

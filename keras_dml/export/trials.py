@@ -26,7 +26,7 @@ class Trials:
         embeddings: Keras's embeddings of each recording alone, shape `(recordings, ...)`.
         typical: Number of typical recordings, which come first; the others are extreme.
         timed: The recording for the measurement of latency: the longest real recording, or the
-            longest of all if there are no real recordings.
+            longest of all recordings if none is real.
     """
 
     recordings: list
@@ -95,9 +95,9 @@ def _signals(kind, rng):
 def _statistics(kind):
     """Returns the mean and the standard deviation of each channel, and lengths of recordings.
 
-    The statistics come from the normalization of the model, or from its contract if the model
-    normalizes other channels than those of the recordings. The lengths of audio reach from the
-    shortest recording with enough frames to a second, or from one to three windows.
+    The statistics come from the normalization of the model, or from its contract if the
+    normalization has another number of channels than the recordings. The lengths of audio reach
+    from the shortest recording with enough frames to a second, or from one to three windows.
     """
     mean, stddev, lengths = np.float32(0), np.float32(1), LENGTHS
     for layer in kind.model._flatten_layers():
@@ -127,8 +127,8 @@ def _channel_statistics(layer, kind):
 def _matrices(kind, rng):
     """Generates a regular and a singular covariance; the zero matrix and the identity.
 
-    The covariances are those of white noise with three times as many steps as channels, and with an
-    eighth as many.
+    The covariances are computed from white noise with three times as many steps as channels, and
+    with an eighth as many.
     """
     n = kind.shape[0]
     signals = [rng.normal(size=(steps, n)) for steps in (3 * n, n // 8 + 1)]

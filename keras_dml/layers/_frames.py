@@ -3,6 +3,7 @@
 import numpy as np
 
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 
 FRAME, HOP = 0.025, 0.010  # seconds; a frame is two hops and a half
 RATE_STEP = 200  # Hz: at its multiples half a hop is a whole number of samples
@@ -16,21 +17,21 @@ class AudioFrames(keras.layers.Layer):
         **kwargs: See `keras.layers.Layer`.
     """
 
-    def __init__(self, rate, **kwargs):
+    def __init__(self, rate: int, **kwargs):
         super().__init__(autocast=False, **kwargs)
         self.frame, self.hop = frame_sizes(rate)
         self.rate = int(rate)
         self.supports_masking = True
 
     @property
-    def rate_hz(self):
+    def rate_hz(self) -> int:
         """Sampling rate that `keras_dml.embed` compares with the rate of recordings."""
         return self.rate
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple) -> None:
         check_sound(input_shape)
 
-    def compute_mask(self, inputs, previous_mask=None):
+    def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         if previous_mask is None:
             return None
         return ops.all(split_frames(ops.cast(previous_mask, "bool"), self.hop), axis=-1)

@@ -4,6 +4,7 @@ import numbers
 
 from keras_dml import distances
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry import spd
 from keras_dml.geometry.spd import stiefel
 from keras_dml.layers.head import Head
@@ -59,7 +60,7 @@ class BiMap(Head, MatrixLayer):
         array([[[1.64]]], dtype=float32)
     """
 
-    def __init__(self, units, **kwargs):
+    def __init__(self, units: int, **kwargs):
         super().__init__(**kwargs)
         if not isinstance(units, numbers.Integral) or units < 1:
             raise ValueError(
@@ -68,7 +69,7 @@ class BiMap(Head, MatrixLayer):
         self.units = int(units)
         self.distance = distances.AffineInvariant()
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple) -> None:
         super().build(input_shape)
         n = input_shape[-1]
         if self.units > n:
@@ -84,12 +85,12 @@ class BiMap(Head, MatrixLayer):
             constraint=OrthonormalColumns(),
         )
 
-    def call(self, inputs):
+    def call(self, inputs: Tensor) -> Tensor:
         half = ops.swapaxes(ops.matmul(inputs, self.kernel), -1, -2)  # (batch, ..., units, n)
         return spd.symmetric(ops.matmul(half, self.kernel))
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         return (*input_shape[:-2], self.units, self.units)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "units": self.units}

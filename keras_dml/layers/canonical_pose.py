@@ -3,6 +3,7 @@
 import numbers
 
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import wide
 
 
@@ -34,7 +35,7 @@ class CanonicalPose(keras.layers.Layer):
         array([[[ 0.,  0.,  0., -1.,  0.,  0.,  1.,  0.,  0.]]], dtype=float32)
     """
 
-    def __init__(self, root=0, hips=(1, 6), **kwargs):
+    def __init__(self, root: int = 0, hips: tuple[int, int] = (1, 6), **kwargs):
         super().__init__(autocast=False, **kwargs)
         joints = (root, *hips)
         whole = all(isinstance(joint, numbers.Integral) and joint >= 0 for joint in joints)
@@ -46,7 +47,7 @@ class CanonicalPose(keras.layers.Layer):
         self.root, self.hips = int(root), tuple(int(joint) for joint in hips)
         self.supports_masking = True
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple) -> None:
         needed = max(self.root, *self.hips) + 1
         channels = input_shape[-1]
         if len(input_shape) != 3 or channels is None or channels % 3 or channels < 3 * needed:
@@ -55,7 +56,7 @@ class CanonicalPose(keras.layers.Layer):
                 f"least {needed} joints. Received shape {tuple(input_shape)}."
             )
 
-    def call(self, inputs, mask=None):
+    def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         batch, time, channels = ops.shape(inputs)
         positions = ops.cast(inputs, wide(self.variable_dtype))
         positions = ops.reshape(positions, (batch, time, channels // 3, 3))
@@ -72,13 +73,13 @@ class CanonicalPose(keras.layers.Layer):
         rotated = ops.reshape(ops.stack(rotated, axis=-1), (batch, time, channels))
         return ops.cast(rotated, self.compute_dtype)
 
-    def compute_mask(self, inputs, previous_mask=None):
+    def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         return previous_mask
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         return input_shape
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "root": self.root, "hips": self.hips}
 
 

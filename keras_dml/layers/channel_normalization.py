@@ -3,6 +3,7 @@
 import numpy as np
 
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Recordings, Tensor
 from keras_dml.geometry.numerics import wide
 
 
@@ -21,13 +22,13 @@ class ChannelNormalization(keras.layers.Layer):
         super().__init__(autocast=False, **kwargs)
         self.supports_masking = True
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple) -> None:
         channels = (input_shape[-1],)
         fixed = {"shape": channels, "trainable": False, "autocast": False}
         self.mean = self.add_weight(name="mean", initializer="zeros", **fixed)
         self.stddev = self.add_weight(name="stddev", initializer="ones", **fixed)
 
-    def adapt(self, recordings):
+    def adapt(self, recordings: Recordings) -> None:
         """Measures the mean and the standard deviation over all steps of all recordings.
 
         Args:
@@ -35,7 +36,7 @@ class ChannelNormalization(keras.layers.Layer):
                 channels)`.
 
         Raises:
-            ValueError: If there are no steps, or a recording has a wrong shape or holds NaN or
+            ValueError: If the recordings are empty, or one has a wrong shape or holds NaN or
                 infinity.
         """
         recordings = [np.asarray(recording, np.float64) for recording in recordings]
@@ -49,11 +50,11 @@ class ChannelNormalization(keras.layers.Layer):
         self.mean.assign(steps.mean(axis=0))
         self.stddev.assign(np.where(stddev > rounding, stddev, 1.0))
 
-    def call(self, inputs):
+    def call(self, inputs: Tensor) -> Tensor:
         inputs = ops.cast(inputs, wide(self.variable_dtype))
         return ops.cast((inputs - self.mean) / self.stddev, self.compute_dtype)
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         return input_shape
 
 

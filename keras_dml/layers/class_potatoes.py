@@ -7,6 +7,7 @@ import numpy as np
 from keras_dml._arrays import real
 from keras_dml._backend import keras, ops
 from keras_dml._backend.replicas import gathered
+from keras_dml._typing import ArrayLike, Tensor
 from keras_dml.geometry.spd import potato
 from keras_dml.labels import checked_labels
 from keras_dml.layers.matrices import MatrixLayer, compiles
@@ -46,7 +47,7 @@ class ClassPotatoes(MatrixLayer):
                [ 4.22]], dtype=float32)
     """
 
-    def __init__(self, classes, *, update_rate=None, **kwargs):
+    def __init__(self, classes: int, *, update_rate: float | None = None, **kwargs):
         super().__init__(**kwargs)
         if not isinstance(classes, numbers.Integral) or classes < 1:
             raise ValueError(
@@ -56,7 +57,7 @@ class ClassPotatoes(MatrixLayer):
         self.update_rate = potato.check_update_rate(update_rate)
         self.supports_jit = compiles("eigh")
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple) -> None:
         super().build(input_shape)
         if len(input_shape) != 3:
             raise ValueError(
@@ -74,11 +75,11 @@ class ClassPotatoes(MatrixLayer):
             for name in ("log_mu", "log_sigma", "count")
         )
 
-    def call(self, inputs):
+    def call(self, inputs: Tensor) -> Tensor:
         classes = ops.arange(self.classes, dtype="int32")
         return self.scores(self.log_distances(inputs, classes), classes)
 
-    def log_distances(self, x, classes):
+    def log_distances(self, x: Tensor, classes: Tensor) -> Tensor:
         """Computes logarithms of the distances of matrices to the centers of some classes.
 
         Args:
@@ -90,7 +91,7 @@ class ClassPotatoes(MatrixLayer):
         """
         return potato.log_distances(ops.take(self.center, classes, axis=0), x)
 
-    def scores(self, values, classes):
+    def scores(self, values: Tensor, classes: Tensor) -> Tensor:
         """Computes z-scores, shape `(batch, ids)`.
 
         Args:
@@ -103,7 +104,7 @@ class ClassPotatoes(MatrixLayer):
         scores = potato.z_score(ops.transpose(values), log_mu, log_sigma)
         return ops.where(count > 0, scores, float("nan"))
 
-    def update(self, x, labels, values):
+    def update(self, x: Tensor, labels: Tensor, values: Tensor) -> None:
         """Moves the statistics of each class once by the rows of the class (Kim2020, Eqs. 19-21).
 
         All replicas make the same update.
@@ -120,7 +121,7 @@ class ClassPotatoes(MatrixLayer):
         for weight, value in zip(self._statistics, after, strict=True):
             weight.assign(value)
 
-    def calibrate(self, x, labels):
+    def calibrate(self, x: ArrayLike, labels: ArrayLike) -> None:
         """Measures the statistics of every class (Kim2020, Eqs. 7-9), in float64.
 
         Args:
@@ -139,7 +140,7 @@ class ClassPotatoes(MatrixLayer):
         for weight, values in zip(self._statistics, zip(*statistics, strict=True), strict=True):
             weight.assign(np.stack(values))
 
-    def check_calibrated(self):
+    def check_calibrated(self) -> None:
         """Raises a ValueError if a class has no statistics yet."""
         missing = np.flatnonzero(np.asarray(ops.convert_to_numpy(self.count)) == 0)
         if len(missing):
@@ -160,10 +161,10 @@ class ClassPotatoes(MatrixLayer):
         except ValueError as error:
             raise ValueError(f"Class {label} cannot be calibrated. {error}") from None
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         return (input_shape[0], self.classes)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {
             **super().get_config(),
             "classes": self.classes,

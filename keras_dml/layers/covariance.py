@@ -2,6 +2,7 @@
 
 from keras_dml import distances
 from keras_dml._backend import keras
+from keras_dml._typing import Tensor
 from keras_dml.geometry.signals.covariance import check_estimator, covariance
 from keras_dml.layers.head import Head, full_precision
 
@@ -39,29 +40,31 @@ class Covariance(Head, keras.layers.Layer):
                [2., 4.]], dtype=float32)
     """
 
-    def __init__(self, estimator="sample", *, dtype=None, **kwargs):
+    def __init__(
+        self, estimator: str = "sample", *, dtype: str | keras.DTypePolicy | None = None, **kwargs
+    ):
         super().__init__(dtype=full_precision(dtype), **kwargs)
         check_estimator(estimator)
         self.estimator = estimator
         self.distance = distances.AffineInvariant()
         self.supports_masking = True
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple) -> None:
         if len(input_shape) != 3 or input_shape[-1] is None:
             raise ValueError(
                 "Covariance needs recordings of a known number of channels, shape (batch, time, "
                 f"channels). Received shape {tuple(input_shape)}."
             )
 
-    def call(self, inputs, mask=None):
+    def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         return covariance(inputs, mask, self.estimator)
 
-    def compute_mask(self, inputs, previous_mask=None):
+    def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         return None
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         batch, _, channels = input_shape
         return (batch, channels, channels)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "estimator": self.estimator}

@@ -1,6 +1,7 @@
 """First difference of a recording over time."""
 
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import wide
 
 
@@ -25,7 +26,7 @@ class FirstDifference(keras.layers.Layer):
         super().__init__(autocast=False, **kwargs)
         self.supports_masking = True
 
-    def call(self, inputs, mask=None):
+    def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         inputs = ops.cast(inputs, wide(self.variable_dtype))
         change = ops.pad(inputs[:, 1:] - inputs[:, :-1], ((0, 0), (1, 0), (0, 0)))
         if mask is not None:
@@ -34,5 +35,5 @@ class FirstDifference(keras.layers.Layer):
             change = ops.where(has_predecessor[..., None], change, 0)
         return ops.cast(change, self.compute_dtype)
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         return input_shape

@@ -3,6 +3,7 @@
 import numpy as np
 
 from keras_dml._backend import keras, ops
+from keras_dml._typing import ArrayLike, Tensor
 from keras_dml.geometry.numerics import wide
 
 
@@ -30,7 +31,7 @@ class FixedNormalization(keras.layers.Layer):
         2.0
     """
 
-    def __init__(self, mean=0.5, stddev=0.5, **kwargs):
+    def __init__(self, mean: ArrayLike = 0.5, stddev: ArrayLike = 0.5, **kwargs):
         super().__init__(autocast=False, **kwargs)
         self.mean = _numbers("mean", mean)
         self.stddev = _numbers("stddev", stddev)
@@ -38,7 +39,7 @@ class FixedNormalization(keras.layers.Layer):
             raise ValueError(f"`stddev` must be positive. Received stddev={stddev!r}.")
         self.supports_masking = True
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple) -> None:
         for name in ("mean", "stddev"):
             count = np.size(getattr(self, name))
             if count not in (1, input_shape[-1]):
@@ -47,15 +48,15 @@ class FixedNormalization(keras.layers.Layer):
                     f"(shape {tuple(input_shape)}). Give one number, or one per channel."
                 )
 
-    def call(self, inputs):
+    def call(self, inputs: Tensor) -> Tensor:
         dtype = wide(self.variable_dtype)
         mean, stddev = np.asarray(self.mean, dtype), np.asarray(self.stddev, dtype)
         return ops.cast((ops.cast(inputs, dtype) - mean) / stddev, self.compute_dtype)
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         return input_shape
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "mean": self.mean, "stddev": self.stddev}
 
 

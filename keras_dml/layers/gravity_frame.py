@@ -3,6 +3,7 @@
 import numbers
 
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import divide, mean, root, wide
 
 HORIZONTAL = {"axes": 3, "magnitude": 2, "both": 4}  # channels of the output
@@ -44,7 +45,7 @@ class GravityFrame(keras.layers.Layer):
                 [-1.,  3.]]], dtype=float32)
     """
 
-    def __init__(self, horizontal="axes", lag=1, **kwargs):
+    def __init__(self, horizontal: str = "axes", lag: int = 1, **kwargs):
         super().__init__(autocast=False, **kwargs)
         if horizontal not in HORIZONTAL:
             raise ValueError(
@@ -56,14 +57,14 @@ class GravityFrame(keras.layers.Layer):
         self.horizontal, self.lag = horizontal, int(lag)
         self.supports_masking = True
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple) -> None:
         if len(input_shape) != 3 or input_shape[-1] != 3:
             raise ValueError(
                 "GravityFrame needs x, y and z of one accelerometer, shape (batch, time, 3). "
                 f"Received shape {tuple(input_shape)}."
             )
 
-    def call(self, inputs, mask=None):
+    def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         x = ops.cast(inputs, wide(self.variable_dtype))
         valid = None if mask is None else ops.cast(mask, "bool")  # (batch, time)
         if valid is not None:
@@ -84,13 +85,13 @@ class GravityFrame(keras.layers.Layer):
         output = output if valid is None else ops.where(valid[..., None], output, 0)
         return ops.cast(output, self.compute_dtype)
 
-    def compute_mask(self, inputs, previous_mask=None):
+    def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         return previous_mask
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         return (*input_shape[:-1], HORIZONTAL[self.horizontal])
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "horizontal": self.horizontal, "lag": self.lag}
 
 

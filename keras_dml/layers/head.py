@@ -16,7 +16,7 @@ class Head:
         return agreement.mark(super().__call__(*args, **kwargs), self)
 
 
-def full_precision(dtype):
+def full_precision(dtype: str | keras.DTypePolicy | None) -> str:
     """Returns the dtype of a head under a policy: the dtype of its variables, at least float32.
 
     In half precision, knots and ranks are wrong in the third digit.

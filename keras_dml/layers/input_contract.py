@@ -1,6 +1,9 @@
 """Layer that stores the input contract of a model."""
 
+from collections.abc import Sequence
+
 from keras_dml._backend import keras
+from keras_dml._typing import ArrayLike, Recordings, Tensor
 from keras_dml.contract import Contract
 
 
@@ -38,13 +41,13 @@ class InputContract(keras.layers.Layer):
 
     def __init__(
         self,
-        channels,
-        units,
-        rate_hz=None,
+        channels: Sequence[str],
+        units: Sequence[str] | str,
+        rate_hz: float | None = None,
         *,
-        min_steps=1,
-        max_steps=None,
-        stddev_range=None,
+        min_steps: int = 1,
+        max_steps: int | None = None,
+        stddev_range: ArrayLike | None = None,
         **kwargs,
     ):
         # half precision may not resolve a signal with a large offset
@@ -52,14 +55,14 @@ class InputContract(keras.layers.Layer):
         self.contract = Contract(channels, units, rate_hz, min_steps, max_steps, stddev_range)
         self.supports_masking = True
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple) -> None:
         if input_shape[-1] != len(self.contract.channels):
             raise ValueError(
                 f"The contract names {len(self.contract.channels)} channels. Received inputs of "
                 f"shape {tuple(input_shape)}."
             )
 
-    def adapt(self, recordings):
+    def adapt(self, recordings: Recordings) -> None:
         """Measures the range of the standard deviations of training recordings in each channel.
 
         Args:
@@ -67,15 +70,15 @@ class InputContract(keras.layers.Layer):
                 will pass to the model.
 
         Raises:
-            ValueError: If there are no recordings, or one has another number of channels.
+            ValueError: If `recordings` is empty, or one has another number of channels.
         """
         self.contract = self.contract.measured(recordings)
 
-    def call(self, inputs):
+    def call(self, inputs: Tensor) -> Tensor:
         return inputs
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         return input_shape
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), **self.contract.as_dict()}

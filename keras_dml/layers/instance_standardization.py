@@ -2,6 +2,7 @@
 
 from keras_dml._arrays import number
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import mean, wide
 
 
@@ -23,12 +24,12 @@ class InstanceStandardization(keras.layers.Layer):
         TypeError, ValueError: If `epsilon` is not a finite number of at least 0.
     """
 
-    def __init__(self, epsilon=1e-6, **kwargs):
+    def __init__(self, epsilon: float = 1e-6, **kwargs):
         super().__init__(autocast=False, **kwargs)
         self.epsilon = number("epsilon", epsilon, 0)
         self.supports_masking = True
 
-    def call(self, inputs, mask=None):
+    def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         inputs = ops.cast(inputs, wide(self.variable_dtype))
         valid = (
             None if mask is None else ops.expand_dims(ops.cast(mask, "bool"), 2)
@@ -38,8 +39,8 @@ class InstanceStandardization(keras.layers.Layer):
         variance = mean(gap * gap, axis=1, mask=valid, keepdims=True)
         return ops.cast(gap * ops.rsqrt(variance + self.epsilon), self.compute_dtype)
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         return input_shape
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "epsilon": self.epsilon}

@@ -1,7 +1,10 @@
 """Layer that computes standard deviations and lagged correlations of a recording."""
 
+from collections.abc import Sequence
+
 from keras_dml import distances
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry.signals.correlation import (
     check_lags,
     check_ridge,
@@ -43,29 +46,36 @@ class LaggedCorrelation(Head, keras.layers.Layer):
         array([[ 0.,  0., -1., -1.,  1.,  1., -1.]], dtype=float32)
     """
 
-    def __init__(self, lags=(0,), ridge=1e-2, *, dtype=None, **kwargs):
+    def __init__(
+        self,
+        lags: Sequence[int] = (0,),
+        ridge: float = 1e-2,
+        *,
+        dtype: str | keras.DTypePolicy | None = None,
+        **kwargs,
+    ):
         super().__init__(dtype=full_precision(dtype), **kwargs)
         self.lags, self.ridge = check_lags(lags), check_ridge(ridge)
         self.distance = distances.Euclidean()
         self.supports_masking = True
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple) -> None:
         if len(input_shape) != 3 or input_shape[-1] is None:
             raise ValueError(
                 "LaggedCorrelation needs recordings of a known number of channels, shape (batch, "
                 f"time, channels). Received shape {tuple(input_shape)}."
             )
 
-    def call(self, inputs, mask=None):
+    def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         stddevs, correlations = lagged_correlations(inputs, mask, self.lags, self.ridge)
         return ops.concatenate([ops.log(stddevs), correlations], axis=-1)
 
-    def compute_mask(self, inputs, previous_mask=None):
+    def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         return None
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         batch, _, channels = input_shape
         return (batch, channels + num_correlations(channels, self.lags))
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "lags": self.lags, "ridge": self.ridge}

@@ -3,6 +3,7 @@
 from keras_dml._arrays import whole
 from keras_dml._backend import keras, ops, xla
 from keras_dml._backend.loops import repeated
+from keras_dml._typing import Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
@@ -31,12 +32,12 @@ class LastLSTM(keras.layers.Layer):
         TensorShape([4, 3])
     """
 
-    def __init__(self, units, depth=1, **kwargs):
+    def __init__(self, units: int, depth: int = 1, **kwargs):
         super().__init__(**kwargs)
         self.units = whole("units", units, minimum=1)
         self.depth = whole("depth", depth, minimum=1)
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple) -> None:
         if len(input_shape) != 3 or input_shape[1] is None:
             raise ValueError(
                 "LastLSTM takes windows of a known length, shape (batch, time, channels). Received "
@@ -53,7 +54,7 @@ class LastLSTM(keras.layers.Layer):
             )
             channels = self.units
 
-    def call(self, inputs):
+    def call(self, inputs: Tensor) -> Tensor:
         zeros = ops.zeros((ops.shape(inputs)[0], self.units), dtype=self.compute_dtype)
 
         def step(time, states):
@@ -70,10 +71,10 @@ class LastLSTM(keras.layers.Layer):
 
         return repeated(inputs.shape[1], step, ((zeros, zeros),) * self.depth)[-1][0]
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         return (input_shape[0], self.units)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "units": self.units, "depth": self.depth}
 
 

@@ -1,10 +1,12 @@
 """Learned similarity: a perceptron on two embeddings."""
 
 import numbers
+from collections.abc import Sequence
 
 from keras_dml import distances
 from keras_dml._backend import keras, ops
 from keras_dml._backend.random import random_bytes
+from keras_dml._typing import Tensor
 from keras_dml.geometry import similarity, vector
 from keras_dml.layers.head import full_precision
 
@@ -48,13 +50,13 @@ class LearnedSimilarity(keras.layers.Layer):
 
     def __init__(
         self,
-        hidden=(512,),
+        hidden: int | Sequence[int] = (512,),
         *,
-        slope=0.1,
-        dropout=0.25,
-        symmetry="none",
-        normalize=False,
-        dtype=None,
+        slope: float = 0.1,
+        dropout: float = 0.25,
+        symmetry: str = "none",
+        normalize: bool = False,
+        dtype: str | keras.DTypePolicy | None = None,
         **kwargs,
     ):
         super().__init__(dtype=full_precision(dtype), **kwargs)
@@ -69,7 +71,7 @@ class LearnedSimilarity(keras.layers.Layer):
         self.normalize = bool(normalize)
         self.seed_generator = keras.random.SeedGenerator() if self.dropout else None
 
-    def build(self, x_shape, y_shape):
+    def build(self, x_shape: tuple, y_shape: tuple) -> None:
         self._check(x_shape, y_shape, x_shape[-1])
         self.features = x_shape[1]
         features = self.features if self.symmetry == "absdiff" else 2 * self.features
@@ -84,7 +86,7 @@ class LearnedSimilarity(keras.layers.Layer):
                 self.add_weight(name=f"bias_{i}", shape=(outputs,), initializer="zeros")
             )
 
-    def call(self, x, y, training=None):
+    def call(self, x: Tensor, y: Tensor, training: bool | None = None) -> Tensor:
         self._check(x.shape, y.shape)
         if self.normalize:
             x, y = vector.unit(x), vector.unit(y)
@@ -126,7 +128,7 @@ class LearnedSimilarity(keras.layers.Layer):
                 )
 
     @property
-    def distance(self):
+    def distance(self) -> distances.Distance:
         """The distance `d(x, y) = -S(x, y)` of embeddings."""
         return distances.NegativeSimilarity(self)
 
@@ -146,10 +148,10 @@ class LearnedSimilarity(keras.layers.Layer):
 
         return drop
 
-    def compute_output_shape(self, x_shape, y_shape):
+    def compute_output_shape(self, x_shape: tuple, y_shape: tuple) -> tuple:
         return (x_shape[0], y_shape[0])
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {
             **super().get_config(),
             "hidden": self.hidden,

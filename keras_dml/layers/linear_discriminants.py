@@ -5,6 +5,7 @@ import numbers
 from keras_dml import distances
 from keras_dml._arrays import positive
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import wide
 from keras_dml.layers.head import Head, full_precision
 
@@ -37,7 +38,14 @@ class LinearDiscriminants(Head, keras.layers.Layer):
         array([[2.]], dtype=float32)
     """
 
-    def __init__(self, units, limit=2.0, *, dtype=None, **kwargs):
+    def __init__(
+        self,
+        units: int,
+        limit: float = 2.0,
+        *,
+        dtype: str | keras.DTypePolicy | None = None,
+        **kwargs,
+    ):
         super().__init__(dtype=full_precision(dtype), **kwargs)
         if not (isinstance(units, numbers.Integral) and units >= 1):
             raise ValueError(
@@ -46,7 +54,7 @@ class LinearDiscriminants(Head, keras.layers.Layer):
         self.units, self.limit = int(units), positive("limit", limit)
         self.distance = distances.Cosine()
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple) -> None:
         if len(input_shape) != 2 or input_shape[-1] is None:
             raise ValueError(
                 "LinearDiscriminants takes vectors of known length, shape (batch, features). "
@@ -57,14 +65,14 @@ class LinearDiscriminants(Head, keras.layers.Layer):
         )
         self.bias = self.add_weight(name="bias", shape=(self.units,), initializer="zeros")
 
-    def call(self, inputs):
+    def call(self, inputs: Tensor) -> Tensor:
         features = ops.cast(inputs, wide(self.variable_dtype))
         discriminants = ops.matmul(features, self.kernel) + self.bias
         # Keras's tanh narrows float64 to float32 on JAX
         return self.limit * (2 * ops.sigmoid(2 / self.limit * discriminants) - 1)
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         return (input_shape[0], self.units)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "units": self.units, "limit": self.limit}

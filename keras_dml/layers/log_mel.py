@@ -4,6 +4,7 @@ import numpy as np
 
 from keras_dml._backend import keras, ops
 from keras_dml._backend.values import concrete
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import mean, wide
 from keras_dml.layers import _frames
 
@@ -49,7 +50,16 @@ class LogMel(_frames.AudioFrames):
         TensorShape([1, 98, 30])
     """
 
-    def __init__(self, bands=30, rate=16000, low=20.0, high=7600.0, *, min_frames=1, **kwargs):
+    def __init__(
+        self,
+        bands: int = 30,
+        rate: int = 16000,
+        low: float = 20.0,
+        high: float = 7600.0,
+        *,
+        min_frames: int = 1,
+        **kwargs,
+    ):
         super().__init__(rate, **kwargs)
         self.bands, self.min_frames = int(bands), int(min_frames)
         self.low, self.high = float(low), float(high)
@@ -59,7 +69,7 @@ class LogMel(_frames.AudioFrames):
         )
         self.window = np.hamming(self.frame)
 
-    def call(self, inputs, mask=None):
+    def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         audio = ops.cast(inputs, wide(self.variable_dtype))[..., 0]  # (batch, samples)
         self._check(audio.shape[1])
         if mask is None:
@@ -87,7 +97,7 @@ class LogMel(_frames.AudioFrames):
         bands = _frames.apply_filters(power, self.bins, self.weights_of_bins)
         return ops.log(ops.maximum(bands, FLOOR))
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         batch, samples, _ = input_shape
         self._check(samples)
         frames = None if samples is None else 1 + (samples - self.frame) // self.hop
@@ -108,7 +118,7 @@ class LogMel(_frames.AudioFrames):
         if counts is not None and len(counts) and np.min(counts) < self.min_frames:
             self._check(int(np.sum(ops.convert_to_numpy(mask)[np.argmin(counts)])))
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {
             **super().get_config(),
             "bands": self.bands,
@@ -119,7 +129,9 @@ class LogMel(_frames.AudioFrames):
         }
 
 
-def mel_filters(transform, bands, rate=16000, low=20.0, high=7600.0):
+def mel_filters(
+    transform: int, bands: int, rate: int = 16000, low: float = 20.0, high: float = 7600.0
+) -> np.ndarray:
     """Returns triangular filters of height one on the mel axis, 2595 log10(1 + f / 700).
 
     Each triangle reaches from the previous peak to the next peak.

@@ -1,6 +1,7 @@
 """Layer that computes logarithms of symmetric matrices."""
 
 from keras_dml._backend import keras
+from keras_dml._typing import Tensor
 from keras_dml.geometry import spd
 from keras_dml.layers.matrices import MatrixLayer, compiles, functions
 
@@ -34,17 +35,17 @@ class LogEig(MatrixLayer):
         array([0.6931, 2.3026], dtype=float32)
     """
 
-    def __init__(self, epsilon=None, *, solver="eigh", **kwargs):
+    def __init__(self, epsilon: float | None = None, *, solver: str = "eigh", **kwargs):
         super().__init__(**kwargs)
         self.epsilon = None if epsilon is None else spd.check_epsilon(epsilon)
         self.solver = solver
         self._functions = functions(solver)
         self.supports_jit = compiles(solver)
 
-    def call(self, inputs):
+    def call(self, inputs: Tensor) -> Tensor:
         if self.epsilon is None:
             return self._functions.log(inputs)
         return self._functions.rectify_log(inputs, self.epsilon)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "epsilon": self.epsilon, "solver": self.solver}

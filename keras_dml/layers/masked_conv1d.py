@@ -3,6 +3,7 @@
 import functools
 
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 
 # Allowed values of the options.
 OPTIONS = {"strides": (1, (1,), [1]), "padding": ("same", "valid")}
@@ -32,7 +33,15 @@ class MaskedConv1D(keras.layers.Conv1D):
             the steps that a kernel covers with `"valid"`.
     """
 
-    def __init__(self, filters, kernel_size, *, strides=1, padding="same", **kwargs):
+    def __init__(
+        self,
+        filters: int,
+        kernel_size: int,
+        *,
+        strides: int = 1,
+        padding: str = "same",
+        **kwargs,
+    ):
         for name, value in (("strides", strides), ("padding", padding)):
             if value not in OPTIONS[name]:
                 raise ValueError(
@@ -44,11 +53,11 @@ class MaskedConv1D(keras.layers.Conv1D):
         self.supports_masking = True
 
     @property
-    def reach(self):
+    def reach(self) -> int:
         """Number of steps from the first to the last step that a kernel covers."""
         return 1 + (self.kernel_size[0] - 1) * self.dilation_rate[0]
 
-    def call(self, inputs, mask=None):
+    def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         if self.padding == "valid" and inputs.shape[1] is not None and inputs.shape[1] < self.reach:
             raise ValueError(
                 f"A sequence has {inputs.shape[1]} steps; the layer {self.name} needs at least "
@@ -60,7 +69,7 @@ class MaskedConv1D(keras.layers.Conv1D):
             return super().call(ops.pad(inputs, ((0, 1), (0, 0), (0, 0))))[:0]
         return super().call(inputs)
 
-    def compute_mask(self, inputs, previous_mask=None):
+    def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         if previous_mask is None or self.padding == "same":
             return previous_mask
         mask, step = ops.cast(previous_mask, "bool"), self.dilation_rate[0]

@@ -3,6 +3,7 @@
 import numpy as np
 
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import wide
 from keras_dml.geometry.signals.spectrum import power_spectrum
 from keras_dml.layers import _frames
@@ -39,7 +40,7 @@ class MelPower(_frames.AudioFrames):
         TensorShape([1, 98, 40])
     """
 
-    def __init__(self, bands=40, rate=16000, **kwargs):
+    def __init__(self, bands: int = 40, rate: int = 16000, **kwargs):
         super().__init__(rate, **kwargs)
         if int(bands) < 1:
             raise ValueError(f"`bands` must be at least 1. Received bands={bands}.")
@@ -49,7 +50,7 @@ class MelPower(_frames.AudioFrames):
         )
         self.window = np.hanning(self.frame + 1)[:-1]
 
-    def call(self, inputs, mask=None):
+    def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         audio = ops.cast(inputs, wide(self.variable_dtype))[..., 0]  # (batch, samples)
         if mask is not None:
             audio = ops.where(ops.cast(mask, "bool"), audio, 0)
@@ -60,16 +61,16 @@ class MelPower(_frames.AudioFrames):
             bands = ops.where(ops.expand_dims(self.compute_mask(inputs, mask), 2), bands, 0)
         return ops.cast(bands, self.compute_dtype)
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         batch, samples, _ = input_shape
         frames = None if samples is None else 1 + (samples - self.frame) // self.hop
         return (batch, frames, self.bands)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "bands": self.bands, "rate": self.rate}
 
 
-def slaney_filters(transform, bands, rate):
+def slaney_filters(transform: int, bands: int, rate: int) -> np.ndarray:
     """Returns triangular filters of unit area, linear in Hz, with edges equally spaced on Slaney's
     mel axis (linear up to 1 kHz, logarithmic above).
 

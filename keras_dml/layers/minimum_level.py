@@ -2,6 +2,7 @@
 
 from keras_dml._arrays import positive
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import wide
 
 SILENT = 1e-8  # root mean square below which the gain does not grow further
@@ -30,12 +31,12 @@ class MinimumLevel(keras.layers.Layer):
                [ 2. ,  2. ]], dtype=float32)
     """
 
-    def __init__(self, level, **kwargs):
+    def __init__(self, level: float, **kwargs):
         super().__init__(autocast=False, **kwargs)
         self.level = positive("level", level)
         self.supports_masking = True
 
-    def call(self, inputs, mask=None):
+    def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         inputs = ops.cast(inputs, wide(self.variable_dtype))
         count = ops.cast(ops.shape(inputs)[1], inputs.dtype)
         if mask is not None:
@@ -47,10 +48,10 @@ class MinimumLevel(keras.layers.Layer):
         gain = self.level * ops.rsqrt(ops.maximum(power, SILENT**2))
         return ops.cast(inputs * ops.maximum(gain, 1), self.compute_dtype)
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         return input_shape
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "level": self.level}
 
 

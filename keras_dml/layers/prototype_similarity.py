@@ -2,12 +2,16 @@
 
 import collections
 import numbers
+from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
 
+from keras_dml import distances
 from keras_dml._arrays import real
 from keras_dml._backend import keras, ops
 from keras_dml._backend.replicas import gathered
+from keras_dml._typing import ArrayLike, Tensor
 from keras_dml.geometry import prototypes
 from keras_dml.labels import checked_labels
 from keras_dml.layers.head import full_precision
@@ -69,13 +73,13 @@ class PrototypeSimilarity(keras.layers.Layer):
 
     def __init__(
         self,
-        classes,
+        classes: int,
         *,
-        decay=0.9,
-        init="normal",
-        class_names=None,
-        dtype=None,
-        name=None,
+        decay: float = 0.9,
+        init: str = "normal",
+        class_names: Sequence[str] | None = None,
+        dtype: str | keras.DTypePolicy | None = None,
+        name: str | None = None,
         **options,
     ):
         super().__init__(dtype=full_precision(dtype), name=name)
@@ -94,11 +98,11 @@ class PrototypeSimilarity(keras.layers.Layer):
         self.similarity = LearnedSimilarity(**options, dtype=self.dtype, name="similarity")
 
     @property
-    def classes(self):
+    def classes(self) -> int:
         """Number of classes that the layer has now."""
         return len(self.class_names)
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple) -> None:
         if len(input_shape) != 2 or input_shape[1] is None:
             raise ValueError(
                 "PrototypeSimilarity needs vectors of known width, shape (batch, features). "
@@ -108,7 +112,7 @@ class PrototypeSimilarity(keras.layers.Layer):
         self.similarity.build(input_shape, (self.classes, input_shape[1]))
         self._make_state(input_shape[1], self.classes, self.has_spread)
 
-    def call(self, inputs, training=None):
+    def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         similarities = self.similarity(inputs, self.prototypes, training=training)
         if training or not self.has_spread or inputs.shape[0] == 0:
             return similarities
@@ -117,7 +121,7 @@ class PrototypeSimilarity(keras.layers.Layer):
         z = ops.cast(inputs, rows.dtype)
         return prototypes.balanced(similarities, z, rows, added > 0, *rest)
 
-    def update(self, z, labels):
+    def update(self, z: Tensor, labels: Tensor) -> None:
         """Moves the prototypes of the classes in a batch toward their means (Monteiro2020,
         Algorithm 1), an exponential moving average.
 
@@ -140,7 +144,13 @@ class PrototypeSimilarity(keras.layers.Layer):
         if self.has_spread:  # a class that training updates no longer counts as added
             self.added.assign(ops.where(present, 0, ops.convert_to_tensor(self.added)))
 
-    def set_prototypes(self, values, class_names=None, *, counts=None):
+    def set_prototypes(
+        self,
+        values: ArrayLike,
+        class_names: Sequence[str] | None = None,
+        *,
+        counts: ArrayLike | None = None,
+    ) -> None:
         """Replaces all prototypes and thereby the classes.
 
         Args:
@@ -168,7 +178,7 @@ class PrototypeSimilarity(keras.layers.Layer):
         rows = {"prototypes": values, "visits": np.ones(len(values)), "counts": counts}
         self._assign(names, **rows, added=np.zeros(len(values)))
 
-    def add_classes(self, class_names, z, labels):
+    def add_classes(self, class_names: Sequence[str], z: ArrayLike, labels: ArrayLike) -> None:
         """Appends classes, each with the mean of its support embeddings.
 
         The prototypes and similarities of the old classes stay the same bit for bit. The nearest
@@ -195,7 +205,7 @@ class PrototypeSimilarity(keras.layers.Layer):
         spread = self._spread_or(differences, len(names))
         self._assign([*self.class_names, *names], **rows, **spread)
 
-    def extend_class(self, class_name, z):
+    def extend_class(self, class_name: str, z: ArrayLike) -> None:
         """Adds further support embeddings to the mean of a class.
 
         Args:
@@ -207,7 +217,7 @@ class PrototypeSimilarity(keras.layers.Layer):
                 training, which is not a mean of a known number of embeddings.
         """
         if class_name not in self.class_names:
-            raise ValueError(f"There is no class {class_name!r}; `add_classes` adds one.")
+            raise ValueError(f"The class {class_name!r} does not exist. Add it by `add_classes`.")
         z = self._checked(z, "z")
         row = self.class_names.index(class_name)
         state = self._state()
@@ -224,7 +234,7 @@ class PrototypeSimilarity(keras.layers.Layer):
         spread = self._spread_or(z - z.mean(axis=0), 1) if state["added"][row] else {}
         self._assign(self.class_names, **state, **spread)
 
-    def remove_classes(self, class_names):
+    def remove_classes(self, class_names: Sequence[str]) -> list[int]:
         """Removes the prototypes, visits, counts and names of classes.
 
         The prototypes of the remaining classes stay the same bit for bit. Their ids move down,
@@ -254,7 +264,7 @@ class PrototypeSimilarity(keras.layers.Layer):
         self.class_names = names
         return rows
 
-    def refit(self, z, labels):
+    def refit(self, z: ArrayLike, labels: ArrayLike) -> None:
         """Sets each prototype to the mean of its class's embeddings.
 
         If a class has two embeddings, the method also measures how far embeddings spread around
@@ -275,12 +285,12 @@ class PrototypeSimilarity(keras.layers.Layer):
         spread = dict(zip(SPREAD, spread, strict=True)) if spread else {}
         self._assign(self.class_names, **rows, added=self._state()["added"], **spread)
 
-    def without_visits(self):
+    def without_visits(self) -> list[str]:
         """Returns the names of the classes whose prototypes still have their initial values."""
         visits = np.asarray(ops.convert_to_numpy(self.visits))
         return [name for name, count in zip(self.class_names, visits, strict=True) if not count]
 
-    def make_room(self, class_names, has_spread):
+    def make_room(self, class_names: Sequence[str], has_spread: bool) -> None:
         """Makes weights of the shapes that a saved file has.
 
         Args:
@@ -293,14 +303,14 @@ class PrototypeSimilarity(keras.layers.Layer):
         self.class_names = list(class_names)
 
     @property
-    def distance(self):
+    def distance(self) -> distances.Distance:
         """The distance `d(x, y) = -S(x, y)` of embeddings."""
         return self.similarity.distance
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         return (input_shape[0], self.classes)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         options = self.similarity.get_config()
         return {
             **super().get_config(),
@@ -313,7 +323,7 @@ class PrototypeSimilarity(keras.layers.Layer):
         }
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: dict) -> Self:
         config = dict(config)
         has_spread = config.pop("has_spread", False)
         layer = cls(**config)
@@ -418,7 +428,7 @@ def _new_names(names, present):
     """Checks the names of classes that are added to the present ones, and returns them.
 
     Raises:
-        ValueError: If there is no name, a name appears twice, or a name is present already.
+        ValueError: If `names` is empty, a name appears twice, or a name is present already.
     """
     names = _distinct_names(names)
     if not names:
@@ -440,7 +450,7 @@ def _class_rows(names, present):
         present: Names of all classes.
 
     Raises:
-        ValueError: If there is no name, a name appears twice, or a name is not among the classes.
+        ValueError: If `names` is empty, a name appears twice, or a name is not among the classes.
     """
     names = _distinct_names(names)
     unknown = [name for name in names if name not in present]
@@ -512,7 +522,7 @@ def _checked_vectors(z, name, features):
         features: Required width; None: unknown.
 
     Raises:
-        ValueError: If the shape is wrong, there is no row, or a row is not finite.
+        ValueError: If the shape is wrong, the array is empty, or a row is not finite.
     """
     if z.ndim != 2 or z.shape[1] != features or not len(z):
         raise ValueError(

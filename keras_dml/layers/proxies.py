@@ -3,6 +3,7 @@
 import numbers
 
 from keras_dml._backend import keras
+from keras_dml._typing import Tensor
 from keras_dml.geometry import vector
 from keras_dml.layers.head import full_precision
 
@@ -36,7 +37,7 @@ class Proxies(keras.layers.Layer):
         array([[2., 4.]], dtype=float32)
     """
 
-    def __init__(self, classes, *, dtype=None, **kwargs):
+    def __init__(self, classes: int, *, dtype: str | keras.DTypePolicy | None = None, **kwargs):
         super().__init__(dtype=full_precision(dtype), **kwargs)
         if not isinstance(classes, numbers.Integral) or classes < 2:
             raise ValueError(
@@ -45,7 +46,7 @@ class Proxies(keras.layers.Layer):
         self.classes = int(classes)
         self.supports_masking = True
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple) -> None:
         if len(input_shape) != 2 or input_shape[1] is None:
             raise ValueError(
                 "Proxies needs vectors of known width, shape (batch, features). Received shape "
@@ -56,14 +57,14 @@ class Proxies(keras.layers.Layer):
             name="proxies", shape=(self.classes, input_shape[1]), initializer="random_normal"
         )
 
-    def call(self, inputs):
+    def call(self, inputs: Tensor) -> Tensor:
         return 2 - 2 * vector.cosine(inputs, self.proxies)
 
-    def compute_mask(self, inputs, previous_mask=None):
+    def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         return None
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         return (input_shape[0], self.classes)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "classes": self.classes}

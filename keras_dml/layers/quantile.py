@@ -4,6 +4,7 @@ import numbers
 
 from keras_dml import distances
 from keras_dml._backend import host, keras, ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry import quantile
 from keras_dml.layers.head import Head, full_precision
 
@@ -46,7 +47,16 @@ class QuantileLayer(Head, keras.layers.Layer):
                [0. , 0.5, 1. ]], dtype=float32)
     """
 
-    def __init__(self, knots=16, *, p=1, flatten=False, host_sort=None, dtype=None, **kwargs):
+    def __init__(
+        self,
+        knots: int = 16,
+        *,
+        p: float = 1,
+        flatten: bool = False,
+        host_sort: bool | None = None,
+        dtype: str | keras.DTypePolicy | None = None,
+        **kwargs,
+    ):
         super().__init__(dtype=full_precision(dtype), **kwargs)
         if not isinstance(knots, numbers.Integral) or knots < 1:
             raise ValueError(
@@ -59,7 +69,7 @@ class QuantileLayer(Head, keras.layers.Layer):
         self.distance = distances.Cosine() if self.flatten else distances.Wasserstein(p)
         self.supports_masking = True
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple) -> None:
         if len(input_shape) != 3 or input_shape[-1] is None:
             raise ValueError(
                 "QuantileLayer needs sequences of known width, shape (batch, time, filters). "
@@ -74,11 +84,11 @@ class QuantileLayer(Head, keras.layers.Layer):
     def _sorts_on_host(self):
         return host.is_faster() if self.host_sort is None else self.host_sort
 
-    def knot_values(self):
+    def knot_values(self) -> Tensor:
         """Returns the learned knots from 0 to 1, shape `(knots + 2,)`."""
         return quantile.knots(self.alpha)
 
-    def call(self, inputs, mask=None, training=False):
+    def call(self, inputs: Tensor, mask: Tensor | None = None, training: bool = False) -> Tensor:
         r = self.knot_values()  # (knots + 2,)
         values = quantile.quantiles(inputs, r, mask, on_host=training and self._sorts_on_host())
         if self.flatten:
@@ -86,16 +96,16 @@ class QuantileLayer(Head, keras.layers.Layer):
         row = ops.cast(r, values.dtype)[None, None, :]  # (1, 1, knots + 2)
         return ops.concatenate([values, row + ops.zeros_like(values[:, :1])], axis=1)
 
-    def compute_mask(self, inputs, previous_mask=None):
+    def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         return None
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         batch, _, filters = input_shape
         if self.flatten:
             return (batch, filters * self.knots)
         return (batch, filters + 1, self.knots + 2)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {
             **super().get_config(),
             "knots": self.knots,

@@ -2,6 +2,7 @@
 
 from keras_dml import distances
 from keras_dml._backend import keras
+from keras_dml._typing import Tensor
 from keras_dml.geometry import spd
 from keras_dml.layers.head import Head
 from keras_dml.layers.matrices import MatrixLayer, compiles, functions
@@ -38,7 +39,7 @@ class ReEig(Head, MatrixLayer):
         array([2. , 0.5], dtype=float32)
     """
 
-    def __init__(self, epsilon=1e-4, *, solver="eigh", **kwargs):
+    def __init__(self, epsilon: float = 1e-4, *, solver: str = "eigh", **kwargs):
         super().__init__(**kwargs)
         self.epsilon = spd.check_epsilon(epsilon)
         self.solver = solver
@@ -46,8 +47,8 @@ class ReEig(Head, MatrixLayer):
         self.supports_jit = compiles(solver)
         self.distance = distances.AffineInvariant()
 
-    def call(self, inputs):
+    def call(self, inputs: Tensor) -> Tensor:
         return self._rectify(inputs, self.epsilon)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "epsilon": self.epsilon, "solver": self.solver}

@@ -3,6 +3,7 @@
 from keras_dml import distances
 from keras_dml._backend import keras, ops
 from keras_dml._backend.precision import in_float64
+from keras_dml._typing import Tensor
 from keras_dml.geometry import spd
 from keras_dml.geometry.numerics import mean
 from keras_dml.layers.head import Head
@@ -35,7 +36,7 @@ class RiemannianBatchNormalization(Head, MatrixLayer):
         array([0.6667, 1.5   ], dtype=float32)
     """
 
-    def __init__(self, momentum=0.9, **kwargs):
+    def __init__(self, momentum: float = 0.9, **kwargs):
         super().__init__(**kwargs)
         if not 0 <= momentum <= 1:
             raise ValueError(f"`momentum` must be between 0 and 1. Received momentum={momentum!r}.")
@@ -43,7 +44,7 @@ class RiemannianBatchNormalization(Head, MatrixLayer):
         self.supports_jit = compiles("eigh")
         self.distance = distances.AffineInvariant()
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple) -> None:
         super().build(input_shape)
         n = input_shape[-1]
         self.bias = self.add_weight(name="bias", shape=(n * (n + 1) // 2,), initializer="zeros")
@@ -55,7 +56,7 @@ class RiemannianBatchNormalization(Head, MatrixLayer):
             aggregation="mean",  # each replica normalizes its own rows
         )
 
-    def call(self, inputs, training=False):
+    def call(self, inputs: Tensor, training: bool = False) -> Tensor:
         center = ops.convert_to_tensor(self.running_mean)
         if training:
             running, center = center, ops.stop_gradient(_one_step_mean(inputs))
@@ -64,7 +65,7 @@ class RiemannianBatchNormalization(Head, MatrixLayer):
         change = ops.matmul(bias, spd.inverse_sqrt(center))  # (n, n)
         return _congruence(change, inputs)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "momentum": self.momentum}
 
 

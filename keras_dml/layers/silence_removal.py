@@ -2,6 +2,7 @@
 
 from keras_dml._arrays import number, positive, whole
 from keras_dml._backend import keras, ops, xla
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import mean, wide
 from keras_dml.layers import _frames
 
@@ -59,7 +60,15 @@ class SilenceRemoval(keras.layers.Layer):
         TensorShape([1, 16000, 1])
     """
 
-    def __init__(self, rate=16000, depth=20.0, pause=0.6, *, least=1, **kwargs):
+    def __init__(
+        self,
+        rate: int = 16000,
+        depth: float = 20.0,
+        pause: float = 0.6,
+        *,
+        least: int = 1,
+        **kwargs,
+    ):
         super().__init__(autocast=False, **kwargs)
         _frames.frame_sizes(rate)
         self.rate = int(rate)
@@ -72,19 +81,19 @@ class SilenceRemoval(keras.layers.Layer):
     ignores_zeros = True  # so `keras_dml.embed` takes recordings that end in zeros
 
     @property
-    def rate_hz(self):
+    def rate_hz(self) -> int:
         """Rate that `keras_dml.embed` compares with the rate of recordings."""
         return self.rate
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple) -> None:
         _frames.check_sound(input_shape)
 
-    def call(self, inputs, mask=None):
+    def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         inputs = ops.cast(inputs, self.compute_dtype)
         _, order, longest = self._plan(inputs, mask)
         return ops.expand_dims(_reorder(self._blocks(inputs), order)[:, :longest], 2)
 
-    def compute_mask(self, inputs, previous_mask=None):
+    def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         if isinstance(inputs, keras.KerasTensor):
             # While a functional model is built, the mask would become a constant of its graph and
             # would ignore the masks of recordings.
@@ -92,7 +101,7 @@ class SilenceRemoval(keras.layers.Layer):
         is_kept, order, longest = self._plan(ops.convert_to_tensor(inputs), previous_mask)
         return _reorder(is_kept, order)[:, :longest]
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         return input_shape
 
     def _plan(self, inputs, mask):
@@ -148,7 +157,7 @@ class SilenceRemoval(keras.layers.Layer):
         padded = ops.pad(x, ((0, 0), (0, self.block), (0, 0)))[:, : count * self.block]
         return ops.reshape(padded, (ops.shape(x)[0], count, self.block))
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {
             **super().get_config(),
             "rate": self.rate,

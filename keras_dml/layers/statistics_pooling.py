@@ -5,6 +5,7 @@ import numpy as np
 from keras_dml import distances
 from keras_dml._backend import keras, ops
 from keras_dml._backend.values import concrete
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import mean, nan_unless
 from keras_dml.layers.head import Head, full_precision
 
@@ -32,19 +33,19 @@ class StatisticsPooling(Head, keras.layers.Layer):
         array([[3., 2.]], dtype=float32)
     """
 
-    def __init__(self, *, dtype=None, **kwargs):
+    def __init__(self, *, dtype: str | keras.DTypePolicy | None = None, **kwargs):
         super().__init__(dtype=full_precision(dtype), **kwargs)
         self.distance = distances.Cosine()
         self.supports_masking = True
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple) -> None:
         if len(input_shape) != 3:
             raise ValueError(
                 "StatisticsPooling takes recordings, shape (batch, time, channels). Received shape "
                 f"{tuple(input_shape)}."
             )
 
-    def call(self, inputs, mask=None):
+    def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         valid = (
             None if mask is None else ops.expand_dims(ops.cast(mask, "bool"), 2)
         )  # (batch, time, 1)
@@ -60,10 +61,10 @@ class StatisticsPooling(Head, keras.layers.Layer):
         _check(steps)
         return nan_unless(steps > 0, pooled)
 
-    def compute_mask(self, inputs, previous_mask=None):
+    def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         return None
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         return (input_shape[0], 2 * input_shape[-1])
 
 

@@ -1,6 +1,7 @@
 """Layer that combines `BiMap`, `LogEig` and `TangentVector`, the head of an SPD network."""
 
 from keras_dml._backend import keras
+from keras_dml._typing import Tensor
 from keras_dml.geometry.spd import tangent
 from keras_dml.layers.bimap import BiMap
 from keras_dml.layers.logeig import LogEig
@@ -37,7 +38,7 @@ class TangentMap(BiMap):
         array([[0.6931, 0.    , 2.3026]], dtype=float32)
     """
 
-    def __init__(self, units, epsilon=None, *, solver="eigh", **kwargs):
+    def __init__(self, units: int, epsilon: float | None = None, *, solver: str = "eigh", **kwargs):
         super().__init__(units, **kwargs)
         options = {"dtype": self.dtype_policy, "autocast": self.autocast}
         self.logarithm = LogEig(epsilon, solver=solver, **options)
@@ -45,15 +46,15 @@ class TangentMap(BiMap):
         self.supports_jit = self.logarithm.supports_jit
         self.distance = self.vector.distance
 
-    def call(self, inputs, training=False):
+    def call(self, inputs: Tensor, training: bool = False) -> Tensor:
         epsilon, solver = self.logarithm.epsilon, self.logarithm.solver
         if training and solver == "eigh" and tangent.is_faster(self.kernel):
             return tangent.tangent_vectors(inputs, self.kernel, epsilon)
         return self.vector(self.logarithm(super().call(inputs)))
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         return (*input_shape[:-2], self.units * (self.units + 1) // 2)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         options = {"epsilon": self.logarithm.epsilon, "solver": self.logarithm.solver}
         return {**super().get_config(), **options}

@@ -2,6 +2,7 @@
 
 from keras_dml import distances
 from keras_dml._backend import keras
+from keras_dml._typing import Tensor
 from keras_dml.geometry import spd
 from keras_dml.layers.head import Head
 from keras_dml.layers.matrices import MatrixLayer
@@ -27,9 +28,9 @@ class TangentVector(Head, MatrixLayer):
         super().__init__(**kwargs)
         self.distance = distances.Euclidean()
 
-    def call(self, inputs):
+    def call(self, inputs: Tensor) -> Tensor:
         return spd.vectorize(inputs)
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         n = input_shape[-1]
         return (*input_shape[:-2], n * (n + 1) // 2)

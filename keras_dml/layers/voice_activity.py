@@ -1,6 +1,7 @@
 """Layer that detects voice activity by energy (VAD)."""
 
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import mean, wide
 
 # Log units. If the level varies less, rounding errors would decide which frames are masked.
@@ -33,7 +34,7 @@ class VoiceActivity(keras.layers.Layer):
         array([[False,  True,  True,  True]])
     """
 
-    def __init__(self, margin=0.3, **kwargs):
+    def __init__(self, margin: float = 0.3, **kwargs):
         super().__init__(**kwargs)
         if not 0 <= margin < float("inf"):
             raise ValueError(
@@ -42,17 +43,17 @@ class VoiceActivity(keras.layers.Layer):
         self.margin = float(margin)
         self.supports_masking = True
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple) -> None:
         if len(input_shape) != 3:
             raise ValueError(
                 "VoiceActivity takes log-mel bands, shape (batch, frames, bands). Received shape "
                 f"{tuple(input_shape)}."
             )
 
-    def call(self, inputs):
+    def call(self, inputs: Tensor) -> Tensor:
         return inputs + 0  # a new tensor, because `inputs` and its copies keep the old mask
 
-    def compute_mask(self, inputs, previous_mask=None):
+    def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         if isinstance(inputs, keras.KerasTensor):
             # While a functional model is built, the mask would become a constant of its graph and
             # would ignore the masks of recordings.
@@ -68,8 +69,8 @@ class VoiceActivity(keras.layers.Layer):
         stddev = ops.sqrt(variance + EVEN**2)
         return ops.logical_and(valid, gap >= -self.margin * stddev)
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         return input_shape
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "margin": self.margin}

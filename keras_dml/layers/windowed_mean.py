@@ -1,7 +1,10 @@
 """Layer that averages the vectors of a network over the windows of a recording."""
 
+from typing import Self
+
 from keras_dml import distances
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import mean
 from keras_dml.geometry.vector import unit
 from keras_dml.layers.head import Head, full_precision
@@ -36,7 +39,16 @@ class WindowedMean(Head, keras.layers.Layer):
         array([[1., 0., 0., 0.]], dtype=float32)
     """
 
-    def __init__(self, network, step, reach, lead=0, *, dtype=None, **kwargs):
+    def __init__(
+        self,
+        network: keras.Model,
+        step: int,
+        reach: int,
+        lead: int = 0,
+        *,
+        dtype: str | keras.DTypePolicy | None = None,
+        **kwargs,
+    ):
         super().__init__(dtype=full_precision(dtype), **kwargs)
         shapes = network.input_shape, network.output_shape
         if list(map(len, shapes)) != [3, 2] or shapes[0][1] is None:
@@ -56,7 +68,9 @@ class WindowedMean(Head, keras.layers.Layer):
         self.distance = distances.Cosine()
         self.supports_masking = True
 
-    def call(self, inputs, mask=None, training=None):
+    def call(
+        self, inputs: Tensor, mask: Tensor | None = None, training: bool | None = None
+    ) -> Tensor:
         if mask is not None:
             inputs = ops.where(ops.expand_dims(ops.cast(mask, "bool"), 2), inputs, 0)
         windows = self.windows(inputs)
@@ -72,7 +86,7 @@ class WindowedMean(Head, keras.layers.Layer):
             valid = ops.expand_dims(valid, 2)
         return unit(mean(vectors, axis=1, mask=valid))
 
-    def windows(self, inputs):
+    def windows(self, inputs: Tensor) -> Tensor:
         """Returns the windows of recordings, shape `(batch, windows, window, channels)`.
 
         Args:
@@ -87,13 +101,13 @@ class WindowedMean(Head, keras.layers.Layer):
         further = (time - self.reach) // self.step
         return 1 + (max(further, 0) if isinstance(further, int) else ops.maximum(further, 0))
 
-    def compute_mask(self, inputs, previous_mask=None):
+    def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         return None
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         return (input_shape[0], self.network.output_shape[-1])
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {
             **super().get_config(),
             "network": keras.saving.serialize_keras_object(self.network),
@@ -103,7 +117,7 @@ class WindowedMean(Head, keras.layers.Layer):
         }
 
     @classmethod
-    def from_config(cls, config, custom_objects=None):
+    def from_config(cls, config: dict, custom_objects: dict | None = None) -> Self:
         network = keras.saving.deserialize_keras_object(
             config["network"], custom_objects=custom_objects
         )

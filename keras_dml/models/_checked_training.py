@@ -92,7 +92,7 @@ def _bound_arguments(name, model, args, kwargs):
     return inspect.signature(getattr(keras.Model, name)).bind(model, *args, **kwargs).arguments
 
 
-def refuse_weights(model, *weights):
+def refuse_weights(model: keras.Model, *weights: object) -> None:
     """Raises an error for weights of rows or classes.
 
     Args:

@@ -1,12 +1,14 @@
 """Adversarial training of a classifier (PGD, AT, ALP, TLA, TRADES), and its methods."""
 
 import random
+from typing import Self
 
 import numpy as np
 
 from keras_dml._arrays import whole
 from keras_dml._backend import keras, ops, training
 from keras_dml._backend.replicas import per_replica
+from keras_dml._typing import Tensor
 from keras_dml.losses import robust
 from keras_dml.losses.prototypes import PrototypicalLoss, additive_margin, known_ids
 from keras_dml.models import _attacks
@@ -80,17 +82,17 @@ class AdversarialTraining(CheckedTraining):
 
     def __init__(
         self,
-        classifier,
-        method="prototypes",
+        classifier: PrototypicalClassifier,
+        method: str = "prototypes",
         *,
-        epsilon,
-        steps,
-        step_size=None,
-        clean_fraction=0.5,
-        ramp_steps=0,
-        constants=None,
-        seed=None,
-        name="adversarial_training",
+        epsilon: float,
+        steps: int,
+        step_size: float | None = None,
+        clean_fraction: float = 0.5,
+        ramp_steps: int = 0,
+        constants: dict | None = None,
+        seed: int | None = None,
+        name: str = "adversarial_training",
         **kwargs,
     ):
         super().__init__(name=name, **kwargs)
@@ -113,12 +115,12 @@ class AdversarialTraining(CheckedTraining):
         self._term_metrics = list(self._method.metrics)
         self.build(classifier.encoder.input_shape)
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple) -> None:
         self.steps_taken = self.add_weight(
             name="steps_taken", shape=(), dtype="int32", initializer="zeros", trainable=False
         )
 
-    def call(self, inputs, training=False):
+    def call(self, inputs: Tensor, training: bool = False) -> Tensor:
         embedding = self.classifier._encode(inputs, training)
         return self._outputs(embedding, self._method.scores(embedding), training)
 
@@ -126,7 +128,14 @@ class AdversarialTraining(CheckedTraining):
         """Attacks the batch, then trains on clean and adversarial inputs."""
         return super().train_step(*training.with_data(self, arguments, self._join))
 
-    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+    def compute_loss(
+        self,
+        x: Tensor | None = None,
+        y: Tensor | None = None,
+        y_pred: Tensor | dict | None = None,
+        sample_weight: None = None,
+        training: bool = True,
+    ) -> Tensor:
         """Computes the loss of the method; outside of training, on clean inputs."""
         refuse_weights(self, sample_weight)
         if not isinstance(y_pred, dict):
@@ -141,7 +150,7 @@ class AdversarialTraining(CheckedTraining):
             static=self.jit_compile,
         )
 
-    def attack(self, x, y):
+    def attack(self, x: Tensor, y: Tensor) -> Tensor:
         """Computes adversarial examples of a batch like the next training step.
 
         Args:
@@ -190,10 +199,10 @@ class AdversarialTraining(CheckedTraining):
     def _check_targets(self, x, y, training):
         self.classifier._check_targets(x, y, training)
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         return self.classifier.compute_output_shape(input_shape)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {
             "name": self.name,
             "classifier": keras.saving.serialize_keras_object(self.classifier),
@@ -208,7 +217,7 @@ class AdversarialTraining(CheckedTraining):
         }
 
     @classmethod
-    def from_config(cls, config, custom_objects=None):
+    def from_config(cls, config: dict, custom_objects: dict | None = None) -> Self:
         classifier = keras.saving.deserialize_keras_object(
             config["classifier"], custom_objects=custom_objects
         )

@@ -1,13 +1,21 @@
 """The convolutional encoder of prototypical networks."""
 
 import numbers
+from collections.abc import Sequence
 
 from keras_dml._backend import keras
 from keras_dml.models._normalization import batch_normalization
 from keras_dml.models.images import embedding_of, image_input
 
 
-def conv4(input_shape=(28, 28, 1), *, width=64, blocks=4, embedding=None, early_pooling=False):
+def conv4(
+    input_shape: tuple[int, int, int] = (28, 28, 1),
+    *,
+    width: int | Sequence[int] = 64,
+    blocks: int = 4,
+    embedding: int | None = None,
+    early_pooling: bool = False,
+) -> keras.Model:
     """The convolutional encoder of prototypical networks (Snell2017).
 
     A block is a 3 by 3 convolution, batch normalization, ReLU and max pooling of 2 by 2 pixels.

@@ -6,7 +6,7 @@ from keras_dml.layers.matrices import functions
 SPECTRAL = ("keras_dml>LogEig", "keras_dml>ReEig", "keras_dml>TangentMap")
 
 
-def with_solver(model, solver):
+def with_solver(model: keras.Model, solver: str) -> keras.Model:
     """Copies a model, with another solver in its layers `ReEig`, `LogEig` and `TangentMap`.
 
     The copy has the same weights and is not compiled. Train with `"eigh"`, which is exact.
@@ -37,7 +37,7 @@ def with_solver(model, solver):
     return _copy(model, change)
 
 
-def in_float64(model):
+def in_float64(model: keras.Model) -> keras.Model:
     """Returns a copy of a model that computes in float64, with the same weights.
 
     Args:

@@ -3,6 +3,7 @@
 import pathlib
 
 from keras_dml._backend import keras
+from keras_dml._typing import Path
 from keras_dml.layers.fixed_normalization import FixedNormalization
 from keras_dml.models._normalization import batch_normalization
 from keras_dml.models.images import convolution, embedding_of, image_input
@@ -23,7 +24,12 @@ STEM, HEAD = 32, 1280
 MEAN, STDDEV = 127 / 255, 128 / 255
 
 
-def efficientnet_lite0(input_shape=(224, 224, 3), weights=None, *, embedding=None):
+def efficientnet_lite0(
+    input_shape: tuple[int, int, int] = (224, 224, 3),
+    weights: Path | None = None,
+    *,
+    embedding: int | None = None,
+) -> keras.Model:
     """Builds EfficientNet-Lite0 up to its pooled features (Tan2019).
 
     The network has seven stages of inverted bottlenecks. The Lite variant (TensorFlow, 2020) has no
@@ -49,8 +55,9 @@ def efficientnet_lite0(input_shape=(224, 224, 3), weights=None, *, embedding=Non
     """
     if weights is not None and not pathlib.Path(weights).is_file():
         raise ValueError(
-            f"There is no file of weights {str(weights)!r}. Write it in a checkout of keras-dml "
-            "(`python -m zoo.efficientnet_lite0 --help`), or use weights=None for random weights."
+            f"The file of weights {str(weights)!r} does not exist. Write it in a checkout of "
+            "keras-dml (`python -m zoo.efficientnet_lite0 --help`), or use weights=None for random "
+            "weights."
         )
     image = image_input(input_shape, 32, channels=3)
     x = FixedNormalization([MEAN] * 3, [STDDEV] * 3, name="normalization")(image)

@@ -2,6 +2,7 @@
 
 from keras_dml._arrays import whole
 from keras_dml._backend import keras
+from keras_dml._typing import Tensor
 from keras_dml.models._choices import choose
 from keras_dml.models._normalization import batch_normalization
 
@@ -11,7 +12,7 @@ PART_UNITS, JOINT_UNITS = (256, 256, 128), (256, 128)
 SLOW_FACTOR, FAST_FROM = 20.0, 0.04  # ms per degree; degrees per ms
 
 
-def eye_velocity_part(kind, steps, classes, *, narrower=1):
+def eye_velocity_part(kind: str, steps: int, classes: int, *, narrower: int = 1) -> keras.Model:
     """Builds one of the two parts of the network, a classifier of people (Jaeger2019).
 
     The input of the slow part is tanh(20 v), which spreads drifts and tremor and bounds saccades.
@@ -63,7 +64,7 @@ def eye_velocity_part(kind, steps, classes, *, narrower=1):
     return keras.Model(velocity, people, name=f"eye_velocity_{kind}")
 
 
-def eye_velocity_network(slow, fast, *, narrower=1):
+def eye_velocity_network(slow: keras.Model, fast: keras.Model, *, narrower: int = 1) -> keras.Model:
     """Joins the two trained parts to one classifier of people (Jaeger2019).
 
     The network concatenates the probabilities of both parts, which are frozen. Two dense layers
@@ -111,7 +112,7 @@ def eye_velocity_network(slow, fast, *, narrower=1):
     return keras.Model(velocity, people, name="eye_velocity")
 
 
-def fast_velocities(velocity):
+def fast_velocities(velocity: Tensor) -> Tensor:
     """Replaces velocities of at most 0.04 degrees per millisecond by zero.
 
     Args:

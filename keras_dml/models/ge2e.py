@@ -3,6 +3,7 @@
 import pathlib
 
 from keras_dml._backend import keras
+from keras_dml._typing import Path
 from keras_dml.layers.last_lstm import LastLSTM
 from keras_dml.layers.mel_power import MelPower
 from keras_dml.layers.minimum_level import MinimumLevel
@@ -14,7 +15,9 @@ HOP, FRAME = 160, 400  # samples
 WINDOW, STEP, REACH = 160, 77, 120  # frames: 1.6 s; 1.3 windows per second; 3/4 of a window
 
 
-def ge2e(weights=None, *, units=256, depth=3, bands=40):
+def ge2e(
+    weights: Path | None = None, *, units: int = 256, depth: int = 3, bands: int = 40
+) -> keras.Model:
     """Builds the voice encoder of Wan2018 as implemented in Resemblyzer 0.1.4, from raw audio
     (generalized end-to-end loss, GE2E; d-vectors).
 
@@ -44,9 +47,9 @@ def ge2e(weights=None, *, units=256, depth=3, bands=40):
     """
     if weights is not None and not pathlib.Path(weights).is_file():
         raise ValueError(
-            f"There is no file of weights {str(weights)!r}. Write it in a checkout of keras-dml "
-            "(`python -m zoo.voice_ge2e_sim.convert --help`), or use weights=None for random "
-            "weights."
+            f"The file of weights {str(weights)!r} does not exist. Write it in a checkout of "
+            "keras-dml (`python -m zoo.voice_ge2e_sim.convert --help`), or use weights=None for "
+            "random weights."
         )
     window = keras.Input(((WINDOW - 1) * HOP + FRAME, 1), name="window")
     x = MelPower(bands, RATE_HZ, name="mel_power")(window)

@@ -1,7 +1,10 @@
 """Training on large batches in little memory by gradient caching (GradCache)."""
 
+from typing import Self
+
 from keras_dml._arrays import whole
 from keras_dml._backend import keras, ops, turns
+from keras_dml._typing import Tensor
 from keras_dml.distances import agreement
 from keras_dml.layers.head import Head
 
@@ -52,14 +55,16 @@ class GradCache(keras.Model):
         TensorShape([5, 2])
     """
 
-    def __init__(self, encoder, chunk, *, name="grad_cache", **kwargs):
+    def __init__(self, encoder: keras.Model, chunk: int, *, name: str = "grad_cache", **kwargs):
         _check_encoder(encoder)
         super().__init__(encoder.inputs[0], encoder.outputs[0], name=name, **kwargs)
         self.supports_masking = True  # the encoder takes a mask, embeddings have no mask
         self.encoder = encoder
         self.chunk = whole("chunk", chunk, minimum=1)
 
-    def call(self, inputs, training=None, mask=None):
+    def call(
+        self, inputs: Tensor, training: bool | None = None, mask: Tensor | None = None
+    ) -> Tensor:
         if not training:
             return super().call(inputs, training=training, mask=mask)
         rows = ops.shape(inputs)[0]
@@ -97,10 +102,10 @@ class GradCache(keras.Model):
             )
         return embeddings, state
 
-    def compute_mask(self, inputs, mask=None):
+    def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> None:
         return None
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {
             "name": self.name,
             "encoder": keras.saving.serialize_keras_object(self.encoder),
@@ -108,7 +113,7 @@ class GradCache(keras.Model):
         }
 
     @classmethod
-    def from_config(cls, config, custom_objects=None):
+    def from_config(cls, config: dict, custom_objects: dict | None = None) -> Self:
         encoder = keras.saving.deserialize_keras_object(
             config["encoder"], custom_objects=custom_objects
         )

@@ -5,7 +5,9 @@ import numbers
 from keras_dml._backend import keras
 
 
-def image_input(input_shape, min_size, channels=None):
+def image_input(
+    input_shape: tuple[int, int, int], min_size: int, channels: int | None = None
+) -> keras.KerasTensor:
     """Returns the input of a model of images.
 
     Args:
@@ -27,7 +29,7 @@ def image_input(input_shape, min_size, channels=None):
     return keras.Input(shape, name="image")
 
 
-def convolution(filters, kernel, name, stride=1):
+def convolution(filters: int, kernel: int, name: str, stride: int = 1) -> keras.layers.Layer:
     """Returns a convolution with He's initializer and without a bias, for batch normalization.
 
     Args:
@@ -47,7 +49,7 @@ def convolution(filters, kernel, name, stride=1):
     )
 
 
-def embedding_of(features, units):
+def embedding_of(features: keras.KerasTensor, units: int | None) -> keras.KerasTensor:
     """Returns the features, or a linear layer of `units` on them if `units` is not None."""
     if units is None:
         return features

@@ -1,9 +1,10 @@
 """Adds an input contract to an existing model."""
 
 from keras_dml._backend import keras
+from keras_dml.layers.input_contract import InputContract
 
 
-def with_contract(model, contract):
+def with_contract(model: keras.Model, contract: InputContract) -> keras.Model:
     """Returns a model with the same layers and weights and an input contract after its input.
 
     Args:

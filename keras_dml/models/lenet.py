@@ -11,7 +11,12 @@ PRESETS = {
 }
 
 
-def lenet(input_shape=(28, 28, 1), *, embedding=84, preset="standard"):
+def lenet(
+    input_shape: tuple[int, int, int] = (28, 28, 1),
+    *,
+    embedding: int = 84,
+    preset: str = "standard",
+) -> keras.Model:
     """Builds LeNet with a linear embedding (Monteiro2020, section 4.1: "a standard LeNet").
 
     The network has two 5 by 5 convolutions with ReLU and max pooling, a hidden layer with ReLU, and

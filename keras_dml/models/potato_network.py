@@ -1,9 +1,12 @@
 """Model that trains an encoder of matrices together with the potatoes of its classes (Kim2020)."""
 
+from typing import Self
+
 import numpy as np
 
 from keras_dml._arrays import finite, whole
 from keras_dml._backend import keras, ops
+from keras_dml._typing import ArrayLike, Recordings, Tensor
 from keras_dml.labels import checked_labels
 from keras_dml.layers.class_potatoes import ClassPotatoes
 from keras_dml.losses.pairs import classes_present
@@ -52,7 +55,15 @@ class PotatoNetwork(keras.Model):
         array([6., 6.], dtype=float32)
     """
 
-    def __init__(self, encoder, classes, *, update_rate=None, name="potato_network", **kwargs):
+    def __init__(
+        self,
+        encoder: keras.Model,
+        classes: int,
+        *,
+        update_rate: float | None = None,
+        name: str = "potato_network",
+        **kwargs,
+    ):
         _check_encoder(encoder)
         super().__init__(encoder.inputs[0], encoder.outputs[0], name=name, **kwargs)
         self.encoder = encoder
@@ -62,7 +73,7 @@ class PotatoNetwork(keras.Model):
             keras.metrics.Mean(name) for name in ("positives", "negatives", "log_mu", "log_sigma")
         ]
 
-    def fit(self, x=None, y=None, *args, **kwargs):
+    def fit(self, x=None, y=None, *args, **kwargs) -> keras.callbacks.History:
         """Trains like `keras.Model.fit`, after a check of the arrays.
 
         Raises:
@@ -74,10 +85,19 @@ class PotatoNetwork(keras.Model):
             checked_labels(y, len(x), self.potatoes.classes)
         return super().fit(x, y, *args, **kwargs)
 
-    def call(self, inputs, training=None, mask=None):
+    def call(
+        self, inputs: Tensor, training: bool | None = None, mask: Tensor | None = None
+    ) -> Tensor:
         return self.encoder(inputs, training=training, mask=mask)
 
-    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+    def compute_loss(
+        self,
+        x: Tensor | None = None,
+        y: Tensor | None = None,
+        y_pred: Tensor | dict | None = None,
+        sample_weight: None = None,
+        training: bool = True,
+    ) -> Tensor:
         """Computes the loss of a batch and then, in training, moves the statistics."""
         if not isinstance(self.loss, PotatoRankingLoss):
             raise ValueError(
@@ -96,7 +116,15 @@ class PotatoNetwork(keras.Model):
             self.potatoes.update(y_pred, labels, class_values)
         return loss
 
-    def calibrate(self, x, y, *, samples=100, seed=0, batch_size=32):
+    def calibrate(
+        self,
+        x: Recordings,
+        y: ArrayLike,
+        *,
+        samples: int = 100,
+        seed: int = 0,
+        batch_size: int = 32,
+    ) -> None:
         """Measures the statistics of every class from some of its samples (Kim2020, Eqs. 7-9).
 
         Args:
@@ -121,7 +149,15 @@ class PotatoNetwork(keras.Model):
         inputs = [finite(f"Input {row} of `x`", x[row]) for row in rows]
         self.potatoes.calibrate(self._embed(inputs, batch_size), y[rows])
 
-    def recalibration(self, x, y, *, samples=100, seed=0, batch_size=32):
+    def recalibration(
+        self,
+        x: Recordings,
+        y: ArrayLike,
+        *,
+        samples: int = 100,
+        seed: int = 0,
+        batch_size: int = 32,
+    ) -> keras.callbacks.Callback:
         """Returns a callback of `fit` that calibrates after each epoch.
 
         Put it before a callback that saves the model.
@@ -173,7 +209,7 @@ class PotatoNetwork(keras.Model):
         for metric, value in zip(self._logged, values, strict=True):
             metric.update_state(value)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {
             "name": self.name,
             "encoder": keras.saving.serialize_keras_object(self.encoder),
@@ -182,7 +218,7 @@ class PotatoNetwork(keras.Model):
         }
 
     @classmethod
-    def from_config(cls, config, custom_objects=None):
+    def from_config(cls, config: dict, custom_objects: dict | None = None) -> Self:
         encoder = keras.saving.deserialize_keras_object(
             config["encoder"], custom_objects=custom_objects
         )

@@ -1,12 +1,16 @@
 """Classifier of an encoder, class prototypes and a learned similarity, which takes new classes."""
 
 import warnings
+from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
 
+from keras_dml import distances
 from keras_dml._arrays import finite, real, whole
 from keras_dml._backend import keras, ops
 from keras_dml._backend.replicas import per_replica
+from keras_dml._typing import ArrayLike, Tensor
 from keras_dml.geometry import vector
 from keras_dml.images import are_images, check_images
 from keras_dml.labels import checked_labels
@@ -75,7 +79,13 @@ class PrototypicalClassifier(CheckedTraining):
     """
 
     def __init__(
-        self, encoder, classes, *, aux="softmax", name="prototypical_classifier", **options
+        self,
+        encoder: keras.Model,
+        classes: int,
+        *,
+        aux: str | None = "softmax",
+        name: str = "prototypical_classifier",
+        **options,
     ):
         _check_encoder(encoder)
         super().__init__(name=name)
@@ -96,14 +106,16 @@ class PrototypicalClassifier(CheckedTraining):
         self._term_metrics = [keras.metrics.Mean(name) for name in TERMS]
         self.build(encoder.input_shape)
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple) -> None:
         shape = self.encoder.compute_output_shape(input_shape)
         for layer in (self.prototypes_layer, self.aux_head):
             if layer is not None and not layer.built:
                 layer.build(shape)
         self.built = True
 
-    def call(self, inputs, training=None, mask=None):
+    def call(
+        self, inputs: Tensor, training: bool | None = None, mask: Tensor | None = None
+    ) -> Tensor:
         """Computes the scores, shape `(batch, classes)`.
 
         In training and in an evaluation the result is a dict of the embeddings and of their scores
@@ -112,7 +124,14 @@ class PrototypicalClassifier(CheckedTraining):
         embedding = self._encode(inputs, training, mask)
         return self._outputs(embedding, self.prototypes_layer(embedding, training=False), training)
 
-    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+    def compute_loss(
+        self,
+        x: Tensor | None = None,
+        y: Tensor | None = None,
+        y_pred: Tensor | dict | None = None,
+        sample_weight: None = None,
+        training: bool = True,
+    ) -> Tensor:
         """Computes the loss of a batch; in training, after moving the prototypes.
 
         Args:
@@ -128,7 +147,16 @@ class PrototypicalClassifier(CheckedTraining):
         z = y_pred["embedding"] if has_embedding else self._encode(x, training)
         return self.objective(y, z, self._prototypical_loss, training=training, extra=self.losses)
 
-    def objective(self, y, z, loss, *, training, extra=(), static=None):
+    def objective(
+        self,
+        y: Tensor,
+        z: Tensor,
+        loss: PrototypicalLoss,
+        *,
+        training: bool,
+        extra: Sequence[Tensor] = (),
+        static: bool | None = None,
+    ) -> Tensor:
         """Computes the weighted sum of the terms of a batch and logs them; see `compute_loss`.
 
         Args:
@@ -151,7 +179,7 @@ class PrototypicalClassifier(CheckedTraining):
         total = sum(extra, start=loss.total(*terms[:3]))
         return per_replica(ops.where(valid, total, float("nan")))
 
-    def terms(self, z, labels, *, training=False):
+    def terms(self, z: Tensor, labels: Tensor, *, training: bool = False) -> tuple:
         """Computes the terms of the compiled loss for embeddings and the current prototypes.
 
         Args:
@@ -167,7 +195,7 @@ class PrototypicalClassifier(CheckedTraining):
             self, self._prototypical_loss, z, labels, training=training, static=self.jit_compile
         )
 
-    def embed(self, x):
+    def embed(self, x: Tensor) -> Tensor:
         """Computes embeddings E(x) of a batch in inference mode, shape `(batch, features)`.
 
         The result is differentiable in `x`. `keras_dml.embed(model, inputs)` embeds any number of
@@ -185,7 +213,7 @@ class PrototypicalClassifier(CheckedTraining):
         _check_batch(x.shape, x.dtype, self.encoder.input_shape)
         return self._encode(x, training=False)
 
-    def scores(self, x, head="sim"):
+    def scores(self, x: Tensor, head: str = "sim") -> Tensor:
         """Computes logits of a batch in inference mode, shape `(batch, classes)`.
 
         The result is differentiable in `x`.
@@ -201,7 +229,7 @@ class PrototypicalClassifier(CheckedTraining):
         """
         return self.head_scores(self.embed(x), head)
 
-    def head_scores(self, z, head="sim"):
+    def head_scores(self, z: Tensor, head: str = "sim") -> Tensor:
         """Computes logits of embeddings, shape `(batch, classes)`; see `scores`.
 
         Args:
@@ -224,7 +252,7 @@ class PrototypicalClassifier(CheckedTraining):
             return self.aux_head(z)
         return _auxiliary_cosines(self.aux_head, z)
 
-    def similarity(self, x, y):
+    def similarity(self, x: Tensor, y: Tensor) -> Tensor:
         """Computes S for all pairs of embeddings, shape `(n, m)`; higher is more similar.
 
         Args:
@@ -239,11 +267,13 @@ class PrototypicalClassifier(CheckedTraining):
         return self.prototypes_layer.similarity(x, y, training=False)
 
     @property
-    def distance(self):
+    def distance(self) -> distances.Distance:
         """The distance `d(x, y) = -S(x, y)` of embeddings."""
         return self.prototypes_layer.distance
 
-    def classify(self, x, *, among=None, batch_size=BATCH):
+    def classify(
+        self, x: ArrayLike, *, among: Sequence[str] | None = None, batch_size: int = BATCH
+    ) -> np.ndarray:
         """Returns the most similar class of each input (Monteiro2020, Eq. 4).
 
         Of equal scores the lowest row wins. If classes were added, the nearest class mean decides
@@ -275,16 +305,23 @@ class PrototypicalClassifier(CheckedTraining):
         return rows[np.argmax(scores[:, rows], axis=1)]
 
     @property
-    def prototypes(self):
+    def prototypes(self) -> np.ndarray:
         """Prototypes, a NumPy array of shape `(classes, features)`."""
         return np.asarray(ops.convert_to_numpy(self.prototypes_layer.prototypes))
 
     @property
-    def class_names(self):
+    def class_names(self) -> list[str]:
         """Names of the rows of the prototypes."""
         return list(self.prototypes_layer.class_names)
 
-    def add_classes(self, class_names, x, y, *, batch_size=BATCH):
+    def add_classes(
+        self,
+        class_names: Sequence[str],
+        x: ArrayLike,
+        y: ArrayLike,
+        *,
+        batch_size: int = BATCH,
+    ) -> None:
         """Adds new classes from a few examples, without training.
 
         The prototype of a class is the mean embedding of its examples. The learned similarity
@@ -315,7 +352,7 @@ class PrototypicalClassifier(CheckedTraining):
         self.prototypes_layer.add_classes(class_names, self._embed_all(x, batch_size), y)
         self._reset_functions()
 
-    def extend_class(self, class_name, x, *, batch_size=BATCH):
+    def extend_class(self, class_name: str, x: ArrayLike, *, batch_size: int = BATCH) -> None:
         """Adds further examples to the prototype of a class.
 
         Args:
@@ -328,7 +365,7 @@ class PrototypicalClassifier(CheckedTraining):
         """
         self.prototypes_layer.extend_class(class_name, self._embed_all(x, batch_size))
 
-    def remove_classes(self, class_names):
+    def remove_classes(self, class_names: Sequence[str]) -> None:
         """Removes classes: their prototypes, counts, names and units of the auxiliary head.
 
         The prototypes of the remaining classes stay the same bit for bit. Their ids move down, so
@@ -349,7 +386,7 @@ class PrototypicalClassifier(CheckedTraining):
             self._remove_auxiliary_units(rows)
         self._reset_functions()
 
-    def set_prototypes(self, values, class_names=None):
+    def set_prototypes(self, values: ArrayLike, class_names: Sequence[str] | None = None) -> None:
         """Replaces all classes; the auxiliary head keeps the classes of training.
 
         Args:
@@ -362,7 +399,7 @@ class PrototypicalClassifier(CheckedTraining):
         self.prototypes_layer.set_prototypes(values, class_names)
         self._reset_functions()
 
-    def refit_prototypes(self, x, y, *, batch_size=BATCH):
+    def refit_prototypes(self, x: ArrayLike, y: ArrayLike, *, batch_size: int = BATCH) -> None:
         """Sets each prototype to its class's mean embedding in inference mode.
 
         The moving averages of training lag behind the encoder. They also average embeddings in
@@ -379,13 +416,13 @@ class PrototypicalClassifier(CheckedTraining):
         """
         self.prototypes_layer.refit(self._embed_all(x, batch_size), y)
 
-    def compute_mask(self, inputs, mask=None):
+    def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> None:
         return None
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         return (input_shape[0], self.prototypes_layer.classes)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         head = self.prototypes_layer.get_config()
         options = {key: value for key, value in head.items() if key not in _OF_LAYERS}
         return {
@@ -397,7 +434,7 @@ class PrototypicalClassifier(CheckedTraining):
         }
 
     @classmethod
-    def from_config(cls, config, custom_objects=None):
+    def from_config(cls, config: dict, custom_objects: dict | None = None) -> Self:
         config = dict(config)
         encoder = keras.saving.deserialize_keras_object(
             config.pop("encoder"), custom_objects=custom_objects
@@ -546,7 +583,7 @@ def _repeated(ids):
     return ops.any(earlier, axis=1)
 
 
-def check_loss(loss):
+def check_loss(loss: object) -> None:
     """Raises an error for a loss other than None and `PrototypicalLoss`."""
     if loss is not None and not isinstance(loss, PrototypicalLoss):
         raise ValueError(

@@ -1,6 +1,9 @@
 """ResNet-12: the encoder of few-shot benchmarks."""
 
+from collections.abc import Sequence
+
 from keras_dml._backend import keras
+from keras_dml._typing import ArrayLike
 from keras_dml.layers.fixed_normalization import FixedNormalization
 from keras_dml.models._normalization import batch_normalization
 from keras_dml.models.images import convolution, embedding_of, image_input
@@ -9,14 +12,14 @@ SLOPE = 0.1  # of the leaky ReLUs
 
 
 def resnet12(
-    input_shape=(84, 84, 3),
+    input_shape: tuple[int, int, int] = (84, 84, 3),
     *,
-    widths=(64, 160, 320, 640),
-    dropout=0.1,
-    embedding=None,
-    mean=0.5,
-    stddev=0.5,
-):
+    widths: Sequence[int] = (64, 160, 320, 640),
+    dropout: float = 0.1,
+    embedding: int | None = None,
+    mean: ArrayLike = 0.5,
+    stddev: ArrayLike = 0.5,
+) -> keras.Model:
     """Builds ResNet-12, the encoder of few-shot benchmarks (Oreshkin2018, with the widths of
     Lee2019).
 

@@ -1,6 +1,7 @@
 """ResNet-50 from `keras.applications`, the encoder of larger images."""
 
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Path
 from keras_dml.layers.fixed_normalization import FixedNormalization
 from keras_dml.models._normalization import MOMENTUM
 from keras_dml.models.images import embedding_of, image_input
@@ -10,7 +11,12 @@ from keras_dml.models.images import embedding_of, image_input
 MEAN_RGB = (123.68, 116.779, 103.939)
 
 
-def resnet50(input_shape=(224, 224, 3), weights=None, *, embedding=None):
+def resnet50(
+    input_shape: tuple[int, int, int] = (224, 224, 3),
+    weights: Path | None = None,
+    *,
+    embedding: int | None = None,
+) -> keras.Model:
     """Builds ResNet-50 up to its pooled features, including its standardization (He2016).
 
     Monteiro2020, section 4.2, uses it as encoder of mini-ImageNet. The network is

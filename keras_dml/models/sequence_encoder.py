@@ -37,17 +37,17 @@ NORMALIZATIONS = {
 
 
 def sequence_encoder(
-    channels,
+    channels: int,
     *,
-    size="edge",
-    aggregation="quantile",
-    knots=16,
-    flatten=False,
-    halvings=None,
-    halve_every=4,
-    normalization="channel",
-    slope_l2=0.0,
-):
+    size: str = "edge",
+    aggregation: str = "quantile",
+    knots: int = 16,
+    flatten: bool = False,
+    halvings: int | None = None,
+    halve_every: int = 4,
+    normalization: str = "channel",
+    slope_l2: float = 0.0,
+) -> keras.Model:
     """Builds an encoder of sixteen convolutions whose embedding is the distribution of activations
     over time (Abdelwahab2019, section 5.3).
 

@@ -2,6 +2,7 @@
 
 import itertools
 import numbers
+from collections.abc import Sequence
 
 from keras_dml._backend import keras
 from keras_dml.layers import BiMap, Covariance, ReEig, TangentMap
@@ -21,14 +22,14 @@ OUTPUTS = ("tangent", "spd")
 
 
 def spdnet(
-    sizes,
+    sizes: Sequence[int] | str,
     *,
-    output="tangent",
-    epsilon=1e-4,
-    estimator=None,
-    normalization=None,
-    solver="eigh",
-):
+    output: str = "tangent",
+    epsilon: float = 1e-4,
+    estimator: str | None = None,
+    normalization: str | None = None,
+    solver: str = "eigh",
+) -> keras.Model:
     """Builds an SPDNet, BiMap and ReEig layers on covariance matrices or recordings (Huang2017;
     Kim2020, section 4).
 

@@ -12,7 +12,13 @@ LOWEST, HIGHEST = 0.3, 0.7
 NOISE = 0.25  # factor of the random initialization of the first kernels
 
 
-def thresholding_cnn(input_shape=(28, 28, 1), *, width=16, embedding=64, gray_band=None):
+def thresholding_cnn(
+    input_shape: tuple[int, int, int] = (28, 28, 1),
+    *,
+    width: int = 16,
+    embedding: int = 64,
+    gray_band: float | None = None,
+) -> keras.Model:
     """Builds a small CNN that thresholds pixels, by its initial filters or by a fixed first step.
 
     The network has a 3 by 3 convolution, two strided 4 by 4 convolutions and a hidden layer, each

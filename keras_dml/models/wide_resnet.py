@@ -1,6 +1,7 @@
 """Wide residual networks, for images of 32 by 32 pixels."""
 
 from keras_dml._backend import keras
+from keras_dml._typing import ArrayLike
 from keras_dml.layers.fixed_normalization import FixedNormalization
 from keras_dml.models._normalization import batch_normalization
 from keras_dml.models.images import convolution, embedding_of, image_input
@@ -12,15 +13,15 @@ CIFAR_MEAN, CIFAR_STDDEV = (0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)
 
 
 def wide_resnet(
-    depth=28,
-    width=10,
-    input_shape=(32, 32, 3),
+    depth: int = 28,
+    width: int = 10,
+    input_shape: tuple[int, int, int] = (32, 32, 3),
     *,
-    dropout=0.3,
-    embedding=None,
-    mean=CIFAR_MEAN,
-    stddev=CIFAR_STDDEV,
-):
+    dropout: float = 0.3,
+    embedding: int | None = None,
+    mean: ArrayLike = CIFAR_MEAN,
+    stddev: ArrayLike = CIFAR_STDDEV,
+) -> keras.Model:
     """Builds a wide residual network (Zagoruyko2016), which Monteiro2020 uses for CIFAR-10.
 
     The network has three groups of pre-activation blocks. Its features are the mean over the image.

@@ -1,5 +1,7 @@
 """The x-vector network (TDNN), which computes embeddings of speakers from raw audio."""
 
+from collections.abc import Sequence
+
 from keras_dml._backend import keras
 from keras_dml.layers.log_mel import LogMel
 from keras_dml.layers.masked_conv1d import MaskedConv1D
@@ -11,7 +13,13 @@ from keras_dml.models._normalization import batch_normalization
 FRAME_LAYERS = ((512, 5, 1), (512, 3, 2), (512, 3, 3), (512, 1, 1), (1500, 1, 1))
 
 
-def xvector(frame_layers=FRAME_LAYERS, *, embedding=512, bands=30, padding="valid"):
+def xvector(
+    frame_layers: Sequence[tuple[int, int, int]] = FRAME_LAYERS,
+    *,
+    embedding: int = 512,
+    bands: int = 30,
+    padding: str = "valid",
+) -> keras.Model:
     """Builds the x-vector network for raw audio (Snyder2018).
 
     The network is a time-delay neural network (TDNN) on log-mel bands, statistics pooling over the

@@ -72,7 +72,7 @@ def test_a_trained_model_gets_its_contract_and_keeps_its_weights(rng):
     assert with_it.name == net.name and with_it.input.name == net.input.name
     assert [layer.name for layer in with_it.layers[2:]] == [layer.name for layer in net.layers[1:]]
     np.testing.assert_array_equal(ops.convert_to_numpy(with_it(x)), ops.convert_to_numpy(net(x)))
-    with pytest.raises(ValueError, match="carries an input contract already"):
+    with pytest.raises(ValueError, match="already has an input contract"):
         models.with_contract(with_it, contract())
 
 

@@ -146,8 +146,8 @@ def test_a_recording_shorter_than_the_network_sees_is_refused_in_samples(rng):
     [
         ({"rate": 22050}, "multiple of 200 Hz. Received rate=22050[^$]*Resample"),
         ({"rate": 0}, "multiple of 200 Hz"),
-        ({"rate": 8000}, "within 0 and 4000 Hz, half the rate[^$]*high=7600"),
-        ({"low": -1}, "within 0 and 8000 Hz"),
+        ({"rate": 8000}, "4000 Hz, half the rate.*high=7600"),
+        ({"low": -1}, "8000 Hz"),
         ({"bands": 0}, "at least one"),
         ({"bands": 200}, "200 bands between 20 and 7600 Hz are too many"),
     ],

@@ -86,13 +86,13 @@ def test_without_padding_a_step_is_valid_where_all_that_it_sees_are(rng):
 def test_without_padding_a_sequence_shorter_than_a_kernel_reaches_is_refused(rng):
     layer = MaskedConv1D(2, 3, dilation_rate=2, padding="valid", name="frames")
     assert numpy(layer(rng.normal(size=(1, 5, 3)))).shape == (1, 1, 2)
-    with pytest.raises(ValueError, match='frames sees 5 steps at once; [^$]*4.*padding="same"'):
+    with pytest.raises(ValueError, match='4 steps.*frames needs at least 5.*padding="same"'):
         layer(rng.normal(size=(1, 4, 3)))
 
 
 @pytest.mark.parametrize("options", [{"strides": 2}, {"strides": (2,)}, {"padding": "causal"}])
 def test_options_that_lose_steps_are_refused_with_a_way_out(options):
-    with pytest.raises(ValueError, match="drops no step[^$]*MaskedAveragePooling1D"):
+    with pytest.raises(ValueError, match="`strides`.*`padding`.*MaskedAveragePooling1D"):
         MaskedConv1D(4, 3, **options)
 
 

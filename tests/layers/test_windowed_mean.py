@@ -50,5 +50,5 @@ def test_a_network_of_another_form_and_impossible_numbers_are_refused(network):
     with pytest.raises(ValueError, match="must take windows .* of a fixed length"):
         WindowedMean(any_length, 3, 3)
     for numbers in ((0, 6, 2), (3, 9, 2), (3, 0, 2), (3, 6, 8), (3, 6, -1)):
-        with pytest.raises(ValueError, match="`reach` in 1 ... 8, the window"):
+        with pytest.raises(ValueError, match="`reach` from 1 to 8"):
             WindowedMean(network, *numbers)

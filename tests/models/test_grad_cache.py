@@ -260,7 +260,7 @@ def compiled_size(model, weights):
     ids=["not built", "a classifier", "a layer", "two inputs"],
 )
 def test_an_encoder_that_cannot_be_cached_is_refused(encoder, given):
-    with pytest.raises(ValueError, match=f"`encoder` must be .*{given}.*wrap the encoder"):
+    with pytest.raises(ValueError, match=f"`encoder` must be .*{given}.*GradCache"):
         models.GradCache(encoder(), 2)
 
 
