@@ -163,8 +163,8 @@ def test_a_mutant_is_killed_and_another_survives(toy):
     """No test passes an empty list or equal numbers."""
     before = {path: path.read_bytes() for path in sorted(toy.rglob("*.*"))}
     path = toy.parent / "results.csv"
-    chosen = r"(max|1\.0)\b|x\[1\] (>= x\[0\]|> x\[1\])$"
-    ended = run(toy, "--only", chosen, "--out", str(path), "--jobs", "2")
+    pattern = r"(max|1\.0)\b|x\[1\] (>= x\[0\]|> x\[1\])$"
+    ended = run(toy, "--only", pattern, "--out", str(path), "--jobs", "2")
     assert ended.returncode == 1, ended.stdout + ended.stderr
     with path.open(newline="") as file:
         rows = {row["new"]: row for row in csv.DictReader(file)}

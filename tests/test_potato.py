@@ -58,22 +58,24 @@ def test_partial_fit_follows_the_papers_order_and_not_pyriemanns():
     assert_values(potato.stddev_, expected["updated_log_sigma"], tolerance)
     assert potato.count_ == 11
     assert abs(potato.mean_ - expected["pyriemann_updated_log_mu"]) > 0.01
-    theirs = PyRiemann(threshold=inputs["threshold"]).fit(inputs["x"])
-    theirs.partial_fit(inputs["new"][None], alpha=0.1)
-    np.testing.assert_allclose(theirs._mean, expected["pyriemann_updated_log_mu"], rtol=1e-6)
-    np.testing.assert_allclose(theirs._std, expected["pyriemann_updated_log_sigma"], rtol=1e-6)
-    np.testing.assert_allclose(theirs.covmean_, potato.center_, rtol=1e-6)
+    reference = PyRiemann(threshold=inputs["threshold"]).fit(inputs["x"])
+    reference.partial_fit(inputs["new"][None], alpha=0.1)
+    np.testing.assert_allclose(reference._mean, expected["pyriemann_updated_log_mu"], rtol=1e-6)
+    np.testing.assert_allclose(reference._std, expected["pyriemann_updated_log_sigma"], rtol=1e-6)
+    np.testing.assert_allclose(reference.covmean_, potato.center_, rtol=1e-6)
 
 
 @pytest.mark.parametrize("n, threshold", [(1, 1.5), (4, 2.5), (20, 2.0)])
 def test_fit_and_scores_agree_with_pyriemann(rng, n, threshold):
     x, new = windows(rng, 60, n, artifacts=5), windows(rng, 30, n, artifacts=3)
-    ours, theirs = Potato(threshold).fit(x), PyRiemann(threshold=threshold).fit(x)
+    ours, reference = Potato(threshold).fit(x), PyRiemann(threshold=threshold).fit(x)
     assert not ours.clean_[:5].any()
-    np.testing.assert_allclose(ours.center_, theirs.covmean_, rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose(ours.transform(new), theirs.transform(new), rtol=1e-6, atol=1e-6)
-    np.testing.assert_array_equal(ours.predict(new) == 1, theirs.predict(new) == 1)
-    np.testing.assert_allclose(ours.probability(new), theirs.predict_proba(new), rtol=0, atol=1e-6)
+    np.testing.assert_allclose(ours.center_, reference.covmean_, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(ours.transform(new), reference.transform(new), rtol=1e-6, atol=1e-6)
+    np.testing.assert_array_equal(ours.predict(new) == 1, reference.predict(new) == 1)
+    np.testing.assert_allclose(
+        ours.probability(new), reference.predict_proba(new), rtol=0, atol=1e-6
+    )
 
 
 def by_definition(state, x, update_rate):
@@ -396,9 +398,9 @@ def test_windows_that_hardly_differ_score_as_in_pyriemann(rng, spread):
     noise = rng.normal(size=(42, 4, 4))
     x = np.eye(4) + spread * (noise + np.swapaxes(noise, 1, 2)) / 4
     x, new = x[:30], x[30:]
-    ours, theirs = Potato().fit(x), PyRiemann().fit(x)
+    ours, reference = Potato().fit(x), PyRiemann().fit(x)
     assert np.abs(ours.transform(new)).max() > 0.5
-    np.testing.assert_allclose(ours.transform(new), theirs.transform(new), rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(ours.transform(new), reference.transform(new), rtol=1e-3, atol=1e-3)
     arithmetic = Potato(scale="arithmetic").fit(x)
     distances = distance_riemann(new, arithmetic.center_)
     expected = (distances - arithmetic.mean_) / arithmetic.stddev_
@@ -414,16 +416,18 @@ def test_labels_and_weights_count_as_in_pyriemann(rng):
     plain = Potato(2.5).fit(x).transform(new)
     for labels, sample_weight in [(y, None), (None, weights), (y, weights)]:
         ours = Potato(2.5).fit(x, labels, sample_weight=sample_weight)
-        theirs = PyRiemann(threshold=2.5).fit(x, labels, sample_weight=sample_weight)
-        np.testing.assert_allclose(ours.center_, theirs.covmean_, rtol=1e-6, atol=1e-9)
-        np.testing.assert_allclose(ours.transform(new), theirs.transform(new), rtol=1e-5, atol=1e-5)
+        reference = PyRiemann(threshold=2.5).fit(x, labels, sample_weight=sample_weight)
+        np.testing.assert_allclose(ours.center_, reference.covmean_, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(
+            ours.transform(new), reference.transform(new), rtol=1e-5, atol=1e-5
+        )
         assert np.abs(ours.transform(new) - plain).max() > 1e-3
         if labels is not None:
             assert not ours.clean_[labels == 0].any()
-        found = Potato(2.5).fit_transform(x, labels, sample_weight=sample_weight)
-        np.testing.assert_array_equal(found, ours.transform(x))
-        found = Potato(2.5).fit_predict(x, labels, sample_weight=sample_weight)
-        np.testing.assert_array_equal(found, ours.predict(x))
+        actual = Potato(2.5).fit_transform(x, labels, sample_weight=sample_weight)
+        np.testing.assert_array_equal(actual, ours.transform(x))
+        actual = Potato(2.5).fit_predict(x, labels, sample_weight=sample_weight)
+        np.testing.assert_array_equal(actual, ours.predict(x))
 
 
 def test_known_artifacts_may_hold_anything_and_have_three_spellings(rng):
@@ -438,11 +442,11 @@ def test_known_artifacts_may_hold_anything_and_have_three_spellings(rng):
 def test_known_artifacts_move_nothing_online(rng):
     x, new = windows(rng, 20, 3), windows(rng, 6, 3)
     y = np.array([1, 0, 1, 1, 0, 1])
-    ours, theirs = Potato().fit(x), Potato().fit(x)
+    ours, reference = Potato().fit(x), Potato().fit(x)
     ours.partial_fit(new, y)
-    theirs.partial_fit(new[y == 1])
-    np.testing.assert_array_equal(ours.center_, theirs.center_)
-    assert ours.count_ == theirs.count_
+    reference.partial_fit(new[y == 1])
+    np.testing.assert_array_equal(ours.center_, reference.center_)
+    assert ours.count_ == reference.count_
 
 
 @pytest.mark.parametrize(

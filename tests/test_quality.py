@@ -55,8 +55,8 @@ def clip(x):
     ],
 )
 def test_what_is_wrong_is_said(usual, recording, reason):
-    found = usual.reason(recording)
-    assert found is not None and re.search(reason, found), found
+    actual = usual.reason(recording)
+    assert actual is not None and re.search(reason, actual), actual
 
 
 @settings(deadline=None, max_examples=40)
@@ -239,10 +239,10 @@ def test_a_loose_sensor_is_refused_by_the_potato_with_the_channel(gate):
     together = smooth(40)
     together[:, 2] = 4 * together[:, 0] + 0.01 * together[:, 2]
     clean = smooth(41)
-    found = gate.refused([clean, together, np.zeros((200, 3))])
-    assert set(found) == {1, 2}
-    assert "move together as in no recording" in found[1] and found[1].endswith("channel z")
-    assert "flat" in found[2]
+    actual = gate.refused([clean, together, np.zeros((200, 3))])
+    assert set(actual) == {1, 2}
+    assert "move together as in no recording" in actual[1] and actual[1].endswith("channel z")
+    assert "flat" in actual[2]
 
 
 def test_without_a_potato_only_plain_checks_are_made(model, gate):

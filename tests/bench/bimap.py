@@ -70,24 +70,24 @@ def main():
     options = timing.parser(__doc__.splitlines()[0], 15)
     options.add_argument("--steps", type=int, default=1000, help="of training (default 1000)")
     options.add_argument("--cpu-time", action="store_true", help="processor time of one thread")
-    given = smoke.parse(options, globals(), SMOKE)
-    if given.cpu_time:
+    arguments = smoke.parse(options, globals(), SMOKE)
+    if arguments.cpu_time:
         timing.one_thread()
     (x, y), (new, truth) = examples(40 * BATCH, 1), examples(2000, 2)
     made = {row.name: network(row.name) for row in ROWS}
     batch = x[:BATCH], y[:BATCH]
     steps = {
-        way: timing.timed(lambda model=model: model.train_on_batch(*batch), given.cpu_time)
+        way: timing.timed(lambda model=model: model.train_on_batch(*batch), arguments.cpu_time)
         for way, (model, _) in made.items()
     }
-    seconds = timing.alternate(steps, given.repeats)
+    seconds = timing.alternate(steps, arguments.repeats)
     timing.show(f"a training step, {N} -> {UNITS}, {BATCH} matrices", ROWS, seconds)
-    print(
-        f"\n{'after ' + str(given.steps) + ' steps':<32} {'|WW - 1|':>9} {'loss':>8} {'right':>7}"
-    )
+    print(f"\n{f'after {arguments.steps} steps':<32} {'|WW - 1|':>9} {'loss':>8} {'right':>7}")
     for way in made:
         model, frame = network(way)
-        history = model.fit(x, y, BATCH, epochs=given.steps * BATCH // len(x), verbose=0).history
+        history = model.fit(
+            x, y, BATCH, epochs=arguments.steps * BATCH // len(x), verbose=0
+        ).history
         w, (_, right) = frame(), model.evaluate(new, truth, 500, verbose=0)
         off = np.abs(w.T @ w - np.eye(UNITS)).max()
         print(f"{way:<32} {off:>9.1e} {history['loss'][-1]:>8.4f} {100 * right:>5.1f} %")

@@ -68,7 +68,8 @@ def measure(world, eer, people, recordings):
         low, high = np.median(after[name], axis=0)
         print(
             f"| {world} | {100 * eer:g} % | {people} | {name} | "
-            f"{held(before[name], truths[name])} | {held(after[name], truths[name])} | "
+            f"{coverage_text(before[name], truths[name])} | "
+            f"{coverage_text(after[name], truths[name])} | "
             f"{100 * truths[name]:.1f} | {100 * low:.1f} to {100 * high:.1f} |",
             flush=True,
         )
@@ -167,7 +168,7 @@ def jackknife(curves, genuine, people, point, values, errs):
     return np.stack([low, high], axis=1)
 
 
-def held(intervals, value):
+def coverage_text(intervals, value):
     """Share of intervals that hold a value, in words, with those that end below and above it."""
     low, high = np.transpose(intervals)
     return (

@@ -39,7 +39,7 @@ def interpolated(model, signal, masks):
     """Embeddings of a recording with some steps on lines between their neighbors."""
     steps = np.arange(len(signal))
     columns = [[np.interp(steps, steps[~out], x[~out]) for x in signal.T] for out in masks]
-    return keras_dml.embed(model, [np.transpose(one) for one in columns], progress=False)
+    return keras_dml.embed(model, [np.transpose(column) for column in columns], progress=False)
 
 
 NAMES = {"moments": "what keeps apart", "alike": "what makes alike"}
@@ -64,11 +64,11 @@ def claims(walks, kind, rng, count):
     enrolled = {
         name: np.flatnonzero((people == name) & (sessions < end)) for name, end in last.items()
     }
-    known = sorted(name for name, rows in enrolled.items() if len(rows))
-    for name in rng.permutation(known)[:count]:
+    names = sorted(name for name, rows in enrolled.items() if len(rows))
+    for name in rng.permutation(names)[:count]:
         probe = rng.choice(np.flatnonzero((people == name) & (sessions == last[name])))
-        others = [other for other in known if other != name]
-        claimed = name if kind == "genuine" else rng.choice(others)
+        strangers = [second for second in names if second != name]
+        claimed = name if kind == "genuine" else rng.choice(strangers)
         yield walks.signals[probe], [walks.signals[row] for row in enrolled[claimed]]
 
 
@@ -80,11 +80,11 @@ def changes(model, probe, enrolled, which, rng):
     out = named(keras_dml.explain(model, probe, enrolled[score.argmin()]), which)
     shifts = rng.integers(1, len(probe), ELSEWHERE)
     masks = [out, *(np.roll(out, shift) for shift in shifts)]
-    found = {}
+    result = {}
     for name, way in WAYS.items():
         z = way(model, probe, masks)
-        found[name] = keras_dml.distance(model, z, stored).min(axis=1) / score.min() - 1
-    return found
+        result[name] = keras_dml.distance(model, z, stored).min(axis=1) / score.min() - 1
+    return result
 
 
 def made_up_walks(people=4, sessions=2, steps=256):
@@ -104,18 +104,20 @@ def interval(values, rng):
 def main():
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--pairs", type=int, default=40, help="claims of each kind")
-    given = smoke.parse(options, globals(), SMOKE)
+    arguments = smoke.parse(options, globals(), SMOKE)
     rng = np.random.default_rng(0)
     model = keras_dml.zoo.load("gait_qp_wl")
-    walks = made_up_walks() if given.smoke else gait.walks("test").windows(gait.WINDOW)
+    walks = made_up_walks() if arguments.smoke else gait.walks("test").windows(gait.WINDOW)
     print("| claims | taken out | by | change | elsewhere | difference | of absolute changes |")
     print("|---|---|---|---|---|---|---|")
     for kind, which in CASES:
-        chosen = claims(walks, kind, np.random.default_rng(1), given.pairs)
-        found = [changes(model, *claim, which, rng) for claim in chosen]
+        trials = claims(walks, kind, np.random.default_rng(1), arguments.pairs)
+        result = [changes(model, *claim, which, rng) for claim in trials]
         for way in WAYS:
-            table = 100 * np.array([one[way] for one in found])  # (claims, 1 + ELSEWHERE), percent
-            cells = [f"{len(found)} {kind}", NAMES[which], way]
+            table = 100 * np.array(
+                [item[way] for item in result]
+            )  # (claims, 1 + ELSEWHERE), percent
+            cells = [f"{len(result)} {kind}", NAMES[which], way]
             cells += [f"{table[:, 0].mean():+.1f} %", f"{table[:, 1:].mean():+.1f} %"]
             for values in (table, np.abs(table)):
                 mean, low, high = interval(values[:, 0] - values[:, 1:].mean(axis=1), rng)

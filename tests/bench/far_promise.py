@@ -130,8 +130,8 @@ def of_thresholds(name, chosen, folder):
         walkers = walkers.windows(chosen.probe)
     z = embedded(model, f"{name}_probes", walkers.signals, folder)
     scores, probes, claims = everybodys_claims(model.distances(z, z), np.array(walkers.subjects))
-    apart = probes != claims
-    return scores[apart], probes[apart], claims[apart]
+    is_imposter = probes != claims
+    return scores[is_imposter], probes[is_imposter], claims[is_imposter]
 
 
 def of_listening(name, chosen, folder):
@@ -147,7 +147,7 @@ def of_listening(name, chosen, folder):
     distances = model.distances(windows, whole).reshape(len(whole), chosen.windows, len(whole))
     distances[np.arange(len(whole)), :, np.arange(len(whole))] = np.inf
     names = np.unique(subjects)
-    scores = np.stack([distances[:, :, subjects == one].min(axis=2) for one in names], axis=1)
+    scores = np.stack([distances[:, :, subjects == item].min(axis=2) for item in names], axis=1)
     probes, claims = np.broadcast_arrays(subjects[:, None], names)
     scores = scores.reshape(-1, chosen.windows).astype(np.float64)
     return scores, probes.ravel(), claims.ravel()
@@ -171,17 +171,17 @@ def among(trials, people):
 def threshold_keeps(trials, far, splits, seed):
     """Rates of the others under `evaluation.certificate`, with the interval it printed; refused
     splits have none."""
-    found = []
-    for known, others in halves(np.unique(trials[1]), splits, seed):
-        scores, *people = among(trials, known)
+    result = []
+    for calibrating, tested in halves(np.unique(trials[1]), splits, seed):
+        scores, *people = among(trials, calibrating)
         try:
-            shown = evaluation.certificate(scores, people, far)
+            certificate = evaluation.certificate(scores, people, far)
         except ValueError:
             continue
-        scores, *people = among(trials, others)
-        rate = evaluation.false_accepts(scores, people, shown.threshold).rate
-        found.append((rate, *shown.ci95))
-    return np.array(found).reshape(-1, 3)
+        scores, *people = among(trials, tested)
+        rate = evaluation.false_accepts(scores, people, certificate.threshold).rate
+        result.append((rate, *certificate.ci95))
+    return np.array(result).reshape(-1, 3)
 
 
 def accepted(found, scores):
@@ -200,18 +200,21 @@ def accepted(found, scores):
 def listening_keeps(trials, chosen, splits, seed):
     """The same under a `Boundary` at the moment it stops, with TAR and steps to accept of the
     others."""
-    found = []
-    for known, others in halves(np.unique(trials[1]), splits, seed):
-        shown = boundary(*among(trials, known), chosen.far[1], chosen.window)
-        scores, probes, claims = among(trials, others)
-        answers, windows = accepted(shown, scores)
-        apart, own = probes != claims, (probes == claims) & np.isfinite(scores).all(axis=1)
-        people = probes[apart], claims[apart]
-        rate = evaluation.false_accepts(-answers[apart].astype(float), people, -0.5).rate
-        steps = chosen.window * windows[own & answers]
+    result = []
+    for calibrating, tested in halves(np.unique(trials[1]), splits, seed):
+        certificate = boundary(*among(trials, calibrating), chosen.far[1], chosen.window)
+        scores, probes, claims = among(trials, tested)
+        answers, windows = accepted(certificate, scores)
+        is_imposter, is_genuine = (
+            probes != claims,
+            (probes == claims) & np.isfinite(scores).all(axis=1),
+        )
+        people = probes[is_imposter], claims[is_imposter]
+        rate = evaluation.false_accepts(-answers[is_imposter].astype(float), people, -0.5).rate
+        steps = chosen.window * windows[is_genuine & answers]
         median = np.median(steps) if len(steps) else np.nan
-        found.append((rate, *shown.far_ci95, answers[own].mean(), median))
-    return np.array(found)
+        result.append((rate, *certificate.far_ci95, answers[is_genuine].mean(), median))
+    return np.array(result)
 
 
 def least_kept(splits):
@@ -238,7 +241,7 @@ def verdict(inside, splits):
     return f"{word}: 95 % is refuted below {100 * least:.0f} %"
 
 
-def said(rates):
+def rates_text(rates):
     """How many rates are inside of their intervals, and what they are.
 
     All splits are of the same people, so they are worth fewer independent ones. The verdict is a
@@ -282,24 +285,25 @@ def measure(sets, out, splits, seed):
         splits: Random splits of the people.
         seed: Seed of the splits.
     """
-    for name, chosen in sets.items():
-        trials = of_thresholds(name, chosen, out)
+    for name, settings in sets.items():
+        trials = of_thresholds(name, settings, out)
         people = len(np.unique(trials[1]))
-        rates = threshold_keeps(trials, chosen.far[0], splits, seed)
+        rates = threshold_keeps(trials, settings.far[0], splits, seed)
         print(
-            f"{name}, calibrate, {people // 2} of {people} people, FAR {100 * chosen.far[0]:g} %: "
-            f"{said(rates)}; {splits - len(rates)} splits refused",
+            f"{name}, calibrate, {people // 2} of {people} people, "
+            f"FAR {100 * settings.far[0]:g} %: {rates_text(rates)}; "
+            f"{splits - len(rates)} splits refused",
             flush=True,
         )
-        trials = of_listening(name, chosen, out)
+        trials = of_listening(name, settings, out)
         people = len(np.unique(trials[1]))
-        rates = listening_keeps(trials, chosen, splits, seed)
-        kept = int((rates[:, 0] <= chosen.far[1]).sum())
+        rates = listening_keeps(trials, settings, splits, seed)
+        count = int((rates[:, 0] <= settings.far[1]).sum())
         print(
             f"{name}, listen, {people // 2} of {people} people, FAR at most "
-            f"{100 * chosen.far[1]:g} %: {said(rates)}; at most what was promised in {kept} of "
-            f"{splits}; TAR {100 * rates[:, 3].mean():.1f} %, accepted after "
-            f"{np.nanmedian(rates[:, 4]) / chosen.rate_hz:.3g} s",
+            f"{100 * settings.far[1]:g} %: {rates_text(rates)}; at most what was promised in "
+            f"{count} of {splits}; TAR {100 * rates[:, 3].mean():.1f} %, accepted after "
+            f"{np.nanmedian(rates[:, 4]) / settings.rate_hz:.3g} s",
             flush=True,
         )
 

@@ -70,10 +70,12 @@ def noise(folder, persons=10, each=4, steps=200):
     rng = np.random.default_rng(0)
     for person in range(persons):
         mixing = np.eye(3) + 0.5 * rng.normal(size=(3, 3))
-        own = folder / f"person{person}"
-        own.mkdir(parents=True)
+        person_folder = folder / f"person{person}"
+        person_folder.mkdir(parents=True)
         for i in range(each):
-            np.save(own / f"{i}.npy", (rng.normal(size=(steps, 3)) @ mixing).astype("float32"))
+            np.save(
+                person_folder / f"{i}.npy", (rng.normal(size=(steps, 3)) @ mixing).astype("float32")
+            )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,7 +84,7 @@ class Set:
 
     Attributes:
         write: Function that writes them, a folder a person.
-        others: Number of people whom the model does not see.
+        unseen: Number of people whom the model does not see.
         train: Options of `keras-dml train` that the recordings need.
         add: Options of the commands on a gallery.
         far: Rate of the threshold.
@@ -90,7 +92,7 @@ class Set:
     """
 
     write: Callable
-    others: int
+    unseen: int
     train: str
     add: str
     far: str
@@ -156,33 +158,33 @@ def keras_dml(folder, line, statuses=(0,)):
     return json.loads(printed) if status < ERROR else None
 
 
-def divided(folder, others):
+def divided(folder, unseen):
     """Moves people aside whom the model is not to see.
 
     Returns:
         Names of those, at even distances among all.
     """
     names = sorted(path.name for path in (folder / "own").iterdir())
-    apart = [names[i] for i in np.linspace(0, len(names) - 1, others).round().astype(int)]
-    for name in apart:
+    excluded = [names[i] for i in np.linspace(0, len(names) - 1, unseen).round().astype(int)]
+    for name in excluded:
         files = sorted((folder / "own" / name).iterdir())
-        for part, chosen in (
+        for part, part_names in (
             ("known", files[: len(files) // 2]),
             ("new", files[len(files) // 2 :]),
         ):
             (folder / part / name).mkdir(parents=True)
-            for file in chosen:
+            for file in part_names:
                 file.rename(folder / part / name / file.name)
         (folder / "own" / name).rmdir()
-    return apart
+    return excluded
 
 
 def asked(folder, line, files):
     """What a command answers to the first recording that it can read; phones leave gaps."""
     for file in files:
-        found = keras_dml(folder, line.format(file=file.relative_to(folder)), (0, 1, ERROR))
-        if found is not None:
-            return found
+        result = keras_dml(folder, line.format(file=file.relative_to(folder)), (0, 1, ERROR))
+        if result is not None:
+            return result
     raise typer.Exit(1)
 
 
@@ -193,18 +195,18 @@ def decisions(folder, chosen, people):
         How many are verified, how many identified, and how many strangers rejected.
     """
     add, strangers = chosen.add, people[-STRANGERS:]
-    for one in people[:-STRANGERS]:
-        keras_dml(folder, f"enroll family.db {one} known/{one} --model model {add}", (0, 1))
+    for item in people[:-STRANGERS]:
+        keras_dml(folder, f"enroll family.db {item} known/{item} --model model {add}", (0, 1))
     keras_dml(folder, f"calibrate family.db known --far {chosen.far} --extrapolate {add}")
     verified = identified = rejected = 0
-    for one in people:
-        files = sorted((folder / "new" / one).iterdir())
+    for item in people:
+        files = sorted((folder / "new" / item).iterdir())
         person = asked(folder, f"identify family.db {{file}} {add}", files)["person"]
-        if one in strangers:
+        if item in strangers:
             rejected += person is None
         else:
-            identified += person == one
-            verified += asked(folder, f"verify family.db {one} {{file}} {add}", files)["accepted"]
+            identified += person == item
+            verified += asked(folder, f"verify family.db {item} {{file}} {add}", files)["accepted"]
     return verified, identified, rejected
 
 
@@ -229,10 +231,10 @@ def main(
 def tried(chosen, folder, minutes):
     """Writes a set of recordings, trains, enrolls, asks, and prints what came of it."""
     chosen.write(folder / "own")
-    apart = divided(folder, chosen.others)
+    excluded = divided(folder, chosen.unseen)
     keras_dml(folder, f"train own {chosen.train} --out model --minutes {minutes:g}")
-    verified, identified, rejected = decisions(folder, chosen, apart)
-    enrolled = len(apart) - STRANGERS
+    verified, identified, rejected = decisions(folder, chosen, excluded)
+    enrolled = len(excluded) - STRANGERS
     print(
         f"a recording each: {verified} of {enrolled} verified, {identified} identified, "
         f"{rejected} of {STRANGERS} strangers rejected"

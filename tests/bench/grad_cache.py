@@ -76,15 +76,20 @@ def main():
     options.add_argument("--chunk", type=int, default=32, help="rows embedded at once")
     options.add_argument("--repeats", type=int, default=2, help="steps timed")
     options.add_argument("--one", type=int, metavar="CHUNK", help=argparse.SUPPRESS)
-    given = smoke.parse(options, globals(), SMOKE)
-    if given.one is not None:
-        print(json.dumps(trained(given.rows[0], given.steps, given.one, given.repeats)))
+    arguments = smoke.parse(options, globals(), SMOKE)
+    if arguments.one is not None:
+        print(
+            json.dumps(
+                trained(arguments.rows[0], arguments.steps, arguments.one, arguments.repeats)
+            )
+        )
         return
-    measure = trained if given.smoke else in_a_process
-    print(f"{'rows':>6} {'MB':>8} {'s':>7} {'MB, chunks of ' + str(given.chunk):>20} {'s':>7}")
-    for rows in given.rows:
+    measure = trained if arguments.smoke else in_a_process
+    print(f"{'rows':>6} {'MB':>8} {'s':>7} {'MB, chunks of ' + str(arguments.chunk):>20} {'s':>7}")
+    for rows in arguments.rows:
         plain, cached = (
-            measure(rows, given.steps, chunk, given.repeats) for chunk in (0, given.chunk)
+            measure(rows, arguments.steps, chunk, arguments.repeats)
+            for chunk in (0, arguments.chunk)
         )
         cells = f"{plain[0]:8.0f} {plain[1]:7.2f} {cached[0]:20.0f} {cached[1]:7.2f}"
         print(f"{rows:6} {cells}", flush=True)

@@ -61,17 +61,17 @@ def rejected_claims(gallery, later, count, rng):
     claims = [
         (person, recording)
         for person in later
-        for other, recordings in later.items()
-        if other != person
+        for name, recordings in later.items()
+        if name != person
         for recording in recordings
     ]
-    found = []
+    result = []
     for i in rng.permutation(len(claims)):
         if not gallery.verify(*claims[i], far=FAR).accepted:
-            found.append(claims[i])
-            if len(found) == count:
-                return found
-    raise ValueError(f"Only {len(found)} of {len(claims)} claims are rejected.")
+            result.append(claims[i])
+            if len(result) == count:
+                return result
+    raise ValueError(f"Only {len(result)} of {len(claims)} claims are rejected.")
 
 
 def attack(gallery, person, recording, client, clock, waits, rng):
@@ -98,10 +98,10 @@ def attack(gallery, person, recording, client, clock, waits, rng):
 
 def show(name, attempts):
     """Prints a row of the table."""
-    accepted = [one for one in attempts if one.accepted]
-    queries = f"{np.median([one.queries for one in accepted]):.0f}" if accepted else "–"
-    answered = np.median([one.answered for one in attempts])
-    hours = np.median([one.seconds for one in attempts]) / 3600
+    accepted = [attempt for attempt in attempts if attempt.accepted]
+    queries = f"{np.median([attempt.queries for attempt in accepted]):.0f}" if accepted else "–"
+    answered = np.median([attempt.answered for attempt in attempts])
+    hours = np.median([attempt.seconds for attempt in attempts]) / 3600
     print(
         f"| {name} | {len(accepted)} of {len(attempts)} | {queries} | {answered:.0f} "
         f"| {hours:,.0f} |",
@@ -112,7 +112,7 @@ def show(name, attempts):
 def main():
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--seed", type=int, default=0)
-    given = smoke.parse(options, globals(), SMOKE)
+    arguments = smoke.parse(options, globals(), SMOKE)
     earlier, later = speakers.unseen()
     clock = Clock()
     with mock.patch.object(_tries, "time", clock), tempfile.TemporaryDirectory() as folder:
@@ -120,7 +120,7 @@ def main():
         with Gallery(path, speakers.MODEL, tries=None) as gallery:
             for person, recordings in earlier.items():
                 gallery.enroll(person, recordings[:ENROLLED])
-            rng = np.random.default_rng(given.seed)
+            rng = np.random.default_rng(arguments.seed)
             claims = rejected_claims(gallery, later, RECORDINGS, rng)
         print(
             f"{len(earlier)} speakers, {len(claims)} rejected recordings, at most {QUERIES:,} "
@@ -135,7 +135,7 @@ def main():
         )
         for name, tries, waits in rows:
             with Gallery(path, speakers.MODEL, tries=tries) as gallery:
-                rng = np.random.default_rng(given.seed + 1)
+                rng = np.random.default_rng(arguments.seed + 1)
                 attempts = []
                 for i, (person, recording) in enumerate(claims):
                     client = f"{name} {i}"  # each recording begins with free tries

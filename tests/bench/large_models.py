@@ -40,9 +40,9 @@ def of_jax_devices(case):
     expected = family_step.after_a_step(case, family_step.compiled(case))
     devices = keras.distribution.list_devices("cpu")
     keras.distribution.set_distribution(keras.distribution.DataParallel(devices=devices))
-    found = family_step.after_a_step(case, family_step.compiled(case))
+    result = family_step.after_a_step(case, family_step.compiled(case))
     keras.distribution.set_distribution(None)
-    return {"found": found, "expected": expected}
+    return {"found": result, "expected": expected}
 
 
 def flat(weights):
@@ -58,13 +58,13 @@ def main():
         case = family_step.Case(
             lambda build=build: build(SHAPE), losses.NPairLoss, SHAPE, pairs=True
         )
-        both = steps(case)
+        results = steps(case)
         start = flat(family_step.lists(family_step.compiled(case).trainable_weights))
-        found, expected = (flat(both[key]["trained"]) - start for key in ("found", "expected"))
-        apart = np.linalg.norm(found - expected) / np.linalg.norm(expected)
+        result, expected = (flat(results[key]["trained"]) - start for key in ("found", "expected"))
+        difference = np.linalg.norm(result - expected) / np.linalg.norm(expected)
         print(
-            f"{name}: loss {both['found']['loss']:.6f}, on one device "
-            f"{both['expected']['loss']:.6f}; steps {100 * apart:.2g} % apart",
+            f"{name}: loss {results['found']['loss']:.6f}, on one device "
+            f"{results['expected']['loss']:.6f}; steps {100 * difference:.2g} % apart",
             flush=True,
         )
 

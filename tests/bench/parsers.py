@@ -96,10 +96,10 @@ def show_windows(days):
             grown, minutes = memory.growth_megabytes(functools.partial(windowed, folder, config))
             seconds = time.perf_counter() - start
             grown -= (folder / "CO001.dat").stat().st_size / 2**20
-        told = timing.verdict(seconds, SECONDS), timing.verdict(grown, MEGABYTES)
+        message = timing.verdict(seconds, SECONDS), timing.verdict(grown, MEGABYTES)
         print(
             f"{config.name:<14} {samples:>12,} samples {minutes:>6,} minutes {seconds:>6.1f} s "
-            f"{told[0]} {grown:>5.0f} MB {told[1]}"
+            f"{message[0]} {grown:>5.0f} MB {message[1]}"
         )
 
 
@@ -107,9 +107,9 @@ def main():
     options = timing.parser(__doc__.splitlines()[0], 15)
     timing.add_cpu_time(options, "processor time of all threads, for a busy machine")
     timing.add_steps(options)
-    given = smoke.parse(options, globals(), SMOKE)
+    arguments = smoke.parse(options, globals(), SMOKE)
     show_windows(DAYS)
-    seconds = timing.alternate(candidates(given.cpu_time, given.steps), given.repeats)
+    seconds = timing.alternate(candidates(arguments.cpu_time, arguments.steps), arguments.repeats)
     title = f"A trial of 64 electrodes and 256 samples; {GAZE_SAMPLES:,} samples of gaze"
     timing.show(title, ROWS, seconds)
 

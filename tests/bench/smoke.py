@@ -22,14 +22,14 @@ def parse(options, constants, sizes):
         The parsed options.
     """
     options.add_argument("--smoke", action="store_true", help=HELP)
-    given = options.parse_args()
-    if given.smoke:
+    arguments = options.parse_args()
+    if arguments.smoke:
         for name, size in sizes.items():
             if name in constants:
                 constants[name] = size
             else:
-                setattr(given, name, size)
-    return given
+                setattr(arguments, name, size)
+    return arguments
 
 
 def skip(reason):

@@ -82,9 +82,9 @@ def wasserstein_loss(values, knots):
     total = u.abs() + v.abs()
     crossing = (-u * v).clamp(min=0) / torch.where(total > 0, total, 1)
     table = ((total / 2 - crossing) * knots.diff()).sum((2, 3))
-    own = table.diagonal()[:, None]
+    diagonal = table.diagonal()[:, None]
     off = ~torch.eye(len(table), dtype=torch.bool)
-    return (functional.softplus(own - table) * off).sum(1).mean()
+    return (functional.softplus(diagonal - table) * off).sum(1).mean()
 
 
 def training_step(pairs, time, channels, widths, halving_before, knots):

@@ -70,10 +70,10 @@ def images():
     """Bright rows, bright columns or neither, in noise: images and labels."""
     rng = np.random.default_rng(11)
     labels = np.arange(48) % CLASSES
-    found = rng.uniform(0, 0.3, size=(len(labels), SIDE, SIDE, 1)).astype(np.float32)
-    found[labels == 0, ::2] += 0.6
-    found[labels == 1, :, ::2] += 0.6
-    return found, labels
+    actual = rng.uniform(0, 0.3, size=(len(labels), SIDE, SIDE, 1)).astype(np.float32)
+    actual[labels == 0, ::2] += 0.6
+    actual[labels == 1, :, ::2] += 0.6
+    return actual, labels
 
 
 @pytest.fixture(scope="session")

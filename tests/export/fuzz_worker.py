@@ -42,8 +42,8 @@ def main(file, first, last, seed, least, most):
     for i in range(first, last):
         print(i, end=" ", flush=True)
         kind, inputs, due = draw(np.random.default_rng([seed, i]))
-        given = outcome(embed, distance, inputs, gallery)
-        print(json.dumps({"kind": kind, "due": due, "given": given}), flush=True)
+        actual = outcome(embed, distance, inputs, gallery)
+        print(json.dumps({"kind": kind, "due": due, "given": actual}), flush=True)
 
 
 def usual(embed, draw, seed):
@@ -58,10 +58,10 @@ def outcome(embed, distance, inputs, gallery):
         embedding = embed(**inputs)["embedding"].copy()
     except (RuntimeError, ValueError):
         return REFUSED
-    found = distance(embedding=embedding, gallery=gallery)["distance"]
-    if np.isnan(embedding).all() and np.isnan(found).all():
+    actual = distance(embedding=embedding, gallery=gallery)["distance"]
+    if np.isnan(embedding).all() and np.isnan(actual).all():
         return NAN
-    if np.isfinite(embedding).all() and np.isfinite(found).all():
+    if np.isfinite(embedding).all() and np.isfinite(actual).all():
         return FINITE
     return "mixed"
 

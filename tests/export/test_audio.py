@@ -30,9 +30,9 @@ def test_mel_bands_on_a_device_are_those_of_keras(quantization, bound, tmp_path)
     model = keras.Model(audio, layers.SequencePooling("max")(bands))
     file = export.tflite(model, tmp_path / "bands.tflite", quantization).path
     recordings = [sound(length, length) for length in (400, 3000, 9999)]
-    found, expected = litert.embed(file, recordings), keras_dml.embed(model, recordings)
-    assert parity.relative_rms(found[1:], expected[1:]) < bound
-    np.testing.assert_allclose(found[0], 0, rtol=0, atol=1e-5)  # the only frame is its own mean
+    actual, expected = litert.embed(file, recordings), keras_dml.embed(model, recordings)
+    assert parity.relative_rms(actual[1:], expected[1:]) < bound
+    np.testing.assert_allclose(actual[0], 0, rtol=0, atol=1e-5)  # the only frame equals its mean
 
 
 @pytest.mark.slow
@@ -40,13 +40,13 @@ def test_mel_bands_on_a_device_are_those_of_keras(quantization, bound, tmp_path)
 def test_a_speech_network_takes_raw_audio_of_any_length(quantization, tmp_path):
     keras.utils.set_random_seed(3)
     model = models.xvector(**COMPACT)
-    own = [sound(length, length) for length in range(2000, 9000, 900)]
+    representative = [sound(length, length) for length in range(2000, 9000, 900)]
     file = export.tflite(
-        model, tmp_path / "speech.tflite", quantization, own, distance="cosine"
+        model, tmp_path / "speech.tflite", quantization, representative, distance="cosine"
     ).path
     recordings = [sound(length, 1) for length in (1680, 5000, 12000)]
-    found, expected = litert.embed(file, recordings), keras_dml.embed(model, recordings)
-    assert parity.relative_rms(found, expected) < parity.BOUNDS[quantization].embedding
+    actual, expected = litert.embed(file, recordings), keras_dml.embed(model, recordings)
+    assert parity.relative_rms(actual, expected) < parity.BOUNDS[quantization].embedding
 
 
 @pytest.mark.slow
@@ -74,8 +74,8 @@ def test_a_long_recording_is_amplified_on_a_device_as_by_keras(tmp_path):
     model = keras.Model(audio, layers.SequencePooling("max")(louder))
     file = export.tflite(model, tmp_path / "level.tflite", None).path
     recordings = [sound(length, length) for length in (16_000, 53_387, 160_001)]
-    found, expected = litert.embed(file, recordings), keras_dml.embed(model, recordings)
-    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=0)
+    actual, expected = litert.embed(file, recordings), keras_dml.embed(model, recordings)
+    np.testing.assert_allclose(actual, expected, rtol=1e-6, atol=0)
 
 
 @pytest.fixture(scope="module")

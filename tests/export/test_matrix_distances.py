@@ -114,9 +114,11 @@ def test_bures_wasserstein_leaves_without_an_eigendecomposition(model, write, tm
     rng = np.random.default_rng(4)
     regular = matrices.spd(rng, 6, 3).astype("float32")
     singular = matrices.with_spectrum(rng, [0, 0, 1], 3).astype("float32")
-    for given, limit in [(regular, 1e-5), (np.concatenate([regular, singular]), 2e-3)]:
-        expected = np.asarray(distance(given, given))
-        np.testing.assert_allclose(ask(given, given), expected, atol=limit * expected.max(), rtol=0)
+    for options, limit in [(regular, 1e-5), (np.concatenate([regular, singular]), 2e-3)]:
+        expected = np.asarray(distance(options, options))
+        np.testing.assert_allclose(
+            ask(options, options), expected, atol=limit * expected.max(), rtol=0
+        )
 
 
 def test_matrices_stay_matrices_where_a_device_can_compare_them(model, tmp_path):

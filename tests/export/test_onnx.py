@@ -64,8 +64,8 @@ def assert_answers(model, answer):
     ONNX Runtime leaves NaN out, so it is not asked."""
     for steps in STEPS:
         recording = sample(steps, CHANNELS, steps)
-        found = answer(recording[None])
-        np.testing.assert_allclose(found, expected(model, recording), rtol=1e-4, atol=1e-5)
+        actual = answer(recording[None])
+        np.testing.assert_allclose(actual, expected(model, recording), rtol=1e-4, atol=1e-5)
     if getattr(model.layers[-1], "mode", None) == "max":
         return
     recording[3, 1] = np.nan
@@ -78,7 +78,7 @@ def with_arithmetic_selects(model):
     spec = tf.TensorSpec((1, None, CHANNELS), tf.float32, "signal")
     traced = tf.function(lambda x: model(x, training=False)).get_concrete_function(spec)
     frozen = convert_variables_to_constants_v2(traced)
-    (given,), (output,) = frozen.inputs, frozen.outputs
+    (graph_input,), (output,) = frozen.inputs, frozen.outputs
     graph, count = tf.compat.v1.GraphDef(), 0
     for node in frozen.graph.as_graph_def().node:
         dtype = node.attr["T"].type
@@ -96,7 +96,7 @@ def with_arithmetic_selects(model):
     with tf.Graph().as_default() as rewritten:
         tf.import_graph_def(graph, name="")
     session = tf.compat.v1.Session(graph=rewritten)
-    return lambda x: session.run(output.name, {given.name: x}), count
+    return lambda x: session.run(output.name, {graph_input.name: x}), count
 
 
 def add(graph, name, op, inputs, **types):
@@ -132,5 +132,5 @@ def test_a_file_of_keras_answers_in_onnx_runtime_as_keras(model, tmp_path):
     file = tmp_path / "model.onnx"
     model.export(file, format="onnx", verbose=False)
     session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
-    (given,) = session.get_inputs()
-    assert_answers(model, lambda x: session.run(None, {given.name: x})[0])
+    (graph_input,) = session.get_inputs()
+    assert_answers(model, lambda x: session.run(None, {graph_input.name: x})[0])

@@ -81,9 +81,9 @@ def test_vectors_of_matrices_are_judged_by_their_own_distance(monkeypatch, rng):
 def test_examples_come_from_the_models_recipe(recipe, monkeypatch):
     card = {**IMAGES, "embedding": LEARNED}
     monkeypatch.setattr(quality, "MAX_EXAMPLES", 12)
-    found = quality.test_recordings(card)
-    np.testing.assert_array_equal(np.bincount(found.people), [4, 4, 4])
-    assert found.signals[0].shape == (8, 8, 1)
+    actual = quality.test_recordings(card)
+    np.testing.assert_array_equal(np.bincount(actual.people), [4, 4, 4])
+    assert actual.signals[0].shape == (8, 8, 1)
     assert len(quality.calibrating(card)) == 6
     monkeypatch.setattr(quality.recordings, "data_dir", lambda: None)
     assert quality.test_recordings(card) is None and quality.calibrating(card) is None
@@ -100,11 +100,11 @@ def test_the_scripts_write_the_change_in_accuracy_into_the_card(
     rows.append(saved_model.export_model("pictures", tmp_path))
     report.write_cards(rows)
     exports = zoo.card("pictures")["exports"]
-    assert [(one["format"], one["quantization"]) for one in exports] == [
+    assert [(item["format"], item["quantization"]) for item in exports] == [
         ("tflite", "dynamic"),
         ("saved_model", None),
     ]
-    assert all(abs(one["accuracy_change"]) <= 0.05 for one in exports)
+    assert all(abs(item["accuracy_change"]) <= 0.05 for item in exports)
     assert exports[1]["accuracy_change"] == 0
 
 
@@ -119,10 +119,10 @@ def folds(monkeypatch, tmp_path, rng):
     rows = np.triu_indices(16, k=1)
 
     def over_folds(between):
-        tables = [one(list(own)) for one, own in zip(between, matrices, strict=True)]
+        tables = [first(list(matrix)) for first, matrix in zip(between, matrices, strict=True)]
         scores = np.concatenate([table[rows] for table in tables])
-        both = [np.concatenate([one, one + 16]) for one in rows]
-        return measure.Measurement([], of_pairs(scores, *both, np.tile(people, 2)))
+        stacked = [np.concatenate([first, first + 16]) for first in rows]
+        return measure.Measurement([], of_pairs(scores, *stacked, np.tile(people, 2)))
 
     made = types.ModuleType("zoo.tiny.evidence")
     made.over_folds = over_folds

@@ -1,4 +1,4 @@
-"""Scores of classes that were added after training, beside those of the old classes."""
+"""Scores of classes that were added after training, compared with scores of old classes."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ FEATURES = 3
 
 
 def examples(rng, classes, count, scale=(1.0, 0.2, 3.0)):
-    """Embeddings around distant means, wider in one direction than in another, and classes."""
+    """Draws embeddings around distant means, with unequal spread per direction, and classes."""
     labels = np.repeat(np.arange(classes), count)
     means = 6 * rng.normal(size=(classes, FEATURES))
     return means[labels] + rng.normal(size=(len(labels), FEATURES)) * scale, labels
@@ -54,8 +54,8 @@ def test_an_added_class_wins_exactly_where_it_is_nearest_and_old_ones_keep_their
     layer.refit(z[old], labels[old])
     before = scores(layer, z)
     layer.add_classes(["few", "many"], z[new][:53], np.where(labels[new] == 4, 1, 0)[:53])
-    found = scores(layer, z)
-    np.testing.assert_array_equal(found[:, :4], before)
+    actual = scores(layer, z)
+    np.testing.assert_array_equal(actual[:, :4], before)
     differences = z[old] - np.array([z[labels == k].mean(axis=0) for k in labels[old]])
     covariance = differences.T @ differences / (len(differences) - 4)
     equal = np.trace(covariance) / FEATURES * np.eye(FEATURES)
@@ -65,8 +65,8 @@ def test_an_added_class_wins_exactly_where_it_is_nearest_and_old_ones_keep_their
     distances = corrected_distances(layer, z, shrunk, spread)
     nearest = distances[:, :4].min(axis=1, keepdims=True)
     expected = before.max(axis=1, keepdims=True) + (nearest - distances[:, 4:]) / 2
-    np.testing.assert_allclose(found[:, 4:], expected, rtol=1e-3, atol=1e-2)
-    wins = found.argmax(axis=1) >= 4
+    np.testing.assert_allclose(actual[:, 4:], expected, rtol=1e-3, atol=1e-2)
+    wins = actual.argmax(axis=1) >= 4
     assert wins.any() and not wins.all()
     np.testing.assert_array_equal(wins, distances.argmin(axis=1) >= 4)
 
@@ -77,7 +77,7 @@ def test_few_examples_find_their_class_although_the_similarity_never_prefers_it(
     layer.refit(z[labels < 4], labels[labels < 4])
     support = np.concatenate([np.flatnonzero(labels == k)[:count] for k in (4, 5)])
     last = layer.similarity.kernels[-1]
-    last.assign(np.zeros(last.shape))  # a similarity that cannot tell, so ties go to row 0
+    last.assign(np.zeros(last.shape))  # an uninformative similarity, so ties go to row 0
     layer.add_classes(["4", "5"], z[support], labels[support] - 4)
     probes = np.setdiff1d(np.arange(len(z)), support)
     predicted, new = scores(layer, z[probes]).argmax(axis=1), labels[probes] >= 4
@@ -179,14 +179,14 @@ def test_files_and_copies_keep_scores_and_files_without_added_classes_have_no_ne
     assert "has_spread" not in layer.get_config() and len(layer.weights) == 3 + 4 + 0
     layer.refit(z[labels < 4], labels[labels < 4])
     layer.add_classes(["4", "5"], z[labels > 3], labels[labels > 3] - 4)
-    given = keras.Input((FEATURES,))
-    keras.Model(given, layer(given)).save(tmp_path / "model.keras")
+    inputs = keras.Input((FEATURES,))
+    keras.Model(inputs, layer(inputs)).save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras").layers[-1]
     copy = PrototypeSimilarity.from_config(layer.get_config())
     copy.build((None, FEATURES))
     copy.set_weights(layer.get_weights())
-    for other in (loaded, copy):
-        assert other.get_config() == layer.get_config()
-        np.testing.assert_array_equal(scores(other, z), scores(layer, z))
-        other.add_classes(["again"], z[:1], [0])
-        assert numpy(other.added).tolist() == [0, 0, 0, 0, 1, 1, 1]
+    for second in (loaded, copy):
+        assert second.get_config() == layer.get_config()
+        np.testing.assert_array_equal(scores(second, z), scores(layer, z))
+        second.add_classes(["again"], z[:1], [0])
+        assert numpy(second.added).tolist() == [0, 0, 0, 0, 1, 1, 1]

@@ -1,4 +1,4 @@
-"""BiMap reduces matrices by a frame, which stays one under any optimizer."""
+"""The layer BiMap: its values, and orthonormal columns under any optimizer."""
 
 import numpy as np
 import pytest
@@ -53,8 +53,8 @@ def test_values_and_gradients_are_those_of_the_definition():
     tolerance = example["tolerance"]["float64"]
     exact = {"rtol": tolerance["rtol"], "atol": tolerance["atol"]}
     np.testing.assert_allclose(numpy(layer(x[None]))[0], example["expected"]["output"], **exact)
-    for found, name in zip(gradients(value, x, kernel), ("x", "kernel"), strict=True):
-        np.testing.assert_allclose(found, example["gradient"][name], rtol=1e-7, atol=1e-9)
+    for actual, name in zip(gradients(value, x, kernel), ("x", "kernel"), strict=True):
+        np.testing.assert_allclose(actual, example["gradient"][name], rtol=1e-7, atol=1e-9)
 
 
 @pytest.mark.slow
@@ -119,7 +119,7 @@ def test_the_kernel_begins_as_a_frame(n, units):
 
 @given(st.integers(1, 6), st.integers(0, 5), st.integers(0, 2**32 - 1))
 def test_the_least_eigenvalue_does_not_fall(units, more, seed):
-    """Poincaré; so no second ReEig is needed."""
+    """Tests the Poincaré bound, which makes a second ReEig unnecessary."""
     rng, n = np.random.default_rng(seed), units + more
     x = covariances(rng, 2, n)
     layer = BiMap(units, dtype="float64")

@@ -1,4 +1,4 @@
-"""Joint positions do not tell where a person stands or which way they face."""
+"""CanonicalPose: invariance to the position and the direction of a person."""
 
 import numpy as np
 import pytest

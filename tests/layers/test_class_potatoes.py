@@ -32,8 +32,10 @@ def test_scores_are_of_every_class(rng):
     scores = numpy(layer(x.astype("float32")))
     assert scores.dtype == "float32" and scores.shape == (12, 2)
     for label in range(2):
-        own = scores[labels == label, label]
-        np.testing.assert_allclose([own.mean(), own.std()], [0, 1], rtol=0, atol=1e-3)
+        class_scores = scores[labels == label, label]
+        np.testing.assert_allclose(
+            [class_scores.mean(), class_scores.std()], [0, 1], rtol=0, atol=1e-3
+        )
 
 
 def test_a_class_without_statistics_has_no_score(rng):
@@ -77,8 +79,8 @@ def test_what_cannot_be_calibrated_is_refused_and_changes_nothing(rng, labels, c
         x[1] *= change
     with pytest.raises(ValueError, match=message):
         layer.calibrate(x, labels)
-    for one, other in zip(before, layer.get_weights(), strict=True):
-        np.testing.assert_array_equal(one, other)
+    for first, second in zip(before, layer.get_weights(), strict=True):
+        np.testing.assert_array_equal(first, second)
 
 
 @pytest.mark.parametrize("classes", [0, 2.5, "2"])

@@ -33,7 +33,7 @@ def test_a_masked_step_is_a_zero_whatever_it_holds(rng):
 
 @pytest.mark.parametrize("options", [{}, {"dilation_rate": 3}, {"kernel_size": 4}])
 def test_stacked_layers_on_a_padded_recording_give_the_bare_ones_answer(rng, options):
-    """Bias makes the padding non-zero after the first layer: the second must not see it."""
+    """Uses a bias, which makes padding non-zero before the second layer."""
     sizes = {"kernel_size": 3, **options}
     stack = [MaskedConv1D(4, **sizes, bias_initializer="ones") for _ in range(3)]
     x = rng.normal(size=(1, 9, 3)).astype("float32")
@@ -68,17 +68,17 @@ def test_a_tdnn_context_is_a_dilated_valid_convolution():
     layer = MaskedConv1D(2, 3, dilation_rate=2, padding="valid")
     layer.build((None, None, 2))
     layer.set_weights([kernel, bias])
-    found = numpy(layer(np.array([example["inputs"]["x"]], "float32")))[0]
-    np.testing.assert_allclose(found, example["expected"]["affine"], rtol=1e-5, atol=1e-6)
+    actual = numpy(layer(np.array([example["inputs"]["x"]], "float32")))[0]
+    np.testing.assert_allclose(actual, example["expected"]["affine"], rtol=1e-5, atol=1e-6)
 
 
 def test_without_padding_a_step_is_valid_where_all_that_it_sees_are(rng):
     layer = MaskedConv1D(2, 3, dilation_rate=2, padding="valid")
     x, mask = rng.normal(size=(1, 10, 3)).astype("float32"), np.ones((1, 10), bool)
     mask[0, [3, 8, 9]] = False
-    found = numpy(layer.compute_mask(x, mask))
+    actual = numpy(layer.compute_mask(x, mask))
     expected = [[mask[0, t] and mask[0, t + 2] and mask[0, t + 4] for t in range(6)]]
-    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(actual, expected)
     x[~mask] = np.nan
     assert np.isfinite(numpy(layer(x, mask=mask))).all()
 

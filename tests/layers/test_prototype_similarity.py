@@ -1,4 +1,4 @@
-"""Prototypes as state: what moves them, what adds and replaces them, what leaves them alone."""
+"""PrototypeSimilarity: updates of prototypes, adding, extending, replacing, removing classes."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ NAMES = ["a", "b"]
 
 
 def state(layer):
-    return [numpy(one) for one in (layer.prototypes, layer.visits, layer.counts)]
+    return [numpy(item) for item in (layer.prototypes, layer.visits, layer.counts)]
 
 
 def layer_of(prototypes, class_names=NAMES, counts=None, **options):
@@ -23,7 +23,7 @@ def layer_of(prototypes, class_names=NAMES, counts=None, **options):
 
 @pytest.fixture
 def layer(rng):
-    """Two classes in the plane, means of five and of an unknown number."""
+    """Returns a layer with two classes in the plane, means of five and of an unknown number."""
     return layer_of(rng.normal(size=(2, 2)), counts=[5, 0])
 
 
@@ -104,7 +104,7 @@ def test_no_gradient_goes_through_an_update(layer):
 def test_golden_added_classes():
     inputs, expected, _, close, _ = perceptrons.example("add-classes")
     layer = layer_of(inputs["prototypes"], inputs["names"], slope=inputs["slope"], dropout=0.0)
-    weights = [np.array(one[key]) for one in inputs["layers"] for key in ("kernel", "bias")]
+    weights = [np.array(item[key]) for item in inputs["layers"] for key in ("kernel", "bias")]
     layer.similarity.set_weights(weights)
     before = numpy(layer.prototypes)
     layer.add_classes(inputs["new_names"], inputs["support"], inputs["support_y"])
@@ -162,9 +162,9 @@ def test_labels_of_new_classes_may_be_their_names(rng, kind):
     by_index.add_classes(["c", "d"], z, [1, 0, 1, 1, 0])
     by_name.add_classes(["c", "d"], z, kind(["d", "c", "d", "d", "c"]))
     of_bytes.add_classes(["c", "d"], z, [b"d", b"c", b"d", b"d", b"c"])
-    for one, other, third in zip(*map(state, (by_index, by_name, of_bytes)), strict=True):
-        np.testing.assert_array_equal(one, other)
-        np.testing.assert_array_equal(one, third)
+    for first, second, third in zip(*map(state, (by_index, by_name, of_bytes)), strict=True):
+        np.testing.assert_array_equal(first, second)
+        np.testing.assert_array_equal(first, third)
 
 
 def test_refitting_takes_names_too(rng, layer):
@@ -180,8 +180,8 @@ def test_a_removed_class_is_gone_and_the_others_keep_their_bits(rng):
     before, scores = state(layer), numpy(layer(z))
     assert layer.remove_classes(["c", "a"]) == [2, 0]
     assert layer.class_names == ["b", "d"] and layer.classes == 2
-    for one, other in zip(before, state(layer), strict=True):
-        np.testing.assert_array_equal(other, one[[1, 3]])
+    for first, second in zip(before, state(layer), strict=True):
+        np.testing.assert_array_equal(second, first[[1, 3]])
     np.testing.assert_array_equal(numpy(layer(z)), scores[:, [1, 3]])
     assert PrototypeSimilarity.from_config(layer.get_config()).class_names == ["b", "d"]
     assert len(layer.weights) == 3 + len(layer.similarity.weights)
@@ -202,13 +202,13 @@ def test_a_layer_that_is_not_built_takes_classes_all_the_same():
 
 def test_a_file_keeps_added_classes(tmp_path, rng, layer):
     layer.add_classes(["c"], rng.normal(size=(3, 2)), [0, 0, 0])
-    given = keras.Input((2,))
-    model = keras.Model(given, layer(given))
+    inputs = keras.Input((2,))
+    model = keras.Model(inputs, layer(inputs))
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras").layers[-1]
     assert loaded.class_names == ["a", "b", "c"]
-    for one, other in zip(state(loaded), state(layer), strict=True):
-        np.testing.assert_array_equal(one, other)
+    for first, second in zip(state(loaded), state(layer), strict=True):
+        np.testing.assert_array_equal(first, second)
 
 
 # ---- bad input --------------------------------------------------------------------------------
@@ -273,8 +273,8 @@ def test_what_is_refused_changes_nothing(layer, change, message):
     with pytest.raises(ValueError, match=message):
         change(layer)
     assert layer.class_names == NAMES
-    for one, other in zip(state(layer), before, strict=True):
-        np.testing.assert_array_equal(one, other)
+    for first, second in zip(state(layer), before, strict=True):
+        np.testing.assert_array_equal(first, second)
 
 
 @pytest.mark.parametrize(

@@ -31,5 +31,5 @@ def test_a_proxy_is_at_distance_zero_of_its_direction_and_a_zero_vector_at_two(r
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "mixed_bfloat16"])
 def test_distances_are_float32_whatever_the_policy(dtype):
-    found = Proxies(2, dtype=dtype)(np.ones((1, 3), "float32"))
-    assert keras.backend.standardize_dtype(found.dtype) == "float32"
+    actual = Proxies(2, dtype=dtype)(np.ones((1, 3), "float32"))
+    assert keras.backend.standardize_dtype(actual.dtype) == "float32"

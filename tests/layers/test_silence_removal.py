@@ -1,4 +1,4 @@
-"""Silence is cut out of sound, wherever it lies and however loud the recording is."""
+"""SilenceRemoval: silence at any place in recordings of any loudness."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ BLOCK = 320
 
 
 def speech(seconds, seed=0, level=0.1):
-    """Noise whose loudness changes as syllables do, between 0 and -8 dB."""
+    """Returns noise whose loudness changes like syllables, between 0 and -8 dB."""
     rng = np.random.default_rng(seed)
     time = np.arange(round(seconds * RATE)) / RATE
     loudness = 0.7 + 0.3 * np.sin(2 * np.pi * 3 * time)
@@ -21,7 +21,7 @@ def speech(seconds, seed=0, level=0.1):
 
 
 def cut(sound, **options):
-    """The steps that the layer leaves valid."""
+    """Returns the steps that are valid in the output of the layer."""
     layer = layers.SilenceRemoval(**options)
     batch = ops.convert_to_tensor(np.asarray(sound, "float32")[None, :, None])
     mask = np.asarray(ops.convert_to_numpy(layer.compute_mask(batch)))[0]
@@ -55,7 +55,7 @@ def test_silence_before_after_and_within_is_cut_out(kind, seconds):
     sound = np.concatenate([quiet, first, quiet, second, quiet])
     output = cut(sound)
     assert len(output) <= len(first) + len(second) + 4 * BLOCK  # blocks at the four ends
-    for part in (first, second):  # whole blocks of both parts are there, one after the other
+    for part in (first, second):  # the output has whole blocks of both parts, one after the other
         start = np.flatnonzero(np.isclose(output, part[BLOCK], rtol=0, atol=1e-7))
         rest = part[BLOCK:-BLOCK]
         assert any(np.array_equal(output[i : i + len(rest)], rest) for i in start)
@@ -63,7 +63,7 @@ def test_silence_before_after_and_within_is_cut_out(kind, seconds):
 
 @pytest.mark.parametrize("where", ["before", "after", "within"])
 def test_zeros_change_nothing(where):
-    """Whole blocks, so that the blocks of the speech stay the same."""
+    """Adds whole blocks of zeros, so that the blocks of the speech do not shift."""
     sound, zeros = speech(2.0), np.zeros(10 * RATE, "float32")
     half = len(sound) // 2
     parts = {
@@ -95,7 +95,7 @@ def test_a_click_does_not_hide_the_speech():
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("start", [0.02, 0.1, 0.6])
 def test_short_pauses_stay_and_longer_ones_do_not(start):
-    """Wherever the recording begins and ends."""
+    """Tests recordings that begin and end at several offsets."""
     for seconds, length in ((0.6, 0.6), (0.64, 0)):
         pause = silence("quiet noise", seconds)
         parts = [speech(start), pause, speech(0.62, 2), pause, speech(start, 3)]
@@ -152,7 +152,7 @@ def test_what_is_not_a_number_stays_in_the_recording():
 
 @pytest.mark.slow_on_jax
 def test_a_recurrent_layer_sees_the_speech_alone():
-    """Also in a model that is saved and called on a batch."""
+    """Includes a saved model that is called on a batch."""
     keras.utils.set_random_seed(3)
     audio = keras.Input((None, 1))
     x = layers.SilenceRemoval(least=3200)(audio)
@@ -163,8 +163,8 @@ def test_a_recurrent_layer_sees_the_speech_alone():
     sound, zeros = speech(1.0), np.zeros(5 * RATE, "float32")
     padded = np.concatenate([zeros, sound[:8000], zeros, sound[8000:], zeros])
     alone, within = (
-        ops.convert_to_numpy(model(ops.convert_to_tensor(one[None, :, None])))
-        for one in (sound, padded)
+        ops.convert_to_numpy(model(ops.convert_to_tensor(item[None, :, None])))
+        for item in (sound, padded)
     )
     np.testing.assert_allclose(within, alone, rtol=0, atol=1e-6)
 

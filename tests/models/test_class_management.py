@@ -1,4 +1,4 @@
-"""Classes that leave a prototypical classifier, and what is left of them."""
+"""Removal of classes from a prototypical classifier."""
 
 import numpy as np
 import pytest
@@ -64,7 +64,7 @@ def test_training_goes_on_without_a_removed_class_and_a_file_has_nothing_of_it(t
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
     assert loaded.class_names == ["ann", "eve"]
-    assert [weight.shape for weight in loaded.weights] == [one.shape for one in model.weights]
+    assert [weight.shape for weight in loaded.weights] == [item.shape for item in model.weights]
     assert loaded.fit(x, y, verbose=0).history == model.fit(x, y, verbose=0).history
 
 
@@ -83,9 +83,9 @@ def test_a_class_that_was_added_leaves_the_auxiliary_head_and_the_optimizer_alon
 def test_a_classifier_outlives_all_classes_of_its_training(tmp_path):
     model, (x, _) = classifier(), data()
     model.add_classes(["new", "other"], x[:4], ["new", "other", "new", "other"])
-    kept = model.prototypes[3:]
+    remaining = model.prototypes[3:]
     model.remove_classes(NAMES)
-    np.testing.assert_array_equal(model.prototypes, kept)
+    np.testing.assert_array_equal(model.prototypes, remaining)
     with pytest.raises(ValueError, match='has no "dol" head'):
         model.scores(x, "dol")
     model.save(tmp_path / "model.keras")
@@ -116,13 +116,13 @@ def test_a_class_that_cannot_be_removed_changes_nothing():
 
 @pytest.mark.slow
 def test_labels_may_be_names_where_classes_are_added_or_fitted_anew():
-    one, other, (x, y) = classifier(), classifier(), data()
-    one.refit_prototypes(x, y)
-    other.refit_prototypes(x, np.array(NAMES)[y])
-    np.testing.assert_array_equal(one.prototypes, other.prototypes)
-    one.add_classes(["p", "q"], x[:3], [1, 0, 1])
-    other.add_classes(["p", "q"], x[:3], np.array(["q", "p", "q"]))
-    np.testing.assert_array_equal(one.prototypes, other.prototypes)
+    item, second, (x, y) = classifier(), classifier(), data()
+    item.refit_prototypes(x, y)
+    second.refit_prototypes(x, np.array(NAMES)[y])
+    np.testing.assert_array_equal(item.prototypes, second.prototypes)
+    item.add_classes(["p", "q"], x[:3], [1, 0, 1])
+    second.add_classes(["p", "q"], x[:3], np.array(["q", "p", "q"]))
+    np.testing.assert_array_equal(item.prototypes, second.prototypes)
 
 
 @pytest.mark.slow

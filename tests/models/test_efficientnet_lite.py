@@ -36,10 +36,10 @@ def test_activations_stay_within_what_int8_holds_well(network):
 
 def test_a_file_of_weights_fits_another_size_and_an_embedding(network, tmp_path, rng):
     network.save_weights(tmp_path / "some.weights.h5")
-    other = models.efficientnet_lite0((40, 48, 3), tmp_path / "some.weights.h5", embedding=5)
-    assert other.output_shape == (None, 5)
-    for ours, theirs in zip(network.get_weights(), other.get_weights(), strict=False):
-        np.testing.assert_array_equal(ours, theirs)
+    loaded = models.efficientnet_lite0((40, 48, 3), tmp_path / "some.weights.h5", embedding=5)
+    assert loaded.output_shape == (None, 5)
+    for ours, loaded_weights in zip(network.get_weights(), loaded.get_weights(), strict=False):
+        np.testing.assert_array_equal(ours, loaded_weights)
 
 
 def test_a_missing_file_of_weights_is_refused(tmp_path):
@@ -68,8 +68,8 @@ def published(network, rng):
                 arrays[f"{name}.{part}"] = layer.gamma.shape
             arrays[f"{name}.num_batches_tracked"] = ()
         else:
-            height, width, given, made = layer.kernel.shape
-            filters = (given, made) if "_filter_" in layer.name else (made, given)
+            height, width, in_channels, made = layer.kernel.shape
+            filters = (in_channels, made) if "_filter_" in layer.name else (made, in_channels)
             arrays[f"{name}.weight"] = (*filters, height, width)
     return {name: rng.normal(size=shape).astype("float32") for name, shape in arrays.items()}
 

@@ -40,8 +40,8 @@ def weights_by_hand(filters, steps):
 def test_a_part_has_the_published_layout(kind):
     part = models.eye_velocity_part(kind, 1000, 75)
     first = {"slow": 0, "fast": 2 * 2 + 1}[kind]  # mean and variance of the standardization
-    found = part.count_params() - part.get_layer("people").count_params() - first
-    assert found == weights_by_hand(FILTERS[kind], 1000)
+    actual = part.count_params() - part.get_layer("people").count_params() - first
+    assert actual == weights_by_hand(FILTERS[kind], 1000)
     assert part.get_layer("features").output.shape == (None, 2 * FILTERS[kind][-1])
     assert part.output_shape == (None, 75)
 
@@ -75,8 +75,8 @@ def test_the_head_learns_and_the_parts_stay(velocity):
     network.compile("adam", "sparse_categorical_crossentropy")
     network.fit(velocity, np.arange(6) % 3, epochs=2, verbose=0)
     for part, weights in zip((slow, fast), before, strict=True):
-        for one, other in zip(part.get_weights(), weights, strict=True):
-            np.testing.assert_array_equal(one, other)
+        for first, second in zip(part.get_weights(), weights, strict=True):
+            np.testing.assert_array_equal(first, second)
     assert len(network.trainable_weights) == 2 * 4 + 2
     joined = network.get_layer("parts").output
     read = np.asarray(keras.Model(network.input, joined)(velocity))

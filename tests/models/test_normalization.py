@@ -26,7 +26,9 @@ BUILT = {
 )
 def test_moving_statistics_follow_after_tens_of_steps(build):
     layers = build()._flatten_layers()
-    momenta = [one.momentum for one in layers if isinstance(one, keras.layers.BatchNormalization)]
+    momenta = [
+        layer.momentum for layer in layers if isinstance(layer, keras.layers.BatchNormalization)
+    ]
     assert momenta and set(momenta) == {0.9}
 
 
@@ -50,6 +52,6 @@ def test_inference_is_right_after_forty_steps():
     encoder = models.conv4((8, 8, 1), width=8, blocks=2)
     model = models.PrototypicalClassifier(encoder, 2, hidden=8, decay=0.5)
     model.compile(keras.optimizers.Adam(0.003), metrics=["accuracy"])
-    found = model.fit(x, y, batch_size=16, epochs=4, validation_data=(x, y), verbose=0).history
-    assert found["accuracy"][-1] > 0.95
-    assert found["val_accuracy"][-1] > 0.95
+    actual = model.fit(x, y, batch_size=16, epochs=4, validation_data=(x, y), verbose=0).history
+    assert actual["accuracy"][-1] > 0.95
+    assert actual["val_accuracy"][-1] > 0.95

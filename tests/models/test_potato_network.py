@@ -41,11 +41,11 @@ def weights(net):
     return {weight.path: np.asarray(ops.convert_to_numpy(weight)) for weight in net.weights}
 
 
-def assert_same(one, other, **close):
-    one, other = weights(one), weights(other)
-    assert list(one) == list(other)
-    for path, value in one.items():
-        np.testing.assert_allclose(value, other[path], err_msg=path, **{"rtol": 0, **close})
+def assert_same(actual, expected, **close):
+    actual, expected = weights(actual), weights(expected)
+    assert list(actual) == list(expected)
+    for path, value in actual.items():
+        np.testing.assert_allclose(value, expected[path], err_msg=path, **{"rtol": 0, **close})
 
 
 @pytest.fixture(scope="module")
@@ -72,36 +72,36 @@ def test_a_step_scores_before_it_moves_and_moves_each_class_once():
     before, embeddings = weights(net), keras_dml.embed(net, x[rows])
     names = ("center", "log_mu", "log_sigma", "count")
     state = potato.Statistics(*(before[f"potatoes/{name}"] for name in names))
-    told = net.train_on_batch(x[rows], labels, return_dict=True)
+    reported = net.train_on_batch(x[rows], labels, return_dict=True)
 
     @compiled
     def expected(state, embeddings, labels):
         logs = potato.log_distances(state.center, embeddings)
         z = potato.z_score(ops.transpose(logs), state.mean, state.stddev)
-        own = ops.take_along_axis(logs, labels[None], axis=0)[0]
-        return z, potato.update(state, embeddings, labels, own, 0.1)
+        class_logs = ops.take_along_axis(logs, labels[None], axis=0)[0]
+        return z, potato.update(state, embeddings, labels, class_logs, 0.1)
 
     z, moved = expected(state, embeddings, ops.convert_to_tensor(labels))
     z = np.asarray(z)
-    np.testing.assert_allclose(told["loss"], float(net.loss(labels, z)), rtol=1e-4)
+    np.testing.assert_allclose(reported["loss"], float(net.loss(labels, z)), rtol=1e-4)
     mined = net.loss.mined(labels, of_queries(labels, z))
     for name, mask in zip(("positives", "negatives"), mined, strict=True):
-        np.testing.assert_allclose(told[name], np.asarray(mask).sum(axis=1).mean(), rtol=1e-6)
-    np.testing.assert_allclose(told["log_mu"], state.mean.mean(), rtol=1e-5)
-    np.testing.assert_allclose(told["log_sigma"], state.stddev.mean(), rtol=1e-5)
+        np.testing.assert_allclose(reported[name], np.asarray(mask).sum(axis=1).mean(), rtol=1e-6)
+    np.testing.assert_allclose(reported["log_mu"], state.mean.mean(), rtol=1e-5)
+    np.testing.assert_allclose(reported["log_sigma"], state.stddev.mean(), rtol=1e-5)
 
     after = weights(net)
     for name, value in zip(names, moved, strict=True):
-        found = after[f"potatoes/{name}"]
-        np.testing.assert_allclose(found, value, rtol=1e-4, atol=1e-5)
-        np.testing.assert_array_equal(found[1], before[f"potatoes/{name}"][1])
+        actual = after[f"potatoes/{name}"]
+        np.testing.assert_allclose(actual, value, rtol=1e-4, atol=1e-5)
+        np.testing.assert_array_equal(actual[1], before[f"potatoes/{name}"][1])
     assert (after["bimap_1/kernel"] != before["bimap_1/kernel"]).any()
 
 
 def test_evaluation_moves_nothing(trained):
     before = weights(trained)
-    told = evaluated(trained, *recordings())
-    assert set(told) == {"loss", "positives", "negatives", "log_mu", "log_sigma"}
+    reported = evaluated(trained, *recordings())
+    assert set(reported) == {"loss", "positives", "negatives", "log_mu", "log_sigma"}
     for path, value in weights(trained).items():
         np.testing.assert_array_equal(value, before[path])
 

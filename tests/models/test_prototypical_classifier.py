@@ -64,7 +64,7 @@ def weights(model):
 
 def state(model):
     head = model.prototypes_layer
-    return [numpy(one) for one in (head.prototypes, head.visits, head.counts)]
+    return [numpy(item) for item in (head.prototypes, head.visits, head.counts)]
 
 
 def assert_same(one, other):
@@ -89,18 +89,18 @@ def trained():
 
 def golden_classifier():
     """An encoder that gives what it is given, and the golden's weights."""
-    found = perceptrons.example("algorithm-1-one-step")
-    inputs = found[0]
+    actual = perceptrons.example("algorithm-1-one-step")
+    inputs = actual[0]
     encoder = keras.Sequential([keras.Input((2,)), keras.layers.Identity()])
     hidden = len(inputs["layers"][0]["bias"])
     model = models.PrototypicalClassifier(
         encoder, 3, hidden=hidden, dropout=0.0, slope=inputs["slope"], decay=inputs["lambda"]
     )
-    layers = [np.array(one[key]) for one in inputs["layers"] for key in ("kernel", "bias")]
+    layers = [np.array(item[key]) for item in inputs["layers"] for key in ("kernel", "bias")]
     model.prototypes_layer.similarity.set_weights(layers)
     model.aux_head.set_weights([np.array(inputs["dense"][key]) for key in ("kernel", "bias")])
     model.prototypes_layer.prototypes.assign(inputs["prototypes"])
-    return model, found
+    return model, actual
 
 
 def test_golden_step_of_algorithm_1():
@@ -117,11 +117,11 @@ def test_golden_step_of_algorithm_1():
     loss, after = staged(step)(z)
     np.testing.assert_allclose(float(loss), expected["value"], **close)
     np.testing.assert_allclose(numpy(after), expected["prototypes_after"], **close)
-    (found,) = gradients(staged(lambda z: step(z)[0]), z)
-    np.testing.assert_allclose(found, gradient["z"], **close_gradient)
+    (actual,) = gradients(staged(lambda z: step(z)[0]), z)
+    np.testing.assert_allclose(actual, gradient["z"], **close_gradient)
     through = perceptrons.golden("algorithm-1-one-step", "seeds_p2")
     through = through["gradient_if_it_flowed_through_the_update"]["z"]
-    assert np.abs(found - through).max() > 1e-4
+    assert np.abs(actual - through).max() > 1e-4
 
     before = staged(lambda z: model.terms(z, labels)[0])(z)
     np.testing.assert_allclose(float(before), expected["class_with_prototypes_of_before"], **close)
@@ -154,11 +154,11 @@ def test_prototypes_under_fit_are_those_of_algorithm_1_in_numpy(jit_compile):
     assert visits.tolist() == [5, 5, 1]
     np.testing.assert_array_equal(numpy(model.prototypes_layer.visits), visits)
     assert set(tolds[0]) == {"loss", "accuracy", "class_loss", "pair_loss", "aux_loss", "positives"}
-    told = {key: value[0] for key, value in tolds[0].items()}
-    total = told["class_loss"] + told["pair_loss"] + told["aux_loss"]
-    assert told["loss"] == pytest.approx(total, rel=1e-5)
+    reported = {key: value[0] for key, value in tolds[0].items()}
+    total = reported["class_loss"] + reported["pair_loss"] + reported["aux_loss"]
+    assert reported["loss"] == pytest.approx(total, rel=1e-5)
     counts = np.bincount(y[:6])
-    assert told["positives"] == (counts * (counts - 1)).sum()
+    assert reported["positives"] == (counts * (counts - 1)).sum()
 
     before = weights(model)
     for strange in (CLASSES, -1):
@@ -200,8 +200,8 @@ def test_terms_are_those_of_their_definitions(aux, symmetry):
         logits = losses.prototypes.additive_margin(cosines, labels)
     expected = loss.terms(labels, numpy(model(x)), numpy(model.similarity(z, z)), logits)
     terms = staged(lambda z: model.terms(z, labels))(z)
-    for found, wanted in zip(terms, expected, strict=True):
-        np.testing.assert_allclose(float(found), float(wanted), rtol=1e-5)
+    for actual, wanted in zip(terms, expected, strict=True):
+        np.testing.assert_allclose(float(actual), float(wanted), rtol=1e-5)
 
 
 @pytest.mark.parametrize("left_out", [0, 1, 2])
@@ -212,10 +212,10 @@ def test_a_term_of_weight_0_is_left_out_and_told_as_0(left_out):
     weights[left_out] = 0.0
     model = classifier(loss=losses.PrototypicalLoss(**dict(zip(TERMS, weights, strict=True))))
     labels = ops.convert_to_tensor(y.astype("int32"))
-    expected = [float(one) for one in whole.terms(whole.embed(x), labels)[:3]]
+    expected = [float(item) for item in whole.terms(whole.embed(x), labels)[:3]]
     expected[left_out] = 0.0
-    found = [float(one) for one in model.terms(model.embed(x), labels)[:3]]
-    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    actual = [float(item) for item in model.terms(model.embed(x), labels)[:3]]
+    np.testing.assert_allclose(actual, expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("smoothing", [0.2] if JAX else [0.0, 0.2])
@@ -223,15 +223,15 @@ def test_classes_of_the_batch_are_all_classes_where_all_are_there(smoothing):
     """Values and gradients; with some absent, the class term is smaller."""
     x, y = data(6)
     labels, z = ops.convert_to_tensor(y.astype("int32")), None
-    found = {}
+    actual = {}
     for candidates in ("all", "batch"):
         loss = losses.PrototypicalLoss(candidates=candidates, label_smoothing=smoothing)
         model = classifier(loss=loss)
         z = numpy(model.embed(x)) if z is None else z
         term = staged(lambda z, m=model: m.terms(z, labels)[0])
-        found[candidates] = float(term(z)), gradients(term, z)[0]
-    np.testing.assert_allclose(found["all"][0], found["batch"][0], rtol=1e-6)
-    np.testing.assert_allclose(found["all"][1], found["batch"][1], rtol=1e-5, atol=1e-7)
+        actual[candidates] = float(term(z)), gradients(term, z)[0]
+    np.testing.assert_allclose(actual["all"][0], actual["batch"][0], rtol=1e-6)
+    np.testing.assert_allclose(actual["all"][1], actual["batch"][1], rtol=1e-5, atol=1e-7)
     two = ops.convert_to_tensor(np.array([0, 1, 0, 1, 0, 1], "int32"))
     assert float(model.terms(z, two)[0]) < float(classifier().terms(z, two)[0])
 
@@ -240,8 +240,8 @@ def test_classes_of_the_batch_compile_with_xla():
     model = classifier(loss=losses.PrototypicalLoss(candidates="batch"), jit_compile=True)
     x, y = data(5)
     z, labels = model.embed(x), ops.convert_to_tensor(y.astype("int32"))
-    found = with_xla(lambda z: model.terms(z, labels))(z)
-    np.testing.assert_allclose(found, model.terms(z, labels), rtol=1e-5)
+    actual = with_xla(lambda z: model.terms(z, labels))(z)
+    np.testing.assert_allclose(actual, model.terms(z, labels), rtol=1e-5)
 
 
 def test_a_batch_without_positive_pairs_is_finite():
@@ -249,8 +249,8 @@ def test_a_batch_without_positive_pairs_is_finite():
     z, labels = numpy(model.embed(x)), ops.convert_to_tensor(y.astype("int32"))
     terms = staged(lambda z: model.terms(z, labels))(z)
     assert float(terms[3]) == 0 and float(terms[1]) > 0
-    (found,) = gradients(staged(lambda z: sum(model.terms(z, labels)[:3])), z)
-    assert np.isfinite(found).all() and (found != 0).all()
+    (actual,) = gradients(staged(lambda z: sum(model.terms(z, labels)[:3])), z)
+    assert np.isfinite(actual).all() and (actual != 0).all()
 
 
 @pytest.mark.parametrize("policy", HALF_POLICIES[:1] if JAX else HALF_POLICIES)
@@ -262,8 +262,8 @@ def test_heads_and_loss_are_float32_whatever_the_policy(policy):
         assert keras.backend.standardize_dtype(z.dtype) == policy.removeprefix("mixed_")
         loss = model.compute_loss(x, y, model(x, training=True))
     assert np.isfinite(float(loss))
-    for one in (loss, model(x), model.scores(x, "dol"), model.prototypes_layer.prototypes):
-        assert keras.backend.standardize_dtype(one.dtype) == "float32"
+    for item in (loss, model(x), model.scores(x, "dol"), model.prototypes_layer.prototypes):
+        assert keras.backend.standardize_dtype(item.dtype) == "float32"
 
 
 # ---- what leaves prototypes alone -------------------------------------------------------------
@@ -275,17 +275,22 @@ def test_asking_moves_nothing(trained):
     from keras_dml.losses import robust
 
     before, (x, y) = weights(trained), data()
-    told = trained.evaluate(x, y, verbose=0, return_dict=True)
-    assert set(told) == {"loss", "accuracy", "class_loss", "pair_loss", "aux_loss", "positives"}
+    reported = trained.evaluate(x, y, verbose=0, return_dict=True)
+    assert set(reported) == {"loss", "accuracy", "class_loss", "pair_loss", "aux_loss", "positives"}
     terms = trained.terms(trained.embed(x), ops.convert_to_tensor(y.astype("int32")))
     np.testing.assert_allclose(
-        [told["class_loss"], told["pair_loss"], told["aux_loss"], told["positives"]],
+        [
+            reported["class_loss"],
+            reported["pair_loss"],
+            reported["aux_loss"],
+            reported["positives"],
+        ],
         [float(term) for term in terms],
         rtol=1e-5,
     )
-    total = told["class_loss"] + told["pair_loss"] + told["aux_loss"]
-    assert told["loss"] == pytest.approx(total, rel=1e-5)
-    assert 0 <= told["accuracy"] <= 1
+    total = reported["class_loss"] + reported["pair_loss"] + reported["aux_loss"]
+    assert reported["loss"] == pytest.approx(total, rel=1e-5)
+    assert 0 <= reported["accuracy"] <= 1
     np.testing.assert_allclose(
         trained.predict(x, verbose=0), numpy(trained(x)), rtol=1e-5, atol=1e-6
     )
@@ -333,7 +338,7 @@ def test_a_saved_and_loaded_model_goes_on_training_bit_for_bit(tmp_path):
     assert type(loaded) is models.PrototypicalClassifier
     assert loaded.class_names == ["a", "b", "c", "new"]
     assert loaded.loss.get_config() == original.loss.get_config()
-    configs = [one.get_config() for one in (loaded, original)]
+    configs = [first.get_config() for first in (loaded, original)]
     assert configs[0].pop("encoder") and configs[1].pop("encoder")
     assert configs[0] == configs[1]
     assert_same(state(loaded), state(original))
@@ -342,8 +347,8 @@ def test_a_saved_and_loaded_model_goes_on_training_bit_for_bit(tmp_path):
     loaded.extend_class("new", x[2:3])
     original.extend_class("new", x[2:3])
     assert fit(original, x, y) == fit(loaded, x, y)
-    for one, other in zip(original.weights, loaded.weights, strict=True):
-        np.testing.assert_array_equal(numpy(one), numpy(other), err_msg=one.path)
+    for first, second in zip(original.weights, loaded.weights, strict=True):
+        np.testing.assert_array_equal(numpy(first), numpy(second), err_msg=first.path)
     assert original.evaluate(x, y, verbose=0) == loaded.evaluate(x, y, verbose=0)
 
 
@@ -406,8 +411,8 @@ def test_training_goes_on_after_classes_were_added_on_those_it_began_with():
     if keras.backend.backend() == "tensorflow":  # on JAX a step that stops takes the weights along
         with pytest.raises(Exception, match=r"ids from 0 to 2.*Received.*3"):
             fit(model, x, ops.convert_to_tensor(np.where(y == 0, 3, y)))
-    told = model.evaluate(x, np.where(y == 0, 3, y), verbose=0, return_dict=True)
-    assert np.isfinite(told["loss"])
+    reported = model.evaluate(x, np.where(y == 0, 3, y), verbose=0, return_dict=True)
+    assert np.isfinite(reported["loss"])
 
 
 @once
@@ -569,9 +574,9 @@ def test_an_encoder_that_gives_no_vectors_is_refused(encoder):
 
 
 def test_an_encoder_of_two_inputs_is_refused():
-    both = [keras.Input((2,)), keras.Input((2,))]
+    inputs = [keras.Input((2,)), keras.Input((2,))]
     with pytest.raises(ValueError, match="of one input"):
-        models.PrototypicalClassifier(keras.Model(both, keras.layers.Add()(both)), 2)
+        models.PrototypicalClassifier(keras.Model(inputs, keras.layers.Add()(inputs)), 2)
 
 
 def test_another_loss_or_head_is_refused():

@@ -73,8 +73,8 @@ def test_recordings_of_one_batch_do_not_see_each_other(rng, normalization):
     lengths = [13, 8, 24, 1]
     signals = [recording(rng, length) for length in lengths]
     batch, masks = zip(*(padded(s, 0, LONGEST - s.shape[1], rng) for s in signals), strict=True)
-    found = numpy(model(np.concatenate(batch), mask=np.concatenate(masks)))
-    for row, signal in zip(found, signals, strict=True):
+    actual = numpy(model(np.concatenate(batch), mask=np.concatenate(masks)))
+    for row, signal in zip(actual, signals, strict=True):
         assert_close(row, numpy(model(signal))[0])
 
 
@@ -90,12 +90,12 @@ def test_steps_masked_in_the_middle_do_not_count_whatever_they_hold(rng, aggrega
     model, x = encoder(aggregation, halvings), recording(rng, LONGEST)
     mask = np.ones((1, LONGEST), bool)
     mask[:, [3, 9, 10, 11, 12, 13, 14, 15, 16, 21]] = False  # two whole windows of four among them
-    found = numpy(model(x, mask=mask))
-    assert np.isfinite(found).all()
+    actual = numpy(model(x, mask=mask))
+    assert np.isfinite(actual).all()
     for garbage in (0, np.nan, 1e6):
         changed = np.where(mask[..., None], x, garbage).astype("float32")
-        np.testing.assert_array_equal(numpy(model(changed, mask=mask)), found)
-    assert np.abs(numpy(model(x)) - found).max() > 1e-3  # the mask is not just ignored
+        np.testing.assert_array_equal(numpy(model(changed, mask=mask)), actual)
+    assert np.abs(numpy(model(x)) - actual).max() > 1e-3  # the mask is not just ignored
 
 
 def test_no_gradient_reaches_masked_steps(rng):

@@ -52,9 +52,9 @@ def test_values_and_gradients_are_those_of_the_definition(solver):
 
     model.set_weights(kernels)
     np.testing.assert_allclose(numpy(model(x)), example["expected"]["output"], rtol=0, atol=bound)
-    for i, found in enumerate(gradients(value, *kernels)):
+    for i, actual in enumerate(gradients(value, *kernels)):
         expected = np.array(example["gradient"][f"kernels[{i}]"])
-        np.testing.assert_allclose(found, expected, rtol=0, atol=steep * np.abs(expected).max())
+        np.testing.assert_allclose(actual, expected, rtol=0, atol=steep * np.abs(expected).max())
 
 
 def with_every_reeig(model, sizes, epsilon):
@@ -124,7 +124,7 @@ def test_recordings_go_in_where_an_estimator_is_given(rng):
     assert model.input_shape == (None, None, 4)
     recordings = [rng.normal(size=(steps, 4)) for steps in (9, 31, 9, 200)]
     together = keras_dml.embed(model, recordings)
-    alone = np.concatenate([keras_dml.embed(model, [one]) for one in recordings])
+    alone = np.concatenate([keras_dml.embed(model, [recording]) for recording in recordings])
     np.testing.assert_allclose(together, alone, rtol=0, atol=1e-4)
 
 
@@ -162,12 +162,12 @@ def test_another_solver_has_the_same_weights_and_answers(rng):
     x = RiemannianBatchNormalization()(ReEig(1e-2)(BiMap(5)(x)))
     model = keras.Model(inputs, models.spdnet((5, 4, 2), epsilon=1e-2)(x))
     x = rng.normal(size=(4, 40, 6))
-    other = models.with_solver(model, "polynomial")
-    np.testing.assert_allclose(numpy(other(x)), numpy(model(x)), rtol=0, atol=1e-4)
-    back = models.with_solver(other, "eigh")
+    second = models.with_solver(model, "polynomial")
+    np.testing.assert_allclose(numpy(second(x)), numpy(model(x)), rtol=0, atol=1e-4)
+    back = models.with_solver(second, "eigh")
     np.testing.assert_array_equal(numpy(back(x)), numpy(model(x)))
-    for mine, its in zip(model.get_weights(), other.get_weights(), strict=True):
-        np.testing.assert_array_equal(mine, its)
+    for original, its in zip(model.get_weights(), second.get_weights(), strict=True):
+        np.testing.assert_array_equal(original, its)
 
 
 def test_a_compiled_model_is_copied_without_its_optimizer(rng):
@@ -216,8 +216,8 @@ def test_the_first_layers_gradient_is_right_where_eigenvalues_meet(solver, name,
         return gradients(loss, *kernels)[0]
 
     exact = first_gradient(in_float64(models.with_solver(model, "eigh")), "float64")
-    found = first_gradient(model, "float32")
-    assert np.linalg.norm(found - exact) < 1e-3 * np.linalg.norm(exact)
+    actual = first_gradient(model, "float32")
+    assert np.linalg.norm(actual - exact) < 1e-3 * np.linalg.norm(exact)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

@@ -73,11 +73,11 @@ def fit(net, epochs, first=0):
 
 def assert_same_state(one, other):
     """Weights and what the optimizer remembers, bit for bit."""
-    for mine, its in zip(one.variables, other.variables, strict=True):
-        np.testing.assert_array_equal(ops.convert_to_numpy(mine), ops.convert_to_numpy(its))
-    mine, its = one.optimizer.variables, other.optimizer.variables
-    assert len(mine) == len(its) > len(one.trainable_weights)
-    for left, right in zip(mine, its, strict=True):
+    for first, its in zip(one.variables, other.variables, strict=True):
+        np.testing.assert_array_equal(ops.convert_to_numpy(first), ops.convert_to_numpy(its))
+    first, its = one.optimizer.variables, other.optimizer.variables
+    assert len(first) == len(its) > len(one.trainable_weights)
+    for left, right in zip(first, its, strict=True):
         np.testing.assert_array_equal(ops.convert_to_numpy(left), ops.convert_to_numpy(right))
 
 
@@ -110,8 +110,8 @@ def test_a_compiled_model_that_was_saved_and_loaded_goes_on_training_bit_for_bit
 
 @pytest.mark.slow
 def test_the_seed_determines_the_training():
-    first, again, other = (network("QP-WL", seed) for seed in (1, 1, 2))
-    losses = [fit(net, epochs=2) for net in (first, again, other)]
+    first, again, third = (network("QP-WL", seed) for seed in (1, 1, 2))
+    losses = [fit(net, epochs=2) for net in (first, again, third)]
     assert losses[0] == losses[1] != losses[2]
     assert_same_state(first, again)
 
@@ -143,5 +143,5 @@ def test_masked_recordings_train_like_their_bare_selves():
     masked = keras.Model(signal, outer)
     masked.compile(keras.optimizers.Adam(0.02), loss("QP-WL"))
     masked.train_on_batch(garbage, people[rows])
-    for one, other in zip(bare.get_weights(), padded.get_weights(), strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+    for item, third in zip(bare.get_weights(), padded.get_weights(), strict=True):
+        np.testing.assert_allclose(item, third, rtol=1e-4, atol=1e-5)
