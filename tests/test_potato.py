@@ -1,4 +1,4 @@
-"""The online detector, against pyRiemann and the paper."""
+"""The Riemannian potato, compared with pyRiemann and the paper."""
 
 import json
 import pickle
@@ -27,7 +27,7 @@ def fitted(**options):
 
 
 def windows(rng, count, n, artifacts=0):
-    """Sample covariances, the first few of them at ten times the amplitude."""
+    """Draws sample covariances, the first few with ten times the amplitude."""
     x = rng.normal(size=(count, 4 * n, n))
     x[:artifacts] *= 10
     return np.swapaxes(x, 1, 2) @ x / (4 * n)
@@ -79,7 +79,7 @@ def test_fit_and_scores_agree_with_pyriemann(rng, n, threshold):
 
 
 def by_definition(state, x, update_rate):
-    """Kim2020, Eqs. 19-21, on one accepted matrix."""
+    """Computes Kim2020, Eqs. 19-21, for one accepted matrix."""
     factor = np.linalg.cholesky(state.center)
     inverse = np.linalg.inv(factor)
     values, vectors = np.linalg.eigh(inverse @ x @ inverse.T)
@@ -117,7 +117,7 @@ def test_it_follows_a_slow_drift_that_a_fixed_one_rejects(rng):
 
 
 def test_what_is_no_covariance_matrix_is_infinitely_far(rng):
-    """Silence, a dead channel, a sign, a NaN: rejected without a word or a warning."""
+    """Tests silence, a constant channel, a negative matrix and NaN, rejected without a warning."""
     potato = Potato().fit(windows(rng, 30, 3))
     before = potato.center_.copy()
     dead = np.diag([1.0, 1.0, 0.0])
@@ -180,7 +180,7 @@ def test_a_file_cut_anywhere_or_with_a_byte_changed_is_a_potato_or_refused(rng, 
 
 
 def odd(**changed):
-    """The arrays of a potato's file, some of them others."""
+    """Writes a potato's file with some changed arrays."""
     settings = {"threshold": 3.0, "update_rate": None, "scale": "geometric"}
     arrays = {"center": np.eye(2), "mean": 0.1, "stddev": 0.2, "count": 9}
     return {"settings": json.dumps(settings), **arrays, **changed}
@@ -299,7 +299,7 @@ def matrices(vectors):
 
 
 class OnVectors(Potato):
-    """A potato of one matrix per vector: scikit-learn's checks give vectors alone."""
+    """Potato of one matrix per vector, because scikit-learn's checks use vectors."""
 
     def fit(self, X, y=None):
         return super().fit(matrices(validate_data(self, X, dtype=np.float64)))
@@ -394,7 +394,7 @@ def test_before_fit_it_is_not_fitted():
 
 @pytest.mark.parametrize("spread", [4e-5, 4e-6, 1e-8])
 def test_windows_that_hardly_differ_score_as_in_pyriemann(rng, spread):
-    """Spread of logarithms of entries; distances are near it, far above rounding in float64."""
+    """Draws matrices with a given spread of log entries, far above rounding errors in float64."""
     noise = rng.normal(size=(42, 4, 4))
     x = np.eye(4) + spread * (noise + np.swapaxes(noise, 1, 2)) / 4
     x, new = x[:30], x[30:]
@@ -411,7 +411,7 @@ def test_windows_that_hardly_differ_score_as_in_pyriemann(rng, spread):
 def test_labels_and_weights_count_as_in_pyriemann(rng):
     x, new = windows(rng, 40, 4, artifacts=6), windows(rng, 12, 4, artifacts=2)
     y = np.ones(40, int)
-    y[[3, 8, 21, 22]] = 0  # some known artifacts, and clean windows that an expert excludes
+    y[[3, 8, 21, 22]] = 0  # some labeled artifacts, and clean windows that an expert excludes
     weights = rng.uniform(0, 2, size=40)
     plain = Potato(2.5).fit(x).transform(new)
     for labels, sample_weight in [(y, None), (None, weights), (y, weights)]:

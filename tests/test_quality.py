@@ -1,4 +1,4 @@
-"""Recordings that are not fit to be compared are refused in words; others pass."""
+"""Quality checks of recordings: reasons against faulty recordings, none against good ones."""
 
 import dataclasses
 import re
@@ -70,7 +70,7 @@ UNITS = ("g", "g", "g", "deg/s", "deg/s", "deg/s", "hPa")
 
 
 def of_units(seed):
-    """Accelerometer, gyroscope and one channel of air pressure."""
+    """Returns usual properties of an accelerometer, a gyroscope and one channel of air pressure."""
     parts = [smooth(seed), smooth(1000 + seed, scale=90.0), smooth(2000 + seed)[:, :1]]
     return np.concatenate(parts, axis=1)
 
@@ -137,7 +137,7 @@ RATE = 16_000
 
 
 def voice(seed=0, seconds=2.0):
-    """Pulses of a falling pitch through a resonance, in syllables, with a little noise."""
+    """Draws a synthetic voice: pulses of falling pitch through a resonance, with weak noise."""
     rng = np.random.default_rng(seed)
     time = np.arange(round(seconds * RATE)) / RATE
     pitch = rng.uniform(100, 140)
@@ -188,7 +188,7 @@ def test_a_distorted_voice_is_refused(usual_voice, distortion):
     "change",
     [
         lambda x: x,
-        lambda x: x / np.abs(x).max(),  # as loud as can be
+        lambda x: x / np.abs(x).max(),  # at full scale
         lambda x: 1e-3 * x,
         lambda x: 10 * x,
         eight_bits,

@@ -1,11 +1,14 @@
-"""Whether false accept rates keep their promise: people are divided at random into those that a
-threshold is set on and others, and the others' rate is compared with what was printed.
+"""False accept rates on new people, compared with the certified rates.
+
+People are divided at random into two halves. A threshold is set on one half, and its false accept
+rate on the other half is compared with the interval that was printed.
 
 python -m tests.bench.far_promise --out build/far_promise
 
-Walkers (`gait_lda`), walkers with a phone in the pocket (log-Euclidean distances, nothing trained)
-and callers (`voice_logcov_lda`), none of whom a model has seen. Embeddings are computed once and
-kept in `--out`; what was stopped goes on. The recordings are where `KERAS_DML_DATA` points.
+The people are walkers (`gait_lda`), walkers with a phone in the pocket (log-Euclidean distances
+without training) and callers (`voice_logcov_lda`), all outside the training of the models.
+Embeddings are stored in `--out`, so an interrupted run continues. `KERAS_DML_DATA` is the folder of
+the recordings.
 """
 
 import dataclasses
@@ -37,7 +40,7 @@ INDEPENDENT = 20
 
 @dataclasses.dataclass(frozen=True)
 class Set:
-    """People whom a model has never seen.
+    """People outside the training of a model.
 
     Attributes:
         walkers: Function that gives their recordings.
@@ -90,7 +93,7 @@ SETS = {
 
 
 def made_up_walks(people=24, each=3, steps=1024):
-    """Walks of noise, each person's with axes of their own, for a smoke run without archives."""
+    """Draws walks of noise with different axes per person, for a smoke run without archives."""
     rng = np.random.default_rng(0)
     mixing = np.eye(6) + 0.5 * rng.normal(size=(people, 6, 6))
     signals = [rng.normal(size=(steps, 6)) @ mixing[i] for i in range(people) for _ in range(each)]
@@ -105,7 +108,7 @@ SMOKE = {
 
 
 def embedded(model, name, signals, folder):
-    """Embeddings, from a file where there is one.
+    """Returns embeddings, from a file if it exists.
 
     Args:
         model: `GalleryModel`.
@@ -154,7 +157,7 @@ def of_listening(name, chosen, folder):
 
 
 def halves(names, splits, seed):
-    """Random halves of people: those that a threshold is set on, and the others."""
+    """Yields random halves of people: for the threshold and for its test."""
     rng = np.random.default_rng(seed)
     for _ in range(splits):
         drawn = rng.permutation(names)
@@ -162,7 +165,7 @@ def halves(names, splits, seed):
 
 
 def among(trials, people):
-    """The trials in which both people are of some."""
+    """Selects the trials in which both people are among `people`."""
     scores, probes, claims = trials
     rows = np.isin(probes, people) & np.isin(claims, people)
     return scores[rows], probes[rows], claims[rows]
@@ -185,8 +188,7 @@ def threshold_keeps(trials, far, splits, seed):
 
 
 def accepted(found, scores):
-    """Whether claims are accepted at the moment a boundary stops them, and after how many windows
-    they stop."""
+    """Returns whether a boundary accepts each claim when it stops, and the number of windows."""
     heard = np.arange(1, scores.shape[1] + 1)
     mean = np.cumsum(scores, axis=1) / heard
     limits = np.array([found.limits(k) for k in heard])
@@ -218,7 +220,7 @@ def listening_keeps(trials, chosen, splits, seed):
 
 
 def least_kept(splits):
-    """The least share of splits inside their intervals that a coverage of 95 % still explains.
+    """Returns the smallest plausible number of splits inside their intervals at 95 % coverage.
 
     The 1 % quantile of a binomial distribution, of at most `INDEPENDENT` splits.
 
@@ -230,7 +232,7 @@ def least_kept(splits):
 
 
 def verdict(inside, splits):
-    """What the share of splits inside their intervals says, with the tolerance of the test.
+    """Formats the conclusion from the number of splits inside their intervals.
 
     Args:
         inside: Number of splits whose others' rate was inside of the interval.
@@ -242,11 +244,11 @@ def verdict(inside, splits):
 
 
 def rates_text(rates):
-    """How many rates are inside of their intervals, and what they are.
+    """Formats the rates and the number of rates inside their intervals.
 
-    All splits are of the same people, so they are worth fewer independent ones. The verdict is a
-    binomial test at a level of 1 % of as many splits as `INDEPENDENT`, see `least_kept`: "kept"
-    means that the share is no evidence of a coverage below 95 %, not that the coverage is 95 %.
+    All splits have the same people, so they count as fewer independent splits. The conclusion is a
+    binomial test of `INDEPENDENT` splits at a level of 1 %, see `least_kept`. "kept" means that the
+    test does not reject a coverage of 95 %; it does not show that the coverage is 95 %.
     """
     rate, low, high = rates[:, :3].T
     inside = int(((low <= rate) & (rate <= high)).sum())
@@ -267,7 +269,7 @@ def main(
     seed: Annotated[int, typer.Option(help="Of the splits.")] = 0,
     smoke: Annotated[bool, typer.Option("--smoke", help=smoke_run.HELP)] = False,
 ):
-    """Prints the share of splits in which the others' rate is what was promised."""
+    """Prints the fraction of splits in which the rate of new people is inside the interval."""
     if smoke:
         with tempfile.TemporaryDirectory() as folder:
             measure(SMOKE, pathlib.Path(folder), 2, seed)

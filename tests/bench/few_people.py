@@ -1,12 +1,12 @@
-"""What a gallery does that few people calibrate: false and true accepts of random groups.
+"""False and true accept rates of galleries that few people calibrate, for random groups.
 
 python -m tests.bench.few_people --out build/few_people
 
-Each group is four people who are enrolled with three recordings each, some volunteers who set the
-threshold, and strangers. The card is that of other people: half of the population, or a population
-with other sensors where one is named. Populations are of every data set at hand with twelve people
-or more, whom no model has seen: of vowels there are nine speakers, of HDM05 five actors. Distances
-are computed once and kept in `--out`.
+Each group has four enrolled people with three recordings each, some volunteers for the threshold,
+and strangers. The card comes from different people: from half of the population, or from a
+population with other sensors if `card` names one. The populations come from all data sets with at
+least twelve people outside of training; vowels have only nine speakers, HDM05 five actors.
+Distances are computed once and stored in `--out`.
 """
 
 import csv
@@ -50,7 +50,7 @@ LEVELS = np.linspace(0.05, 0.95, 19)  # of the quantiles of the times of keys
 
 
 class Population(NamedTuple):
-    """People whom no model has seen.
+    """People outside of training.
 
     Attributes:
         people: Function that gives `keras_dml.training.People`.
@@ -228,7 +228,7 @@ def groups_of(own, card, far, volunteers, draws, seed):
 
 
 def distances_of(name, population, folder):
-    """Distances between all recordings and the person of each, from a file where there is one."""
+    """Returns distances between all recordings and the person of each, from a file if it exists."""
     path = folder / f"{name}.npz"
     if not path.exists():
         people = population.people()
@@ -240,7 +240,7 @@ def distances_of(name, population, folder):
 
 
 def rates_text(rates, far):
-    """Rates of groups in words."""
+    """Formats the rates of groups."""
     false, true, highest = 100 * rates[:, 0], 100 * rates[:, 1], 100 * rates[:, 2]
     card = 100 * rates[:, 3:].mean(axis=0)
     return (

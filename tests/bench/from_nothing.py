@@ -1,10 +1,10 @@
-"""From nothing to a decision: a stranger's folder of recordings, the commands, and their times.
+"""The whole way from a folder of recordings to decisions, by commands, with their times.
 
 python -m tests.bench.from_nothing walks --out build/from_nothing
 
-Writes recordings as people keep them (walks with a phone in the pocket as csv, telephone voices as
-wav, EEG as npy), trains on most of the people, enrolls others, whom the model has never seen, and
-asks who came back. The recordings are where `KERAS_DML_DATA` points; `--out` is made anew.
+The script writes recordings in common formats (walks with a phone in the pocket as csv, telephone
+voices as wav, EEG as npy), trains a model on most of the people, enrolls people outside of training
+and identifies them. `KERAS_DML_DATA` is the folder of the recordings; `--out` is overwritten.
 """
 
 import contextlib
@@ -66,7 +66,7 @@ def trials(folder):
 
 
 def noise(folder, persons=10, each=4, steps=200):
-    """Writes noise with axes of each person's own, for a smoke run without archives."""
+    """Writes noise with different axes per person, for a smoke run without archives."""
     rng = np.random.default_rng(0)
     for person in range(persons):
         mixing = np.eye(3) + 0.5 * rng.normal(size=(3, 3))
@@ -80,10 +80,10 @@ def noise(folder, persons=10, each=4, steps=200):
 
 @dataclasses.dataclass(frozen=True)
 class Set:
-    """A stranger's recordings.
+    """Recordings of a new user.
 
     Attributes:
-        write: Function that writes them, a folder a person.
+        write: Function that writes them, one folder for each person.
         unseen: Number of people whom the model does not see.
         train: Options of `keras-dml train` that the recordings need.
         add: Options of the commands on a gallery.
@@ -120,14 +120,14 @@ SMOKE = Set(noise, 4, "--rate-hz 50 --channels x,y,z --steps 0", "--rate-hz 50",
 
 
 def in_a_process(folder, words):
-    """Status and output of a command, run in a folder as a process of its own."""
+    """Runs a command in a folder as a separate process; returns its status and output."""
     command = [sys.executable, "-m", "keras_dml.cli", *words]
     done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True)
     return done.returncode, done.stdout
 
 
 def in_this_process(folder, words):
-    """The same without a process of its own, for a smoke run: each takes seconds to start."""
+    """Runs a command in this process, for smoke runs, because processes take seconds to start."""
     printed = io.StringIO()
     with contextlib.chdir(folder), contextlib.redirect_stdout(printed):
         try:
@@ -141,14 +141,14 @@ RUN = in_a_process
 
 
 def keras_dml(folder, line, statuses=(0,)):
-    """Runs a command as it is typed in a folder, and prints its time.
+    """Runs a command in a folder and prints its time.
 
     Args:
         line: What follows `keras-dml`.
         statuses: Exit statuses after which the next command is typed.
 
     Returns:
-        What it answers; None where it ends in an error.
+        Output of the command; None if it ends with an error.
     """
     start = time.monotonic()
     status, printed = RUN(folder, [*shlex.split(line), "--json"])
@@ -159,7 +159,7 @@ def keras_dml(folder, line, statuses=(0,)):
 
 
 def divided(folder, unseen):
-    """Moves people aside whom the model is not to see.
+    """Moves the folders of some people away, which training must not use.
 
     Returns:
         Names of those, at even distances among all.
@@ -180,7 +180,7 @@ def divided(folder, unseen):
 
 
 def asked(folder, line, files):
-    """What a command answers to the first recording that it can read; phones leave gaps."""
+    """Returns the output of a command for the first valid recording; phone data has gaps."""
     for file in files:
         result = keras_dml(folder, line.format(file=file.relative_to(folder)), (0, 1, ERROR))
         if result is not None:

@@ -1,10 +1,10 @@
-"""Two processes enroll into one gallery and are killed at random moments: what is there afterwards?
+"""State of a gallery after two enrolling processes are killed at random moments.
 
 python -m tests.bench.gallery_killed --times 300
 python -m tests.bench.gallery_killed --times 300 --place server
 
-Every enrollment that was acknowledged must be there, none by half, and the file must be sound. On a
-server it is the server that is killed, with all its processes, while both enroll.
+The gallery must contain every acknowledged enrollment and no incomplete one, and the file must be
+valid. With a server, the script kills the server and all its processes while both enroll.
 """
 
 import argparse
@@ -73,18 +73,18 @@ class Writer:
         os.kill(self._process.pid, signal.SIGKILL)
 
     def wait(self):
-        """Until it has enrolled somebody, or has ended."""
+        """Waits until the process has enrolled a person or has ended."""
         select.select([self._read], [], [])
 
     def acknowledged(self):
-        """How many enrollments had returned when it ended."""
+        """Returns the number of enrollments that had returned before the process ended."""
         self._process.join()
         with open(self._read, encoding="ascii") as lines:
             return sum(line.endswith("\n") for line in lines)
 
 
 def kill_writers(writers):
-    """One, and the other later, which has gone on meanwhile."""
+    """Kills one process, and later the other one, which continues in the meantime."""
     for writer in writers:
         time.sleep(random.random() * LONGEST_SECONDS)
         writer.kill()
@@ -120,7 +120,7 @@ def lost_and_halved(place, acknowledged):
 
 
 def integrity(place):
-    """What SQLite says of its files."""
+    """Returns the messages of SQLite's integrity check."""
     messages = []
     for path in (place["path"], place.get("keys")):
         if path is not None and "://" not in str(path):

@@ -1,5 +1,5 @@
-"""Identification among many people: in a file exactly, on a server by its index, beside faiss's
-flat search (`pip install faiss-cpu`).
+"""Identification among many people, exactly in a file and by an index on a server, compared with
+the flat search of faiss (`pip install faiss-cpu`).
 
 python -m tests.bench.gallery_scale
 python -m tests.bench.gallery_scale --server --minutes 10

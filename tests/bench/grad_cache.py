@@ -2,9 +2,9 @@
 
 python -m tests.bench.grad_cache --rows 64 256 1024
 
-The encoder is that of `gait_qp_npl`, on recordings of six channels. Each row of the table is a
-process of its own: what its first step adds to its memory after one on four rows, some of it by
-compiling, and the seconds of the fastest of the steps after that.
+The script trains the encoder of `gait_qp_npl` on recordings of six channels. It measures each row
+of the table in a separate process: the memory that the first step adds after a step on four rows,
+including compilation, and the seconds of the fastest later step.
 """
 
 import argparse
@@ -21,14 +21,14 @@ CHANNELS = 6
 
 
 def encoder():
-    """The encoder of `gait_qp_npl`."""
+    """Returns the encoder of `gait_qp_npl`."""
     from keras_dml import models
 
     return models.sequence_encoder(CHANNELS, flatten=True)
 
 
 def small_encoder():
-    """An encoder that compiles in a second."""
+    """Returns an encoder that compiles in a second."""
     from keras_dml import layers
     from keras_dml._backend import keras
 
@@ -39,7 +39,7 @@ SMOKE = {"encoder": small_encoder, "rows": [8], "steps": 20, "chunk": 4, "repeat
 
 
 def trained(rows, steps, chunk, repeats):
-    """Megabytes and seconds of a step."""
+    """Measures the megabytes and seconds of a step."""
     from keras_dml import losses, models
     from keras_dml._backend import keras
     from tests.bench.memory import growth_megabytes

@@ -31,7 +31,7 @@ LONGER, SHORTER = 1.5, 0.9  # about one success in five keeps the step
 
 
 class Clock:
-    """A clock that stands still unless somebody waits."""
+    """Clock that moves only by `sleep`."""
 
     def __init__(self):
         self.now = time.time()
@@ -41,7 +41,7 @@ class Clock:
 
 
 class Attempt(NamedTuple):
-    """What became of a rejected recording.
+    """Result of an attack with a rejected recording.
 
     Attributes:
         accepted: Whether it was accepted in the end.

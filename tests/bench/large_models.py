@@ -1,11 +1,11 @@
-"""Whether the largest networks take the same step on several devices as on one.
+"""Steps of the largest networks on several devices, compared with one device.
 
 KERAS_BACKEND=jax python -m tests.bench.large_models          # four virtual devices
 KERAS_BACKEND=tensorflow python -m tests.bench.large_models   # two replicas
 
-The suite leaves them out: they start at random and are so deep that the order of a sum in float32
-shows in a step. Printed: the loss of both, and how far their steps are apart, in % of a step. The
-step down the sum of the replicas' losses, in place of their mean, is 100 % away.
+The tests do not include them, because they are so deep that the order of float32 sums changes a
+step from random weights. The script prints both losses and the difference of the steps in % of a
+step. A step by the sum of the replicas' losses instead of their mean would differ by 100 %.
 """
 
 import argparse
@@ -51,7 +51,7 @@ def flat(weights):
 
 
 def main():
-    """Prints a line a network."""
+    """Prints a line for each network."""
     smoke.parse(argparse.ArgumentParser(description=__doc__.splitlines()[0]), globals(), SMOKE)
     steps = of_jax_devices if keras.backend.backend() == "jax" else of_replicas()
     for name, build in BUILDS.items():

@@ -1,12 +1,12 @@
-"""How often `listen` accepts imposters who repeat, choose or change windows of their recordings.
+"""False accept rates of `listen` for imposters who repeat, select or change windows.
 
 python -m tests.bench.listen_attacks --out build/listen_attacks
 
-People whom no model has seen are drawn at random: some set a boundary, the others claim to be each
-other. Each claim is made in several ways, from the recording as it was heard to the best window in
-a loop. Each way is decided by the boundary and by the one of earlier versions, which accepted by
-the mean score. Scores of windows are computed once and kept in `--out`. The recordings are where
-`KERAS_DML_DATA` points.
+People outside of training are drawn at random. Some of them set a boundary, and the others claim to
+be each other. Each claim is made in several ways, from the plain recording to the best window in a
+loop. The script applies the boundary and the rule of earlier versions, which accepted by the mean
+score. Scores of windows are computed once and stored in `--out`. `KERAS_DML_DATA` is the folder of
+the recordings.
 """
 
 import dataclasses
@@ -181,7 +181,7 @@ class Earlier:
         self._reject_above = max(self._threshold, undecided[~false].max())
 
     def accepts(self, scores):
-        """Whether each claim is accepted before it is rejected."""
+        """Returns whether the boundary accepts each claim before it rejects it."""
         mean = np.cumsum(scores, axis=1) / np.arange(1, scores.shape[1] + 1)
         accepts = mean + self._errors <= self._threshold
         rejects = mean - self._errors > self._reject_above

@@ -4,9 +4,9 @@ python -m tests.bench.losses --torch /path/to/python --similarity /path/to/pytho
 
 The first interpreter has PyTorch and pytorch-metric-learning 2.9, the second TensorFlow 2.15 and
 tensorflow-similarity 0.17 (`pip install "tensorflow-cpu==2.15.*" tensorflow-similarity "numpy<2"`).
-A library's own reductions differ from ours; what is compared is the time of the loss of that name
-on a batch of that size. TensorFlow Similarity's triplets are one an anchor, of its hardest
-positive; ours but for "hard" are of every pair, fifteen times as many here.
+The reductions of the libraries differ from ours; the script compares the times of losses with equal
+names and batches. TensorFlow Similarity uses one triplet per anchor, with the hardest positive.
+Except for "hard" mining, ours use all pairs, which are fifteen times as many triplets here.
 """
 
 import contextlib

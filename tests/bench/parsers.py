@@ -1,9 +1,9 @@
-"""Readers of data sets, on files of the size that the archives have: EEG as text beside a loop over
-its lines, a table of gaze beside polars, three days of movement cut into minutes.
+"""Readers of data sets, on files as large as in the archives: EEG as text compared with a loop over
+lines, a table of gaze compared with polars, three days of movement cut into minutes.
 
 python -m tests.bench.parsers
 
-polars stands in the table where it is installed.
+The table includes polars if it is installed.
 """
 
 import functools

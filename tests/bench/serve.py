@@ -1,5 +1,6 @@
-"""How long clients wait for a served gallery, alone and at once; a server answers one after the
-other, and several servers may share a gallery.
+"""Response times of a served gallery for one client and for several clients at the same time.
+
+A server processes requests one after the other. Several servers may share a gallery.
 
 python -m tests.bench.serve
 python -m tests.bench.serve --servers 2
@@ -64,7 +65,7 @@ def main():
 
 
 def enrolled(folder):
-    """A gallery of the speakers in a folder; the probes as contents of files."""
+    """Makes a gallery of the speakers in a folder; returns the probes as contents of files."""
     card = zoo.card(MODEL)
     earlier, later = speakers.unseen()
     with Gallery(folder / "people.db", MODEL) as gallery:
@@ -101,7 +102,7 @@ def serving(path, port):
 
 
 def asked(url, probes, count):
-    """Seconds until each answer of one client."""
+    """Measures the seconds until each response to one client."""
     seconds = []
     with httpx2.Client(timeout=600) as client:
         for probe in itertools.islice(itertools.cycle(probes), count):

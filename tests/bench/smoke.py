@@ -36,7 +36,7 @@ def skip(reason):
     """Ends the script because something is missing.
 
     Args:
-        reason: What is missing and how to get it.
+        reason: The missing library or data and how to get it.
     """
     print(reason, file=sys.stderr)
     raise SystemExit(SKIPPED)

@@ -1,4 +1,4 @@
-"""The yardsticks in plain PyTorch. Run by `peer.py` with the interpreter of another environment.
+"""Tasks for comparison in plain PyTorch, run by `peer.py` in another environment.
 
 Usage: `python torch_peer.py TASK JSON wall|cpu`. Prints one line about itself; then, for every
 number of steps read, runs the task so often and prints the mean seconds. Imports PyTorch and the

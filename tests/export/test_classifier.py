@@ -24,7 +24,7 @@ SIGNATURES = {
 
 @pytest.fixture(scope="module")
 def exported(classifier, images, tmp_path_factory):
-    """Files of the classifier of images by quantization, each made once."""
+    """Returns files of the classifier of images by quantization, each written once."""
     folder = tmp_path_factory.mktemp("classifier")
     made = {}
 
@@ -40,7 +40,7 @@ def exported(classifier, images, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def spoken(speaker, tmp_path_factory):
-    """Files of the classifier of audio by quantization."""
+    """Returns files of the classifier of audio by quantization."""
     folder = tmp_path_factory.mktemp("speaker")
     representative = [voice(length, length) for length in (2000, 3100, 4600)]
     with pytest.MonkeyPatch.context() as patch:
@@ -53,7 +53,7 @@ def spoken(speaker, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def served(classifier, tmp_path_factory):
-    """The folder of a SavedModel of the classifier of images."""
+    """Returns the folder of a SavedModel of the classifier of images."""
     return export.saved_model(classifier, tmp_path_factory.mktemp("served") / "model").path
 
 
@@ -64,7 +64,7 @@ def runner(made, signature):
 
 
 def float_outputs(made, signature):
-    """Names of a signature's operators, in order, and whether each gives floats."""
+    """Returns the names of a signature's operators, and whether each output is float."""
     place, graph = operators.subgraph(made.path, signature)
     float32 = _flatbuffer.schema().TensorType.FLOAT32
     kinds = [graph.tensors[op.outputs[0]].type == float32 for op in graph.operators]
@@ -174,7 +174,7 @@ def test_a_saved_model_takes_batches(served, classifier, images):
 
 
 def test_a_saved_model_loads_without_a_word(served, caplog):
-    """TensorFlow warns of each gradient whose name a file holds without its function."""
+    """Tests that no gradient names remain, of which TensorFlow would warn."""
     tf.saved_model.load(str(served))
     assert not caplog.messages
 

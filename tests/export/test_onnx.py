@@ -1,4 +1,4 @@
-"""Models answer in ONNX Runtime what they answer in Keras.
+"""Models give the same embeddings in ONNX Runtime as in Keras.
 
 tf2onnx writes `Select` as `c * x + (1 - c) * y`, so a NaN in the branch that is not taken reaches
 the output. The tests that need no ONNX package rewrite the graph in the same way.
@@ -22,7 +22,7 @@ STEPS = (7, 40, 100)
 
 
 def masked(head):
-    """A model that masks steps of zeros in its own graph."""
+    """Returns a model that masks steps of zeros in its graph."""
     signal = keras.Input((None, CHANNELS))
     x = layers.MaskedConv1D(5, 3, padding="same")(keras.layers.Masking()(signal))
     return keras.Model(signal, head(x))
@@ -60,8 +60,10 @@ def expected(model, recording):
 
 
 def assert_answers(model, answer):
-    """A function of a batch gives Keras's embeddings, and NaN for a step that is NaN. A maximum of
-    ONNX Runtime leaves NaN out, so it is not asked."""
+    """Compares a function of a batch with Keras, and tests that a step with NaN gives NaN.
+
+    Models with a maximum are not tested with NaN, because ONNX Runtime's maximum ignores NaN.
+    """
     for steps in STEPS:
         recording = sample(steps, CHANNELS, steps)
         actual = answer(recording[None])
@@ -74,7 +76,7 @@ def assert_answers(model, answer):
 
 
 def with_arithmetic_selects(model):
-    """The graph of a model as a function, each selection of floats written as tf2onnx writes it."""
+    """Returns the graph of a model as a function, with selections of floats like in tf2onnx."""
     spec = tf.TensorSpec((1, None, CHANNELS), tf.float32, "signal")
     traced = tf.function(lambda x: model(x, training=False)).get_concrete_function(spec)
     frozen = convert_variables_to_constants_v2(traced)

@@ -1,4 +1,4 @@
-"""By what figure the export scripts judge a file."""
+"""Figures by which the export scripts measure a file."""
 
 import sys
 import types
@@ -31,7 +31,7 @@ def measured(images):
 
 @pytest.fixture
 def recipe(images, monkeypatch, tmp_path):
-    """The examples of a recipe of the model `pictures`, with the data at hand."""
+    """Adds a recipe of the model `pictures` whose examples are available."""
     made = types.ModuleType("zoo.pictures.train")
     made.examples = lambda split: images if split == "test" else (images[0][:6], images[1][:6])
     monkeypatch.setitem(sys.modules, "zoo.pictures.train", made)
@@ -65,8 +65,7 @@ def test_a_file_of_matrices_is_judged_by_the_distance_that_devices_have():
 
 
 def test_vectors_of_matrices_are_judged_by_their_own_distance(monkeypatch, rng):
-    """A file of such a model answers with the vectors that the model gives, here compared by their
-    angles."""
+    """Tests a model of matrices whose embeddings are vectors, compared by their angles."""
     directions = rng.standard_normal((2, 6))
     lengths = rng.permutation(np.geomspace(0.01, 100, 12))[:, None]
     z = lengths * (np.repeat(directions, 6, axis=0) + 0.01 * rng.standard_normal((12, 6)))
@@ -110,7 +109,7 @@ def test_the_scripts_write_the_change_in_accuracy_into_the_card(
 
 @pytest.fixture
 def folds(monkeypatch, tmp_path, rng):
-    """Two networks of the model `tiny`, each asked about other matrices than the other."""
+    """Adds two networks of the model `tiny`, measured on different matrices."""
     keras.utils.set_random_seed(4)
     networks = [models.spdnet((5, 3), output="spd") for _ in range(2)]
     factors = rng.standard_normal((2, 16, 5, 5)).astype(np.float32)

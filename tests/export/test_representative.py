@@ -1,4 +1,4 @@
-"""The recordings that a caller gives to calibrate a file, or to try it on."""
+"""Representative recordings for the calibration and the trials of a file."""
 
 import numpy as np
 import pytest

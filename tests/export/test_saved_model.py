@@ -1,5 +1,4 @@
-"""SavedModels answer what Keras answers, at any batch and length, where only TensorFlow is
-installed."""
+"""SavedModels give the same outputs as Keras for any batch and length, without Keras."""
 
 import dataclasses
 import pathlib
@@ -137,7 +136,7 @@ def test_layers_that_let_padding_through_are_named(tmp_path):
 
 
 def normalizing(name, layer):
-    """A functional model with a layer that counts padding, though it says that it keeps masks."""
+    """Returns a model with a layer that declares masks but counts padding."""
     signal = keras.Input((None, CHANNELS))
     x = layer(layers.MaskedConv1D(8, 3, padding="same")(signal))
     return lived_in(keras.Model(signal, layers.QuantileLayer(3)(x), name=name))
@@ -191,7 +190,7 @@ def test_a_saved_model_with_notes_in_it_is_left_before_any_work(exported, tmp_pa
 
 
 def test_what_is_written_is_what_may_be_replaced(exported, loaded):
-    """The members that the library knows are those that TensorFlow writes, assets included."""
+    """Tests that the library recognizes all files that TensorFlow writes, including assets."""
     assert _files.replaceable_saved_model(exported.path) == exported.path
 
 

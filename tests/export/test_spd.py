@@ -1,4 +1,4 @@
-"""Models on covariance matrices as files: no eigendecomposition on a device, the same answers."""
+"""Exports of models on covariance matrices, without an eigendecomposition."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def hdm05(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def recorder():
-    """A model that a recording goes into, with positive definite matrices at its end."""
+    """Returns a model from recordings to positive definite matrices."""
     return network(
         (6, 5, 3), estimator="oas", normalization="difference", output="spd", epsilon=1e-2
     )

@@ -1,4 +1,4 @@
-"""TFLite files answer what Keras answers, hold nothing but builtin operators, and are small."""
+"""TFLite files give Keras's outputs, contain only builtin operators, and are small."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ EDGE_BYTES = 180_000
 
 @pytest.fixture(scope="module")
 def exported(edge, tmp_path_factory):
-    """Exports of the edge encoder by quantization, each made once."""
+    """Returns exports of the edge encoder by quantization, each written once."""
     folder = tmp_path_factory.mktemp("edge")
     made = {}
 
@@ -305,7 +305,7 @@ def test_a_file_with_custom_operators_is_refused(exported, tmp_path):
 
 @pytest.mark.parametrize("quantization", ["dynamic", "int8"])
 def test_what_no_runtime_reads_is_left_out(exported, quantization):
-    """Names of intermediate results, and quantization tables that say nothing."""
+    """Tests that names of intermediate results and empty quantization tables are removed."""
     for graph in _flatbuffer.read(exported(quantization).path.read_bytes()).subgraphs:
         outside = {*graph.inputs.tolist(), *graph.outputs.tolist()}
         named = {i for i, tensor in enumerate(graph.tensors) if tensor.name}

@@ -1,4 +1,4 @@
-"""Every model of the zoo becomes a file by the defaults, without recordings."""
+"""Exports of every model of the zoo with default options, without recordings."""
 
 import numpy as np
 import pytest

@@ -26,7 +26,8 @@ class Case:
     loss: Callable
     shape: tuple = (4,)
     pairs: bool = False  # whether each label comes twice in a half
-    state: str | None = None  # statistics after a step of two replicas: a key of `STATES`; None: no statistics
+    # statistics after a step of two replicas: a key of `STATES`; None: no statistics
+    state: str | None = None
 
 
 # Statistics after a step of two replicas, from those after each half and on one device.
@@ -42,7 +43,7 @@ def vectors():
 
 
 def in_chunks():
-    """Wraps a model in GradCache with chunks of three rows, which do not divide the batch evenly."""
+    """Wraps a model in GradCache with chunks of three rows, which do not divide the batch."""
     stack = [keras.layers.Dense(3), keras.layers.BatchNormalization(momentum=0.5)]
     return models.GradCache(keras.Sequential([keras.Input((4,)), *stack]), 3)
 

@@ -48,7 +48,7 @@ def after_a_step(model):
 
 
 def averaging_step(model):
-    """Takes a step on one device: prototypes follow the whole batch, weights the halves' mean loss."""
+    """Takes a step on one device by the mean loss of the halves; prototypes follow all rows."""
     import tensorflow as tf
 
     x, y = batch()
@@ -79,7 +79,7 @@ def on_devices():
 
 
 def on_replicas(strategy):
-    """Returns the states on two replicas, the expected states, and those on one device, by model."""
+    """Returns the states on two replicas, the expected states, and the states on one device."""
     results = {}
     for name, build in BUILDS.items():
         with strategy.scope():

@@ -98,7 +98,7 @@ def test_validation_has_the_terms_of_the_method_of_adversarial_training(method):
     actual = model.fit(x, y, batch_size=6, shuffle=False, validation_data=(x, y), verbose=0).history
     names = {"loss", "accuracy"} | ({"positives", *TERMS} if method == "prototypes" else set())
     assert set(actual) == names | {f"val_{name}" for name in names}
-    if method == "prototypes":  # an adversarial example and its input are a pair too, so there are more pairs
+    if method == "prototypes":  # adversarial examples add pairs
         names -= {"loss", "pair_loss", "positives"}
     for name in names:
         np.testing.assert_allclose(actual[f"val_{name}"], actual[name], rtol=1e-4, err_msg=name)

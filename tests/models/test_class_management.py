@@ -21,7 +21,7 @@ def data():
 
 
 def classifier(aux="softmax"):
-    """Trained for two steps on three people."""
+    """Returns a classifier that is trained for two steps on three people."""
     keras.utils.set_random_seed(2)
     encoder = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3, activation="tanh")])
     model = models.PrototypicalClassifier(
@@ -47,7 +47,7 @@ def test_nothing_is_left_of_a_removed_class_and_the_others_keep_their_bits(aux):
         np.testing.assert_array_equal(numpy(new), old[..., [0, 2]])
     np.testing.assert_allclose(numpy(model.scores(x, "dol")), logits[:, [0, 2]], rtol=1e-6)
     np.testing.assert_allclose(numpy(model(x)), scores[:, [0, 2]], rtol=1e-6)
-    # gradients of bob's unit stood in the moments of the optimizer
+    # the moments of the optimizer held gradients of bob's unit
     shapes = {tuple(variable.shape) for variable in model.optimizer.variables}
     assert shapes - {()} == {tuple(weight.shape) for weight in model.trainable_weights}
     assert not any(numpy(variable).any() for variable in model.optimizer.variables[2:])
@@ -128,7 +128,7 @@ def test_labels_may_be_names_where_classes_are_added_or_fitted_anew():
 @pytest.mark.slow
 @once
 def test_added_classes_are_chosen_among_all_and_a_file_keeps_that(tmp_path, rng):
-    """On clusters whose encoder sorts them, by a similarity that was trained on three of five."""
+    """Uses an encoder that separates five clusters, and a similarity trained on three of them."""
     keras.utils.set_random_seed(2)
     means = 4 * rng.normal(size=(5, 4))
     y = np.repeat(np.arange(5), 24)

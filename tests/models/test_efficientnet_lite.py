@@ -18,14 +18,14 @@ def network():
 
 
 def test_it_has_the_published_weights(network):
-    """4,652,008 of Lite0, less those of its classifier."""
+    """Tests the count 4,652,008 of Lite0 minus the weights of its classifier."""
     trained = sum(int(np.prod(weight.shape)) for weight in network.trainable_weights)
     assert trained == 4_652_008 - (1280 * 1000 + 1000)
     assert network.output_shape == (None, 1280)
 
 
 def test_activations_stay_within_what_int8_holds_well(network):
-    """ReLU6 throughout: no swish, no squeeze."""
+    """Tests that ReLU6 is the only activation, without swish and squeeze-and-excite."""
     kinds = {type(layer).__name__ for layer in network.layers}
     assert kinds == {
         *("Add", "BatchNormalization", "Conv2D", "DepthwiseConv2D", "GlobalAveragePooling2D"),
@@ -57,7 +57,7 @@ def test_other_shapes_are_refused(shape):
 
 
 def published(network, rng):
-    """Arrays with the names and shapes of PyTorch's file."""
+    """Returns arrays with the names and shapes of PyTorch's file."""
     arrays = {"_fc.weight": (1000, 1280), "_fc.bias": (1000,)}
     for layer in network.layers:
         if not layer.weights:

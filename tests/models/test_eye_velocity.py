@@ -24,7 +24,7 @@ def velocity(rng):
 
 
 def weights_by_hand(filters, steps):
-    """Weights of a part without its output layer, those of batch normalization included."""
+    """Counts the weights of a part without its output layer, with batch normalization."""
     count, channels = 0, 2
     for width, kernel in zip(filters, KERNELS, strict=True):
         count += kernel * channels * width + width + 4 * width

@@ -10,7 +10,7 @@ SMALL = {"units": 5, "depth": 2, "bands": 12}
 
 
 def small():
-    """A random network that hears noise of 0.1, and none of whose embeddings is zero."""
+    """Returns a random network whose embeddings of weak noise are not zero."""
     keras.utils.set_random_seed(20)
     model = models.ge2e(**SMALL)
     network = model.get_layer("embedding").network
@@ -62,7 +62,7 @@ def test_weights_of_a_file_are_read_and_a_missing_one_named(tmp_path):
 
 
 def of_pytorch(rng, bands=12, units=5, depth=2):
-    """Arrays as PyTorch names them, and the embedding of mel bands by its equations."""
+    """Returns arrays by PyTorch's names, and the embedding of mel bands by PyTorch's equations."""
     weights = {"linear.weight": (units, units), "linear.bias": (units,)}
     for i in range(depth):
         weights[f"lstm.weight_ih_l{i}"] = (4 * units, units if i else bands)

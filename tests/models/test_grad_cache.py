@@ -1,4 +1,4 @@
-"""The step of GradCache is that of a network which embeds the same chunks in one piece."""
+"""GradCache takes the same step as a network that embeds the chunks and keeps all activations."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.shares_nothing
 
 @keras.saving.register_keras_serializable(package="tests")
 class InChunks(keras.Model):
-    """Embeds the chunks of GradCache one by one and keeps all activations."""
+    """Model that embeds the chunks of GradCache one by one and keeps all activations."""
 
     def __init__(self, encoder, chunk):
         super().__init__()
@@ -32,7 +32,7 @@ class InChunks(keras.Model):
 
 @keras.saving.register_keras_serializable(package="tests")
 class Growing(keras.layers.Layer):
-    """Multiplies by one more in each training call."""
+    """Layer whose factor increases by one with each training call."""
 
     def build(self, input_shape):
         self.factor = self.add_weight(shape=(), initializer="ones", trainable=False)
@@ -82,7 +82,7 @@ def batch(model, rows=ROWS):
 
 
 def step(build, loss, wrap=lambda encoder: encoder, **options):
-    """Weights before and after a step on a batch, all of them, and the loss that is told."""
+    """Returns all weights before and after a step on a batch, and the reported loss."""
     keras.utils.set_random_seed(1)
     model = wrap(build())
     model.compile(keras.optimizers.SGD(1.0), loss, **options)
@@ -93,7 +93,7 @@ def step(build, loss, wrap=lambda encoder: encoder, **options):
 
 
 def assert_same(found, expected):
-    """With a rate of 1 weights differ by gradients; each of them has moved something."""
+    """Compares changes of weights, which are gradients at a learning rate of 1, and not zero."""
     np.testing.assert_allclose(found[2], expected[2], rtol=1e-6)
     assert max(np.abs(new - old).max() for old, new in zip(*found[:2], strict=True)) > 1e-2
     for first, second in zip(found[1], expected[1], strict=True):
@@ -112,7 +112,7 @@ def test_gradients_are_those_of_the_large_batch(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STATES)
 def test_state_and_random_numbers_are_those_of_one_pass_over_the_chunks(name):
-    """Both passes drop the same units, and what moves has moved once a chunk after both."""
+    """Tests that both passes drop the same units, and that statistics move once per chunk."""
     layer, chunk = STATES[name]
     loss = losses.TripletLoss(mining="all")
     expected = step(lambda: vectors(layer()), loss, lambda one: InChunks(one, chunk))
@@ -141,7 +141,7 @@ def test_dropout_draws_again_in_the_next_step():
 
 @once
 def test_pairs_across_chunks_count():
-    """With one row a chunk there are no others."""
+    """Uses chunks of one row, in which all pairs are across chunks."""
     _, _, actual = step(vectors, losses.ContrastiveLoss(), lambda one: models.GradCache(one, 1))
     keras.utils.set_random_seed(1)
     encoder = vectors()
@@ -203,7 +203,7 @@ def test_a_last_smaller_batch_and_weights_of_rows_train():
 
 
 def test_a_loop_does_not_grow_with_the_chunks():
-    """Neither the compiled step nor, on JAX, its memory: a fourth of that of one piece."""
+    """Tests the size of the compiled step and, on JAX, its memory compared with one piece."""
     encoder = keras.Sequential([keras.Input((16,)), *(keras.layers.Dense(64) for _ in range(4))])
     weights = [
         ops.convert_to_tensor(trainable_variable)
@@ -222,7 +222,7 @@ def two_inputs():
 
 
 def compiled_size(model, weights):
-    """Operations of a gradient step on 512 rows, and on JAX bytes of its temporaries."""
+    """Returns the operations of a gradient step on 512 rows and, on JAX, its temporary bytes."""
     x = np.ones((512, 16), "float32")
 
     def total(weights, x):

@@ -1,4 +1,4 @@
-"""Labels of small integer types, in the models that train by their own loss.
+"""Labels of small integer types in the models that have their own loss.
 
 `tests/losses/test_label_types.py` has all types; a step of a model is compiled anew for each.
 """

@@ -1,4 +1,4 @@
-"""Training by potatoes under plain `fit`: what is scored, what moves, and what a file keeps."""
+"""PotatoNetwork: scores, updates of statistics, training by plain `fit`, saved files."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ N, CLASSES, EACH = 5, 3, 8
 
 
 def recordings(seed=3):
-    """Covariances of classes that differ in the scale of one channel."""
+    """Draws covariances of classes that differ in the scale of one channel."""
     rng = np.random.default_rng(seed)
     labels = np.arange(CLASSES * EACH) % CLASSES
     x = rng.normal(size=(len(labels), 40, N))
@@ -50,7 +50,7 @@ def assert_same(actual, expected, **close):
 
 @pytest.fixture(scope="module")
 def trained():
-    """A network after an epoch, to ask and not to train."""
+    """Returns a network after an epoch, which tests must not change."""
     net = network()
     fit(net)
     return net
@@ -65,7 +65,7 @@ def evaluated(net, x, y):
 
 @pytest.mark.slow_on_jax
 def test_a_step_scores_before_it_moves_and_moves_each_class_once():
-    """On rows of two of the three classes."""
+    """Uses rows of two of the three classes."""
     net, (x, y) = network(update_rate=0.1), recordings()
     rows = np.flatnonzero(y != 1)[:6]
     labels = y[rows].astype("int32")
@@ -115,7 +115,7 @@ def test_repeated_eigenvalues_and_silence_take_a_finite_step():
 
 
 def test_a_nan_is_a_loud_loss_and_a_label_without_a_potato_stops_a_compiled_step():
-    net = network()  # on JAX, Keras gives its weights to the step that stops
+    net = network()  # on JAX, a step that stops has taken over Keras's weights
     x, y = recordings()
     nan = x.copy()
     nan[1, 0, 0] = np.nan
@@ -129,8 +129,7 @@ def test_a_nan_is_a_loud_loss_and_a_label_without_a_potato_stops_a_compiled_step
 
 @pytest.mark.slow
 def test_training_finds_what_tells_classes_apart(rng):
-    """Three classes that differ in the amplitude of one channel of eight, by a network that begins
-    with two others."""
+    """Trains on classes that differ in one channel of eight, from a kernel of two others."""
     labels = np.arange(48) % 3
     x = rng.normal(size=(48, 60, 8))
     x[:, :, 2] *= 2.0 ** labels[:, None]

@@ -1,4 +1,4 @@
-"""Algorithm 1 under plain `fit`: what moves, what is a constant, what a file keeps."""
+"""PrototypicalClassifier: Algorithm 1 with plain `fit`, saved files, new classes, errors."""
 
 import pathlib
 import subprocess
@@ -25,7 +25,7 @@ once = pytest.mark.skipif(JAX, reason="the same on every backend")
 
 
 def data(rows=12, seed=5, classes=CLASSES):
-    """One cloud a class."""
+    """Draws one cloud of points for each class."""
     rng = np.random.default_rng(seed)
     y = np.arange(rows) % classes
     centers = np.random.default_rng(1).normal(scale=2, size=(9, FEATURES))
@@ -35,7 +35,7 @@ def data(rows=12, seed=5, classes=CLASSES):
 def classifier(
     compiled=True, *, loss=None, jit_compile=JAX, optimizer=None, eager=False, **options
 ):
-    """Without dropout, whose generator no file keeps."""
+    """Returns a classifier without dropout, whose random generator is not saved."""
     keras.utils.set_random_seed(2)
     encoder = keras.Sequential(
         [
@@ -78,7 +78,7 @@ def fit(model, x, y, epochs=1, batch_size=6):
 
 @pytest.fixture(scope="module")
 def trained():
-    """To ask and not to change."""
+    """Returns a trained classifier, which tests must not change."""
     model = classifier()
     fit(model, *data())
     return model
@@ -88,7 +88,7 @@ def trained():
 
 
 def golden_classifier():
-    """An encoder that gives what it is given, and the golden's weights."""
+    """Returns a classifier with an identity encoder and the weights of the golden file."""
     actual = perceptrons.example("algorithm-1-one-step")
     inputs = actual[0]
     encoder = keras.Sequential([keras.Input((2,)), keras.layers.Identity()])
@@ -104,7 +104,7 @@ def golden_classifier():
 
 
 def test_golden_step_of_algorithm_1():
-    """The class term takes the new prototypes, and the gradient stops at them."""
+    """Tests that the class term uses the new prototypes, without a gradient through them."""
     model, (inputs, expected, gradient, close, close_gradient) = golden_classifier()
     z, y = np.array(inputs["z"], "float32"), np.array(inputs["y"], "int32")
     labels = ops.convert_to_tensor(y)
@@ -135,8 +135,10 @@ def test_golden_step_of_algorithm_1():
 @pytest.mark.slow
 @pytest.mark.parametrize("jit_compile", [True] if JAX else [True, False])
 def test_prototypes_under_fit_are_those_of_algorithm_1_in_numpy(jit_compile):
-    """Five steps of an encoder that moves too; the third class is absent from all but the fourth.
-    A batch with a label that is no class then moves nothing."""
+    """Compares five steps with a moving encoder; the third class is only in the fourth batch.
+
+    A last batch with an invalid label moves nothing.
+    """
     model = classifier(jit_compile=jit_compile)
     x, y = data(30)
     y[y == 2] = np.where(np.flatnonzero(y == 2) // 6 == 3, 2, 0)
@@ -163,7 +165,7 @@ def test_prototypes_under_fit_are_those_of_algorithm_1_in_numpy(jit_compile):
     before = weights(model)
     for strange in (CLASSES, -1):
         labels = ops.convert_to_tensor(np.where(np.arange(6) == 2, strange, y[:6]))
-        if JAX:  # Keras gives the weights to the step that stops
+        if JAX:  # a step that stops has taken over Keras's weights
             continue
         if jit_compile:  # XLA drops assertions
             assert np.isnan(fit(model, x[:6], labels)["loss"]).all()
@@ -220,7 +222,7 @@ def test_a_term_of_weight_0_is_left_out_and_told_as_0(left_out):
 
 @pytest.mark.parametrize("smoothing", [0.2] if JAX else [0.0, 0.2])
 def test_classes_of_the_batch_are_all_classes_where_all_are_there(smoothing):
-    """Values and gradients; with some absent, the class term is smaller."""
+    """Tests values and gradients; without some classes the class term is smaller."""
     x, y = data(6)
     labels, z = ops.convert_to_tensor(y.astype("int32")), None
     actual = {}
@@ -322,7 +324,7 @@ def test_to_embed_and_to_compare_it_is_as_every_model(trained):
 
 @once
 def test_a_saved_and_loaded_model_goes_on_training_bit_for_bit(tmp_path):
-    """Also after classes were added; the loss, the optimizer's state and the counts are kept."""
+    """Tests also added classes, the loss, the state of the optimizer and the counts."""
     x, y = data()
     original = classifier(
         loss=losses.PrototypicalLoss(pair_weight=0.5, label_smoothing=0.1),
@@ -408,7 +410,7 @@ def test_training_goes_on_after_classes_were_added_on_those_it_began_with():
     np.testing.assert_array_equal(model.prototypes[3], new)
     with pytest.raises(ValueError, match=r"ids from 0 to 2.*Received \[3\]"):
         fit(model, x, np.where(y == 0, 3, y))
-    if keras.backend.backend() == "tensorflow":  # on JAX a step that stops takes the weights along
+    if keras.backend.backend() == "tensorflow":  # on JAX the weights are lost
         with pytest.raises(Exception, match=r"ids from 0 to 2.*Received.*3"):
             fit(model, x, ops.convert_to_tensor(np.where(y == 0, 3, y)))
     reported = model.evaluate(x, np.where(y == 0, 3, y), verbose=0, return_dict=True)
@@ -454,7 +456,7 @@ def test_prototypes_that_never_moved_are_told():
 
 
 def test_what_is_refused_changes_nothing(trained):
-    """Of labels, supports and options; the layer's tests have the rest."""
+    """Tests labels, supports and options; the tests of the layer have more cases."""
     x, y = data()
     before = [*state(trained), trained.class_names]
     with_nan = np.where(np.arange(12)[:, None] == 3, np.nan, x)

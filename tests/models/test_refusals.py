@@ -1,4 +1,4 @@
-"""What the models that train by their own loss refuse, with the place, and what they survive."""
+"""Errors of models with their own loss for invalid arrays, with the position of invalid values."""
 
 import numpy as np
 import pytest

@@ -26,7 +26,7 @@ def numpy(tensor):
 
 @functools.cache
 def encoder(aggregation="quantile", halvings=3, **options):
-    """With random statistics and slopes, so that padding is not zero after any layer."""
+    """Returns an encoder with random statistics and slopes, for which padding is never zero."""
     keras.utils.set_random_seed(5)
     model = sequence_encoder(
         CHANNELS, aggregation=aggregation, halvings=halvings, knots=4, **options
@@ -39,13 +39,13 @@ def encoder(aggregation="quantile", halvings=3, **options):
 
 
 def assert_close(found, expected):
-    """To 1e-5 of the embedding's size, which random statistics in sixteen layers make hundreds."""
+    """Compares relative to the size of embeddings, which random statistics make large."""
     size = max(1, np.abs(expected).max())
     np.testing.assert_allclose(found / size, expected / size, rtol=1e-5, atol=1e-5)
 
 
 def padded(signal, before, after, rng):
-    """The recording amid garbage, and its mask."""
+    """Returns a recording with arbitrary numbers around it, and its mask."""
     garbage = rng.normal(scale=1e3, size=(1, before + signal.shape[1] + after, CHANNELS))
     garbage[:, before : before + signal.shape[1]] = signal
     mask = np.zeros(garbage.shape[:2], bool)
@@ -137,7 +137,7 @@ def test_halvings_stand_after_every_so_many_convolutions(options, expected):
 
 
 def test_halving_sooner_sees_further(rng):
-    """How many steps move when one step of the signal does."""
+    """Counts the steps that change when one step of the signal changes."""
     signal = recording(rng, 512)
     seen = {}
     for every in (2, 4):
@@ -151,7 +151,7 @@ def test_halving_sooner_sees_further(rng):
 
 
 def test_edge_has_the_parameters_of_its_table():
-    """By hand, for six channels: kernels 3 * in * out, four statistics and one slope a filter."""
+    """Counts by hand for six channels: kernels 3 * in * out, five more weights per filter."""
     model = sequence_encoder(6)
     kernels = 3 * (6 * 32 + 3 * 32 * 32 + 32 * 48 + 3 * 48 * 48 + 48 * 64 + 7 * 64 * 64)
     filters = 4 * 32 + 4 * 48 + 8 * 64

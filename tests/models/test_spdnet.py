@@ -1,4 +1,4 @@
-"""The SPD network: its values, what it leaves out, its gradients where eigenvalues meet."""
+"""The SPD network: its values, omitted layers, and gradients at equal eigenvalues."""
 
 import numpy as np
 import pytest
@@ -58,7 +58,7 @@ def test_values_and_gradients_are_those_of_the_definition(solver):
 
 
 def with_every_reeig(model, sizes, epsilon):
-    """The network as the paper prints it, with the kernels of `model`."""
+    """Returns the network of the paper with the kernels of `model`."""
     inputs = x = keras.Input((sizes[0], sizes[0]))
     for units in sizes[1:]:
         x = ReEig(epsilon)(BiMap(units)(x))
@@ -70,7 +70,7 @@ def with_every_reeig(model, sizes, epsilon):
 @pytest.mark.slow
 @pytest.mark.parametrize("steps", [30, 3])
 def test_the_later_reeigs_are_the_identity(steps, rng):
-    """Also after training, and on singular matrices."""
+    """Includes trained networks and singular matrices."""
     sizes, epsilon = (10, 8, 6, 4), 0.05
     model = network(sizes, epsilon=epsilon)
     x = covariances(rng, 16, 10, steps)
@@ -201,7 +201,7 @@ SPECTRA = {
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("name", SPECTRA)
 def test_the_first_layers_gradient_is_right_where_eigenvalues_meet(solver, name, rng):
-    """Through an eigensolver alone, autodiff was 57 % off (TensorFlow) or NaN (JAX)."""
+    """Tests a case in which autodiff of eigensolvers is 57 % off (TensorFlow) or NaN (JAX)."""
     model = network((12, 8, 4), epsilon=1e-2, solver=solver)
     x = np.stack([with_spectrum(SPECTRA[name], rng) for _ in range(6)]).astype("float32")
     target = rng.normal(size=(6, 10)).astype("float32")
@@ -230,7 +230,7 @@ def test_a_step_on_silence_and_singular_matrices_is_finite(solver, rng):
 
 
 def test_training_finds_the_directions_that_tell_classes_apart(rng):
-    """Two classes that differ in the variance of one channel of ten."""
+    """Trains on two classes that differ in the variance of one of ten channels."""
     labels = np.arange(64) % 2
     scale = np.ones((64, 1, 10))
     scale[labels == 1, :, 7] = 3

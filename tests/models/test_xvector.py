@@ -9,7 +9,7 @@ from keras_dml.models.xvector import FRAME_LAYERS
 from tests.goldens import golden
 
 COMPACT = {"frame_layers": [(8, 5, 1), (8, 3, 2), (12, 1, 1)], "embedding": 6, "bands": 10}
-SEEN = 9  # frames that the compact network sees at once
+SEEN = 9  # frames that the compact network covers at once
 
 
 def noise(rng, *lengths):
