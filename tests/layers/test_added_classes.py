@@ -48,7 +48,7 @@ def corrected_distances(layer, z, covariance, spread):
     )
 
 
-def test_an_added_class_wins_exactly_where_it_is_nearest_and_old_ones_keep_their_bits(rng, layer):
+def test_added_class_wins_if_it_is_nearest_and_old_scores_do_not_change(rng, layer):
     z, labels = examples(rng, 6, 50)
     old, new = labels < 4, labels >= 4
     layer.refit(z[old], labels[old])
@@ -72,7 +72,7 @@ def test_an_added_class_wins_exactly_where_it_is_nearest_and_old_ones_keep_their
 
 
 @pytest.mark.parametrize("count", [1, 3])
-def test_few_examples_find_their_class_although_the_similarity_never_prefers_it(rng, layer, count):
+def test_few_examples_suffice_although_the_similarity_prefers_old_classes(rng, layer, count):
     z, labels = examples(rng, 6, 40, scale=(1, 1, 1))
     layer.refit(z[labels < 4], labels[labels < 4])
     support = np.concatenate([np.flatnonzero(labels == k)[:count] for k in (4, 5)])
@@ -85,7 +85,7 @@ def test_few_examples_find_their_class_although_the_similarity_never_prefers_it(
     assert np.mean(predicted[~new] < 4) > 0.9
 
 
-def test_without_the_spread_of_old_classes_the_support_shows_it_and_later_refits_replace_it(
+def test_spread_comes_from_the_support_until_refit(
     rng, layer
 ):
     z, labels = examples(rng, 6, 30)
@@ -107,7 +107,7 @@ def test_without_the_spread_of_old_classes_the_support_shows_it_and_later_refits
     assert numpy(layer.added).tolist() == [0, 0, 0, 0, 1, 1, 1]
 
 
-def test_further_examples_of_an_added_class_show_the_spread_too(rng, layer):
+def test_extending_an_added_class_measures_the_spread(rng, layer):
     z, labels = examples(rng, 5, 10)
     layer.set_prototypes([z[labels == k].mean(axis=0) for k in range(4)])
     layer.add_classes(["one"], z[-1:], [0])
@@ -133,7 +133,7 @@ def test_without_old_classes_the_nearest_mean_decides(rng, layer):
     assert np.mean(predicted == labels[labels > 3] - 4) > 0.9
 
 
-def test_removed_and_replaced_classes_take_their_marks_along(rng, layer):
+def test_removing_and_replacing_classes_updates_added(rng, layer):
     z, labels = examples(rng, 6, 20)
     layer.refit(z[labels < 4], labels[labels < 4])
     layer.add_classes(["4", "5"], z[labels > 3], labels[labels > 3] - 4)
@@ -146,7 +146,7 @@ def test_removed_and_replaced_classes_take_their_marks_along(rng, layer):
     np.testing.assert_array_equal(scores(layer, z), similarities(layer, z))
 
 
-def test_training_uses_similarities_alone_and_takes_the_mark_from_what_it_trains(rng, layer):
+def test_training_uses_plain_similarities_and_clears_added(rng, layer):
     z, labels = examples(rng, 6, 20)
     layer.refit(z[labels < 4], labels[labels < 4])
     layer.add_classes(["4", "5"], z[labels > 3], labels[labels > 3] - 4)
@@ -171,7 +171,7 @@ def test_hundreds_of_classes_are_added_at_once_and_one_by_one(rng, layer):
     assert np.mean(scores(layer, z).argmax(axis=1)[new] == labels[new]) > 0.95
 
 
-def test_files_and_copies_keep_scores_and_files_without_added_classes_have_no_new_weight(
+def test_files_keep_scores_and_have_no_extra_weights_without_added_classes(
     tmp_path, rng, layer
 ):
     z, labels = examples(rng, 6, 20)

@@ -71,7 +71,7 @@ def test_an_update_moves_the_weights_as_the_geometry_says(rng):
     ],
     ids=str,
 )
-def test_what_cannot_be_calibrated_is_refused_and_changes_nothing(rng, labels, change, message):
+def test_failed_calibration_changes_nothing(rng, labels, change, message):
     layer, x, _ = calibrated(rng)
     before = layer.get_weights()
     x = x[:6].copy()
@@ -84,13 +84,13 @@ def test_what_cannot_be_calibrated_is_refused_and_changes_nothing(rng, labels, c
 
 
 @pytest.mark.parametrize("classes", [0, 2.5, "2"])
-def test_a_number_of_classes_that_is_none_is_refused(classes):
+def test_invalid_numbers_of_classes_are_refused(classes):
     with pytest.raises(ValueError, match="`classes` must be a whole number.*Received"):
         ClassPotatoes(classes)
 
 
 @pytest.mark.parametrize("shape", [(None, 3), (None, 3, 2), (None, 4, 3, 3)])
-def test_other_inputs_than_one_matrix_a_row_are_refused(shape):
+def test_inputs_other_than_matrices_are_refused(shape):
     with pytest.raises(ValueError, match=r"shape \(batch, n, n\). Received shape"):
         ClassPotatoes(2).build(shape)
 

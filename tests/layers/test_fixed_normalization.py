@@ -22,7 +22,7 @@ def test_each_channel_has_its_own_numbers(rng):
     np.testing.assert_allclose(actual, (x - mean) / stddev, rtol=1e-6, atol=1e-6)
 
 
-def test_it_has_no_weights_so_a_file_of_them_fits_with_other_numbers():
+def test_layer_has_no_weights():
     layer = FixedNormalization()
     layer.build((None, 4, 5, 3))
     assert not layer.weights

@@ -41,7 +41,7 @@ def test_a_rotation_of_the_sensor_changes_nothing(kind, seed):
     np.testing.assert_allclose(framed(turned(x, seed), kind), framed(x, kind), rtol=0, atol=2e-3)
 
 
-def test_a_turn_by_half_about_each_axis_changes_nothing(rng):
+def test_half_turns_about_each_axis_change_nothing(rng):
     """Tests the branches in the construction of the frame."""
     x = walk(rng)
     for signs in ((1, -1, -1), (-1, 1, -1), (-1, -1, 1)):
@@ -58,7 +58,7 @@ def test_axes_are_up_forward_and_left(rng):
 
 
 @pytest.mark.parametrize("kind", ["axes", "magnitude"])
-def test_lengths_stay(kind, rng):
+def test_lengths_do_not_change(kind, rng):
     x = walk(rng)
     actual = framed(turned(x, 2), kind)
     actual[:, 0] += GRAVITY
@@ -72,7 +72,7 @@ def test_both_are_the_axes_and_the_magnitude(rng):
     np.testing.assert_array_equal(all_channels[:, [0, 3]], magnitude)
 
 
-def test_the_forward_channel_varies_most_and_goes_its_own_way(rng):
+def test_forward_channel_has_the_largest_variance_and_a_defined_sign(rng):
     actual = framed(turned(walk(rng), 3)).astype("float64")
     spread = actual[:, 1:].T @ actual[:, 1:] / len(actual)
     assert spread[0, 0] > spread[1, 1]
@@ -109,7 +109,7 @@ def test_a_recording_of_one_step_has_no_direction():
 
 
 @pytest.mark.parametrize("given", [{"horizontal": "plane"}, {"lag": 0}, {"lag": 0.5}])
-def test_what_is_none_is_refused(given):
+def test_invalid_arguments_are_refused(given):
     with pytest.raises(ValueError, match=f"`{next(iter(given))}` must be.*Received"):
         GravityFrame(**given)
 

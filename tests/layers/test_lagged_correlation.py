@@ -11,7 +11,7 @@ def numpy(tensor):
     return np.asarray(ops.convert_to_numpy(tensor))
 
 
-def test_logarithms_of_deviations_stand_first(rng):
+def test_output_begins_with_log_standard_deviations(rng):
     x = rng.normal(size=(2, 400, 3)) * [1.0, 10.0, 100.0]
     layer = LaggedCorrelation((0, 5))
     actual = numpy(layer(x))
@@ -21,7 +21,7 @@ def test_logarithms_of_deviations_stand_first(rng):
 
 
 @pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
-def test_half_precision_does_not_reach_it(rng, policy):
+def test_output_is_float32_under_half_precision(rng, policy):
     x = rng.normal(size=(1, 500, 2)).astype("float32")
     actual = numpy(LaggedCorrelation((0, 2), dtype=policy)(x))
     assert actual.dtype == "float32"

@@ -82,7 +82,7 @@ def test_normalized_embeddings_have_a_direction_only(rng, z):
     assert np.isfinite(actual).all()
 
 
-def test_both_halves_of_the_first_kernel_start_as_one_does(rng):
+def test_first_kernel_is_initialized_for_both_inputs_together(rng):
     """Tests the scale of the kernel; two kernels of half as many inputs would be 1.2 times it."""
     layer = LearnedSimilarity(hidden=(512,))
     layer.build((None, 256), (None, 256))
@@ -124,7 +124,7 @@ def shares(layer, n, m, training=True):
     return numpy(table) / UNITS
 
 
-def test_dropout_leaves_out_its_share_of_the_units_of_each_pair_by_itself(watched):
+def test_dropout_drops_its_fraction_independently_for_each_pair(watched):
     actual = shares(watched, 40, 50)
     fractions = actual * 0.75
     assert abs(fractions.mean() - 0.75) < 0.005  # standard error 0.0012
@@ -135,7 +135,7 @@ def test_dropout_leaves_out_its_share_of_the_units_of_each_pair_by_itself(watche
     assert (shares(watched, 40, 50) != actual).mean() > 0.8  # anew in each call
 
 
-def test_each_block_has_masks_of_its_own(watched, monkeypatch):
+def test_blocks_have_different_masks(watched, monkeypatch):
     one_row = 4 * UNITS * 40
     monkeypatch.setattr(geometry, "DROPPED_BYTES", one_row)
     fractions = shares(watched, 40, 50) * 0.75
@@ -170,7 +170,7 @@ def test_the_backward_pass_uses_the_mask_of_the_forward_pass(rng, monkeypatch, b
 # ---- as a distance ----------------------------------------------------------------------------
 
 
-def test_as_a_distance_it_is_negative_similarity_without_dropout(rng, z):
+def test_distance_is_negative_similarity_without_dropout(rng, z):
     layer = random_layer(rng)
     distance = layer.distance
     np.testing.assert_array_equal(numpy(distance(z, z[:2])), -numpy(layer(z, z[:2])))
@@ -205,7 +205,7 @@ def test_vectors_of_another_width_are_refused(shape):
         LearnedSimilarity((4,)).build((None, 3), shape)
 
 
-def test_a_table_large_enough_for_xla_is_that_of_single_pairs(rng, monkeypatch):
+def test_large_table_compiled_by_xla_equals_single_pairs(rng, monkeypatch):
     """The weights are variables here, which a custom gradient of TensorFlow refuses."""
     monkeypatch.setattr(geometry, "BLOCK_BYTES", 64)
     monkeypatch.setattr(geometry, "FUSED_FROM", 1)
@@ -219,7 +219,7 @@ def test_a_table_large_enough_for_xla_is_that_of_single_pairs(rng, monkeypatch):
 
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("symmetry", ["none", "mean", "absdiff"])
-def test_a_table_large_enough_for_xla_trains_the_weights_like_a_small_one(
+def test_large_table_compiled_by_xla_has_the_same_gradients(
     symmetry, rng, monkeypatch
 ):
     layer = LearnedSimilarity(hidden=(5, 4), symmetry=symmetry)
@@ -253,7 +253,7 @@ def of_weights(layer, x, y):
 
 
 @pytest.mark.parametrize("symmetry", ["none", "absdiff"])
-def test_layers_of_other_widths_follow_each_other(symmetry, rng, monkeypatch):
+def test_layers_of_different_widths_work_in_sequence(symmetry, rng, monkeypatch):
     """Tests two widths in a row; an earlier version compiled one function for all widths."""
     monkeypatch.setattr(geometry, "BLOCK_BYTES", 64)
     for features, hidden in ((3, (5,)), (4, (7,)), (4, (7, 2))):

@@ -18,7 +18,7 @@ def discriminants(rng, units=2, **options):
     return layer
 
 
-def test_a_new_one_gives_zeros(rng):
+def test_new_layer_returns_zeros(rng):
     np.testing.assert_array_equal(numpy(LinearDiscriminants(4)(np.ones((2, 3)))), np.zeros((2, 4)))
 
 

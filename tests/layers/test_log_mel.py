@@ -62,12 +62,12 @@ def test_bands_are_those_of_the_definition(samples, rng):
 
 
 @given(st.integers(400, 10**6))
-def test_the_declared_frames_are_those_that_fit(samples):
+def test_output_shape_matches_the_number_of_frames(samples):
     _, frames, _ = LogMel(4).compute_output_shape((1, samples, 1))
     assert 400 + 160 * (frames - 1) <= samples < 400 + 160 * frames
 
 
-def test_loudness_and_microphone_move_nothing(rng):
+def test_bands_are_invariant_to_loudness_and_microphone(rng):
     """Tests that a factor of the signal, a constant in each band, is removed with the mean."""
     layer, audio = LogMel(30), speech(4000, rng)
     np.testing.assert_allclose(numpy(layer(2 * audio)), numpy(layer(audio)), rtol=0, atol=1e-4)
@@ -106,7 +106,7 @@ def test_a_frame_is_valid_if_all_its_samples_are(rng):
     np.testing.assert_array_equal(np.flatnonzero(~actual), [2, 3, 4])
 
 
-def test_a_padded_recording_has_the_bare_ones_frames_and_zeros_behind(rng):
+def test_padding_changes_no_frame_and_adds_zeros(rng):
     layer, audio = LogMel(8), speech(2500, rng)
     bare = numpy(layer(audio[:, :1700]))
     audio[:, 1700:] = np.nan
@@ -119,7 +119,7 @@ def test_a_padded_recording_has_the_bare_ones_frames_and_zeros_behind(rng):
 
 
 @pytest.mark.parametrize("shape", [(1, 4000), (1, 4000, 2), (4000,)])
-def test_other_shapes_are_refused_with_a_way_out(shape):
+def test_other_shapes_are_refused(shape):
     with pytest.raises(ValueError, match=r"shape \(batch, samples, 1\)[^$]*stereo"):
         LogMel()(np.zeros(shape, "float32"))
 
@@ -131,7 +131,7 @@ def test_a_recording_shorter_than_a_frame_is_refused():
         LogMel()(keras.Input((399, 1)))
 
 
-def test_a_recording_shorter_than_the_network_sees_is_refused_in_samples(rng):
+def test_recordings_shorter_than_min_frames_are_refused(rng):
     layer = LogMel(4, min_frames=3)
     assert layer.compute_output_shape((1, 720, 1)) == (1, 3, 4)
     with pytest.raises(ValueError, match="719 samples, 45 ms at 16000 Hz; .* at least 720, 45 ms"):

@@ -30,7 +30,7 @@ def test_it_is_the_matrix_logarithm(solver, values):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("values", [[0.0, 0.0, 0.3, 1.0], [-1.0, 0.005, 0.5, 3.0], [0.0] * 4])
-def test_with_a_floor_it_is_reeig_and_logarithm_in_one(solver, values):
+def test_with_a_floor_it_equals_reeig_and_logarithm(solver, values):
     x = with_spectrum(values)[None]
     fused = numpy(LogEig(EPSILON, solver=solver)(x))
     np.testing.assert_allclose(fused[0], logarithm(x[0], EPSILON), rtol=0, atol=1e-3)
@@ -38,7 +38,7 @@ def test_with_a_floor_it_is_reeig_and_logarithm_in_one(solver, values):
     np.testing.assert_allclose(fused, separate, rtol=0, atol=1e-4)
 
 
-def test_fused_and_apart_have_one_gradient(rng):
+def test_fused_and_separate_layers_have_equal_gradients(rng):
     x, probe = with_spectrum([0.0, 0.005, 0.3, 1.0])[None], rng.normal(size=(4, 4))
     fused, reeig, log = LogEig(EPSILON), ReEig(EPSILON), LogEig()
     probe = probe.astype("float32")
@@ -64,7 +64,7 @@ def test_a_single_channel_is_a_logarithm(solver):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("epsilon", [None, EPSILON])
-def test_a_matrix_that_is_not_finite_becomes_nan_alone(solver, epsilon):
+def test_only_a_matrix_that_is_not_finite_becomes_nan(solver, epsilon):
     x = np.stack([with_spectrum([1.0, 2.0, 3.0])] * 3)
     x[1, 0, 2] = np.nan
     y = numpy(LogEig(epsilon, solver=solver)(x))
@@ -82,6 +82,6 @@ def test_an_unknown_solver_is_refused_with_the_names():
         LogEig(solver="svd")
 
 
-def test_it_names_no_distance_because_vectors_do():
+def test_layer_has_no_distance():
     model = keras.Sequential([keras.Input((3, 3)), LogEig()])
     assert not hasattr(model.layers[-1], "distance")

@@ -57,6 +57,6 @@ def test_padding_changes_no_frame_and_is_masked(rng):
         (lambda: MelPower()(np.zeros((1, 900, 2))), r"must have shape \(batch, samples, 1\)"),
     ],
 )
-def test_an_impossible_rate_no_bands_and_stereo_are_refused(make, message):
+def test_invalid_rates_bands_and_stereo_are_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()

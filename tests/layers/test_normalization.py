@@ -30,14 +30,14 @@ def test_training_steps_end_with_mean_zero_and_deviation_one(rng):
     np.testing.assert_allclose(numpy(layer.stddev), steps.std(axis=0), rtol=1e-6)
 
 
-def test_every_step_weighs_the_same_not_every_recording(rng):
+def test_all_steps_have_equal_weight(rng):
     layer = ChannelNormalization()
     layer.adapt([np.zeros((3, 1)), np.full((9, 1), 4.0)])
     np.testing.assert_allclose(numpy(layer.mean), [3.0])
     np.testing.assert_allclose(numpy(layer.stddev), [np.sqrt(3)], rtol=1e-6)
 
 
-def test_one_array_or_a_generator_of_recordings_will_do(rng):
+def test_adapt_accepts_an_array_or_a_generator(rng):
     signals, layers = rng.normal(size=(4, 6, 3)), [ChannelNormalization() for _ in range(2)]
     layers[0].adapt(signals)
     layers[1].adapt(signal for signal in signals)
@@ -46,7 +46,7 @@ def test_one_array_or_a_generator_of_recordings_will_do(rng):
 
 
 @pytest.mark.parametrize("level", [0.0, 0.1, 9.81, -1e5])
-def test_a_dead_channel_is_only_shifted(rng, level):
+def test_constant_channel_is_only_shifted(rng, level):
     """Tests a constant channel, whose standard deviation in NumPy may be 1e-17."""
     signal = rng.normal(size=(1000, 2))
     signal[:, 1] = level
@@ -57,7 +57,7 @@ def test_a_dead_channel_is_only_shifted(rng, level):
     np.testing.assert_allclose(actual[0, 0, 1], 0.5, rtol=0, atol=1e-2)
 
 
-def test_adapting_again_forgets_the_first_time(rng):
+def test_adapt_replaces_earlier_statistics(rng):
     layer = ChannelNormalization()
     layer.adapt(recordings(rng))
     layer.adapt([np.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])])
@@ -77,7 +77,7 @@ def test_a_compiled_model_sees_what_adapt_measured(rng):
 
 
 @pytest.mark.parametrize("policy", HALF)
-def test_a_sensor_with_a_great_offset_survives_half_precision(rng, policy):
+def test_large_offset_is_exact_under_half_precision(rng, policy):
     """Uses an offset of 1e5, which is infinite in float16 and has steps of 512 in bfloat16."""
     x = (1e5 + rng.normal(size=(2, 50, 3))).astype("float32")
     with contracts.dtype_policy(policy):
@@ -99,7 +99,7 @@ def test_a_sensor_with_a_great_offset_survives_half_precision(rng, policy):
         ([np.zeros((7, 3)), np.full((7, 3), np.nan)], "Recording 1 holds NaN or infinity"),
     ],
 )
-def test_adapting_to_what_is_no_set_of_recordings_is_refused(signals, message):
+def test_adapt_refuses_invalid_recordings(signals, message):
     with pytest.raises(ValueError, match=message):
         ChannelNormalization().adapt(signals)
 
@@ -131,7 +131,7 @@ def test_a_full_mask_changes_nothing(rng):
     np.testing.assert_allclose(actual, numpy(layer(x)), rtol=0, atol=1e-6)
 
 
-def test_dead_channels_single_steps_and_empty_recordings_become_zero():
+def test_constant_channels_single_steps_and_empty_recordings_become_zero():
     layer = InstanceStandardization()
     assert (numpy(layer(np.full((2, 9, 1), 9.81, "float32"))).round(2) == 0).all()
     assert (numpy(layer(np.full((2, 1, 1), 5.0, "float32"))) == 0).all()

@@ -53,7 +53,7 @@ def test_without_a_mask_all_steps_count(rng, mode):
 
 
 @pytest.mark.parametrize("mode", REDUCTIONS)
-def test_a_recording_without_a_valid_step_is_nan_beside_whole_neighbors(rng, mode):
+def test_only_a_recording_without_valid_steps_is_nan(rng, mode):
     x, mask = rng.normal(size=(2, 5, 3)).astype("float32"), np.array([[0] * 5, [1] * 5], bool)
     actual = numpy(SequencePooling(mode)(x, mask=mask))
     assert np.isnan(actual[0]).all() and np.isfinite(actual[1]).all()
@@ -104,7 +104,7 @@ def test_windows_start_at_the_first_step_and_the_last_may_be_cut(rng, pool_size,
 
 @pytest.mark.parametrize("pool_size", [2, 3, 4])
 @pytest.mark.parametrize("time", [7, 8])
-def test_windows_average_their_valid_steps_and_hand_their_mask_on(rng, pool_size, time):
+def test_windows_average_valid_steps_and_pass_the_mask_on(rng, pool_size, time):
     layer = MaskedAveragePooling1D(pool_size)
     for _ in range(5):
         x, mask = rng.normal(size=(2, time, 3)).astype("float32"), rng.random((2, time)) < 0.5
@@ -123,11 +123,11 @@ def test_no_gradient_reaches_masked_steps(rng):
     np.testing.assert_array_equal(slopes[0, :, 0], [1, 0, 0, 0, 1])
 
 
-def test_without_a_mask_none_is_handed_on():
+def test_output_has_no_mask_without_an_input_mask():
     assert MaskedAveragePooling1D(2).compute_mask(np.zeros((1, 4, 2)), None) is None
 
 
 @pytest.mark.parametrize("pool_size", [0, -2, 1.5, "2", None])
-def test_windows_that_are_none_are_refused(pool_size):
+def test_invalid_pool_sizes_are_refused(pool_size):
     with pytest.raises(ValueError, match="`pool_size` must be a whole number of at least 1"):
         MaskedAveragePooling1D(pool_size)

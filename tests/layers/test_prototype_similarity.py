@@ -35,7 +35,7 @@ def update(layer, z, labels):
 # ---- answers ----------------------------------------------------------------------------------
 
 
-def test_answers_are_the_learned_similarity_to_each_prototype(rng, layer):
+def test_scores_are_learned_similarities_to_each_prototype(rng, layer):
     z = rng.normal(size=(3, 2)).astype("float32")
     expected = layer.similarity(z, numpy(layer.prototypes))
     np.testing.assert_array_equal(numpy(layer(z)), numpy(expected))
@@ -43,7 +43,7 @@ def test_answers_are_the_learned_similarity_to_each_prototype(rng, layer):
     assert layer.compute_output_shape((3, 2)) == (3, 2)
 
 
-def test_its_options_are_those_of_the_similarity_and_prototypes_are_not_trained():
+def test_options_reach_the_similarity_and_prototypes_are_not_trainable():
     options = {"hidden": [3, 2], "slope": 0.2, "dropout": 0.1, "symmetry": "max", "normalize": True}
     layer = PrototypeSimilarity(3, **options)
     layer.build((None, 2))
@@ -167,13 +167,13 @@ def test_labels_of_new_classes_may_be_their_names(rng, kind):
         np.testing.assert_array_equal(first, third)
 
 
-def test_refitting_takes_names_too(rng, layer):
+def test_refit_accepts_names(rng, layer):
     z = rng.normal(size=(3, 2))
     layer.refit(z, ["b", "a", "b"])
     np.testing.assert_allclose(numpy(layer.prototypes), [z[1], (z[0] + z[2]) / 2], rtol=1e-5)
 
 
-def test_a_removed_class_is_gone_and_the_others_keep_their_bits(rng):
+def test_removing_a_class_keeps_the_others_bit_for_bit(rng):
     layer = layer_of(rng.normal(size=(4, 2)), list("abcd"), counts=[5, 0, 2, 7])
     update(layer, [[1, 2]], [1])
     z = rng.normal(size=(3, 2)).astype("float32")
@@ -187,14 +187,14 @@ def test_a_removed_class_is_gone_and_the_others_keep_their_bits(rng):
     assert len(layer.weights) == 3 + len(layer.similarity.weights)
 
 
-def test_a_layer_that_is_not_built_removes_classes_all_the_same():
+def test_unbuilt_layer_removes_classes():
     layer = PrototypeSimilarity(3, hidden=2, class_names=["a", "b", "c"])
     layer.remove_classes(["b"])
     layer.build((None, 2))
     assert layer.class_names == ["a", "c"] and layer.prototypes.shape == (2, 2)
 
 
-def test_a_layer_that_is_not_built_takes_classes_all_the_same():
+def test_unbuilt_layer_adds_classes():
     layer = PrototypeSimilarity(1, hidden=2)
     layer.add_classes(["new"], np.ones((2, 3)), [0, 0])
     assert layer.class_names == ["0", "new"] and layer.prototypes.shape == (2, 3)
@@ -268,7 +268,7 @@ WITH_NAN = np.array([[1, 1], [1, np.nan]])
         ),
     ],
 )
-def test_what_is_refused_changes_nothing(layer, change, message):
+def test_failed_changes_leave_the_layer_unchanged(layer, change, message):
     before = state(layer)
     with pytest.raises(ValueError, match=message):
         change(layer)
@@ -295,13 +295,13 @@ def test_options_out_of_range_are_refused(options, message):
 
 
 @pytest.mark.parametrize("shape", [(None, None), (None, 4, 4)])
-def test_inputs_that_are_no_vectors_are_refused_with_what_makes_them(shape):
+def test_inputs_other_than_vectors_are_refused(shape):
     with pytest.raises(ValueError, match="vectors of known width.*keras.layers.Flatten"):
         PrototypeSimilarity(2).build(shape)
 
 
 @pytest.mark.parametrize("counts", [[-1, 2], [np.nan, 2], [np.inf, 2]])
-def test_counts_that_are_none_are_refused(counts):
+def test_invalid_counts_are_refused(counts):
     layer = PrototypeSimilarity(classes=2, hidden=(4,))
     with pytest.raises(ValueError, match="`counts` must be at least 0"):
         layer.set_prototypes(np.zeros((2, 3)), counts=counts)

@@ -13,7 +13,7 @@ def test_fewer_than_two_proxies_are_refused(classes):
 
 
 @pytest.mark.parametrize("shape", [(None, 4, 4), (None, None), (None, 5, 3)])
-def test_inputs_that_are_no_vectors_are_refused_with_what_makes_them(shape):
+def test_inputs_other_than_vectors_are_refused(shape):
     with pytest.raises(ValueError, match="TangentVector.*SequencePooling"):
         Proxies(3).build(shape)
 

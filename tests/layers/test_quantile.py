@@ -46,7 +46,7 @@ def test_first_and_last_value_are_minimum_and_maximum(rng):
 
 @settings(max_examples=25)
 @given(arrays(bool, (BATCH, TIME)), st.integers(0, 2**31))
-def test_a_mask_of_any_pattern_leaves_what_the_valid_steps_give_alone(mask, seed):
+def test_masked_recordings_equal_their_valid_steps(mask, seed):
     """Computes unpadded recordings in NumPy, because JAX compiles each length again."""
     rng = np.random.default_rng(seed)
     mask[:, rng.integers(TIME)] = True
@@ -64,7 +64,7 @@ def test_a_mask_of_any_pattern_leaves_what_the_valid_steps_give_alone(mask, seed
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("flatten", [False, True])
 @pytest.mark.parametrize("masked", [False, True])
-def test_one_step_that_is_lost_is_not_left_out(rng, masked, flatten, training, lost):
+def test_nan_in_a_valid_step_gives_nan(rng, masked, flatten, training, lost):
     """Tests recordings with a NaN, which has no rank, for flat embeddings too."""
     x = rng.normal(size=(2, 23, 4)).astype("float32")
     mask = np.arange(23) < np.array([[20], [23]]) if masked else None
@@ -93,7 +93,7 @@ def test_no_gradient_reaches_masked_steps_whatever_they_hold(rng, host_sort):
 
 
 @pytest.mark.parametrize("flatten", [False, True])
-def test_a_recording_without_a_valid_step_is_nan_beside_whole_neighbors(rng, flatten):
+def test_only_a_recording_without_valid_steps_is_nan(rng, flatten):
     x, mask = activations(rng), np.ones((BATCH, TIME), bool)
     mask[0] = False
     actual = numpy(QuantileLayer(KNOTS, flatten=flatten)(x, mask=mask))
@@ -109,7 +109,7 @@ def test_one_step_is_a_distribution(rng):
 
 
 @pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16", "float16", "bfloat16"])
-def test_half_precision_policies_compute_and_answer_in_float32(rng, policy):
+def test_half_precision_policies_compute_in_float32(rng, policy):
     """Tests knots, wrong in the third digit in bfloat16, and ranks of 6000 steps, in float16."""
     x = activations(rng, (1, 6000, 1))
     expected = numpy(QuantileLayer(KNOTS)(x))
@@ -126,7 +126,7 @@ def test_half_precision_policies_compute_and_answer_in_float32(rng, policy):
     np.testing.assert_allclose(numpy(half), expected, rtol=0, atol=2e-3)
 
 
-def test_a_dtype_of_its_own_is_widened_to_float32_and_float64_kept(rng):
+def test_explicit_dtype_is_widened_to_float32(rng):
     for given_dtype, expected_dtype in [("bfloat16", "float32"), ("float64", "float64")]:
         actual = QuantileLayer(KNOTS, dtype=given_dtype)(activations(rng).astype("float64"))
         assert keras.backend.standardize_dtype(actual.dtype) == expected_dtype
@@ -160,7 +160,7 @@ def test_the_head_names_the_distance_of_its_embeddings(flatten, kind):
 
 
 @pytest.mark.parametrize("knots", [0, -1, 1.5, "16", None])
-def test_counts_of_knots_that_are_none_are_refused(knots):
+def test_invalid_numbers_of_knots_are_refused(knots):
     with pytest.raises(ValueError, match="`knots` must be a whole number of at least 1"):
         QuantileLayer(knots)
 
@@ -171,7 +171,7 @@ def test_an_order_below_one_is_refused():
 
 
 @pytest.mark.parametrize("shape", [(4, 5), (4, 5, 6, 7)])
-def test_input_that_is_no_sequence_is_refused_with_its_shape(shape):
+def test_inputs_other_than_sequences_are_refused(shape):
     with pytest.raises(ValueError, match="shape .batch, time, filters.[^$]*Received shape"):
         QuantileLayer(KNOTS)(np.zeros(shape, "float32"))
 

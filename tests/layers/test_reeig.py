@@ -60,7 +60,7 @@ def test_a_single_channel_is_a_maximum(solver):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_a_matrix_that_is_not_finite_becomes_nan_alone(solver, bad):
+def test_only_a_matrix_that_is_not_finite_becomes_nan(solver, bad):
     x = np.stack([with_spectrum([1.0, 2.0, 3.0])] * 3)
     x[1, 0, 2] = bad
     y = numpy(ReEig(solver=solver)(x))

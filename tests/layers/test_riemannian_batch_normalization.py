@@ -75,7 +75,7 @@ def test_the_running_mean_follows_the_batches(rng):
     )
 
 
-def test_the_gradient_takes_the_mean_for_a_constant_and_is_finite_at_equal_eigenvalues(rng):
+def test_gradient_ignores_the_mean_and_is_finite_at_equal_eigenvalues(rng):
     x, layer = np.stack([np.eye(3)] * 3), built(3)
     probe = rng.normal(size=(3, 3))
 
@@ -100,6 +100,6 @@ def test_any_optimizer_keeps_it_positive_definite(rng):
 
 
 @pytest.mark.parametrize("momentum", [-0.1, 1.5])
-def test_a_share_that_is_none_is_refused(momentum):
+def test_invalid_momentum_is_refused(momentum):
     with pytest.raises(ValueError, match="`momentum` must be between 0 and 1"):
         RiemannianBatchNormalization(momentum)

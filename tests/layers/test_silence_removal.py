@@ -94,7 +94,7 @@ def test_a_click_does_not_hide_the_speech():
 
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("start", [0.02, 0.1, 0.6])
-def test_short_pauses_stay_and_longer_ones_do_not(start):
+def test_only_long_pauses_are_removed(start):
     """Tests recordings that begin and end at several offsets."""
     for seconds, length in ((0.6, 0.6), (0.64, 0)):
         pause = silence("quiet noise", seconds)
@@ -108,7 +108,7 @@ def test_weak_sounds_between_loud_ones_stay():
 
 
 @pytest.mark.parametrize("sound", [np.zeros(20_000), np.full(20_000, 0.3), speech(1.25)])
-def test_something_is_left_of_silence_and_all_of_even_sound(sound):
+def test_silence_keeps_some_samples_and_constant_sound_keeps_all(sound):
     output = cut(sound, least=8000)
     assert 8000 <= len(output) <= len(sound)
     assert len(output) == len(sound) or np.ptp(sound) == 0
@@ -116,7 +116,7 @@ def test_something_is_left_of_silence_and_all_of_even_sound(sound):
 
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("seconds", [0.02, 0.1, 0.5])
-def test_at_least_so_much_is_left_of_a_short_sound_in_silence(seconds):
+def test_least_samples_of_a_short_sound_are_kept(seconds):
     output = cut(np.concatenate([np.zeros(30_000), speech(seconds), np.zeros(30_000)]), least=8000)
     assert 8000 <= len(output) <= 8000 + 2 * BLOCK + len(speech(seconds))
 
@@ -144,7 +144,7 @@ def test_padding_is_never_speech_and_changes_nothing():
         np.testing.assert_array_equal(row[rest, 0], cut(sound))
 
 
-def test_what_is_not_a_number_stays_in_the_recording():
+def test_nan_stays_in_the_recording():
     sound = np.concatenate([speech(1.0), np.zeros(RATE)])
     sound[20_000] = np.nan
     assert np.isnan(cut(sound)).any()
@@ -180,7 +180,7 @@ def test_a_recurrent_layer_sees_the_speech_alone():
         ({"least": 2.5}, TypeError),
     ],
 )
-def test_an_impossible_argument_is_refused_by_its_name(options, error):
+def test_invalid_arguments_are_refused_by_name(options, error):
     with pytest.raises(error, match=f"`{next(iter(options))}`"):
         layers.SilenceRemoval(**options)
 

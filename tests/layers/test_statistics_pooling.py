@@ -40,7 +40,7 @@ def test_without_a_mask_every_step_counts(rng):
     np.testing.assert_allclose(numpy(layer(x)), expected, rtol=1e-5, atol=1e-6)
 
 
-def test_a_deviation_survives_a_large_mean(rng):
+def test_standard_deviation_is_accurate_at_a_large_mean(rng):
     """Uses a mean for which the mean of squares minus the squared mean loses all digits."""
     noise = rng.normal(size=(1, 500, 1))
     actual = numpy(StatisticsPooling()((noise + 3000).astype("float32")))
@@ -57,7 +57,7 @@ def test_masked_steps_move_nothing_and_get_no_gradient(rng):
     np.testing.assert_allclose(numpy(layer(x, mask=mask)), expected, rtol=1e-5)
 
 
-def test_a_single_step_has_the_least_deviation_and_finite_gradients():
+def test_single_step_has_the_minimum_deviation_and_finite_gradients():
     layer, x = StatisticsPooling(dtype="float64"), np.array([[[2.0, -1.0]]])
     np.testing.assert_allclose(numpy(layer(x))[0], [2, -1, 1e-5**0.5, 1e-5**0.5])
     (actual,) = gradients(lambda x: ops.sum(layer(x)), x)
@@ -65,7 +65,7 @@ def test_a_single_step_has_the_least_deviation_and_finite_gradients():
     np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-8)
 
 
-def test_a_recording_without_a_valid_step_is_refused_or_compiled_not_a_number():
+def test_recording_without_valid_steps_raises_or_gives_nan_if_compiled():
     layer, x = StatisticsPooling(), np.ones((2, 3, 1), "float32")
     mask = np.array([[1, 1, 1], [0, 0, 0]], bool)
     with pytest.raises(ValueError, match="Recording 1 of the batch has no valid step"):
@@ -74,6 +74,6 @@ def test_a_recording_without_a_valid_step_is_refused_or_compiled_not_a_number():
     assert np.isfinite(actual[0]).all() and np.isnan(actual[1]).all()
 
 
-def test_what_is_no_recording_is_refused():
+def test_inputs_other_than_recordings_are_refused():
     with pytest.raises(ValueError, match=r"takes recordings.*Received shape \(2, 3\)"):
         StatisticsPooling()(np.ones((2, 3), "float32"))

@@ -70,7 +70,7 @@ def trained(model, x, probe):
 
 @pytest.mark.parametrize("epsilon", [None, EPSILON])
 @pytest.mark.parametrize("solver", ["eigh", "polynomial"])
-def test_it_is_the_three_layers(solver, epsilon, rng):
+def test_it_equals_the_three_layers(solver, epsilon, rng):
     layer = built(6, 4, rng, epsilon=epsilon, solver=solver)
     x = np.stack([with_spectrum([0.0, 1e-3, 0.1, 1, 2, 3], rng) for _ in range(3)])
     np.testing.assert_array_equal(numpy(layer(x)), numpy(in_three(layer, x)(x)))
@@ -169,7 +169,7 @@ def test_only_a_training_graph_of_small_matrices_is_compiled(rng):
 
 
 @only_tensorflow
-def test_batches_of_about_one_size_are_compiled_as_one(rng):
+def test_batches_of_similar_size_share_a_compilation(rng):
     layer = built(8, 4, rng)
     graphs = [in_graph(layer, 8, training=True, batch=batch) for batch in (65, 67, 80)]
     calls = [next(op for op in graph.get_operations() if op.type == EIGH) for graph in graphs]
@@ -178,7 +178,7 @@ def test_batches_of_about_one_size_are_compiled_as_one(rng):
 
 @only_tensorflow
 @pytest.mark.parametrize("given, own", [("float32", "float64"), ("float64", "float32")])
-def test_gradients_keep_the_types_of_what_they_are_of(given, own, rng):
+def test_gradients_have_the_types_of_their_variables(given, own, rng):
     """Tests matrices and kernels of different types, which occur without autocast."""
     layer = built(6, 3, rng, epsilon=EPSILON, dtype=own, autocast=False)
     x = np.stack([with_spectrum(SPECTRA["apart"], rng) for _ in range(4)]).astype(given)
@@ -194,7 +194,7 @@ def test_gradients_keep_the_types_of_what_they_are_of(given, own, rng):
         ({"units": 2, "solver": "svd"}, "`solver` must be one of.*'svd'"),
     ],
 )
-def test_arguments_that_are_none_are_refused(arguments, message):
+def test_invalid_arguments_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         TangentMap(**arguments)
 

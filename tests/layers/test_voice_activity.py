@@ -44,11 +44,11 @@ def test_padding_is_never_speech_and_changes_nothing(rng):
     np.testing.assert_array_equal(actual[:, :9], speech_mask(bands))
 
 
-def test_even_sound_is_kept_whole():
+def test_sound_of_constant_level_is_not_masked():
     assert speech_mask(np.ones((1, 7, 3))).all()
 
 
-def test_poolings_behind_it_see_speech_alone(rng):
+def test_later_pooling_ignores_masked_frames(rng):
     bands = rng.normal(size=(1, 30, 3)).astype("float32")
     network = keras.Sequential(
         [keras.Input((None, 3)), layers.VoiceActivity(), layers.SequencePooling("mean")]
@@ -66,6 +66,6 @@ def test_another_rank_is_refused():
 
 
 @pytest.mark.parametrize("margin", [-0.1, float("nan"), float("inf")])
-def test_a_margin_that_could_leave_no_frame_is_refused(margin):
+def test_negative_margins_are_refused(margin):
     with pytest.raises(ValueError, match="`margin` must be a number of at least 0"):
         layers.VoiceActivity(margin)

@@ -45,7 +45,7 @@ def test_recordings_of_a_padded_batch_have_their_own_windows(network, rng):
     np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-6)
 
 
-def test_a_network_of_another_form_and_impossible_numbers_are_refused(network):
+def test_invalid_networks_and_numbers_are_refused(network):
     any_length = keras.Sequential([keras.Input((None, 2)), keras.layers.Dense(3)])
     with pytest.raises(ValueError, match="must take windows .* of a fixed length"):
         WindowedMean(any_length, 3, 3)

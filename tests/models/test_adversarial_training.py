@@ -92,7 +92,7 @@ def test_the_attack_of_prototypes_is_on_both_heads():
 
 
 @pytest.mark.slow_on_jax
-def test_a_step_is_the_classifiers_own_on_clean_and_attacked_inputs():
+def test_step_equals_the_classifiers_step_on_clean_and_attacked_inputs():
     """Compares a step of the wrapper with a step of the classifier on the attacked inputs."""
     x, y = data()
     model, plain = training(), classifier(dropout=0.0)
@@ -138,7 +138,7 @@ def test_other_methods_train_the_encoder_and_the_auxiliary_head_by_their_loss(me
     ).max()
 
 
-def test_trades_attacks_from_beside_the_inputs_where_the_divergence_is_flat():
+def test_trades_starts_at_random_points_near_the_inputs():
     x, y = data()
     model = training("trades", steps=1, step_size=1e-6)
     moved = np.abs(np.asarray(model.attack(x, y)) - x)
@@ -157,7 +157,7 @@ def test_epsilon_grows_over_the_first_steps():
 
 
 @pytest.mark.parametrize("share, rows", [(0.0, 12), (0.25, 16), (0.4, 20), (0.5, 24)])
-def test_clean_inputs_are_joined_by_their_share(share, rows):
+def test_clean_fraction_sets_the_number_of_clean_inputs(share, rows):
     x, y = data()
     joined, labels = training(clean_fraction=share)._join((x, y))
     assert joined.shape[0] == labels.shape[0] == rows
@@ -200,7 +200,7 @@ def test_evaluate_is_on_clean_inputs_and_moves_nothing():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["prototypes", "at"])
-def test_a_loaded_model_goes_on_like_the_original(method, tmp_path):
+def test_loaded_model_continues_like_the_original(method, tmp_path):
     x, y = data()
     model = training(method, ramp_steps=4, inner=classifier(dropout=0.0))
     model.compile(keras.optimizers.Adam(0.01), **QUICK)
@@ -277,7 +277,7 @@ def test_wrong_classifiers_losses_labels_and_weights_are_refused():
 
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("method", METHODS)
-def test_a_label_of_no_class_stops_a_compiled_step(method):
+def test_invalid_label_stops_a_compiled_step(method):
     """Tests a label outside of the classes, whose score the attack needs too."""
     model, (x, y) = training(method), data(6)
     model.compile("sgd", **QUICK)
@@ -286,7 +286,7 @@ def test_a_label_of_no_class_stops_a_compiled_step(method):
 
 
 @pytest.mark.slow
-def test_without_a_seed_starts_differ_and_the_model_comes_back():
+def test_without_a_seed_starts_differ_and_the_model_loads():
     def made():
         encoder = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3)])
         classifier = models.PrototypicalClassifier(encoder, classes=2, hidden=4)
@@ -302,7 +302,7 @@ def test_without_a_seed_starts_differ_and_the_model_comes_back():
 
 
 @pytest.mark.parametrize("seed", [-1, 2**32, 0.5, True, "0"])
-def test_a_seed_that_no_generator_takes_is_refused(seed):
+def test_seeds_out_of_range_are_refused(seed):
     encoder = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3)])
     classifier = models.PrototypicalClassifier(encoder, classes=2, hidden=4)
     with pytest.raises((TypeError, ValueError), match="`seed` must be"):

@@ -52,7 +52,7 @@ def test_the_slow_part_reads_the_bounded_velocity(velocity):
     np.testing.assert_allclose(read, np.tanh(20.0 * velocity), rtol=1e-5)
 
 
-def test_the_fast_part_reads_standardized_saccades_alone(velocity):
+def test_fast_part_uses_only_standardized_saccades(velocity):
     _, fast = parts()
     saccades = np.hypot(*np.moveaxis(velocity, -1, 0)) > 0.04
     expected = np.where(saccades[..., None], velocity, 0)
@@ -68,7 +68,7 @@ def test_the_fast_part_reads_standardized_saccades_alone(velocity):
 
 
 @pytest.mark.slow
-def test_the_head_learns_and_the_parts_stay(velocity):
+def test_training_changes_only_the_head(velocity):
     slow, fast = parts()
     network = models.eye_velocity_network(slow, fast, narrower=16)
     before = [part.get_weights() for part in (slow, fast)]

@@ -60,7 +60,7 @@ def recording(rng, length):
 @pytest.mark.slow
 @pytest.mark.parametrize("aggregation, halvings", ENCODERS)
 @pytest.mark.parametrize("length", [1, 8, 13])
-def test_the_embedding_of_a_padded_recording_is_the_bare_ones(rng, aggregation, halvings, length):
+def test_padding_does_not_change_the_embedding(rng, aggregation, halvings, length):
     model, signal = encoder(aggregation, halvings), recording(rng, length)
     x, mask = padded(signal, 0, LONGEST - length, rng)
     assert_close(numpy(model(x, mask=mask)), numpy(model(signal)))
@@ -68,7 +68,7 @@ def test_the_embedding_of_a_padded_recording_is_the_bare_ones(rng, aggregation, 
 
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("normalization", ["channel", "instance", "difference"])
-def test_recordings_of_one_batch_do_not_see_each_other(rng, normalization):
+def test_recordings_of_a_batch_are_independent(rng, normalization):
     model = encoder(normalization=normalization)
     lengths = [13, 8, 24, 1]
     signals = [recording(rng, length) for length in lengths]
@@ -86,7 +86,7 @@ def test_padding_in_front_by_whole_windows_changes_nothing_either(rng, aggregati
 
 
 @pytest.mark.parametrize("aggregation, halvings", ENCODERS[::3])
-def test_steps_masked_in_the_middle_do_not_count_whatever_they_hold(rng, aggregation, halvings):
+def test_masked_steps_in_the_middle_are_ignored(rng, aggregation, halvings):
     model, x = encoder(aggregation, halvings), recording(rng, LONGEST)
     mask = np.ones((1, LONGEST), bool)
     mask[:, [3, 9, 10, 11, 12, 13, 14, 15, 16, 21]] = False  # two whole windows of four among them
@@ -130,13 +130,13 @@ def test_sizes_are_sixteen_convolutions_of_three_steps(size, filters, halvings):
     "options, expected",
     [({}, ["prelu_4", "prelu_8"]), ({"halve_every": 5}, ["prelu_5", "prelu_10"])],
 )
-def test_halvings_stand_after_every_so_many_convolutions(options, expected):
+def test_halvings_follow_every_halve_every_convolutions(options, expected):
     names = [layer.name for layer in encoder(halvings=2, **options).layers]
     after = [names[names.index(f"halving_{i}") - 1] for i in (1, 2)]
     assert after == expected and "halving_3" not in names
 
 
-def test_halving_sooner_sees_further(rng):
+def test_earlier_halving_extends_the_receptive_field(rng):
     """Counts the steps that change when one step of the signal changes."""
     signal = recording(rng, 512)
     seen = {}
