@@ -1,20 +1,20 @@
-"""Arguments that both scripts take."""
+"""Command-line arguments that both export scripts share."""
 
 import argparse
 import pathlib
 
 
-def parser(description):
-    """A parser of the arguments that both scripts take.
+def parser(description: str) -> argparse.ArgumentParser:
+    """Returns a parser of the shared arguments.
 
     Args:
-        description: What the script does; its first line heads the help.
+        description: Description of the script; its first line heads the help.
     """
     command = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     command.add_argument(
-        "models", nargs="*", metavar="MODEL", help="zoo models; all when none is named"
+        "models", nargs="*", metavar="MODEL", help="zoo models (default: all models)"
     )
     command.add_argument(
         "--out",

@@ -1,10 +1,14 @@
-"""What judges an exported file: the published file on people whom it has not seen, or where it has
-seen everybody, the models of its cross-validation, each on those it has not."""
+"""Figures of exported models on people outside of training.
+
+A published model is measured on its test people. If it was trained on everybody, the models of its
+cross-validation are measured instead, each on the people outside its training.
+"""
 
 import functools
 import importlib
 import pathlib
 import tempfile
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,9 +18,12 @@ from keras_dml.export import litert
 from keras_dml.training import measure
 from zoo import evidence, recordings
 
+if TYPE_CHECKING:
+    import keras
 
-def of(model, card):
-    """The judge of a model's files; None where the recordings are not at hand.
+
+def judge_of(model: "keras.Model", card: dict) -> "PublishedJudge | FoldsJudge | None":
+    """Returns the judge of a model's files; None if the recordings are not available.
 
     Args:
         model: Model of the zoo.
@@ -25,50 +32,51 @@ def of(model, card):
     if recordings.data_dir() is None:
         return None
     if card["data"].get("test_subjects") == []:
-        return OfFolds(card["name"])
+        return FoldsJudge(card["name"])
     measured = quality.test_recordings(card)
-    return None if measured is None else OfPublished(model, measured, quality.metric_name(card))
+    return None if measured is None else PublishedJudge(model, measured, quality.metric_name(card))
 
 
-class OfPublished:
-    """The figure of the published model and of its files.
+class PublishedJudge:
+    """Judge that measures the published model and its files.
 
     Args:
         model: Model of the zoo.
-        measured: `quality.Recordings`.
+        measured: Recordings for the measurement.
         metric: `"accuracy"` or `"auc"`.
     """
 
-    def __init__(self, model, measured, metric):
+    def __init__(self, model: "keras.Model", measured: quality.Recordings, metric: str):
         self.model, self.measured, self.metric = model, measured, metric
 
-    def by_keras(self, distance=None):
-        """Figure of the model by its own distance or another one."""
+    def by_keras(self, distance: distances.Distance | None = None) -> float:
+        """Computes the figure of the model by its own distance or by `distance`."""
         return quality.by_keras(self.model, self.measured, self.metric, distance)
 
-    def by_file(self, path, _):
-        """Figure of a .tflite file."""
+    def by_file(self, path: pathlib.Path, _: str | None) -> float:
+        """Computes the figure of a .tflite file."""
         return quality.by_file(path, self.model, self.measured, self.metric)
 
 
-class OfFolds:
-    """AUC of a cross-validation, over the trials of all folds.
+class FoldsJudge:
+    """Judge that measures the AUC of a cross-validation over the trials of all folds.
 
     Args:
         name: Name of a model whose `evidence` has `over_folds(distances) -> Measurement`.
     """
 
-    def __init__(self, name):
+    def __init__(self, name: str):
         self.folds = evidence.published(name).folds
         self.over_folds = importlib.import_module(f"zoo.{name}.evidence").over_folds
 
-    def by_keras(self, distance=None):
-        """AUC of the models of the folds by their own distance or another one."""
+    def by_keras(self, distance: distances.Distance | None = None) -> float:
+        """Computes the AUC of the models of the folds by their own distance or by `distance`."""
         return self._auc([_by_keras(fold, distance) for fold in self.folds])
 
-    def by_file(self, _, quantization):
-        """AUC of .tflite files of the models of the folds; None of int8, whose ranges are those of
-        recordings of everybody.
+    def by_file(self, _: pathlib.Path, quantization: str | None) -> float | None:
+        """Computes the AUC of .tflite files of the models of the folds.
+
+        The result is None for int8, because recordings of everybody set the ranges of such a file.
 
         Args:
             quantization: Same as in `keras_dml.export.tflite`.
@@ -96,8 +104,8 @@ def _by_keras(model, distance):
 
 
 def _by_file(path, model, signals):
-    # the file of a model of matrices answers with vectors, compared as vectors
-    own = inference.head_distance(model)
-    distance = distances.Euclidean() if export.works_on_matrices(model) else own
+    # the file of a model of matrices returns tangent vectors
+    distance = inference.head_distance(model)
+    distance = distances.Euclidean() if export.works_on_matrices(model) else distance
     vectors = litert.embed(path, signals)
     return np.asarray(distance(vectors, vectors))

@@ -1,16 +1,18 @@
-"""Change of a model's figure by an export, on recordings or images of people whom the model was not
-trained on, or, where the card names none, of those it was.
+"""Figures that show how an export changes the quality of a model.
 
-The figure is the accuracy where the card has one, else the AUC of verification. The recordings come
-from the card's data set, or where there is one from the recipe's `examples(split) -> (inputs,
-labels)` in `zoo/<name>/train.py`, as the model takes them, of a classifier numbered like its
-classes.
+The figure is the accuracy if the card has one, else the AUC of verification. It is measured on test
+people, or on training people if the card names no test people. The recordings come from the data
+set of the card. If the recipe `zoo/<name>/train.py` has a function `examples(split) -> (inputs,
+labels)`, they come from this function, with inputs of the model, and class ids for a classifier.
 """
 
 import dataclasses
 import functools
 import importlib
 import itertools
+import pathlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,61 +21,93 @@ from keras_dml import distances, evaluation, inference
 from keras_dml.export import litert
 from zoo import recordings
 
+if TYPE_CHECKING:
+    import keras
+
 WINDOW = 512  # steps of a walk, 5.12 s at 100 Hz
-MAX_A_PERSON = 12  # recordings; pairs grow with their square
-MAX_EXAMPLES = 1000  # examples of a recipe, spread over its classes, at least two each
-CALIBRATING = 100  # recordings, spread over the people trained on
+MAX_PER_PERSON = 12  # recordings; the number of pairs grows with its square
+MAX_EXAMPLES = 1000  # examples of a recipe, spread over its classes, at least two of each class
+CALIBRATING = 100  # recordings, spread over the training people
 
 
 @dataclasses.dataclass(frozen=True)
 class Recordings:
-    """Recordings with the person (the motion, of a model of motions; the class) and the original
-    recording that each is a part of."""
+    """Recordings with labels and sources.
+
+    Attributes:
+        signals: List of recordings.
+        people: Person of each recording; the motion for a model of motions, the class for a
+            classifier.
+        sources: Original recording that each recording is a part of.
+    """
 
     signals: list
     people: np.ndarray
     sources: np.ndarray
 
 
-def test_recordings(card):
-    """What a model is measured on, a few recordings each; None without data."""
+def test_recordings(card: dict) -> Recordings | None:
+    """Returns recordings for the measurement of a model, a few per person; None without data.
+
+    Args:
+        card: Card of the model.
+    """
     if _has_examples(card):
-        return _spread(of_recipe(card, "test"), MAX_EXAMPLES)
-    found = of_people(card, "test_subjects" if card["data"]["test_subjects"] else "train_subjects")
-    return None if found is None else a_few(found)
+        return _spread(recipe_examples(card, "test"), MAX_EXAMPLES)
+    key = "test_subjects" if card["data"]["test_subjects"] else "train_subjects"
+    measured = people_recordings(card, key)
+    return None if measured is None else limited(measured)
 
 
-def calibrating(card):
-    """Recordings of the people trained on, to set the ranges of an int8 file; None without data."""
-    of = of_recipe(card, "train") if _has_examples(card) else of_people(card, "train_subjects")
-    found = _spread(of, CALIBRATING)
-    return None if found is None else found.signals
+def calibrating(card: dict) -> list | None:
+    """Returns recordings of training people for the ranges of an int8 file; None without data.
+
+    Args:
+        card: Card of the model.
+    """
+    if _has_examples(card):
+        training = recipe_examples(card, "train")
+    else:
+        training = people_recordings(card, "train_subjects")
+    training = _spread(training, CALIBRATING)
+    return None if training is None else training.signals
 
 
-def metric_name(card):
-    """Name of the figure: `"accuracy"` or `"auc"`."""
+def metric_name(card: dict) -> str:
+    """Returns the name of the figure of a card: `"accuracy"` or `"auc"`."""
     kinds = {(row["protocol"], row["metric"]) for row in card["figures"]}
     return "accuracy" if ("classification", "accuracy") in kinds else "auc"
 
 
-def device_distance(model):
-    """The distance by which the embeddings of a .tflite file are compared, where it is another one
-    than the model's; None where it is not."""
-    own = inference.head_distance(model)
-    same = own.device_distance in (None, own.name)
-    return None if same else distances.get(own.device_distance)
+def device_distance(model: "keras.Model") -> distances.Distance | None:
+    """Returns the distance of the embeddings of a .tflite file if it differs from the model's.
+
+    Args:
+        model: A `keras.Model`.
+
+    Returns:
+        A distance; None if the file uses the distance of the model.
+    """
+    distance = inference.head_distance(model)
+    is_equal = distance.device_distance in (None, distance.name)
+    return None if is_equal else distances.get(distance.device_distance)
 
 
-def by_keras(model, measured, metric, distance=None):
-    """The figure of a model, by its own distance or another one."""
+def by_keras(
+    model: "keras.Model",
+    measured: Recordings,
+    metric: str,
+    distance: distances.Distance | None = None,
+) -> float:
+    """Computes the figure of a model by its own distance or by `distance`."""
     embeddings = keras_dml.embed(model, measured.signals)
     if metric == "accuracy":
         return accuracy(model.head_scores(embeddings), measured)
     return auc(distance or inference.head_distance(model), embeddings, measured)
 
 
-def by_file(file, model, measured, metric):
-    """The figure of a model's .tflite file."""
+def by_file(file: pathlib.Path, model: "keras.Model", measured: Recordings, metric: str) -> float:
+    """Computes the figure of a model's .tflite file."""
     if metric == "accuracy":
         return accuracy(litert.classify(file, measured.signals), measured)
     distance = inference.head_distance(model)
@@ -84,13 +118,18 @@ def by_file(file, model, measured, metric):
     return auc(distance, litert.embed(file, measured.signals), measured)
 
 
-def accuracy(scores, measured):
-    """Fraction of the recordings whose class has the highest score, `(recordings, classes)`."""
+def accuracy(scores: np.ndarray, measured: Recordings) -> float:
+    """Computes the fraction of recordings whose class has the highest score.
+
+    Args:
+        scores: Shape `(recordings, classes)`.
+        measured: The recordings.
+    """
     return float(np.mean(np.argmax(scores, axis=1) == measured.people))
 
 
-def of_recipe(card, split):
-    """The examples of a model's recipe; None where the data is not at hand.
+def recipe_examples(card: dict, split: str) -> Recordings | None:
+    """Returns the examples of a model's recipe; None if the data is not available.
 
     Args:
         card: Card of the model.
@@ -102,15 +141,15 @@ def of_recipe(card, split):
     return Recordings(inputs, np.asarray(labels), np.arange(len(labels)))
 
 
-def of_people(card, key):
-    """The recordings of some people of a model's data set.
+def people_recordings(card: dict, key: str) -> Recordings | None:
+    """Returns the recordings of some people of a model's data set.
 
     Args:
         card: Card of the model.
         key: `"test_subjects"` or `"train_subjects"` of the card's `data`.
 
     Returns:
-        `Recordings`, or None where the data set is not at hand or the card names nobody.
+        `Recordings`; None if the data set is not available or the card names no people.
     """
     people = set(card["data"][key])
     folder = recordings.data_dir()
@@ -134,22 +173,23 @@ def of_people(card, key):
     return Recordings(list(signals), np.array(owners), np.array(sources))
 
 
-def a_few(found, each=MAX_A_PERSON):
-    """At most `each` recordings of a person, spread over all of that person's."""
-    kept = []
-    for person in np.unique(found.people):
-        rows = np.flatnonzero(found.people == person)
-        kept.extend(rows[np.linspace(0, len(rows) - 1, min(each, len(rows))).astype(int)])
-    return Recordings([found.signals[i] for i in kept], found.people[kept], found.sources[kept])
+def limited(recordings: Recordings, count: int = MAX_PER_PERSON) -> Recordings:
+    """Selects at most `count` recordings of each person, evenly spread."""
+    selected = []
+    for person in np.unique(recordings.people):
+        rows = np.flatnonzero(recordings.people == person)
+        selected.extend(rows[np.linspace(0, len(rows) - 1, min(count, len(rows))).astype(int)])
+    signals = [recordings.signals[i] for i in selected]
+    return Recordings(signals, recordings.people[selected], recordings.sources[selected])
 
 
-def auc(distance, embeddings, measured):
-    """AUC of verification over all pairs of recordings that are not parts of one.
+def auc(distance: Callable, embeddings: np.ndarray, measured: Recordings) -> float:
+    """Computes the AUC of verification over all pairs of parts of different recordings.
 
     Args:
-        distance: One of `keras_dml.distances`.
-        embeddings: One for each recording, by Keras or by an exported file.
-        measured: `Recordings`.
+        distance: Distance of two sets of embeddings.
+        embeddings: Embeddings of the recordings, by Keras or by an exported file.
+        measured: The recordings.
     """
     scores = np.asarray(distance(embeddings, embeddings))
     pairs = np.triu(measured.sources[:, None] != measured.sources[None, :], 1)
@@ -165,20 +205,20 @@ def _recipe(card):
     return importlib.import_module(f"zoo.{card['name']}.train")
 
 
-def _spread(found, most):
-    if found is None:
+def _spread(recordings, count):
+    if recordings is None:
         return None
-    return a_few(found, max(2, -(-most // len(np.unique(found.people)))))
+    return limited(recordings, max(2, -(-count // len(np.unique(recordings.people)))))
 
 
 def _columns(card, builder):
     names = builder.info.metadata.get("channels") if builder.info.metadata else None
-    wanted = card["input"]["channels"]
-    return [list(names).index(name) for name in wanted] if names else slice(None)
+    channels = card["input"]["channels"]
+    return [list(names).index(name) for name in channels] if names else slice(None)
 
 
 def _parts(record):
-    """A walk's windows between the first and the last step; any other recording as it is."""
+    """Returns windows of a walk between its first and last step, or the whole recording."""
     signal = np.asarray(record["sequence"], np.float32)
     steps = record.get("steps", record.get("left_steps"))
     if steps is None:

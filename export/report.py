@@ -1,4 +1,4 @@
-"""The table of `export/README.md`, and the same figures in the models' cards."""
+"""Writes the table of `export/README.md` and the same figures into the models' cards."""
 
 import dataclasses
 import pathlib
@@ -20,11 +20,18 @@ COLUMNS = (
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """One exported file: what `keras_dml.export` measured, and its change in the figure by which
-    the model is measured (`quality.metric_name`), where that is known.
+    """Row of the table, for one exported file.
 
-    A device compares some embeddings by another distance than the model: `change` is that of the
-    file by this distance, `of_distance` that of the distance in Keras.
+    A device may compare embeddings by another distance than the model.
+
+    Attributes:
+        model: Name of the model.
+        export: `Export`, the measurements of `keras_dml.export`.
+        change: Change of the figure (`measure`) by the file, with Keras and the device's distance
+            as baseline; None: unknown.
+        measure: Name of the figure, see `quality.metric_name`.
+        of_distance: Change of the figure by the device's distance in Keras; None: the distance is
+            the model's.
     """
 
     model: str
@@ -33,15 +40,17 @@ class Row:
     measure: str = "auc"
     of_distance: float | None = None
 
-    def cells(self):
-        made = self.export
+    def cells(self) -> tuple[str, ...]:
+        """Returns the texts of the row, in the order of `COLUMNS`."""
+        export = self.export
+        timed = "an image" if export.steps is None else f"{export.steps} steps"
         return (
             self.model,
-            made.format,
-            made.quantization or "float32",
-            f"{made.bytes / 1000:.1f}",
-            f"{made.latency_ms:.2f} for {_what(made)}",
-            f"{100 * made.drift:.2g}",
+            export.format,
+            export.quantization or "float32",
+            f"{export.bytes / 1000:.1f}",
+            f"{export.latency_ms:.2f} for {timed}",
+            f"{100 * export.drift:.2g}",
             self._change(),
         )
 
@@ -51,19 +60,15 @@ class Row:
         number = f"{round(self.change, 4) + 0.0:+.4f}"
         return number if self.measure == "auc" else f"{number} ({self.measure})"
 
-    def card(self):
-        """Entry of a card's `exports`."""
+    def card(self) -> dict:
+        """Returns the entry of a card's `exports`."""
         from keras_dml import training
 
         return training.export_row(self.export, self.measure, self.change, self.of_distance)
 
 
-def _what(made):
-    return "an image" if made.steps is None else f"{made.steps} steps"
-
-
-def write_table(rows, readme=README):
-    """Puts rows into the table of a README; rows of other models and formats stay.
+def write_table(rows: list[Row], readme: pathlib.Path = README) -> str:
+    """Writes rows into the table of a README and keeps the rows of other models and formats.
 
     Args:
         rows: `Row` objects.
@@ -75,28 +80,29 @@ def write_table(rows, readme=README):
     text = readme.read_text(encoding="utf-8")
     head, rest = text.split(BEGIN)
     table, tail = rest.split(END)
-    found = {cells[:3]: cells for cells in map(_cells, table.splitlines()[1:]) if len(cells) > 1}
-    for key in [COLUMNS[:3], *(key for key in found if set(key[0]) <= {"-"})]:
-        found.pop(key, None)
-    found.update({row.cells()[:3]: row.cells() for row in rows})
-    lines = [COLUMNS, ("---",) * 3 + ("---:",) * 4, *(found[key] for key in sorted(found))]
+    old = [cells for cells in map(_cells, table.splitlines()[1:]) if len(cells) > 1]
+    by_key = {cells[:3]: cells for cells in old}
+    for key in [COLUMNS[:3], *(key for key in by_key if set(key[0]) <= {"-"})]:
+        by_key.pop(key, None)
+    by_key.update({row.cells()[:3]: row.cells() for row in rows})
+    lines = [COLUMNS, ("---",) * 3 + ("---:",) * 4, *(by_key[key] for key in sorted(by_key))]
     table = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
     write_text(readme, f"{head}{BEGIN}\n{table}\n{END}{tail}")
     return table
 
 
-def write_cards(rows):
-    """Puts the rows with a known change into the cards of their models."""
+def write_cards(rows: list[Row]) -> None:
+    """Writes the rows with a known change into the cards of their models."""
     from keras_dml import training
     from keras_dml.zoo import catalog, lookup
 
     for name in sorted({row.model for row in rows}):
         new = [row.card() for row in rows if row.model == name and row.change is not None]
-        made = {(entry["format"], entry["quantization"]) for entry in new}
+        replaced = {(entry["format"], entry["quantization"]) for entry in new}
         old = [
             entry
             for entry in catalog.card(name)["exports"]
-            if (entry["format"], entry.get("quantization")) not in made
+            if (entry["format"], entry.get("quantization")) not in replaced
         ]
         if new:
             training.update(lookup.find(name), exports=[*old, *new])

@@ -1,44 +1,48 @@
 """Exports the models of the zoo as SavedModels and measures them.
 
-Writes MODEL_saved_model folders, and the table of size, latency, drift and change in AUC (or, of
-models that classify, in accuracy) into export/README.md. The change in AUC needs the recordings
-(zoo/recordings.py says where they lie).
+Writes MODEL_saved_model folders, and the table of size, latency, drift and change in AUC (for
+classifiers: in accuracy) into export/README.md. The change in AUC needs the recordings
+(zoo/recordings.py documents their location).
 
 Example: python export/saved_model.py gait_qp_wl
 """
 
 import pathlib
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from export import report
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
-def main(arguments=None):
+def main(arguments: list[str] | None = None) -> None:
     """Runs the script.
 
     Args:
-        arguments: What stands on the command line; None: what does.
+        arguments: Arguments of the command line; None: those of the process.
     """
-    sys.path.insert(0, str(ROOT))  # `zoo`, `tfds_builders` and this folder, when run as a file
+    sys.path.insert(0, str(ROOT))  # for `zoo`, `tfds_builders` and this folder, if run as a file
     from export.arguments import parser
 
-    chosen = parser(__doc__).parse_args(arguments)
+    options = parser(__doc__).parse_args(arguments)
 
     from export import report
     from keras_dml import progress, zoo
 
-    chosen.out.mkdir(parents=True, exist_ok=True)
-    names = chosen.models or zoo.list_models()
+    options.out.mkdir(parents=True, exist_ok=True)
+    names = options.models or zoo.list_models()
     rows = [
-        export_model(name, chosen.out) for name in progress.track(names, "export to SavedModel")
+        export_model(name, options.out) for name in progress.track(names, "export to SavedModel")
     ]
     print(report.write_table(rows))
-    if chosen.cards:
+    if options.cards:
         report.write_cards(rows)
 
 
-def export_model(name, out):
-    """The row of the table for one model.
+def export_model(name: str, out: pathlib.Path) -> "report.Row":
+    """Exports one model and returns its row of the table.
 
     Args:
         name: Zoo model.
@@ -51,26 +55,26 @@ def export_model(name, out):
 
     model, card = zoo.load(name), zoo.card(name)
     path = out / f"{name}_saved_model"
-    made = export.saved_model(model, path)
+    result = export.saved_model(model, path)
     measured, metric = quality.test_recordings(card), quality.metric_name(card)
     if measured is None:
-        return report.Row(name, made, None, metric)
+        return report.Row(name, result, None, metric)
     loaded = export.signatures.tensorflow().saved_model.load(str(path)).signatures
-    taken = inputs.of(model)
+    kind = inputs.of(model)
 
-    def answers(signature):
+    def outputs(signature):
         return np.concatenate(
             [
-                next(iter(loaded[signature](**taken.batch([one])).values())).numpy()
-                for one in measured.signals
+                next(iter(loaded[signature](**kind.batch([signal])).values())).numpy()
+                for signal in measured.signals
             ]
         )
 
     if metric == "accuracy":
-        by_file = quality.accuracy(answers("classify"), measured)
+        by_file = quality.accuracy(outputs("classify"), measured)
     else:
-        by_file = quality.auc(inference.head_distance(model), answers("embed"), measured)
-    return report.Row(name, made, by_file - quality.by_keras(model, measured, metric), metric)
+        by_file = quality.auc(inference.head_distance(model), outputs("embed"), measured)
+    return report.Row(name, result, by_file - quality.by_keras(model, measured, metric), metric)
 
 
 if __name__ == "__main__":

@@ -217,14 +217,14 @@ def tests_of(root, path):
 
 
 def _places(path):
-    """Options of pytest that choose where galleries of tests are kept."""
+    """Returns options of pytest that select the stores of galleries in tests."""
     if not path.startswith("keras_dml/gallery/"):
         return []
     return next((options for part, options in PLACES.items() if part in path), IN_PLAIN_FILES)
 
 
 def _drawn(root, areas, count, seed, only):
-    """As many mutants of each area as of every other one."""
+    """Draws equally many mutants of each area."""
     drawn = []
     for i, area in enumerate(areas):
         folder = root / "keras_dml" / area
@@ -259,7 +259,7 @@ def _check_unchanged(copy, results):
 
 
 def _run(copies, mutants, reasons, path):
-    """Results of all mutants, in the order in which they end; written to a file as they come."""
+    """Yields the results of all mutants as they end, and writes them to a file."""
     results = []
     with open(os.devnull if path is None else path, "w", newline="", buffering=1) as file:
         writer = csv.writer(file)
@@ -383,7 +383,7 @@ class _Copy:
         return int(pytest.main([*options, f"--rootdir={self._root}", *tests], plugins))
 
     def poll(self):
-        """Exit status of the tests, `TOO_LONG`, or None while they run."""
+        """Returns the exit status of the tests, `TOO_LONG`, or None while they run."""
         if self._code is None:
             process, status = os.waitpid(self._process, os.WNOHANG)
             if process:
@@ -410,7 +410,7 @@ class _Copy:
         return self._log.read_text(errors="replace")
 
     def failed(self):
-        """The test that failed first, or an empty string."""
+        """Returns the name of the test that failed first, or an empty string."""
         path = self._scratch / FAILED
         return path.read_text() if path.exists() else ""
 

@@ -1,4 +1,4 @@
-"""Every script of `tests/bench` runs, on sizes that take seconds; no time is tested."""
+"""Smoke runs of every script of `tests/bench`, without tests of times."""
 
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""Every public layer, loss and model keeps the promises of `contracts.py`."""
+"""Every public layer, loss and model satisfies the contracts of `contracts.py`."""
 
 import numpy as np
 import pytest
@@ -31,14 +31,14 @@ def proxies(classes):
 
 
 def pose():
-    """On three joints, so a model that makes their coordinates."""
+    """Returns a model that makes the coordinates of three joints before the layer."""
     signal = keras.Input((None, contracts.CHANNELS))
     joints = layers.MaskedConv1D(9, 1, name="joints")
     return keras.Sequential([signal, joints, layers.CanonicalPose(0, hips=(1, 2))])
 
 
 def gravity_frame(horizontal):
-    """On x, y and z, so a model that makes them."""
+    """Returns a model that makes x, y and z before the layer."""
     signal = keras.Input((None, contracts.CHANNELS))
     sensor = layers.MaskedConv1D(3, 1, name="sensor")
     return keras.Sequential([signal, sensor, layers.GravityFrame(horizontal, lag=2)])
@@ -65,13 +65,13 @@ def mel_power():
 
 
 def last_lstm():
-    """On a known number of steps, here the rows of a covariance."""
+    """Returns a model with a known number of steps, the rows of a covariance."""
     signal = keras.Input((None, contracts.CHANNELS))
     return keras.Sequential([signal, layers.Covariance("oas"), layers.LastLSTM(3, depth=2)])
 
 
 def windowed_mean():
-    """Of a network that sees windows of four steps."""
+    """Returns a layer with a network of windows of four steps."""
     window = keras.Input((4, contracts.CHANNELS))
     network = keras.Sequential([window, keras.layers.Flatten(), keras.layers.Dense(3)])
     return layers.WindowedMean(network, 2, 3, 1)
@@ -83,7 +83,7 @@ def eye_velocity():
 
 
 def images(subject, large=False, **options):
-    """An encoder of images, as small as it may be."""
+    """Returns the smallest possible encoder of images."""
     return Network(subject.__name__, subject, lambda: subject(**options), stock=True, large=large)
 
 
@@ -92,7 +92,7 @@ def spdnet(name, make, subject=models.spdnet):
 
 
 def some_potatoes():
-    """Matrices and labels to calibrate potatoes with."""
+    """Returns matrices and labels for the calibration of potatoes."""
     x = np.random.default_rng(4).normal(size=(4 * contracts.BATCH, 20, contracts.CHANNELS))
     return np.swapaxes(x, 1, 2) @ x / 20, np.arange(len(x)) % contracts.BATCH
 
@@ -111,7 +111,7 @@ def potato_network():
 
 
 def similarity():
-    """To vectors that stay, so a model that ends in it."""
+    """Returns a model that ends in similarities to constant vectors."""
     signal = keras.Input((None, contracts.CHANNELS))
     rows = np.random.default_rng(5).normal(size=(2, contracts.CHANNELS)).astype("float32")
     pooled = layers.SequencePooling("mean")(signal)
@@ -134,7 +134,7 @@ def classifier():
 
 
 def adversarial_training():
-    """On images, whose numbers lie in [0, 1]."""
+    """Returns a model of images, whose numbers are in [0, 1]."""
     image = keras.Input((4, 4, 1))
     encoder = keras.Sequential([image, keras.layers.Flatten(), keras.layers.Dense(3)])
     inner = models.PrototypicalClassifier(encoder, contracts.BATCH, hidden=(5,), dropout=0.0)
@@ -148,7 +148,7 @@ def grad_cache():
 
 
 def contracted():
-    """A model that was there before its contract."""
+    """Adds a contract to an existing model."""
     contract = input_contract()
     signal = keras.Input((None, contracts.CHANNELS))
     model = keras.Model(signal, layers.QuantileLayer(4)(layers.MaskedConv1D(6, 3)(signal)))
@@ -290,7 +290,7 @@ NETWORKS = [
 
 
 def vectors():
-    """Vectors of no head, which any distance goes with."""
+    """Returns a model without a head, whose vectors any distance can compare."""
     entry = keras.Input((None, contracts.CHANNELS))
     last = keras.layers.Rescaling(1.0, dtype="float32")
     return keras.Sequential([entry, layers.SequencePooling(), last])

@@ -1,4 +1,4 @@
-"""Mutants are made, killed and survive; the checkout stays as it is."""
+"""The search for mutants: killed and surviving mutants, and an unchanged checkout."""
 
 import csv
 import os
@@ -105,7 +105,7 @@ def test_a_sample_is_repeatable_and_of_all_files():
 
 
 def test_mutants_that_change_no_behavior_still_exist():
-    """A reason whose code has changed is deleted."""
+    """Tests that each listed mutant exists; if its code changed, delete its entry."""
     reasons = mutation.equivalents(mutants.EQUIVALENT.read_text())
     pools = {
         path: {mutant.key for mutant in mutation.mutants(path, (mutants.ROOT / path).read_text())}
@@ -131,7 +131,7 @@ def test_each_source_file_of_an_area_has_tests():
 
 @pytest.fixture
 def toy(tmp_path):
-    """A tree with two functions, of which one has a test too few."""
+    """Writes a tree with two functions, one of which lacks a test."""
     for path, text in {
         PATH: TOY,
         "keras_dml/__init__.py": "",
@@ -160,11 +160,11 @@ def run(root, *options):
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="mutants run in forked processes")
 def test_a_mutant_is_killed_and_another_survives(toy):
-    """No test passes an empty list or equal numbers."""
+    """Uses tests without an empty list and without equal numbers."""
     before = {path: path.read_bytes() for path in sorted(toy.rglob("*.*"))}
     path = toy.parent / "results.csv"
-    chosen = r"(max|1\.0)\b|x\[1\] (>= x\[0\]|> x\[1\])$"
-    ended = run(toy, "--only", chosen, "--out", str(path), "--jobs", "2")
+    pattern = r"(max|1\.0)\b|x\[1\] (>= x\[0\]|> x\[1\])$"
+    ended = run(toy, "--only", pattern, "--out", str(path), "--jobs", "2")
     assert ended.returncode == 1, ended.stdout + ended.stderr
     with path.open(newline="") as file:
         rows = {row["new"]: row for row in csv.DictReader(file)}

@@ -1,4 +1,4 @@
-"""The online detector, against pyRiemann and the paper."""
+"""The Riemannian potato, compared with pyRiemann and the paper."""
 
 import json
 import pickle
@@ -27,7 +27,7 @@ def fitted(**options):
 
 
 def windows(rng, count, n, artifacts=0):
-    """Sample covariances, the first few of them at ten times the amplitude."""
+    """Draws sample covariances, the first few with ten times the amplitude."""
     x = rng.normal(size=(count, 4 * n, n))
     x[:artifacts] *= 10
     return np.swapaxes(x, 1, 2) @ x / (4 * n)
@@ -58,26 +58,28 @@ def test_partial_fit_follows_the_papers_order_and_not_pyriemanns():
     assert_values(potato.stddev_, expected["updated_log_sigma"], tolerance)
     assert potato.count_ == 11
     assert abs(potato.mean_ - expected["pyriemann_updated_log_mu"]) > 0.01
-    theirs = PyRiemann(threshold=inputs["threshold"]).fit(inputs["x"])
-    theirs.partial_fit(inputs["new"][None], alpha=0.1)
-    np.testing.assert_allclose(theirs._mean, expected["pyriemann_updated_log_mu"], rtol=1e-6)
-    np.testing.assert_allclose(theirs._std, expected["pyriemann_updated_log_sigma"], rtol=1e-6)
-    np.testing.assert_allclose(theirs.covmean_, potato.center_, rtol=1e-6)
+    reference = PyRiemann(threshold=inputs["threshold"]).fit(inputs["x"])
+    reference.partial_fit(inputs["new"][None], alpha=0.1)
+    np.testing.assert_allclose(reference._mean, expected["pyriemann_updated_log_mu"], rtol=1e-6)
+    np.testing.assert_allclose(reference._std, expected["pyriemann_updated_log_sigma"], rtol=1e-6)
+    np.testing.assert_allclose(reference.covmean_, potato.center_, rtol=1e-6)
 
 
 @pytest.mark.parametrize("n, threshold", [(1, 1.5), (4, 2.5), (20, 2.0)])
 def test_fit_and_scores_agree_with_pyriemann(rng, n, threshold):
     x, new = windows(rng, 60, n, artifacts=5), windows(rng, 30, n, artifacts=3)
-    ours, theirs = Potato(threshold).fit(x), PyRiemann(threshold=threshold).fit(x)
+    ours, reference = Potato(threshold).fit(x), PyRiemann(threshold=threshold).fit(x)
     assert not ours.clean_[:5].any()
-    np.testing.assert_allclose(ours.center_, theirs.covmean_, rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose(ours.transform(new), theirs.transform(new), rtol=1e-6, atol=1e-6)
-    np.testing.assert_array_equal(ours.predict(new) == 1, theirs.predict(new) == 1)
-    np.testing.assert_allclose(ours.probability(new), theirs.predict_proba(new), rtol=0, atol=1e-6)
+    np.testing.assert_allclose(ours.center_, reference.covmean_, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(ours.transform(new), reference.transform(new), rtol=1e-6, atol=1e-6)
+    np.testing.assert_array_equal(ours.predict(new) == 1, reference.predict(new) == 1)
+    np.testing.assert_allclose(
+        ours.probability(new), reference.predict_proba(new), rtol=0, atol=1e-6
+    )
 
 
 def by_definition(state, x, update_rate):
-    """Kim2020, Eqs. 19-21, on one accepted matrix."""
+    """Computes Kim2020, Eqs. 19-21, for one accepted matrix."""
     factor = np.linalg.cholesky(state.center)
     inverse = np.linalg.inv(factor)
     values, vectors = np.linalg.eigh(inverse @ x @ inverse.T)
@@ -115,7 +117,7 @@ def test_it_follows_a_slow_drift_that_a_fixed_one_rejects(rng):
 
 
 def test_what_is_no_covariance_matrix_is_infinitely_far(rng):
-    """Silence, a dead channel, a sign, a NaN: rejected without a word or a warning."""
+    """Tests silence, a constant channel, a negative matrix and NaN, rejected without a warning."""
     potato = Potato().fit(windows(rng, 30, 3))
     before = potato.center_.copy()
     dead = np.diag([1.0, 1.0, 0.0])
@@ -178,7 +180,7 @@ def test_a_file_cut_anywhere_or_with_a_byte_changed_is_a_potato_or_refused(rng, 
 
 
 def odd(**changed):
-    """The arrays of a potato's file, some of them others."""
+    """Writes a potato's file with some changed arrays."""
     settings = {"threshold": 3.0, "update_rate": None, "scale": "geometric"}
     arrays = {"center": np.eye(2), "mean": 0.1, "stddev": 0.2, "count": 9}
     return {"settings": json.dumps(settings), **arrays, **changed}
@@ -297,7 +299,7 @@ def matrices(vectors):
 
 
 class OnVectors(Potato):
-    """A potato of one matrix per vector: scikit-learn's checks give vectors alone."""
+    """Potato of one matrix per vector, because scikit-learn's checks use vectors."""
 
     def fit(self, X, y=None):
         return super().fit(matrices(validate_data(self, X, dtype=np.float64)))
@@ -392,13 +394,13 @@ def test_before_fit_it_is_not_fitted():
 
 @pytest.mark.parametrize("spread", [4e-5, 4e-6, 1e-8])
 def test_windows_that_hardly_differ_score_as_in_pyriemann(rng, spread):
-    """Spread of logarithms of entries; distances are near it, far above rounding in float64."""
+    """Draws matrices with a given spread of log entries, far above rounding errors in float64."""
     noise = rng.normal(size=(42, 4, 4))
     x = np.eye(4) + spread * (noise + np.swapaxes(noise, 1, 2)) / 4
     x, new = x[:30], x[30:]
-    ours, theirs = Potato().fit(x), PyRiemann().fit(x)
+    ours, reference = Potato().fit(x), PyRiemann().fit(x)
     assert np.abs(ours.transform(new)).max() > 0.5
-    np.testing.assert_allclose(ours.transform(new), theirs.transform(new), rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(ours.transform(new), reference.transform(new), rtol=1e-3, atol=1e-3)
     arithmetic = Potato(scale="arithmetic").fit(x)
     distances = distance_riemann(new, arithmetic.center_)
     expected = (distances - arithmetic.mean_) / arithmetic.stddev_
@@ -409,21 +411,23 @@ def test_windows_that_hardly_differ_score_as_in_pyriemann(rng, spread):
 def test_labels_and_weights_count_as_in_pyriemann(rng):
     x, new = windows(rng, 40, 4, artifacts=6), windows(rng, 12, 4, artifacts=2)
     y = np.ones(40, int)
-    y[[3, 8, 21, 22]] = 0  # some known artifacts, and clean windows that an expert excludes
+    y[[3, 8, 21, 22]] = 0  # some labeled artifacts, and clean windows that an expert excludes
     weights = rng.uniform(0, 2, size=40)
     plain = Potato(2.5).fit(x).transform(new)
     for labels, sample_weight in [(y, None), (None, weights), (y, weights)]:
         ours = Potato(2.5).fit(x, labels, sample_weight=sample_weight)
-        theirs = PyRiemann(threshold=2.5).fit(x, labels, sample_weight=sample_weight)
-        np.testing.assert_allclose(ours.center_, theirs.covmean_, rtol=1e-6, atol=1e-9)
-        np.testing.assert_allclose(ours.transform(new), theirs.transform(new), rtol=1e-5, atol=1e-5)
+        reference = PyRiemann(threshold=2.5).fit(x, labels, sample_weight=sample_weight)
+        np.testing.assert_allclose(ours.center_, reference.covmean_, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(
+            ours.transform(new), reference.transform(new), rtol=1e-5, atol=1e-5
+        )
         assert np.abs(ours.transform(new) - plain).max() > 1e-3
         if labels is not None:
             assert not ours.clean_[labels == 0].any()
-        found = Potato(2.5).fit_transform(x, labels, sample_weight=sample_weight)
-        np.testing.assert_array_equal(found, ours.transform(x))
-        found = Potato(2.5).fit_predict(x, labels, sample_weight=sample_weight)
-        np.testing.assert_array_equal(found, ours.predict(x))
+        actual = Potato(2.5).fit_transform(x, labels, sample_weight=sample_weight)
+        np.testing.assert_array_equal(actual, ours.transform(x))
+        actual = Potato(2.5).fit_predict(x, labels, sample_weight=sample_weight)
+        np.testing.assert_array_equal(actual, ours.predict(x))
 
 
 def test_known_artifacts_may_hold_anything_and_have_three_spellings(rng):
@@ -438,11 +442,11 @@ def test_known_artifacts_may_hold_anything_and_have_three_spellings(rng):
 def test_known_artifacts_move_nothing_online(rng):
     x, new = windows(rng, 20, 3), windows(rng, 6, 3)
     y = np.array([1, 0, 1, 1, 0, 1])
-    ours, theirs = Potato().fit(x), Potato().fit(x)
+    ours, reference = Potato().fit(x), Potato().fit(x)
     ours.partial_fit(new, y)
-    theirs.partial_fit(new[y == 1])
-    np.testing.assert_array_equal(ours.center_, theirs.center_)
-    assert ours.count_ == theirs.count_
+    reference.partial_fit(new[y == 1])
+    np.testing.assert_array_equal(ours.center_, reference.center_)
+    assert ours.count_ == reference.count_
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Recordings that are not fit to be compared are refused in words; others pass."""
+"""Quality checks of recordings: reasons against faulty recordings, none against good ones."""
 
 import dataclasses
 import re
@@ -55,8 +55,8 @@ def clip(x):
     ],
 )
 def test_what_is_wrong_is_said(usual, recording, reason):
-    found = usual.reason(recording)
-    assert found is not None and re.search(reason, found), found
+    actual = usual.reason(recording)
+    assert actual is not None and re.search(reason, actual), actual
 
 
 @settings(deadline=None, max_examples=40)
@@ -70,7 +70,7 @@ UNITS = ("g", "g", "g", "deg/s", "deg/s", "deg/s", "hPa")
 
 
 def of_units(seed):
-    """Accelerometer, gyroscope and one channel of air pressure."""
+    """Returns usual properties of an accelerometer, a gyroscope and one channel of air pressure."""
     parts = [smooth(seed), smooth(1000 + seed, scale=90.0), smooth(2000 + seed)[:, :1]]
     return np.concatenate(parts, axis=1)
 
@@ -137,7 +137,7 @@ RATE = 16_000
 
 
 def voice(seed=0, seconds=2.0):
-    """Pulses of a falling pitch through a resonance, in syllables, with a little noise."""
+    """Draws a synthetic voice: pulses of falling pitch through a resonance, with weak noise."""
     rng = np.random.default_rng(seed)
     time = np.arange(round(seconds * RATE)) / RATE
     pitch = rng.uniform(100, 140)
@@ -188,7 +188,7 @@ def test_a_distorted_voice_is_refused(usual_voice, distortion):
     "change",
     [
         lambda x: x,
-        lambda x: x / np.abs(x).max(),  # as loud as can be
+        lambda x: x / np.abs(x).max(),  # at full scale
         lambda x: 1e-3 * x,
         lambda x: 10 * x,
         eight_bits,
@@ -239,10 +239,10 @@ def test_a_loose_sensor_is_refused_by_the_potato_with_the_channel(gate):
     together = smooth(40)
     together[:, 2] = 4 * together[:, 0] + 0.01 * together[:, 2]
     clean = smooth(41)
-    found = gate.refused([clean, together, np.zeros((200, 3))])
-    assert set(found) == {1, 2}
-    assert "move together as in no recording" in found[1] and found[1].endswith("channel z")
-    assert "flat" in found[2]
+    actual = gate.refused([clean, together, np.zeros((200, 3))])
+    assert set(actual) == {1, 2}
+    assert "move together as in no recording" in actual[1] and actual[1].endswith("channel z")
+    assert "flat" in actual[2]
 
 
 def test_without_a_potato_only_plain_checks_are_made(model, gate):
@@ -251,4 +251,4 @@ def test_without_a_potato_only_plain_checks_are_made(model, gate):
 
 
 def test_a_model_that_was_not_loaded_has_no_gate(model):
-    assert quality.of(model) is None
+    assert quality.gate_of(model) is None

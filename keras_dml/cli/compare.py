@@ -26,7 +26,7 @@ class _Comparison:
         from keras_dml import quality
 
         self.model, self.reading = model, {}  # there is no earlier enrollment
-        self._gate = quality.of(model)
+        self._gate = quality.gate_of(model)
 
     def unfit(self, recordings):
         """Returns the reasons why recordings should not be compared, by their index."""

@@ -1,12 +1,12 @@
-"""Models as files for serving and for devices: `saved_model` and `tflite`; `potato` for the online
-detector of artifacts; `contract` reads what a file takes.
+"""Export of models to files for serving (`saved_model`) and for devices (`tflite`).
 
-The files carry two signatures, `embed(signal, length) -> embedding` (of a model on matrices
-`embed(matrix)`, on images `embed(image)`) and `distance(embedding, gallery) -> distance`; those of
-a `PrototypicalClassifier` also `score(embedding, prototypes) -> similarity` and `classify(...) ->
-scores`. An input that breaks the model's contract gives NaN. A SavedModel has `embed` as its
-default signature too. The files are compared with Keras before they are put in place. Names load
-on first use; TensorFlow is loaded by the first export.
+`potato` exports the online detector of artifacts, and `contract` reads the input contract of a
+file. A file has two signatures: `embed(signal, length) -> embedding` (for a model on matrices
+`embed(matrix)`, on images `embed(image)`) and `distance(embedding, gallery) -> distance`. The file
+of a `PrototypicalClassifier` also has `score(embedding, prototypes) -> similarity` and
+`classify(...) -> scores`. An input that breaks the model's contract gives NaN. The default
+signature of a SavedModel is `embed`. Every file is compared with Keras before it replaces an
+existing file. Names load on first use; the first export loads TensorFlow.
 """
 
 from keras_dml import _lazy

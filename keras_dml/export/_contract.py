@@ -1,29 +1,29 @@
-"""What an exported file takes, and when its distances mean "the same": a JSON object inside it."""
+"""Input contract and thresholds of an exported file, stored as a JSON object inside the file."""
 
 import json
-import os
 import pathlib
 
+from keras_dml._typing import Path
 from keras_dml.export import _flatbuffer
 from keras_dml.zoo import schema
 
-METADATA = "keras_dml.contract"  # its name in a .tflite file
+METADATA = "keras_dml.contract"  # name of the metadata entry in a .tflite file
 THRESHOLD = ("far", "value", "enrolled")  # keys of a card's threshold
-ASSET = pathlib.Path("assets.extra", "contract.json")  # in a SavedModel, beside its assets
+ASSET = pathlib.Path("assets.extra", "contract.json")  # path inside a SavedModel
 
 
-def contract(path: str | os.PathLike) -> dict:
-    """The input contract and the thresholds that an exported file carries; needs no TensorFlow.
+def contract(path: Path) -> dict:
+    """Reads the input contract and the thresholds of an exported file, without TensorFlow.
 
     Args:
         path: A .tflite file, or the folder of a SavedModel.
 
     Returns:
         Dict: `channels`, `units`, `rate_hz`, `min_steps`, `max_steps` and `stddev_range`, as in
-        `keras_dml.layers.InputContract`. If the model's card has thresholds, also `distance`, the
-        name of the distance that the file computes, and `thresholds` of this distance, each with
-        its false accept rate `far`, its `value` and its `rule` in words. If the card has no
-        threshold of this distance, `thresholds` is empty and `note` says so.
+        `keras_dml.layers.InputContract`. If the model's card has thresholds, the dict also holds
+        `distance`, the name of the distance that the file computes, and `thresholds` of this
+        distance, each with its false accept rate `far`, its `value` and its `rule` in words. If the
+        card has no threshold of this distance, `thresholds` is empty and `note` says so.
 
     Raises:
         FileNotFoundError: If there is no such file.
@@ -31,45 +31,44 @@ def contract(path: str | os.PathLike) -> dict:
     """
     path = pathlib.Path(path)
     if path.is_dir():
-        found = (path / ASSET).read_bytes() if (path / ASSET).is_file() else None
+        text = (path / ASSET).read_bytes() if (path / ASSET).is_file() else None
     else:
-        found = _flatbuffer.metadata(path.read_bytes(), METADATA)
-    if found is None:
+        text = _flatbuffer.metadata(path.read_bytes(), METADATA)
+    if text is None:
         raise ValueError(
             f"{path.name} carries no input contract. Put a `keras_dml.layers.InputContract` into "
             "the model and export it again."
         )
     try:
-        return json.loads(found)
+        return json.loads(text)
     except (RecursionError, ValueError):
         raise ValueError(
-            f"{path.name} carries an input contract that is not JSON: it is damaged. Export the "
-            "model again."
+            f"{path.name} is damaged: its input contract is not JSON. Export the model again."
         ) from None
 
 
-def carried(taken, distance, card):
-    """The JSON that a file of a model carries.
+def contract_json(kind, distance, card):
+    """Returns the JSON that a file of a model carries.
 
     Args:
-        taken: What the model takes, one of `keras_dml.inputs`.
+        kind: Input kind of the model, one of `keras_dml.inputs`.
         distance: Name of the distance that the file computes.
         card: The card of the model, or None.
 
     Returns:
         Bytes, or None if there is neither a contract nor a threshold.
     """
-    found = {} if taken.contract is None else taken.contract.as_dict()
-    if _of_all_distances(card):
-        found |= {"distance": distance, "thresholds": _thresholds(distance, card)}
+    values = {} if kind.contract is None else kind.contract.as_dict()
+    if _rows_by_distance(card):
+        values |= {"distance": distance, "thresholds": _thresholds(distance, card)}
         note = missing_thresholds(distance, card)
         if note is not None:
-            found["note"] = note
-    return json.dumps(found, ensure_ascii=False).encode() if found else None
+            values["note"] = note
+    return json.dumps(values, ensure_ascii=False).encode() if values else None
 
 
 def missing_thresholds(distance, card):
-    """Says that a file carries no threshold although the card of its model has some.
+    """Explains why a file carries no threshold although the card of its model has thresholds.
 
     Args:
         distance: Name of the distance that the file computes.
@@ -78,29 +77,31 @@ def missing_thresholds(distance, card):
     Returns:
         A sentence, or None if the file carries thresholds or the card has none.
     """
-    known = sorted({name for name, _ in _of_all_distances(card)})
-    if not known or distance in known:
+    card_distances = sorted({name for name, _ in _rows_by_distance(card)})
+    if not card_distances or distance in card_distances:
         return None
     return (
-        f"The card's thresholds are of the distance {', '.join(known)}, and the file computes "
-        f"{distance or 'another one'}: it carries no threshold. Set one from distances of the "
-        "file, or export a calibrated gallery."
+        f"The card's thresholds are for the distance {', '.join(card_distances)}, and the file "
+        f"computes {distance or 'another distance'}, so it carries no threshold. Set a threshold "
+        "from distances of the file, or export a calibrated gallery."
     )
 
 
-def _of_all_distances(card):
-    """`(name of its distance, row)` of all thresholds of a card; those of `device_thresholds` are
-    of the distance that a file for devices computes."""
+def _rows_by_distance(card):
+    """Returns `(name of its distance, row)` of each threshold of a card.
+
+    `device_thresholds` hold for the distance that a file for devices computes.
+    """
     if card is None or schema.problems(card):
         return []
-    own = [(card["embedding"]["distance"], row) for row in card["thresholds"]]
-    return own + [(row["distance"], row) for row in card.get("device_thresholds", [])]
+    rows = [(card["embedding"]["distance"], row) for row in card["thresholds"]]
+    return rows + [(row["distance"], row) for row in card.get("device_thresholds", [])]
 
 
 def _thresholds(distance, card):
     return [
         {**{key: row[key] for key in THRESHOLD if key in row}, "rule": _rule(row)}
-        for name, row in _of_all_distances(card)
+        for name, row in _rows_by_distance(card)
         if name == distance
     ]
 
@@ -111,4 +112,4 @@ def _rule(row):
     if enrolled != 1:
         count = "all" if enrolled is None else f"about {enrolled}"
         nearest = f"the nearest of {count} enrolled recordings"
-    return f"accept where the distance to {nearest} is at most {row['value']:.6g}"
+    return f"accept if the distance to {nearest} is at most {row['value']:.6g}"

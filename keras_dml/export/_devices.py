@@ -1,4 +1,4 @@
-"""SPD models as a device can run them: no device has an eigendecomposition."""
+"""Forms of a model that a device can run; no device has an eigendecomposition of SPD matrices."""
 
 import dataclasses
 
@@ -16,12 +16,13 @@ class DeviceModel:
 
     Attributes:
         encoder: The model whose embeddings a device can compare.
-        metric: The distance that it compares them by.
-        distance: Name of the distance of the model's own embeddings that this computes: on
+        metric: The distance by which the device compares them.
+        distance: Name of the distance of the original embeddings that `metric` computes. On
             matrices, the Euclidean distance of tangent vectors is `"log_euclidean"`.
-        runs: The encoder as it is written; on matrices, with the polynomial solver.
-        exact: The encoder that the file must agree with; on matrices, in float64: where they are
-            singular, an eigendecomposition in float32 is further off than the files are.
+        runs: The encoder that is written; on matrices, with the polynomial solver.
+        exact: The encoder that the file must agree with. On matrices it computes in float64,
+            because for singular matrices an eigendecomposition in float32 is less accurate than
+            the files.
         on_matrices: Whether the model works on matrices.
     """
 
@@ -33,23 +34,25 @@ class DeviceModel:
     on_matrices: bool
 
 
-def works_on_matrices(model):
-    """Whether a layer of the model is one on symmetric matrices."""
+def works_on_matrices(model: keras.Model) -> bool:
+    """Returns whether the model has a layer on symmetric matrices.
+
+    Args:
+        model: A `keras.Model`.
+    """
     return any(isinstance(layer, MatrixLayer) for layer in model._flatten_layers())
 
 
-def device_model(model, metric):
-    """A model as a device can run it.
+def device_model(model: keras.Model, metric: distances.Distance) -> DeviceModel:
+    """Returns the forms of a model that its file for devices needs.
 
-    Where a device cannot compute the distance itself, the model gets a logarithm and its embeddings
-    become tangent vectors, whose Euclidean distance is the log-Euclidean one of the matrices.
+    If a device cannot compute the distance of matrices, the function adds a matrix logarithm to the
+    model. Its embeddings become tangent vectors, whose Euclidean distance is the log-Euclidean
+    distance of the matrices.
 
     Args:
         model: The model.
         metric: Its `Distance`.
-
-    Returns:
-        `DeviceModel`.
     """
     distance, contract = metric.device_distance or metric.name, inputs.of(model).contract
     if metric.device_distance is not None:

@@ -1,28 +1,28 @@
-"""The FlatBuffer of a .tflite file as an object, and back without repetitions.
+"""Reads the FlatBuffer of a .tflite file as an object, and writes it without repetitions.
 
-The converter repeats the same short vectors (shapes, zero points) for every tensor and stores the
-path of every intermediate result in the graph it came from, beside a table for its quantization
-that mostly says nothing. For the `edge` encoder that is 37 to 44 KB of 200 KB; no runtime reads the
-names, and a FlatBuffer may refer to one vector from many places.
+For every tensor the converter repeats the same short vectors (shapes, zero points). For every
+intermediate result it stores the path in the source graph and a quantization table, which is mostly
+empty. For the `edge` encoder this takes 37 to 44 KB of 200 KB. No runtime reads these names, and a
+FlatBuffer may refer to one vector from many places.
 """
 
 import functools
 
 import numpy as np
 
-ALIGNMENT = 16  # of the data of tensors, as the schema of TFLite demands
+ALIGNMENT = 16  # bytes, of the data of tensors, as the schema of TFLite demands
 IDENTIFIER = b"TFL3"
 
 
 def schema():
-    """LiteRT's classes of the tables in a .tflite file."""
+    """Returns the module with LiteRT's classes of the tables in a .tflite file."""
     from ai_edge_litert import schema_py_generated
 
     return schema_py_generated
 
 
 def read(blob):
-    """The tables of a .tflite file, `ModelT`.
+    """Parses a .tflite file and returns its tables, `ModelT`.
 
     Args:
         blob: Bytes of the file.
@@ -31,7 +31,7 @@ def read(blob):
 
 
 def write(model):
-    """The bytes of a .tflite file in which each vector stands once.
+    """Returns the bytes of a .tflite file that stores each vector once.
 
     Args:
         model: `ModelT`.
@@ -42,12 +42,17 @@ def write(model):
 
 
 def drop_unread(model):
-    """Takes away the names of tensors inside a graph, and quantization tables without a scale;
-    signatures, inputs and outputs keep their names."""
+    """Removes names of inner tensors and quantization tables without a scale, in place.
+
+    Signatures, inputs and outputs keep their names.
+
+    Args:
+        model: `ModelT`.
+    """
     for graph in model.subgraphs:
-        outside = {*graph.inputs, *graph.outputs}
+        named = {*graph.inputs, *graph.outputs}
         for i, tensor in enumerate(graph.tensors):
-            if i not in outside:
+            if i not in named:
                 tensor.name = None
             table = tensor.quantization
             if table is not None and table.scale is None and table.details is None:
@@ -57,8 +62,8 @@ def drop_unread(model):
 def declare_shapes(model, shapes):
     """Writes the shapes of the arguments of all signatures into a model, in place.
 
-    The graphs take any shape, so that they can check it. A runtime that resizes strictly refuses
-    other shapes than these.
+    The graphs themselves accept any shape, so that they can check it. A runtime that resizes
+    strictly refuses shapes that differ from the declared ones.
 
     Args:
         model: `ModelT`.
@@ -93,7 +98,12 @@ def attach(model, name, data):
 
 
 def metadata(blob, name):
-    """The bytes of a metadata entry of a .tflite file; None where there is none of that name."""
+    """Returns the bytes of a metadata entry of a .tflite file; None if the entry does not exist.
+
+    Args:
+        blob: Bytes of the file.
+        name: Name of the entry.
+    """
     model = schema().Model.GetRootAs(bytes(blob))
     for i in range(model.MetadataLength()):
         if model.Metadata(i).Name() == name.encode():
@@ -106,19 +116,21 @@ def _sharing_builder():
     import flatbuffers  # comes with TensorFlow and with LiteRT
 
     class SharingBuilder(flatbuffers.Builder):
-        """Writes equal vectors once, and bytes (the data of tensors) aligned, which Python's own
-        packer omits."""
+        """Builder that writes equal vectors once and aligns bytes (the data of tensors).
+
+        Python's own packer does not align them.
+        """
 
         def __init__(self, size):
             super().__init__(size)
-            self._written = {}
+            self._offsets = {}
 
         def CreateNumpyVector(self, x):
             key = (x.dtype.str, x.tobytes())
-            if key not in self._written:
+            if key not in self._offsets:
                 if x.dtype == np.uint8:
                     self.Prep(ALIGNMENT, x.size)
-                self._written[key] = super().CreateNumpyVector(x)
-            return self._written[key]
+                self._offsets[key] = super().CreateNumpyVector(x)
+            return self._offsets[key]
 
     return SharingBuilder

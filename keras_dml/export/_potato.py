@@ -1,25 +1,30 @@
-"""Export of an online detector of artifacts as a SavedModel with state."""
+"""Export of the Riemannian potato, an online detector of artifacts, as a SavedModel with state."""
 
-import os
 import pathlib
+from typing import TYPE_CHECKING
 
 from keras_dml._backend.tensorflow import tensorflow
 from keras_dml._files import replaceable_saved_model, staged
-from keras_dml.export._graphs import writing
+from keras_dml._typing import Path
 from keras_dml.export._quiet import quiet
+from keras_dml.export.signatures import writing
 from keras_dml.geometry.spd import potato as geometry
 
+if TYPE_CHECKING:
+    from keras_dml.potato import Potato
 
-def potato(potato, path: str | os.PathLike) -> pathlib.Path:
-    """Writes a fitted `keras_dml.potato.Potato` as a SavedModel that goes on learning.
 
-    - `update(matrix)`: matrix (n, n) float64. Returns `z`, the score before the update, and
-      `accepted`; an accepted matrix moves the statistics, as `Potato.update` does.
-    - `z_score(matrix)`: the same outputs, and nothing moves.
+def potato(potato: "Potato", path: Path) -> pathlib.Path:
+    """Writes a fitted `keras_dml.potato.Potato` as a SavedModel that continues learning.
 
-    The statistics are variables of the loaded object: `center`, `mean`, `stddev`, `count`. Its
-    state is kept by `tf.train.Checkpoint(potato=loaded).write(file)` and comes back by `.read`. It
-    needs TensorFlow alone: `tf.saved_model.load(path).signatures["update"](matrix=...)["z"]`.
+    - `update(matrix)`: takes a matrix (n, n), float64. It returns `z`, the score before the update,
+      and `accepted`. An accepted matrix moves the statistics, as in `Potato.update`.
+    - `z_score(matrix)`: returns the same outputs and moves nothing.
+
+    The statistics are variables of the loaded object: `center`, `mean`, `stddev`, `count`.
+    `tf.train.Checkpoint(potato=loaded).write(file)` saves its state, and `.read` restores it. The
+    SavedModel needs only TensorFlow:
+    `tf.saved_model.load(path).signatures["update"](matrix=...)["z"]`.
 
     Args:
         potato: A fitted potato.
@@ -29,7 +34,7 @@ def potato(potato, path: str | os.PathLike) -> pathlib.Path:
         The folder.
 
     Raises:
-        ValueError: If the potato is not fitted, or `path` is a folder that holds something else.
+        ValueError: If the potato is not fitted, or `path` is a folder that is not a SavedModel.
         RuntimeError: If Keras does not run on TensorFlow.
         OSError: If the folder cannot be written.
     """

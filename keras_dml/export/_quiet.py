@@ -1,4 +1,4 @@
-"""Keeps the notes of TensorFlow's C++ code off the terminal."""
+"""Silences the messages of TensorFlow's C++ code and the warnings of an export."""
 
 import contextlib
 import re
@@ -8,21 +8,21 @@ import warnings
 
 from keras_dml._backend.streams import redirected
 
-# What Python's filters are told while an export is written: of TensorFlow, of Keras, and of this
-# package where it calls them.
-UNHEARD = ("ignore", None, Warning, re.compile("tensorflow|keras"), 0)
+# Entry of `warnings.filters` while an export is written: it ignores warnings of TensorFlow, of
+# Keras, and of this package, whose name also matches.
+FILTER = ("ignore", None, Warning, re.compile("tensorflow|keras"), 0)
 
 _lock, _writing, _undo = threading.Lock(), 0, contextlib.ExitStack()
 
 
 @contextlib.contextmanager
 def quiet():
-    """Sends what the process prints to a file that is thrown away, below Python too; exceptions
-    carry the errors.
+    """Discards the output of the process, including the output of C++ code.
 
-    The converter logs a dozen lines a call that no setting silences, and its calibration warns of
-    its own interpreter. Streams and filters are those of the process: of several threads the first
-    one in silences it, and the last one out ends that.
+    The converter logs a dozen lines per call that no setting silences, and its calibration warns
+    about its own interpreter. Errors still raise exceptions. Streams and filters belong to the
+    whole process: the first thread that enters silences them, and the last thread that leaves
+    restores them.
     """
     global _writing
     with _lock:
@@ -40,19 +40,23 @@ def quiet():
 
 @contextlib.contextmanager
 def _silence():
-    with tempfile.TemporaryFile() as sink, _unheard(), redirected(sink, 1, 2):
+    with tempfile.TemporaryFile() as sink, _ignored_warnings(), redirected(sink, 1, 2):
         yield
 
 
 @contextlib.contextmanager
-def _unheard():
-    """Takes its own filter away again, and nothing else: `warnings.catch_warnings` puts a whole
-    list back, and with it what other threads had set for a while."""
+def _ignored_warnings():
+    """Adds a filter of warnings and afterwards removes only this filter.
+
+    `warnings.catch_warnings` would restore the whole list, and with it filters that other threads
+    have set and removed since.
+    """
     filters = warnings.filters
-    filters.insert(0, UNHEARD)
+    filters.insert(0, FILTER)
     try:
         yield
     finally:
-        for each in (filters, warnings.filters):  # another list where a thread catches warnings
+        # the list is another one while a thread catches warnings
+        for current_filters in (filters, warnings.filters):
             with contextlib.suppress(ValueError):
-                each.remove(UNHEARD)
+                current_filters.remove(FILTER)

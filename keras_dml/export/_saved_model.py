@@ -1,8 +1,6 @@
-"""One model as a SavedModel for TensorFlow, without Keras at the other end."""
+"""Export of a model as a SavedModel, which TensorFlow runs without Keras."""
 
-import os
 import pathlib
-import time
 
 import numpy as np
 
@@ -10,56 +8,59 @@ from keras_dml import inputs
 from keras_dml._backend import keras
 from keras_dml._backend.tensorflow import tensorflow
 from keras_dml._files import replaceable_saved_model, size, staged
-from keras_dml.export import _contract, _devices, parity, signatures
+from keras_dml._typing import Path
+from keras_dml.distances import Distance
+from keras_dml.export import _contract, _devices, litert, parity, signatures
 from keras_dml.export._quiet import quiet
 from keras_dml.export.result import Export
 from keras_dml.export.trials import trials
 from keras_dml.zoo import reading
 
-RUNS = 21  # of which the median counts
-WARM_UPS = 3
 
-
-def saved_model(model, path: str | os.PathLike, *, distance=None) -> Export:
+def saved_model(
+    model: keras.Model | Path, path: Path, *, distance: Distance | str | None = None
+) -> Export:
     """Writes a model as a SavedModel with the signatures `embed` and `distance`, for any batch and
     length.
 
-    - `embed(signal, length)`: signal (n, time, channels) float32, recordings padded to one length;
-      length (n,) int32. Gives `embedding` (n, ...), which padding does not change. A model of
-      matrices has `embed(matrix)`: (n, size, size) float32; one of images `embed(image)`: (n,
-      height, width, channels) float32 in [0, 1].
-    - `distance(embedding, gallery)`: (n, ...) and (m, ...), gives `distance` (n, m), smaller is
-      closer.
+    - `embed(signal, length)` takes a signal (n, time, channels), float32, of recordings padded to
+      one length, and a length (n,), int32. It returns `embedding` (n, ...), which padding does not
+      change. A model of matrices has `embed(matrix)`: (n, size, size), float32. A model of images
+      has `embed(image)`: (n, height, width, channels), float32 in [0, 1].
+    - `distance(embedding, gallery)` takes (n, ...) and (m, ...). It returns `distance` (n, m);
+      smaller is closer.
 
-    A `PrototypicalClassifier` has two more, and its distance is the negative of `score`:
+    A `PrototypicalClassifier` has two more signatures, and its distance is the negative of `score`:
 
-    - `score(embedding, prototypes)`: (n, features) and (m, features), gives `similarity` (n, m),
-      higher is more similar. The prototypes are the caller's, so classes can be added without a new
-      file. These are similarities alone, which prefer the classes of training: compare them among
-      classes of training or among added ones.
-    - `classify`, with the arguments of `embed`: gives `scores` (n, classes) by the model's own
-      prototypes, in which classes added before the export are balanced against the others.
+    - `score(embedding, prototypes)` takes (n, features) and (m, features). It returns `similarity`
+      (n, m); higher is more similar. The caller passes the prototypes, so classes can be added
+      without a new file. The similarities are not balanced and prefer the classes of training:
+      compare them among classes of training or among added classes.
+    - `classify` takes the arguments of `embed`. It returns `scores` (n, classes) by the prototypes
+      of the model. They are balanced between classes of training and classes added before the
+      export.
 
-    `embed` is also the default signature, `serving_default`. A recording whose length is below the
-    contract's, above it or beyond the signal, and a recording that holds NaN or infinity, gets NaN;
-    the others of its batch are not affected. The distance of such an embedding is NaN too.
+    `embed` is also the default signature, `serving_default`. The embedding of a recording is NaN if
+    the recording holds NaN or infinity, or if its length is outside the contract or longer than the
+    signal. The other recordings of the batch are not affected. The distance of such an embedding is
+    NaN too.
 
-    It needs TensorFlow alone: `tf.saved_model.load(path).signatures["embed"](signal=...,
-    length=...)["embedding"]`. It is loaded and compared with Keras before it takes the place of
-    what `path` held.
+    The SavedModel needs only TensorFlow: `tf.saved_model.load(path).signatures["embed"](signal=...,
+    length=...)["embedding"]`. It is loaded and compared with Keras before it replaces a SavedModel
+    at `path`.
 
     Args:
         model: A `keras.Model` of one input, `(batch, time, channels)`, of symmetric matrices
             `(batch, size, size)`, or of images `(batch, height, width, channels)`; a
             `PrototypicalClassifier`; or the name or path of a saved one.
         path: The folder to write; a SavedModel there is replaced.
-        distance: A distance or its name, for a model whose last layer names none.
+        distance: A distance or its name, for a model whose last layer names no distance.
 
     Returns:
         `Export`: path, size, drift, latency (on all threads).
 
     Raises:
-        ValueError: If `path` is a folder that holds something else, or the model has no distance or
+        ValueError: If `path` is a folder that is not a SavedModel, or the model has no distance or
             is not built; `parity.ParityError` if the SavedModel does not agree with Keras.
         RuntimeError: If Keras does not run on TensorFlow.
         OSError: If the folder cannot be written.
@@ -68,41 +69,45 @@ def saved_model(model, path: str | os.PathLike, *, distance=None) -> Export:
     with staged(path, replaceable_saved_model) as candidate:
         encoder, classifier = signatures.parts(model)
         metric = signatures.metric_of(classifier or encoder, distance)
-        tried = trials(encoder)
-        taken = inputs.of(encoder)
+        trial_inputs = trials(encoder)
+        kind = inputs.of(encoder)
         with quiet():
             signatures.write(signatures.for_batches(encoder, metric, classifier), candidate)
         card = reading.card_of(encoder)
-        _carry(candidate, _contract.carried(taken, metric.name, card))
-        ask = _asker(tf.saved_model.load(str(candidate)).signatures, taken)
-        drift = _drift(candidate, ask, tried, metric, encoder, classifier)
-        latency_ms = _latency_ms(ask["embed"], tried.timed)
-        written = size(candidate)
-    steps = taken.length(tried.timed)
-    unset = _contract.missing_thresholds(metric.name, card)
-    notes = () if unset is None else (unset,)
-    return Export(pathlib.Path(path), "saved_model", None, written, drift, latency_ms, steps, notes)
+        contract = _contract.contract_json(kind, metric.name, card)
+        if contract is not None:
+            file = candidate / _contract.ASSET
+            file.parent.mkdir(exist_ok=True)
+            file.write_bytes(contract)
+        functions = _signature_functions(tf.saved_model.load(str(candidate)).signatures, kind)
+        drift = _drift(candidate, functions, trial_inputs, metric, encoder, classifier)
+        latency_ms = litert.median_ms(lambda: functions["embed"]([trial_inputs.timed]))
+        total_bytes = size(candidate)
+    note = _contract.missing_thresholds(metric.name, card)
+    return Export(
+        path=pathlib.Path(path),
+        format="saved_model",
+        quantization=None,
+        bytes=total_bytes,
+        drift=drift,
+        latency_ms=latency_ms,
+        steps=kind.length(trial_inputs.timed),
+        notes=() if note is None else (note,),
+    )
 
 
-def _carry(candidate, contract):
-    if contract is not None:
-        file = candidate / _contract.ASSET
-        file.parent.mkdir(exist_ok=True)
-        file.write_bytes(contract)
+def _signature_functions(signatures, kind):
+    """Returns functions that call the signatures of a loaded SavedModel; see `parity.check`."""
 
-
-def _asker(loaded, taken):
-    """Functions that ask a loaded SavedModel, by signature; see `parity.check`."""
-
-    def output(name, **given):
-        (only,) = loaded[name](**given).values()
-        return only.numpy()
+    def output(name, **arguments):
+        (value,) = signatures[name](**arguments).values()
+        return value.numpy()
 
     def of_recordings(name):
-        return lambda recordings: output(name, **taken.batch(recordings))
+        return lambda recordings: output(name, **kind.batch(recordings))
 
-    def of_embeddings(name, others):
-        return lambda x, y: output(name, embedding=x, **{others: y})
+    def of_embeddings(name, second):
+        return lambda x, y: output(name, embedding=x, **{second: y})
 
     return {
         "embed": of_recordings("embed"),
@@ -112,52 +117,46 @@ def _asker(loaded, taken):
     }
 
 
-def _drift(candidate, ask, tried, metric, encoder, classifier):
+def _drift(candidate, functions, trial_inputs, metric, encoder, classifier):
     on_matrices = _devices.works_on_matrices(encoder)
     bounds = (parity.BOUNDS_ON_MATRICES if on_matrices else parity.BOUNDS)[None]
     try:
-        return parity.check(candidate, ask, tried, metric, bounds, classifier)
+        return parity.check(candidate, functions, trial_inputs, metric, bounds, classifier)
     except parity.ParityError as error:
-        is_padding = _is_padding(ask["embed"], tried, bounds.embedding)
-        raise parity.ParityError(f"{error}{_masks(encoder) if is_padding else ''}") from None
+        is_padding = _is_padding(functions["embed"], trial_inputs, bounds.embedding)
+        hint = _padding_hint(encoder) if is_padding else ""
+        raise parity.ParityError(f"{error}{hint}") from None
 
 
-def _is_padding(embed, tried, bound):
-    """Whether embeddings are Keras's but for what fills recordings up to one length."""
-    recordings, expected = tried.recordings[: tried.typical], tried.embeddings[: tried.typical]
-    alone = np.concatenate([embed([recording]) for recording in recordings])
-    drift_alone, drift = (parity.relative_rms(x, expected) for x in (alone, embed(recordings)))
-    return drift_alone <= bound and not drift <= bound
+def _is_padding(embed, trial_inputs, bound):
+    """Returns whether embeddings differ from Keras's only in batches of padded recordings."""
+    recordings = trial_inputs.recordings[: trial_inputs.typical]
+    expected = trial_inputs.embeddings[: trial_inputs.typical]
+    unpadded = np.concatenate([embed([recording]) for recording in recordings])
+    drift_unpadded = parity.relative_rms(unpadded, expected)
+    drift = parity.relative_rms(embed(recordings), expected)
+    return drift_unpadded <= bound and not drift <= bound
 
 
-def _masks(model):
-    """How padding changes an embedding."""
-    without = [layer.name for layer in _layers(model) if not layer.supports_masking]
+def _padding_hint(model):
+    """Describes how padding may change an embedding, for an error message."""
+    names = [layer.name for layer in _layers(model) if not layer.supports_masking]
     cause = (
-        f"through layers that drop masks: {', '.join(without)}"
-        if without
-        else "though all layers say that they keep masks: one that normalizes or averages over "
-        "time may count it"
+        f"through layers that drop masks: {', '.join(names)}"
+        if names
+        else "although all layers declare that they keep masks: a layer that normalizes or "
+        "averages over time may count padding"
     )
     return (
-        f" Padding reaches the embedding {cause}. Use layers that leave it out, such as "
+        f" Padding reaches the embedding {cause}. Use layers that ignore padding, such as "
         "`keras_dml.layers.MaskedConv1D`; a TFLite file needs no masks."
     )
 
 
 def _layers(model):
-    """Layers that compute, those of models inside too."""
+    """Yields the layers that compute, including the layers of nested models."""
     for layer in model.layers:
         if isinstance(layer, keras.Model):
             yield from _layers(layer)
         elif not isinstance(layer, keras.layers.InputLayer):
             yield layer
-
-
-def _latency_ms(embed, recording):
-    seconds = []
-    for _ in range(WARM_UPS + RUNS):
-        start = time.perf_counter()
-        embed([recording])
-        seconds.append(time.perf_counter() - start)
-    return float(1000 * np.median(seconds[WARM_UPS:]))

@@ -1,23 +1,33 @@
-"""Outputs of a .tflite file, computed by LiteRT in a process of its own, on one thread."""
+"""Outputs of a .tflite file, computed by LiteRT in a separate process on one thread.
+
+A file that aborts or exhausts memory ends that process, not the process of the caller. The process
+runs this module as a script, `litert.py TASK FILE REQUEST.npz ANSWER.npz`, so the module imports
+nothing of the package.
+"""
 
 import importlib.util
+import os
 import pathlib
 import signal
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Callable
 
 import numpy as np
 
-WORKER = pathlib.Path(__file__).with_name("_worker.py")
+Path = str | os.PathLike[str]
+RUNS = 21  # timed calls, of which the median is reported
+WARM_UPS = 3
 
 
-def embed(file, recordings):
-    """Embeddings of recordings, by the file's signature `embed`.
+def embed(file: Path, recordings: list) -> np.ndarray:
+    """Computes embeddings of recordings by the signature `embed` of a file.
 
     Args:
         file: A .tflite file that `keras_dml.export.tflite` wrote.
-        recordings: Arrays `(time, channels)`, or what else the model takes.
+        recordings: Arrays `(time, channels)`, or other inputs of the model.
 
     Returns:
         Array, shape `(recordings, ...)`.
@@ -25,52 +35,84 @@ def embed(file, recordings):
     Raises:
         RuntimeError: If the file cannot be run.
     """
-    return _ask(file, "embed", **_joined(recordings))
+    return _run(file, "embed", **_joined(recordings))
 
 
-def distance(file, embeddings, gallery):
-    """Distances of embeddings to a gallery, `(n, ...)` and `(m, ...)` to `(n, m)`, by the signature
-    `distance`.
+def distance(file: Path, embeddings: np.ndarray, gallery: np.ndarray) -> np.ndarray:
+    """Computes distances of embeddings to a gallery by the signature `distance` of a file.
 
-    Raises:
-        RuntimeError: If the file cannot be run.
-    """
-    return _ask(file, "distance", embeddings=embeddings, others=gallery)
+    Args:
+        file: A .tflite file.
+        embeddings: Shape `(n, ...)`.
+        gallery: Shape `(m, ...)`.
 
-
-def score(file, embeddings, prototypes):
-    """Learned similarities of embeddings to prototypes, `(n, features)` and `(m, features)` to `(n,
-    m)`, by the signature `score`.
-
-    Raises:
-        RuntimeError: If the file cannot be run, or is not that of a classifier.
-    """
-    return _ask(file, "score", embeddings=embeddings, others=prototypes)
-
-
-def classify(file, recordings):
-    """Scores of the classes, shape `(recordings, classes)`, by the signature `classify`.
-
-    Raises:
-        RuntimeError: If the file cannot be run, or is not that of a classifier.
-    """
-    return _ask(file, "classify", **_joined(recordings))
-
-
-def latency_ms(file, recording):
-    """Median milliseconds of one `embed` of a recording.
+    Returns:
+        Array, shape `(n, m)`.
 
     Raises:
         RuntimeError: If the file cannot be run.
     """
-    return float(_ask(file, "latency", steps=np.asarray(recording, np.float32)))
+    return _run(file, "distance", embeddings=embeddings, others=gallery)
 
 
-def require():
-    """Refuses to begin without LiteRT.
+def score(file: Path, embeddings: np.ndarray, prototypes: np.ndarray) -> np.ndarray:
+    """Computes learned similarities of embeddings to prototypes by the signature `score` of a file.
+
+    Args:
+        file: A .tflite file of a classifier.
+        embeddings: Shape `(n, features)`.
+        prototypes: Shape `(m, features)`.
+
+    Returns:
+        Array, shape `(n, m)`.
 
     Raises:
-        ImportError: If it is not installed; the message names the extra.
+        RuntimeError: If the file cannot be run, or has no signature `score`.
+    """
+    return _run(file, "score", embeddings=embeddings, others=prototypes)
+
+
+def classify(file: Path, recordings: list) -> np.ndarray:
+    """Computes scores of the classes, shape `(recordings, classes)`, by the signature `classify`.
+
+    Args:
+        file: A .tflite file of a classifier.
+        recordings: Same as in `embed`.
+
+    Raises:
+        RuntimeError: If the file cannot be run, or has no signature `classify`.
+    """
+    return _run(file, "classify", **_joined(recordings))
+
+
+def latency_ms(file: Path, recording: np.ndarray) -> float:
+    """Measures the median time of one `embed` of a recording, in milliseconds.
+
+    Args:
+        file: A .tflite file.
+        recording: An input of the model.
+
+    Raises:
+        RuntimeError: If the file cannot be run.
+    """
+    return float(_run(file, "latency", steps=np.asarray(recording, np.float32)))
+
+
+def median_ms(call: Callable[[], object]) -> float:
+    """Measures the median time of calls of a function after some warm-up calls, in milliseconds."""
+    seconds = []
+    for _ in range(WARM_UPS + RUNS):
+        start = time.perf_counter()
+        call()
+        seconds.append(time.perf_counter() - start)
+    return float(1000 * np.median(seconds[WARM_UPS:]))
+
+
+def require() -> None:
+    """Raises an error if LiteRT is not installed.
+
+    Raises:
+        ImportError: If LiteRT is not installed. The message names the extra that installs it.
     """
     if importlib.util.find_spec("ai_edge_litert") is None:
         raise ImportError(
@@ -85,23 +127,106 @@ def _joined(recordings):
     return {"steps": np.concatenate(recordings), "lengths": lengths}
 
 
-def _ask(file, task, **arrays):
+def _run(file, task, **arrays):
     require()
     with tempfile.TemporaryDirectory() as tmp_dir:
         request, answer = (pathlib.Path(tmp_dir, name) for name in ("request.npz", "answer.npz"))
         np.savez(request, **arrays)
-        command = [sys.executable, "-P", WORKER, task, file, request, answer]
-        done = subprocess.run([*map(str, command)], capture_output=True, text=True)
-        if done.returncode:
+        # -P keeps this folder, whose modules have common names, off the path of imports
+        command = [sys.executable, "-P", __file__, task, file, request, answer]
+        process = subprocess.run([*map(str, command)], capture_output=True, text=True)
+        if process.returncode:
             raise RuntimeError(
-                f"LiteRT failed at `{task}` of {pathlib.Path(file).name}: {_reason(done)}."
+                f"LiteRT failed at `{task}` of {pathlib.Path(file).name}: {_reason(process)}."
             )
         with np.load(answer) as arrays:
             return arrays["result"]
 
 
-def _reason(done):
-    if done.returncode < 0:
-        return f"the process was ended by {signal.Signals(-done.returncode).name}"
-    lines = done.stderr.strip().splitlines() or ["no message"]
+def _reason(process):
+    if process.returncode < 0:
+        return f"the process was ended by {signal.Signals(-process.returncode).name}"
+    lines = process.stderr.strip().splitlines() or ["no message"]
     return lines[-1]
+
+
+# From here on the functions run in the separate process.
+
+
+def _each_recording(signature):
+    """Returns a task that computes the output of a signature for each recording."""
+
+    def task(interpreter, request):
+        runner = interpreter.get_signature_runner(signature)
+        recordings = np.split(request["steps"], np.cumsum(request["lengths"])[:-1])
+        outputs = [_output(runner(**_arguments(runner, x))) for x in recordings]
+        return np.concatenate([np.atleast_2d(output) for output in outputs])
+
+    return task
+
+
+def _each_embedding(signature, second):
+    """Returns a task that computes the output of a signature for each embedding and all rows of
+    its second argument.
+
+    Args:
+        signature: Name of the signature.
+        second: Name of its second argument.
+    """
+
+    def task(interpreter, request):
+        runner = interpreter.get_signature_runner(signature)
+        rows = {second: request["others"]}
+        return np.stack([_output(runner(embedding=z[None], **rows)) for z in request["embeddings"]])
+
+    return task
+
+
+def _latency(interpreter, request):
+    runner = interpreter.get_signature_runner("embed")
+    arguments = _arguments(runner, request["steps"])
+    return np.array(median_ms(lambda: runner(**arguments)))
+
+
+def _output(outputs):
+    (output,) = outputs.values()
+    return output
+
+
+def _arguments(runner, recording):
+    """Returns the arguments of a signature for a recording, with its length if it has one."""
+    names = runner.get_input_details()
+    if "length" in names:
+        return {"signal": recording[None], "length": np.array(len(recording), np.int32)}
+    (name,) = names
+    return {name: recording[None]}
+
+
+TASKS = {
+    "classify": _each_recording("classify"),
+    "distance": _each_embedding("distance", "gallery"),
+    "embed": _each_recording("embed"),
+    "latency": _latency,
+    "score": _each_embedding("score", "prototypes"),
+}
+
+
+def main(task: str, file: str, request: str, answer: str) -> None:
+    """Runs one task and writes its result.
+
+    Args:
+        task: Key of `TASKS`.
+        file: A .tflite file.
+        request: Path of the `.npz` file of arguments.
+        answer: Path of the `.npz` file to write.
+    """
+    from ai_edge_litert.interpreter import Interpreter
+
+    interpreter = Interpreter(model_path=file, num_threads=1)
+    with np.load(request) as arrays:
+        result = TASKS[task](interpreter, dict(arrays))
+    np.savez(answer, result=result)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -2,14 +2,16 @@
 
 import pathlib
 
+from keras_dml._typing import Path
 from keras_dml.export import _flatbuffer
 
 
-def operators(file):
-    """Names of the operators of each subgraph of a .tflite file; every signature is a subgraph.
+def operators(file: Path) -> list[list[str]]:
+    """Returns the names of the operators of each subgraph of a .tflite file.
 
-    A custom operator, which a device runs only with code of its own, is named `custom:` and its
-    name; those named `custom:Flex...` need TensorFlow on the device.
+    Every signature is a subgraph. The name of a custom operator, for which a device needs
+    additional code, begins with `custom:`. Operators named `custom:Flex...` need TensorFlow on the
+    device.
 
     Args:
         file: Path of the file.
@@ -24,26 +26,38 @@ def operators(file):
     return [[codes[op.opcodeIndex] for op in graph.operators] for graph in model.subgraphs]
 
 
-def subgraph(file, signature):
-    """Index and table of the subgraph of a signature, whose operators `operators` names."""
+def subgraph(file: Path, signature: str) -> tuple:
+    """Returns the index and the table of the subgraph of a signature.
+
+    Args:
+        file: Path of the file.
+        signature: Name of the signature.
+
+    Returns:
+        `(index, table)`: the index counts in the list that `operators` returns; the table is a
+        `SubGraphT`.
+    """
     model = _flatbuffer.read(pathlib.Path(file).read_bytes())
     key = signature.encode()
     (index,) = (s.subgraphIndex for s in model.signatureDefs if s.signatureKey == key)
     return index, model.subgraphs[index]
 
 
-def check_builtin(file):
-    """Refuses a file with an operator that a plain LiteRT does not have.
+def check_builtin(file: Path) -> None:
+    """Raises an error if a file has an operator that LiteRT does not contain.
+
+    Args:
+        file: Path of the file.
 
     Raises:
-        ValueError: If there is one, in any subgraph; the message names all.
+        ValueError: If any subgraph has such an operator; the message names all of them.
     """
     custom = sorted(
         {name for graph in operators(file) for name in graph if name.startswith("custom:")}
     )
     if custom:
         raise ValueError(
-            f"{pathlib.Path(file).name} needs operators that LiteRT does not carry: "
+            f"{pathlib.Path(file).name} needs operators that LiteRT does not contain: "
             f"{', '.join(custom)}. Replace the layers that use them; sorting, convolution, "
             "pooling and dense layers convert to builtin operators."
         )
@@ -52,5 +66,5 @@ def check_builtin(file):
 def _name(code, builtin):
     if code.customCode:
         return f"custom:{code.customCode.decode()}"
-    # Operators up to 127 stand in the old one-byte field.
+    # Operators up to 127 are stored in the old field of one byte.
     return builtin[max(code.builtinCode, code.deprecatedBuiltinCode)]

@@ -1,23 +1,32 @@
-"""Whether an exported file gives the numbers that Keras gives."""
+"""Checks that an exported file gives the same numbers as Keras."""
 
 import dataclasses
 import pathlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from keras_dml._backend import keras
+from keras_dml._typing import Path
 from keras_dml.distances import Distance
+
+if TYPE_CHECKING:
+    from keras_dml.export.trials import Trials
+    from keras_dml.models import PrototypicalClassifier
 
 
 @dataclasses.dataclass(frozen=True)
 class Bounds:
-    """Largest differences from Keras that a format may have.
+    """Largest differences from Keras that are allowed for a format.
 
     Attributes:
         embedding: RMS difference of embeddings, as a fraction of the RMS of Keras's.
         distance: Largest difference of distances of the same embeddings, as a fraction of the
             largest distance.
-        similarity: The same of a learned similarity, whose weights are rounded like the encoder's.
+        similarity: Largest difference of learned similarities of the same embeddings, as a fraction
+            of the largest similarity. The weights of a learned similarity are rounded like the
+            weights of the encoder.
     """
 
     embedding: float
@@ -25,18 +34,19 @@ class Bounds:
     similarity: float = 0.0
 
 
-# About twice what trained encoders of this package measured (gait: 0.0017, 0.048 and 0.10, with
-# changes in AUC of .001 and less); a wrong slice or lost weights make 1. Similarities of LeNets
-# measured 8e-7, 4e-5, 2e-3 to 6e-3 and 4e-5; one that is int8 itself 5e-2. In float32
-# discriminants of 2,350 steps (eyes) are 4e-5 from float64, by Keras as by LiteRT; others 1e-6.
+# About twice the values measured on trained encoders of this package (gait: 0.0017, 0.048 and 0.10,
+# with changes in AUC of at most .001); a wrong slice or lost weights give 1. Similarities of LeNets
+# measured 8e-7, 4e-5, 2e-3 to 6e-3 and 4e-5; a similarity in int8 measured 5e-2. In float32,
+# discriminants of 2,350 steps (eyes) differ from float64 by 4e-5, both in Keras and in LiteRT;
+# other embeddings differ by 1e-6.
 BOUNDS = {
     None: Bounds(1e-4, 1e-5, 1e-4),
     "float16": Bounds(5e-3, 1e-5, 5e-3),
     "dynamic": Bounds(1e-1, 1e-5, 3e-2),
     "int8": Bounds(2e-1, 1e-5, 1e-2),
 }
-# Of models on matrices: logarithms of singular ones lose digits (93 channels of 12 steps: 2e-4), as
-# do kernels of 16 bits (9e-4); with 8 bits the small eigenvalues are gone (0.4).
+# Bounds of models on matrices. Logarithms of singular matrices lose digits (93 channels of 12
+# steps: 2e-4), kernels of 16 bits too (9e-4). With 8 bits the small eigenvalues are lost (0.4).
 BOUNDS_ON_MATRICES = {
     None: Bounds(1e-3, 1e-5, 1e-4),
     "float16": Bounds(5e-3, 1e-5, 5e-3),
@@ -44,7 +54,7 @@ BOUNDS_ON_MATRICES = {
 
 
 class ParityError(ValueError):
-    """An exported file does not agree with Keras, so it is not kept.
+    """Error of an exported file that does not agree with Keras and is therefore not written.
 
     Attributes:
         reason: The difference, in words.
@@ -53,46 +63,55 @@ class ParityError(ValueError):
     reason = ""
 
 
-def check(file, ask, trials, metric, bounds, classifier=None):
-    """Drift of a file's embeddings, after a check of each of its signatures.
+def check(
+    file: Path,
+    functions: dict[str, Callable],
+    trials: "Trials",
+    metric: Distance,
+    bounds: Bounds,
+    classifier: "PrototypicalClassifier | None" = None,
+) -> float:
+    """Checks all signatures of a file and returns the drift of its embeddings.
 
     Args:
         file: Path, for messages.
-        ask: Dict from the name of a signature to a function that asks the file: `embed` and
-            `classify` of recordings, `distance` and `score` of two sets of embeddings.
+        functions: Dict from the name of a signature to a function that calls it: `embed` and
+            `classify` with recordings, `distance` and `score` with two sets of embeddings.
         trials: Recordings with Keras's embeddings.
         metric: The distance of the embeddings.
         bounds: `Bounds`.
-        classifier: The `PrototypicalClassifier` whose signatures the file has too; None: none.
+        classifier: The `PrototypicalClassifier` whose signatures the file also has; None if it has
+            only `embed` and `distance`.
 
     Returns:
         RMS difference over the typical recordings, as a fraction of the RMS of Keras's embeddings.
 
     Raises:
-        ParityError: If a signature gives NaN or is beyond its bound.
+        ParityError: If a signature gives NaN or exceeds its bound.
     """
-    embeddings = ask["embed"](trials.recordings)
+    embeddings = functions["embed"](trials.recordings)
     drift = check_embeddings(file, embeddings, trials, metric, bounds.embedding)
-    tried = gallery(embeddings, metric)
+    z = gallery(embeddings, metric)
     bound = bounds.similarity if metric.is_learned else bounds.distance
     bound = max(bound, metric.device_tolerance)
-    check_numbers(file, "distances", ask["distance"](tried, tried), metric(tried, tried), bound)
+    check_numbers(file, "distances", functions["distance"](z, z), metric(z, z), bound)
     if classifier is not None:
-        expected = classifier.similarity(tried, tried)
-        bound = bounds.similarity
-        check_numbers(file, "similarities", ask["score"](tried, tried), expected, bound)
-        # The drift compares embeddings; scores are those of the file's own embeddings.
+        expected, bound = classifier.similarity(z, z), bounds.similarity
+        check_numbers(file, "similarities", functions["score"](z, z), expected, bound)
+        # Scores of the file's embeddings, because the drift already compares the embeddings.
         expected = np.asarray(classifier.head_scores(embeddings))
-        check_numbers(file, "scores", ask["classify"](trials.recordings), expected, bound)
+        check_numbers(file, "scores", functions["classify"](trials.recordings), expected, bound)
     return drift
 
 
-def check_embeddings(file, embeddings, trials, metric, bound):
-    """Drift of a file's embeddings, after a check against Keras's.
+def check_embeddings(
+    file: Path, embeddings: np.ndarray, trials: "Trials", metric: Distance, bound: float
+) -> float:
+    """Checks the embeddings of a file against Keras's and returns their drift.
 
     Args:
         file: Path, for messages.
-        embeddings: The file's, in the order of `trials.recordings`.
+        embeddings: Embeddings by the file, in the order of `trials.recordings`.
         trials: Recordings with Keras's embeddings.
         metric: The distance of the embeddings.
         bound: Largest drift.
@@ -101,54 +120,61 @@ def check_embeddings(file, embeddings, trials, metric, bound):
         RMS difference over the typical recordings, as a fraction of the RMS of Keras's embeddings.
 
     Raises:
-        ParityError: If there is a NaN, knots moved, or the drift is beyond the bound.
+        ParityError: If there is a NaN, knots moved, or the drift exceeds the bound.
     """
     expected = trials.embeddings
-    wrong = [i for i, one in enumerate(embeddings) if not np.isfinite(one).all()]
-    if wrong:
-        raise _refusal(
+    invalid = [i for i, embedding in enumerate(embeddings) if not np.isfinite(embedding).all()]
+    if invalid:
+        raise _parity_error(
             file,
-            f"the embeddings of {len(wrong)} of {len(expected)} trial recordings hold NaN or "
+            f"the embeddings of {len(invalid)} of {len(expected)} trial recordings hold NaN or "
             "infinity",
         )
     try:
         metric.check_same(embeddings, expected)
     except ValueError as error:
-        raise _refusal(file, error) from None
+        raise _parity_error(file, error) from None
     drift = relative_rms(embeddings[: trials.typical], expected[: trials.typical])
     if not drift <= bound:
-        raise _refusal(file, f"its embeddings drift by {drift:.2g} of their RMS, more than {bound}")
+        reason = f"its embeddings drift by {drift:.2g} of their RMS, more than {bound}"
+        raise _parity_error(file, reason)
     return drift
 
 
-def check_numbers(file, what, found, expected, bound):
-    """Refuses a file whose distances, or scores, of given embeddings are not what they should be.
+def check_numbers(
+    file: Path, name: str, actual: np.ndarray, expected: np.ndarray, bound: float
+) -> None:
+    """Checks the distances or scores that a file computes from embeddings.
 
     Args:
         file: Path, for messages.
-        what: Name of the numbers, for messages.
-        found: The file's.
-        expected: What they should be, same shape.
+        name: Name of the numbers, for messages.
+        actual: The numbers that the file computes.
+        expected: The correct numbers, same shape.
         bound: Largest difference, as a fraction of the largest of the expected numbers.
 
     Raises:
-        ParityError: If there is a NaN, or a number, such as the distance of an embedding to itself,
-            is beyond the bound.
+        ParityError: If there is a NaN, or a difference exceeds the bound, which includes the
+            distance of an embedding to itself.
     """
     expected = keras.ops.convert_to_numpy(expected)
-    if not np.isfinite(found).all():
-        raise _refusal(file, f"its {what} hold NaN or infinity")
-    difference = np.abs(found - expected).max() / max(
+    if not np.isfinite(actual).all():
+        raise _parity_error(file, f"its {name} hold NaN or infinity")
+    difference = np.abs(actual - expected).max() / max(
         np.abs(expected).max(), np.finfo(np.float32).tiny
     )
     if not difference <= bound:
-        raise _refusal(
-            file, f"its {what} differ by {difference:.2g} of the largest, more than {bound}"
-        )
+        reason = f"its {name} differ by {difference:.2g} of the largest, more than {bound}"
+        raise _parity_error(file, reason)
 
 
-def gallery(embeddings, metric):
-    """Embeddings to try distances on: the given ones, and one where quotients are hardest.
+def gallery(embeddings: np.ndarray, metric: Distance) -> np.ndarray:
+    """Returns embeddings for a check of distances: `embeddings` and the degenerate embedding of the
+    distance, for which quotients are least accurate.
+
+    Args:
+        embeddings: Embeddings, shape `(n, ...)`.
+        metric: Their distance.
 
     Raises:
         ValueError: If the distance is undefined for its degenerate embedding.
@@ -159,16 +185,16 @@ def gallery(embeddings, metric):
             f"{_degenerate(metric)} must have the shape of an embedding, {embeddings[0].shape}. "
             f"Received shape {hardest.shape}."
         )
-    tried = np.concatenate([embeddings, hardest[None].astype(embeddings.dtype)])
-    outcome = _outcome(metric, tried)
-    if outcome is not None and _outcome(metric, embeddings) is None:
+    z = np.concatenate([embeddings, hardest[None].astype(embeddings.dtype)])
+    failure = _failure(metric, z)
+    if failure is not None and _failure(metric, embeddings) is None:
         raise ValueError(
-            f"The distance {type(metric).__name__} {outcome} for {_degenerate(metric)}, on which "
+            f"The distance {type(metric).__name__} {failure} for {_degenerate(metric)}, on which "
             "an export compares the file with Keras. Override `degenerate(like)` so that it "
             "returns a valid embedding of the shape of `like` for which the distance is finite "
             "and hardest to compute, such as the identity for SPD matrices."
         )
-    return tried
+    return z
 
 
 def _degenerate(metric):
@@ -178,24 +204,24 @@ def _degenerate(metric):
     return f"the embedding that `{type(metric).__name__}.degenerate` returns"
 
 
-def _outcome(metric, embeddings):
+def _failure(metric, embeddings):
     """Describes how the distances of embeddings fail; None if they are finite."""
     try:
         distances = keras.ops.convert_to_numpy(metric(embeddings, embeddings))
-    except Exception as error:  # whatever the backend raises within somebody's `pairwise`
+    except Exception as error:  # any error of the backend within a user's `pairwise`
         return f"raises {type(error).__name__}"
     return None if np.isfinite(distances).all() else "is NaN or infinite"
 
 
-def relative_rms(found, expected):
-    """RMS of the difference of two arrays, as a fraction of the RMS of the second."""
-    found, expected = np.asarray(found, np.float64), np.asarray(expected, np.float64)
+def relative_rms(actual: np.ndarray, expected: np.ndarray) -> float:
+    """Computes the RMS difference of two arrays as a fraction of the RMS of the second array."""
+    actual, expected = np.asarray(actual, np.float64), np.asarray(expected, np.float64)
     scale = np.sqrt(np.mean(expected**2))
-    return float(np.sqrt(np.mean((found - expected) ** 2)) / (scale or 1.0))
+    return float(np.sqrt(np.mean((actual - expected) ** 2)) / (scale or 1.0))
 
 
-def _refusal(file, what):
+def _parity_error(file, reason):
     name = pathlib.Path(file).name
-    error = ParityError(f"{name} does not agree with Keras: {what}. Nothing was written.")
-    error.reason = str(what)
+    error = ParityError(f"{name} does not agree with Keras: {reason}. Nothing was written.")
+    error.reason = str(reason)
     return error

@@ -1,29 +1,40 @@
-"""Signatures of an exported file: TensorFlow functions with pinned names and shapes.
+"""Signatures of an exported file: TensorFlow functions with fixed names and shapes.
 
-Every file has `embed` and `distance`; that of a `PrototypicalClassifier` has `score` and `classify`
-too. `embed` and `classify` take what the model takes: recordings with their lengths, matrices or
-images (`inputs`).
+Every file has `embed` and `distance`; the file of a `PrototypicalClassifier` also has `score` and
+`classify`. `embed` and `classify` take the inputs of the model: recordings with their lengths,
+matrices or images (`keras_dml.inputs`).
+
+Every function checks its inputs. It returns NaN for an input that breaks the contract of the model.
+It stops with an error for a shape that it cannot process.
 """
 
+import contextlib
+import dataclasses
+import functools
 import pathlib
+import re
 import types
+from typing import Any
+
+import numpy as np
 
 from keras_dml import distances, inference, inputs, models
-from keras_dml._backend import ops
+from keras_dml._backend import keras, ops, xla
 from keras_dml._backend.tensorflow import tensorflow
-from keras_dml.export._graphs import of_batches, of_embeddings, of_one, writing
-from keras_dml.export._limits import limits
+from keras_dml._typing import Path
 from keras_dml.zoo import reading
 
 NAMES = ("embed", "distance")
-DEFAULT = "serving_default"  # of a SavedModel: the signature of requests that name none
+DEFAULT = "serving_default"  # signature of requests to a SavedModel that name no signature
 OF_CLASSIFIERS = ("score", "classify")
-ENCODING = ("embed", "classify")  # those that begin with the model's input
+ENCODING = ("embed", "classify")  # signatures that take the model's input
+MOST_TRIED = 2**20  # steps, a minute of sound
+SEED = 21
 
 
-def parts(model):
-    """The parts of a model that a file is made of, after a check that they give embeddings of a
-    known shape.
+def parts(model: keras.Model | Path) -> tuple:
+    """Returns the encoder and the classifier of a model, after a check that the encoder gives
+    embeddings of a known shape.
 
     Args:
         model: A `keras.Model` of one input, `(batch, time, channels)`, `(batch, n, n)` or `(batch,
@@ -31,7 +42,7 @@ def parts(model):
             path of a saved one.
 
     Returns:
-        `(encoder, classifier)`; the classifier is None where the model is an encoder alone.
+        `(encoder, classifier)`; the classifier is None if the model is only an encoder.
 
     Raises:
         ValueError: If the model is not built, has another input, or an embedding of unknown size.
@@ -42,11 +53,17 @@ def parts(model):
     return _encoder(model), None
 
 
-def metric_of(model, distance=None):
-    """The distance that the file computes: the one given, or else what the model's head names.
+def metric_of(
+    model: keras.Model, distance: distances.Distance | str | None = None
+) -> distances.Distance:
+    """Returns the distance that the file computes.
+
+    Args:
+        model: A `keras.Model`.
+        distance: A distance or its name; None: the distance that the last layer of the model names.
 
     Raises:
-        ValueError: If none is given and the last layer names none.
+        ValueError: If `distance` is None and the last layer names no distance.
     """
     if distance is not None:
         return distances.get(distance)
@@ -56,17 +73,27 @@ def metric_of(model, distance=None):
         raise ValueError(f"{error} Exports take it as `distance=`.") from None
 
 
-def for_one(encoder, metric, classifier=None):
-    """Signatures of a TFLite file: one recording, one embedding against a gallery.
+def for_one(
+    encoder: keras.Model,
+    metric: distances.Distance,
+    classifier: models.PrototypicalClassifier | None = None,
+) -> Any:
+    """Makes the signatures of a TFLite file, which process one recording or one embedding.
 
     - `embed(signal (1, time, channels), length ())` cuts the recording to its length before the
-      first layer, so no mask is needed and the padding of a device's fixed buffer changes nothing;
-      a model of matrices has `embed(matrix (1, n, n))`, one of images `embed(image (1, height,
+      first layer. It needs no mask, and padding in a fixed buffer of a device changes nothing. A
+      model of matrices has `embed(matrix (1, n, n))`, a model of images `embed(image (1, height,
       width, channels))`.
-    - `distance(embedding (1, ...), gallery (n, ...))` gives `(n,)`.
-    - An input that breaks the contract gives NaN, see `_graphs.of_one`.
-    - Of a classifier, `score(embedding (1, features), prototypes (n, features))` gives `similarity
-      (n,)`, and `classify`, with the arguments of `embed`, gives `scores (classes,)`.
+    - `distance(embedding (1, ...), gallery (n, ...))` returns `(n,)`.
+    - An input that breaks the contract gives NaN, see `one_input`.
+    - A classifier also has `score(embedding (1, features), prototypes (n, features))`, which
+      returns `similarity (n,)`, and `classify`, which takes the arguments of `embed` and returns
+      `scores (classes,)`.
+
+    Args:
+        encoder: Model of the embeddings.
+        metric: Distance of the embeddings.
+        classifier: Classifier of the embeddings; None for an encoder alone.
 
     Returns:
         A `tf.Module` whose functions have these names.
@@ -74,13 +101,22 @@ def for_one(encoder, metric, classifier=None):
     return _module(encoder, metric, classifier, rows=1)
 
 
-def for_batches(encoder, metric, classifier=None):
-    """Signatures of a SavedModel: any number of recordings of any lengths, padded to one.
+def for_batches(
+    encoder: keras.Model,
+    metric: distances.Distance,
+    classifier: models.PrototypicalClassifier | None = None,
+) -> Any:
+    """Makes the signatures of a SavedModel, which process any number of recordings of any lengths.
 
-    As `for_one`, with a batch axis: `embed(signal (n, time, channels), length (n,))` masks the
-    steps from `length` on, and answers NaN for a recording that breaks the contract;
-    `distance(embedding (n, ...), gallery (m, ...))` gives `(n, m)`, `score` too; `classify` gives
-    `(n, classes)`.
+    They are the signatures of `for_one` with a batch axis. `embed(signal (n, time, channels),
+    length (n,))` takes recordings padded to one length, masks the steps from `length` on, and
+    returns NaN for a recording that breaks the contract. `distance(embedding (n, ...), gallery (m,
+    ...))` and `score` return `(n, m)`, `classify` returns `(n, classes)`.
+
+    Args:
+        encoder: See `for_one`.
+        metric: See `for_one`.
+        classifier: See `for_one`.
 
     Returns:
         A `tf.Module` whose functions have these names.
@@ -88,36 +124,34 @@ def for_batches(encoder, metric, classifier=None):
     return _module(encoder, metric, classifier, rows=None)
 
 
-def names(module):
-    """The signatures that a module of this file has."""
+def names(module: Any) -> list[str]:
+    """Returns the names of the signatures of a module that `for_one` or `for_batches` made."""
     return [name for name in NAMES + OF_CLASSIFIERS if hasattr(module, name)]
 
 
-def described(model):
-    """The signatures of a model's file with their arguments: `["embed(signal, length)", ...]`."""
+def described(model: keras.Model | Path) -> list[str]:
+    """Returns the signatures of a model's file as text: `["embed(signal, length)", ...]`."""
     encoder, classifier = parts(model)
-    given = ", ".join(inputs.of(encoder).arguments)
-    found = [f"embed({given})", "distance(embedding, gallery)"]
+    arguments = ", ".join(inputs.of(encoder).arguments)
+    texts = [f"embed({arguments})", "distance(embedding, gallery)"]
     if classifier is not None:
-        found += ["score(embedding, prototypes)", f"classify({given})"]
-    return found
+        texts += ["score(embedding, prototypes)", f"classify({arguments})"]
+    return texts
 
 
-def write(module, folder):
-    """Writes a module's signatures as a SavedModel, without gradients: it answers, it does not
-    train."""
+def write(module: Any, folder: Path) -> None:
+    """Writes a module's signatures as a SavedModel without gradients, for inference only."""
     tf = tensorflow()
     functions = {name: getattr(module, name).get_concrete_function() for name in names(module)}
     functions[DEFAULT] = functions["embed"]
     options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
     with writing():
         tf.saved_model.save(module, str(folder), signatures=functions, options=options)
-    _forget_gradients(pathlib.Path(folder))
+    _remove_gradient_names(pathlib.Path(folder))
 
 
-def _forget_gradients(folder):
-    """Takes the names of gradients that were not saved out of a SavedModel, which would warn of
-    each when it is loaded."""
+def _remove_gradient_names(folder):
+    """Removes the names of unsaved gradients from a SavedModel; loading would warn of each."""
     from tensorflow.core.protobuf import saved_model_pb2
 
     file = folder / "saved_model.pb"
@@ -127,31 +161,31 @@ def _forget_gradients(folder):
             for node in body.node_def:
                 node.attr.pop("_gradient_op_type", None)
     file.write_bytes(saved.SerializeToString(deterministic=True))
-    (folder / "fingerprint.pb").unlink()  # of the file as it was
+    (folder / "fingerprint.pb").unlink()  # it describes the file before the change
 
 
 def _encoder(model):
     tensors = getattr(model, "inputs", None) or []
     shape = tuple(tensors[0].shape[1:]) if len(tensors) == 1 else ()
-    known = {2: shape[1:], 3: shape}.get(len(shape), (None,))
-    if None in known:
-        given = [tuple(tensor.shape) for tensor in tensors] or "none: the model is not built"
+    required_sizes = {2: shape[1:], 3: shape}.get(len(shape), (None,))
+    if None in required_sizes:
+        shapes = [tuple(tensor.shape) for tensor in tensors] or "unknown: the model is not built"
         raise ValueError(
             "An exported model has one input of shape (batch, time, channels) with a known "
-            "number of channels, or of images, (batch, height, width, channels) of known size. The "
-            f"inputs of {model.name!r} are {given}. Begin it with `keras.Input((None, channels))`."
+            "number of channels, or images of known size (batch, height, width, channels). The "
+            f"inputs of {model.name!r} are {shapes}. Begin it with `keras.Input((None, channels))`."
         )
     if None in model.output_shape[1:]:
         raise ValueError(
-            f"The embedding of {model.name!r} has shape {model.output_shape}, of unknown size. "
-            "End the model in a head of `keras_dml.layers` that reduces the time axis."
+            f"The embedding of {model.name!r} has shape {model.output_shape}, and its size must be "
+            "known. End the model in a head of `keras_dml.layers` that reduces the time axis."
         )
     return model
 
 
 def _module(encoder, metric, classifier, rows):
-    taken, shape = inputs.of(encoder), tuple(encoder.output_shape[1:])
-    graph, steps = of_batches if rows is None else of_one, limits(taken)
+    kind, shape = inputs.of(encoder), tuple(encoder.output_shape[1:])
+    graph, lengths = batches if rows is None else one_input, limits(kind)
 
     def embedded(x, mask):
         if mask is None:
@@ -168,30 +202,254 @@ def _module(encoder, metric, classifier, rows):
         return {"similarity": classifier.similarity(embedding, prototypes)}
 
     def classify(x, mask):
-        z = ops.reshape(embedded(x, mask), (rows or -1, *shape))  # audio forgets that there is one
+        # the static number of rows is lost in models of audio
+        z = ops.reshape(embedded(x, mask), (rows or -1, *shape))
         scores = classifier.head_scores(z)
         return {"scores": scores if rows is None else scores[0]}
 
     module = tensorflow().Module()
-    module.input_shapes = types.MappingProxyType(_input_shapes(taken, shape, rows))
-    module.embed = graph(taken, embed, steps)
-    module.distance = of_embeddings(distance, shape, "gallery", rows)
+    module.input_shapes = types.MappingProxyType(_input_shapes(kind, shape, rows))
+    module.embed = graph(kind, embed, lengths)
+    module.distance = embedding_pairs(distance, shape, "gallery", rows)
     weights = list(encoder.weights)
     if classifier is not None:
-        module.score = of_embeddings(score, shape, "prototypes", rows)
-        module.classify = graph(taken, classify, steps)
+        module.score = embedding_pairs(score, shape, "prototypes", rows)
+        module.classify = graph(kind, classify, lengths)
         weights += classifier.prototypes_layer.weights
-    _track(module, weights)
+    # Raw variables: with Keras's own objects the converter writes a file without weights.
+    module.weights = [variable.value for variable in weights]
     return module
 
 
-def _input_shapes(taken, shape, rows):
-    """Shapes of the arguments by name, None for any size."""
-    shapes = {taken.arguments[0]: (rows, *taken.shape), "embedding": (rows, *shape)}
+def _input_shapes(kind, shape, rows):
+    """Returns the shapes of the arguments by name, with None for any size."""
+    shapes = {kind.arguments[0]: (rows, *kind.shape), "embedding": (rows, *shape)}
     return shapes | {"gallery": (None, *shape), "prototypes": (None, *shape)}
 
 
-def _track(module, weights):
-    """Ties the raw variables to the module: with Keras's own objects instead, the converter writes
-    a file without weights."""
-    module.weights = [variable.value for variable in weights]
+@dataclasses.dataclass(frozen=True)
+class Limits:
+    """Smallest and largest number of steps of a recording.
+
+    Attributes:
+        least: Smallest number of steps.
+        most: Largest number of steps; None: no limit.
+    """
+
+    least: int
+    most: int | None = None
+
+
+def limits(kind: inputs.Signals | inputs.Matrices | inputs.Images) -> Limits | None:
+    """Returns the lengths of recordings that both the contract and the layers of a model accept.
+
+    Args:
+        kind: Input kind of the model, one of `keras_dml.inputs`.
+
+    Returns:
+        `Limits`; None for a model of matrices or images, which have one size.
+    """
+    if not isinstance(kind, inputs.Signals):
+        return None
+    if not kind.has_any_length:
+        return Limits(kind.shape[0], kind.shape[0])
+    contract = kind.contract
+    least = 1 if contract is None else contract.min_steps
+    return Limits(_min_steps(kind, least), None if contract is None else contract.max_steps)
+
+
+def _min_steps(kind, least):
+    """Returns the smallest number of steps, at least `least`, that gives a finite embedding.
+
+    A kernel may need more than one step, and a spectrum needs a frame.
+    """
+    if _gives_finite_embedding(kind, least):
+        return least
+    low, high = least, 2 * least
+    while high < MOST_TRIED and not _gives_finite_embedding(kind, high):
+        low, high = high, 2 * high
+    if high >= MOST_TRIED:
+        return least  # the comparison with Keras later refuses a model without finite embeddings
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _gives_finite_embedding(kind, middle) else (middle, high)
+    return high
+
+
+def _gives_finite_embedding(kind, steps):
+    noise = np.random.default_rng(SEED).normal(size=(1, steps, kind.shape[1])) / 10
+    try:
+        embedding = kind.model(noise.astype(np.float32), training=False)
+    except Exception:  # each layer refuses short recordings with its own type of error
+        return False
+    return bool(np.isfinite(ops.convert_to_numpy(embedding)).all())
+
+
+@contextlib.contextmanager
+def writing():
+    """Turns errors of TensorFlow's file writers, such as a full disk, into `OSError`."""
+    try:
+        yield
+    except tensorflow().errors.OpError as error:
+        raise OSError(re.sub(r"{{.*?}} | \[Op:.*\]", "", error.message)) from error
+
+
+def function(python, signature):
+    """Makes a graph of a Python function, which runs without XLA.
+
+    Args:
+        python: Function from tensors to a dict of tensors.
+        signature: List of the `tf.TensorSpec` of its arguments.
+    """
+
+    @functools.wraps(python)
+    def without_xla(*args, **kwargs):
+        with xla.avoided():
+            return python(*args, **kwargs)
+
+    return tensorflow().function(without_xla, autograph=False, input_signature=signature)
+
+
+def one_input(kind, compute, limits):
+    """Makes the function of one recording, one matrix or one image.
+
+    The function cuts a recording to its length before the first layer. It returns NaN if `length`
+    is outside the limits or longer than the signal, or if the input holds NaN or infinity before
+    `length`. Another batch size or another number of channels fails at run time. The graph has no
+    static shape, so that it can check the shape that the runtime passes.
+
+    Args:
+        kind: Input kind of the model, one of `keras_dml.inputs`.
+        compute: Function from a batch and its mask, or None, to a dict of outputs.
+        limits: `Limits` of the lengths; None for matrices and images.
+    """
+    tf = tensorflow()
+
+    def of_array(array):
+        has_shape = _has_shape(array, (1, *kind.shape))
+        array = tf.reshape(array, (1, *kind.shape))
+        valid = tf.logical_and(has_shape, tf.reduce_all(_finite(array)))
+        return _nan_unless(valid, compute(_zero_unless(valid, array), None))
+
+    def of_signal(signal, length):
+        steps, channels = kind.shape
+        time = tf.shape(signal)[1] if steps is None else steps
+        has_shape = _has_shape(signal, (1, time, channels))
+        signal = tf.reshape(signal, (1, time, channels))
+        valid = tf.logical_and(has_shape, _within(limits, length, time))
+        if steps is None:
+            # the model needs this many steps even if the input is invalid
+            signal = tf.pad(signal, ((0, 0), (0, limits.least), (0, 0)))
+            signal = signal[:, : tf.where(valid, length, limits.least)]
+        valid = tf.logical_and(valid, tf.reduce_all(_finite(signal)))
+        return _nan_unless(valid, compute(_zero_unless(valid, signal), None))
+
+    rank = 1 + len(kind.shape)
+    specs = [tf.TensorSpec([None] * rank, tf.float32, kind.arguments[0])]
+    if limits is None:
+        return function(of_array, specs)
+    return function(of_signal, [*specs, tf.TensorSpec((), tf.int32, "length")])
+
+
+def batches(kind, compute, limits):
+    """Makes the function of recordings padded to one length, of matrices or of images.
+
+    The function returns NaN for each recording whose length is outside the limits or longer than
+    the signal, or that holds NaN or infinity before its length. The other recordings of the batch
+    are not affected.
+
+    Args:
+        kind: Input kind of the model, one of `keras_dml.inputs`.
+        compute: Function from a batch and its mask, or None, to a dict of outputs.
+        limits: `Limits` of the lengths; None for matrices and images.
+    """
+    tf = tensorflow()
+
+    def of_arrays(arrays):
+        valid = _all_of_row(_finite(arrays))
+        return _nan_unless(valid, compute(_zero_unless(valid, arrays), None))
+
+    def of_signals(signal, length):
+        steps = kind.shape[0]
+        batch, time = tf.shape(signal)[0], tf.shape(signal)[1]
+        tf.debugging.assert_equal(
+            tf.shape(length)[0], batch, "`length` must hold one number for each recording."
+        )
+        valid = _within(limits, length, time)
+        signal = tf.pad(signal, ((0, 0), (0, tf.maximum(limits.least - time, 0)), (0, 0)))
+        length = tf.where(valid, length, limits.least)
+        mask = tf.sequence_mask(length, tf.shape(signal)[1])
+        signal = tf.where(mask[:, :, None], signal, 0.0)
+        valid = tf.logical_and(valid, _all_of_row(_finite(signal)))
+        signal = tf.ensure_shape(_zero_unless(valid, signal), (None, *kind.shape))
+        return _nan_unless(valid, compute(signal, mask if steps is None else None))
+
+    specs = [tf.TensorSpec((None, *kind.shape), tf.float32, kind.arguments[0])]
+    if limits is None:
+        return function(of_arrays, specs)
+    return function(of_signals, [*specs, tf.TensorSpec((None,), tf.int32, "length")])
+
+
+def embedding_pairs(compute, shape, second, rows):
+    """Makes the function of embeddings and a gallery or prototypes.
+
+    The function returns a number for each pair, and NaN if one of the two holds NaN or infinity.
+
+    Args:
+        compute: Function from `(n, ...)` and `(m, ...)` to a dict of one output `(n, m)`.
+        shape: Shape of an embedding.
+        second: Name of the second argument.
+        rows: Number of embeddings: 1 for a TFLite file, whose output is `(m,)`; None for any.
+    """
+    tf = tensorflow()
+
+    def compared(embedding, gallery):
+        if rows is not None:
+            embedding = tf.reshape(embedding, (rows, *shape))
+            gallery = tf.reshape(gallery, (tf.shape(gallery)[0], *shape))
+        valid = [_all_of_row(_finite(x)) for x in (embedding, gallery)]
+        x, y = _zero_unless(valid[0], embedding), _zero_unless(valid[1], gallery)
+        outputs = _nan_unless(tf.logical_and(valid[0][:, None], valid[1][None]), compute(x, y))
+        return {name: value if rows is None else value[0] for name, value in outputs.items()}
+
+    sizes = (None, *shape) if rows is None else [None] * (1 + len(shape))
+    specs = [tf.TensorSpec(sizes, tf.float32, name) for name in ("embedding", second)]
+    return function(compared, specs)
+
+
+def _has_shape(array, shape):
+    tf = tensorflow()
+    return tf.reduce_all(tf.equal(tf.shape(array), tf.stack(shape)))
+
+
+def _within(limits, length, time):
+    """Returns whether the lengths are within the limits and not longer than the signal."""
+    tf = tensorflow()
+    most = time if limits.most is None else tf.minimum(time, limits.most)
+    return tf.logical_and(length >= limits.least, length <= most)
+
+
+def _finite(x):
+    # `tf.math.is_finite` has no builtin operator of TFLite
+    return tensorflow().abs(x) <= np.finfo(np.float32).max
+
+
+def _all_of_row(x):
+    return tensorflow().reduce_all(x, axis=range(1, len(x.shape)))
+
+
+def _zero_unless(valid, x):
+    """Replaces invalid rows of `x` by zeros, because some layers turn values into integers."""
+    return _where(valid, x, 0.0)
+
+
+def _nan_unless(valid, outputs):
+    return {name: _where(valid, value, np.nan) for name, value in outputs.items()}
+
+
+def _where(valid, x, other):
+    tf = tensorflow()
+    trailing = [1] * (len(x.shape) - len(valid.shape))
+    if valid.shape.rank and trailing:
+        valid = tf.reshape(valid, (-1, *trailing))
+    return tf.where(valid, x, tf.constant(other, x.dtype))

@@ -57,7 +57,7 @@ class GalleryModel:
         is_saved = isinstance(model, str | os.PathLike)
         self.name = reading.lasting(model) if is_saved else self.model.name
         self.distance = inference.head_distance(self.model)
-        self._gate = quality.of(self.model)
+        self._gate = quality.gate_of(self.model)
         self.fingerprint = _fingerprint(self._taken.model, self.distance)
 
     @property
@@ -110,7 +110,7 @@ class GalleryModel:
 
     def unfit(self, recordings):
         """Why some of the recordings should not be compared, by their index: none where the model
-        has no gate, see `quality.of`. One that the model does not take is a `ValueError`."""
+        has no gate, see `quality.gate_of`. One that the model does not take is a `ValueError`."""
         if self._gate is None or not recordings:
             return {}
         self._check_taken(recordings)

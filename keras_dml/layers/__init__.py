@@ -1,4 +1,4 @@
-"""Keras layers on `keras_dml.geometry`; importing this registers all of them."""
+"""Keras layers on `keras_dml.geometry`. Importing this package registers all of them."""
 
 from keras_dml.layers.bimap import BiMap
 from keras_dml.layers.canonical_pose import CanonicalPose

@@ -1,43 +1,44 @@
-"""Frames of 25 ms every 10 ms, and triangular filters on their spectra."""
+"""Audio frames of 25 ms every 10 ms, and triangular filters on their spectra."""
 
 import numpy as np
 
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 
 FRAME, HOP = 0.025, 0.010  # seconds; a frame is two hops and a half
 RATE_STEP = 200  # Hz: at its multiples half a hop is a whole number of samples
 
 
-class FramesOfSound(keras.layers.Layer):
-    """A layer on frames of raw sound. A frame is valid if all its samples are.
+class AudioFrames(keras.layers.Layer):
+    """Base class of layers on frames of raw audio. A frame is valid if all its samples are valid.
 
     Args:
         rate: Sampling rate, a multiple of 200 Hz.
         **kwargs: See `keras.layers.Layer`.
     """
 
-    def __init__(self, rate, **kwargs):
+    def __init__(self, rate: int, **kwargs):
         super().__init__(autocast=False, **kwargs)
-        self.frame, self.hop = sizes(rate)
+        self.frame, self.hop = frame_sizes(rate)
         self.rate = int(rate)
         self.supports_masking = True
 
     @property
-    def rate_hz(self):
-        """Rate that `keras_dml.embed` compares with that of recordings."""
+    def rate_hz(self) -> int:
+        """Sampling rate that `keras_dml.embed` compares with the rate of recordings."""
         return self.rate
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple) -> None:
         check_sound(input_shape)
 
-    def compute_mask(self, inputs, previous_mask=None):
+    def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         if previous_mask is None:
             return None
-        return ops.all(framed(ops.cast(previous_mask, "bool"), self.hop), axis=-1)
+        return ops.all(split_frames(ops.cast(previous_mask, "bool"), self.hop), axis=-1)
 
 
-def sizes(rate):
-    """Samples of a frame and of a hop.
+def frame_sizes(rate):
+    """Returns the number of samples in a frame and in a hop.
 
     Args:
         rate: Sampling rate, in Hz.
@@ -54,17 +55,17 @@ def sizes(rate):
 
 
 def check_sound(shape):
-    """Raises ValueError unless a shape is `(batch, samples, 1)`."""
+    """Raises ValueError if a shape is not `(batch, samples, 1)`."""
     if len(shape) != 3 or shape[-1] != 1:
         raise ValueError(
             "Audio must have shape (batch, samples, 1). Received shape "
             f"{tuple(shape)}. Average the channels of a stereo recording, and write "
-            "`audio[..., None]` where the last axis is missing."
+            "`audio[..., None]` if the last axis is missing."
         )
 
 
-def framed(x, hop):
-    """Frames of `(batch, samples)`, two hops and a half long: shape `(batch, frames, frame)`."""
+def split_frames(x, hop):
+    """Splits `(batch, samples)` into frames of two and a half hops: `(batch, frames, frame)`."""
     half, frame = hop // 2, 2 * hop + hop // 2
     count = 1 + (ops.shape(x)[1] - frame) // hop
     padded = ops.pad(x, ((0, 0), (0, half)))[:, : (count + 2) * hop]
@@ -72,8 +73,17 @@ def framed(x, hop):
     return ops.concatenate([hops[:, :count], hops[:, 1 : count + 1], hops[:, 2:, :half]], axis=-1)
 
 
-def banded(filters):
-    """The bins between the ends of each filter and their weights, all as wide as the widest."""
+def filter_bins(filters):
+    """Returns the indices and the weights of the bins of each filter.
+
+    All filters get as many bins as the widest filter.
+
+    Args:
+        filters: Weights of all bins, shape `(bands, frequencies)`.
+
+    Returns:
+        Indices and weights, both of shape `(bands, width)`.
+    """
     first = (filters > 0).argmax(axis=1)
     width = np.max(np.sum(filters > 0, axis=1))
     bins = first[:, None] + np.arange(width)
@@ -82,14 +92,16 @@ def banded(filters):
     return bins, np.where(inside, np.take_along_axis(filters, bins, axis=1), 0)
 
 
-def in_bands(power, bins, weights):
-    """Weighted sums of the bins of each band: one band at a time sees its own bins, since a matrix
-    would be int8 in a dynamic-range file.
+def apply_filters(power, bins, weights):
+    """Computes the weighted sum of the bins of each band.
+
+    The function selects the bins of each band instead of multiplying by a matrix, because a
+    dynamic-range TFLite file would store the matrix as int8.
 
     Args:
         power: Shape `(batch, frames, frequencies)`.
-        bins: Shape `(bands, width)`.
-        weights: Same shape.
+        bins: Indices of `filter_bins`, shape `(bands, width)`.
+        weights: Weights of `filter_bins`, same shape.
     """
-    seen = ops.take(power, bins, axis=-1)  # (batch, frames, bands, width)
-    return ops.sum(seen * ops.cast(weights, power.dtype), axis=-1)
+    selected = ops.take(power, bins, axis=-1)  # (batch, frames, bands, width)
+    return ops.sum(selected * ops.cast(weights, power.dtype), axis=-1)

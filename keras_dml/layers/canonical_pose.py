@@ -1,8 +1,9 @@
-"""Joint positions relative to the body, independent of where it stands and faces."""
+"""Normalization of joint positions to the position and the direction of the body."""
 
 import numbers
 
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import wide
 
 
@@ -11,20 +12,22 @@ class CanonicalPose(keras.layers.Layer):
     """Joint positions relative to the root joint, rotated so that the hips of the first step lie
     along the x axis.
 
-    Removes a person's position in the laboratory and the direction they face, which would otherwise
-    dominate a covariance. The rotation is about the vertical axis y; it takes the line from the
-    first hip joint to the second, projected to the floor at the first valid step, to the x axis.
+    The layer removes a person's position in the laboratory and the direction in which they face,
+    which would otherwise dominate a covariance. It rotates about the vertical axis y. At the first
+    valid step the line from the first to the second hip joint, projected to the floor, becomes the
+    x axis.
 
     Input shape: `(batch, time, 3 joints)`, x, y, z of each joint in any unit of length, with or
-    without a Keras mask, which passes on. Output shape: the same, float32 or wider whatever the
-    policy. A recording whose hips lie one above the other is not rotated.
+    without a Keras mask, which the layer passes on. Output shape: `(batch, time, 3 joints)`,
+    float32 or wider under any policy. A recording whose hips lie exactly above each other is not
+    rotated.
 
     Args:
         root: Index of the joint that becomes the origin.
         hips: Indices of the left and the right hip joint.
 
     Raises:
-        ValueError: If these are not three joints, or the input lacks one of them.
+        ValueError: If `root` and `hips` are not three valid joints, or the input lacks one of them.
 
     Example:
         >>> root, left, right = [5.0, 1.0, 5.0], [5.0, 1.0, 4.0], [5.0, 1.0, 6.0]
@@ -32,19 +35,19 @@ class CanonicalPose(keras.layers.Layer):
         array([[[ 0.,  0.,  0., -1.,  0.,  0.,  1.,  0.,  0.]]], dtype=float32)
     """
 
-    def __init__(self, root=0, hips=(1, 6), **kwargs):
+    def __init__(self, root: int = 0, hips: tuple[int, int] = (1, 6), **kwargs):
         super().__init__(autocast=False, **kwargs)
         joints = (root, *hips)
         whole = all(isinstance(joint, numbers.Integral) and joint >= 0 for joint in joints)
         if len(joints) != 3 or not whole or hips[0] == hips[1]:
             raise ValueError(
-                "`root` is the number of a joint and `hips` those of two others, counted from 0. "
+                "`root` must be the index of a joint and `hips` two indices, counted from 0. "
                 f"Received root={root!r}, hips={hips!r}."
             )
         self.root, self.hips = int(root), tuple(int(joint) for joint in hips)
         self.supports_masking = True
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple) -> None:
         needed = max(self.root, *self.hips) + 1
         channels = input_shape[-1]
         if len(input_shape) != 3 or channels is None or channels % 3 or channels < 3 * needed:
@@ -53,7 +56,7 @@ class CanonicalPose(keras.layers.Layer):
                 f"least {needed} joints. Received shape {tuple(input_shape)}."
             )
 
-    def call(self, inputs, mask=None):
+    def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         batch, time, channels = ops.shape(inputs)
         positions = ops.cast(inputs, wide(self.variable_dtype))
         positions = ops.reshape(positions, (batch, time, channels // 3, 3))
@@ -62,30 +65,26 @@ class CanonicalPose(keras.layers.Layer):
         across = _first(right - left, mask)  # (batch, 3)
         x, z = across[:, 0, None, None], across[:, 2, None, None]
         length = ops.sqrt(x * x + z * z)
-        flat = length > 0
-        length = ops.where(flat, length, 1)
-        cosine, sine = ops.where(flat, x / length, 1), z / length
-        along, up, aside = (
-            positions[..., 0],
-            positions[..., 1],
-            positions[..., 2],
-        )
-        rotated = (cosine * along + sine * aside, up, cosine * aside - sine * along)
+        is_directed = length > 0
+        length = ops.where(is_directed, length, 1)
+        cosine, sine = ops.where(is_directed, x / length, 1), z / length
+        x, y, z = (positions[..., axis] for axis in range(3))
+        rotated = (cosine * x + sine * z, y, cosine * z - sine * x)
         rotated = ops.reshape(ops.stack(rotated, axis=-1), (batch, time, channels))
         return ops.cast(rotated, self.compute_dtype)
 
-    def compute_mask(self, inputs, previous_mask=None):
+    def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         return previous_mask
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         return input_shape
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "root": self.root, "hips": self.hips}
 
 
 def _first(x, mask):
-    """Values of the first valid step, `(batch, time, features)` to `(batch, features)`."""
+    """Returns the first valid step, from `(batch, time, features)` to `(batch, features)`."""
     if mask is None:
         return x[:, 0]
     step = ops.argmax(ops.cast(mask, "int32"), axis=1)

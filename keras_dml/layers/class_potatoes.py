@@ -1,4 +1,4 @@
-"""Statistics of the potatoes of all classes, as weights of a layer."""
+"""Layer with the Riemannian potato of each class."""
 
 import numbers
 
@@ -7,6 +7,7 @@ import numpy as np
 from keras_dml._arrays import real
 from keras_dml._backend import keras, ops
 from keras_dml._backend.replicas import gathered
+from keras_dml._typing import ArrayLike, Tensor
 from keras_dml.geometry.spd import potato
 from keras_dml.labels import checked_labels
 from keras_dml.layers.matrices import MatrixLayer, compiles
@@ -14,12 +15,13 @@ from keras_dml.layers.matrices import MatrixLayer, compiles
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class ClassPotatoes(MatrixLayer):
-    """z-scores of positive definite matrices in the potatoes of all classes (Kim2020, Eq. 6).
+    """z-scores of positive definite matrices in the Riemannian potatoes of all classes (Kim2020,
+    Eq. 6).
 
-    A potato is a center and the usual distance from it: mean and standard deviation of the
-    logarithm of affine-invariant distances, `log_mu` and `log_sigma`. The score of a matrix is the
-    number of standard deviations by which it is farther from the center than the class's own ones.
-    The statistics are weights, so they are saved with a model, but no optimizer trains them:
+    A potato is a center and the usual distance from it: the mean `log_mu` and the standard
+    deviation `log_sigma` of the logarithm of affine-invariant distances. The score of a matrix is
+    the number of standard deviations by which its log-distance exceeds the mean of the class. The
+    statistics are weights, so they are saved with a model, but no optimizer trains them:
     `calibrate` measures them and `update` moves them. `keras_dml.models.PotatoNetwork` does both
     while it trains an encoder.
 
@@ -28,12 +30,13 @@ class ClassPotatoes(MatrixLayer):
 
     Args:
         classes: Number of classes; labels are 0 to `classes - 1`.
-        update_rate: Fraction of one matrix in the statistics after it, from 0 to 1 (beta_delta in
-            Kim2020). None, the paper's: one over the number of matrices seen, those of the
-            calibration counted, which converges; 0.01 to 0.05 follow a network that changes.
+        update_rate: Weight of a new matrix in the statistics, from 0 to 1 (beta_delta in Kim2020).
+            None, as in the paper: one over the number of matrices so far, including those of the
+            calibration, so that the statistics converge. Values from 0.01 to 0.05 let the
+            statistics follow a network that changes.
 
     Raises:
-        ValueError: If `classes` is not a positive integer or `update_rate` is not a fraction, or
+        ValueError: If `classes` is not a positive integer, `update_rate` is not between 0 and 1, or
             the matrices are not square.
 
     Example:
@@ -44,7 +47,7 @@ class ClassPotatoes(MatrixLayer):
                [ 4.22]], dtype=float32)
     """
 
-    def __init__(self, classes, *, update_rate=None, **kwargs):
+    def __init__(self, classes: int, *, update_rate: float | None = None, **kwargs):
         super().__init__(**kwargs)
         if not isinstance(classes, numbers.Integral) or classes < 1:
             raise ValueError(
@@ -54,7 +57,7 @@ class ClassPotatoes(MatrixLayer):
         self.update_rate = potato.check_update_rate(update_rate)
         self.supports_jit = compiles("eigh")
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple) -> None:
         super().build(input_shape)
         if len(input_shape) != 3:
             raise ValueError(
@@ -62,7 +65,7 @@ class ClassPotatoes(MatrixLayer):
                 f"{tuple(input_shape)}."
             )
         n = input_shape[-1]
-        # Every replica computes the same update from what all of them have gathered.
+        # Every replica computes the same update from the gathered rows of all replicas.
         fixed = {"trainable": False, "aggregation": "only_first_replica"}
         self.center = self.add_weight(
             name="center", shape=(self.classes, n, n), initializer=_identities, **fixed
@@ -72,36 +75,45 @@ class ClassPotatoes(MatrixLayer):
             for name in ("log_mu", "log_sigma", "count")
         )
 
-    def call(self, inputs):
+    def call(self, inputs: Tensor) -> Tensor:
         classes = ops.arange(self.classes, dtype="int32")
         return self.scores(self.log_distances(inputs, classes), classes)
 
-    def log_distances(self, x, classes):
-        """Logarithms of the distances of matrices to some centers, shape `(ids, batch)`.
+    def log_distances(self, x: Tensor, classes: Tensor) -> Tensor:
+        """Computes logarithms of the distances of matrices to the centers of some classes.
 
         Args:
             x: Positive definite matrices, shape `(batch, n, n)`.
-            classes: Ids of these classes, int32, shape `(ids,)`.
+            classes: Ids of the classes, int32, shape `(ids,)`.
+
+        Returns:
+            Tensor, shape `(ids, batch)`.
         """
         return potato.log_distances(ops.take(self.center, classes, axis=0), x)
 
-    def scores(self, values, classes):
-        """z-scores, shape `(batch, ids)`, from `log_distances` to the same classes."""
+    def scores(self, values: Tensor, classes: Tensor) -> Tensor:
+        """Computes z-scores, shape `(batch, ids)`.
+
+        Args:
+            values: Result of `log_distances`, shape `(ids, batch)`.
+            classes: Ids of the classes, int32, shape `(ids,)`.
+        """
         log_mu, log_sigma, count = (
             ops.take(weight, classes) for weight in (self.log_mu, self.log_sigma, self.count)
         )
         scores = potato.z_score(ops.transpose(values), log_mu, log_sigma)
         return ops.where(count > 0, scores, float("nan"))
 
-    def update(self, x, labels, values):
-        """Moves each class's statistics once by its own rows (Kim2020, Eqs. 19-21), the same on all
-        replicas.
+    def update(self, x: Tensor, labels: Tensor, values: Tensor) -> None:
+        """Moves the statistics of each class once by the rows of the class (Kim2020, Eqs. 19-21).
+
+        All replicas make the same update.
 
         Args:
             x: Positive definite matrices, shape `(batch, n, n)`.
-            labels: Class ids, int32, shape `(batch,)`; -1 is none.
-            values: Logarithm of each row's distance to its own center before the update, shape
-                `(batch,)`.
+            labels: Class ids, int32, shape `(batch,)`; -1 marks a row without a class.
+            values: Logarithm of each row's distance to the center of its class before the update,
+                shape `(batch,)`.
         """
         x, labels, values = (gathered(tensor) for tensor in (x, labels, values))
         before = potato.Statistics(*map(ops.convert_to_tensor, self._statistics))
@@ -109,27 +121,27 @@ class ClassPotatoes(MatrixLayer):
         for weight, value in zip(self._statistics, after, strict=True):
             weight.assign(value)
 
-    def calibrate(self, x, labels):
-        """Measures the statistics of every class again (Kim2020, Eqs. 7-9), in float64.
+    def calibrate(self, x: ArrayLike, labels: ArrayLike) -> None:
+        """Measures the statistics of every class (Kim2020, Eqs. 7-9), in float64.
 
         Args:
             x: Positive definite matrices, shape `(count, n, n)`.
             labels: Class ids, shape `(count,)`.
 
         Raises:
-            ValueError: If a label is none of the classes, a class has fewer than two matrices, or
-                a matrix is not finite or not positive definite.
+            ValueError: If a label is not a class, a class has fewer than two matrices, or a matrix
+                is not finite or not positive definite.
         """
         x = real("`x`", x)
         labels = checked_labels(labels, len(x), self.classes)
         if not self.built:
             self.build(x.shape)
-        found = [self._calibrated(x, labels, label) for label in range(self.classes)]
-        for weight, values in zip(self._statistics, zip(*found, strict=True), strict=True):
+        statistics = [self._calibrated(x, labels, label) for label in range(self.classes)]
+        for weight, values in zip(self._statistics, zip(*statistics, strict=True), strict=True):
             weight.assign(np.stack(values))
 
-    def check_calibrated(self):
-        """Raises `ValueError` if a class has no statistics yet."""
+    def check_calibrated(self) -> None:
+        """Raises a ValueError if a class has no statistics yet."""
         missing = np.flatnonzero(np.asarray(ops.convert_to_numpy(self.count)) == 0)
         if len(missing):
             raise ValueError(
@@ -149,10 +161,10 @@ class ClassPotatoes(MatrixLayer):
         except ValueError as error:
             raise ValueError(f"Class {label} cannot be calibrated. {error}") from None
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         return (input_shape[0], self.classes)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {
             **super().get_config(),
             "classes": self.classes,

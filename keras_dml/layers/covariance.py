@@ -1,28 +1,28 @@
-"""Covariance matrices of recordings."""
+"""Layer that computes covariance matrices of recordings."""
 
 from keras_dml import distances
 from keras_dml._backend import keras
+from keras_dml._typing import Tensor
 from keras_dml.geometry.signals.covariance import check_estimator, covariance
-from keras_dml.layers.head import Head
-from keras_dml.layers.precision import full_precision
+from keras_dml.layers.head import Head, full_precision
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class Covariance(Head, keras.layers.Layer):
     """Covariance matrix of the channels over the valid steps of each recording.
 
-    Use it before `BiMap` where channels that move together tell people or actions apart. The
-    functions that follow have absolute floors (`ReEig`), so the unit of the signal matters:
-    normalize the channels before, or take `"trace_normalized"`.
+    Use it before `BiMap` if people or actions differ in which channels move together. Later layers
+    have absolute floors (`ReEig`), so the unit of the signal matters: normalize the channels
+    before this layer, or use `"trace_normalized"`.
 
     Input shape: `(batch, time, channels)`, any time, with or without a Keras mask of any pattern.
     Output shape: `(batch, channels, channels)`, float32 or wider under any policy, in squared
-    units of the input. Estimates are scale-free: signals between 1e-18 and 1e17 in float32, in
-    tesla or in raw counts, give the matrices of the same signals in another unit. Entries of
-    smaller signals are 0, and those of larger signals are not finite.
+    units of the input. A change of the unit changes only the scale of the matrices, for signals
+    between 1e-18 and 1e17 in float32 (tesla or raw counts, for example). Entries of smaller signals
+    are 0, and entries of larger signals are not finite.
 
-    A recording with fewer valid steps than channels has a singular matrix, unless it is shrunk; a
-    silent one is the zero matrix; one with fewer than two valid steps has no covariance: its matrix
+    If a recording has fewer valid steps than channels, its matrix is singular unless the estimator
+    shrinks it. The matrix of a silent recording is zero. With fewer than two valid steps the matrix
     is NaN.
 
     Args:
@@ -40,29 +40,31 @@ class Covariance(Head, keras.layers.Layer):
                [2., 4.]], dtype=float32)
     """
 
-    def __init__(self, estimator="sample", *, dtype=None, **kwargs):
+    def __init__(
+        self, estimator: str = "sample", *, dtype: str | keras.DTypePolicy | None = None, **kwargs
+    ):
         super().__init__(dtype=full_precision(dtype), **kwargs)
         check_estimator(estimator)
         self.estimator = estimator
         self.distance = distances.AffineInvariant()
         self.supports_masking = True
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple) -> None:
         if len(input_shape) != 3 or input_shape[-1] is None:
             raise ValueError(
                 "Covariance needs recordings of a known number of channels, shape (batch, time, "
                 f"channels). Received shape {tuple(input_shape)}."
             )
 
-    def call(self, inputs, mask=None):
+    def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         return covariance(inputs, mask, self.estimator)
 
-    def compute_mask(self, inputs, previous_mask=None):
+    def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         return None
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         batch, _, channels = input_shape
         return (batch, channels, channels)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "estimator": self.estimator}

@@ -1,17 +1,19 @@
 """First difference of a recording over time."""
 
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import wide
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class FirstDifference(keras.layers.Layer):
-    """Change of every channel since the step before: slow drifts go, fast rhythms stay.
+    """Difference of every channel from the previous step, which removes slow drifts and keeps fast
+    rhythms.
 
-    In EEG the drifts have a thousand times the power of the fast rhythms. Which rhythms tell people
-    apart is measured by `python -m zoo.eeg_bands`.
-    Zero where a step has no valid predecessor, so that the first step, and padding, say nothing.
-    Computed in float32 or wider under any policy, since an offset may be beyond half precision.
+    In EEG the drifts have a thousand times the power of the fast rhythms. `python -m zoo.eeg_bands`
+    measures how well each rhythm separates people. The output is zero for a step without a valid
+    predecessor, which includes the first step and padding. Computed in float32 or wider under any
+    policy, because half precision may not resolve a signal with a large offset.
 
     Input and output shape: `(batch, time, channels)`, with or without a Keras mask.
 
@@ -24,14 +26,14 @@ class FirstDifference(keras.layers.Layer):
         super().__init__(autocast=False, **kwargs)
         self.supports_masking = True
 
-    def call(self, inputs, mask=None):
+    def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         inputs = ops.cast(inputs, wide(self.variable_dtype))
         change = ops.pad(inputs[:, 1:] - inputs[:, :-1], ((0, 0), (1, 0), (0, 0)))
         if mask is not None:
             valid = ops.cast(mask, "bool")
-            both = ops.logical_and(valid, ops.pad(valid[:, :-1], ((0, 0), (1, 0))))
-            change = ops.where(both[..., None], change, 0)
+            has_predecessor = ops.logical_and(valid, ops.pad(valid[:, :-1], ((0, 0), (1, 0))))
+            change = ops.where(has_predecessor[..., None], change, 0)
         return ops.cast(change, self.compute_dtype)
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         return input_shape

@@ -1,18 +1,19 @@
-"""Standardization of images by fixed numbers, inside the model."""
+"""Standardization of images by fixed numbers inside the model."""
 
 import numpy as np
 
 from keras_dml._backend import keras, ops
+from keras_dml._typing import ArrayLike, Tensor
 from keras_dml.geometry.numerics import wide
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class FixedNormalization(keras.layers.Layer):
-    """Subtracts a fixed mean and divides by a fixed standard deviation, per channel.
+    """Standardization by a fixed mean and a fixed standard deviation, per channel.
 
-    Inside the model, so that its user gives images in [0, 1] and an attack's budget is in the same
-    unit. `ChannelNormalization` measures its numbers on training data instead. Computed in float32
-    or wider under any policy.
+    The layer is a part of the model, so users pass images in [0, 1], and the budget of an
+    adversarial attack has the same unit. `ChannelNormalization` measures its numbers on training
+    data instead. Computed in float32 or wider under any policy.
 
     Input and output shape: `(..., channels)`; the input in [0, 1], the output in standard
     deviations.
@@ -22,15 +23,15 @@ class FixedNormalization(keras.layers.Layer):
         stddev: A positive number, or one per channel, in the unit of the input.
 
     Raises:
-        ValueError: If a number is not finite, a standard deviation is not positive, or there are as
-            many numbers as neither one nor the channels.
+        ValueError: If a number is not finite, a standard deviation is not positive, or the count of
+            numbers is neither 1 nor the number of channels.
 
     Example:
         >>> float(FixedNormalization(0.5, 0.25)(np.ones((1, 2, 2, 1)))[0, 0, 0, 0])
         2.0
     """
 
-    def __init__(self, mean=0.5, stddev=0.5, **kwargs):
+    def __init__(self, mean: ArrayLike = 0.5, stddev: ArrayLike = 0.5, **kwargs):
         super().__init__(autocast=False, **kwargs)
         self.mean = _numbers("mean", mean)
         self.stddev = _numbers("stddev", stddev)
@@ -38,7 +39,7 @@ class FixedNormalization(keras.layers.Layer):
             raise ValueError(f"`stddev` must be positive. Received stddev={stddev!r}.")
         self.supports_masking = True
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple) -> None:
         for name in ("mean", "stddev"):
             count = np.size(getattr(self, name))
             if count not in (1, input_shape[-1]):
@@ -47,20 +48,20 @@ class FixedNormalization(keras.layers.Layer):
                     f"(shape {tuple(input_shape)}). Give one number, or one per channel."
                 )
 
-    def call(self, inputs):
+    def call(self, inputs: Tensor) -> Tensor:
         dtype = wide(self.variable_dtype)
         mean, stddev = np.asarray(self.mean, dtype), np.asarray(self.stddev, dtype)
         return ops.cast((ops.cast(inputs, dtype) - mean) / stddev, self.compute_dtype)
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         return input_shape
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "mean": self.mean, "stddev": self.stddev}
 
 
 def _numbers(name, value):
-    """A float, or a list of floats."""
+    """Checks a number or a list of numbers, and returns a float or a list of floats."""
     numbers = np.asarray(value, np.float64)
     if numbers.ndim > 1 or not numbers.size or not np.isfinite(numbers).all():
         raise ValueError(

@@ -1,8 +1,9 @@
-"""Acceleration in the frame of gravity and walking, however the sensor lies."""
+"""Layer that makes accelerations independent of the orientation of the sensor."""
 
 import numbers
 
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import divide, mean, root, wide
 
 HORIZONTAL = {"axes": 3, "magnitude": 2, "both": 4}  # channels of the output
@@ -10,30 +11,31 @@ HORIZONTAL = {"axes": 3, "magnitude": 2, "both": 4}  # channels of the output
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class GravityFrame(keras.layers.Layer):
-    """Acceleration along gravity and across it: the same however the sensor lies in the pocket.
+    """Vertical and horizontal acceleration, independent of the orientation of the sensor.
 
-    The mean of a recording is taken for gravity (Mizell2003): right for movements that come back to
-    where they began, such as steps. The first channel is the acceleration along it, less gravity.
-    `"magnitude"` adds the length of what remains, which is horizontal. `"axes"` adds two horizontal
-    channels: along the principal axis, which is that of walking (Kunze2009), and to the left of it.
-    Which way along the axis is forward a principal axis does not tell; here it is the way in which
-    the vertical acceleration is ahead of the horizontal one. `"both"` has the axes, then the
-    magnitude. A rotation of the sensor changes none of them; a mirror image changes the sign of
-    that to the left.
+    The layer estimates gravity as the mean of a recording (Mizell2003), which is correct for
+    movements that return to their start, such as walking. The first output channel is the vertical
+    acceleration minus gravity. `"magnitude"` adds the length of the horizontal acceleration.
+    `"axes"` adds two horizontal channels: along the principal axis, which is the direction of
+    walking (Kunze2009), and to the left of it. A principal axis has no sign; the layer defines
+    forward as the direction in which the vertical acceleration leads the horizontal one. `"both"`
+    returns the axes and then the magnitude. Rotating the sensor changes no channel. Mirroring the
+    sensor changes only the sign of the channel to the left.
 
     Input shape: `(batch, time, 3)`, x, y and z of an accelerometer with gravity, in any unit, with
-    or without a Keras mask, which passes on. Output shape: `(batch, time, channels)`, 3 for
-    `"axes"`, 2 for `"magnitude"`, 4 for `"both"`, in the same unit; steps that are not valid become
-    0. Computed in float32 or wider under any policy. Where no direction stands out, as in a
-    recording of zeros, one is taken that depends on how the sensor lies.
+    or without a Keras mask, which the layer passes on. Output shape: `(batch, time, channels)` with
+    3 channels for `"axes"`, 2 for `"magnitude"` and 4 for `"both"`, in the unit of the input.
+    Invalid steps become 0. Computed in float32 or wider under any policy. If a recording has no
+    principal axis, for example because it is zero, the axis depends on the sensor's orientation.
 
     Args:
         horizontal: `"axes"`, `"magnitude"` or `"both"`.
-        lag: Steps by which the vertical acceleration is compared with the horizontal one, at least
-            1: less than half the time between two steps of a person.
+        lag: Steps by which the layer shifts the vertical against the horizontal acceleration to
+            find the forward direction. At least 1, and less than half the time between two steps of
+            a person.
 
     Raises:
-        ValueError: If an argument is none of these, or the input has not three channels.
+        ValueError: If an argument is invalid, or the input does not have three channels.
 
     Example:
         >>> x = np.array([[[3.0, 0.0, 10.0], [0.0, 0.0, 11.0], [-3.0, 0.0, 9.0]]])
@@ -43,7 +45,7 @@ class GravityFrame(keras.layers.Layer):
                 [-1.,  3.]]], dtype=float32)
     """
 
-    def __init__(self, horizontal="axes", lag=1, **kwargs):
+    def __init__(self, horizontal: str = "axes", lag: int = 1, **kwargs):
         super().__init__(autocast=False, **kwargs)
         if horizontal not in HORIZONTAL:
             raise ValueError(
@@ -55,14 +57,14 @@ class GravityFrame(keras.layers.Layer):
         self.horizontal, self.lag = horizontal, int(lag)
         self.supports_masking = True
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple) -> None:
         if len(input_shape) != 3 or input_shape[-1] != 3:
             raise ValueError(
                 "GravityFrame needs x, y and z of one accelerometer, shape (batch, time, 3). "
                 f"Received shape {tuple(input_shape)}."
             )
 
-    def call(self, inputs, mask=None):
+    def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         x = ops.cast(inputs, wide(self.variable_dtype))
         valid = None if mask is None else ops.cast(mask, "bool")  # (batch, time)
         if valid is not None:
@@ -79,17 +81,17 @@ class GravityFrame(keras.layers.Layer):
             channels += [sign * forward, sign * left]
         if self.horizontal != "axes":
             channels.append(_length(ops.stack(across, axis=-1)))
-        found = ops.stack(channels, axis=-1)
-        found = found if valid is None else ops.where(valid[..., None], found, 0)
-        return ops.cast(found, self.compute_dtype)
+        output = ops.stack(channels, axis=-1)
+        output = output if valid is None else ops.where(valid[..., None], output, 0)
+        return ops.cast(output, self.compute_dtype)
 
-    def compute_mask(self, inputs, previous_mask=None):
+    def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         return previous_mask
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         return (*input_shape[:-1], HORIZONTAL[self.horizontal])
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "horizontal": self.horizontal, "lag": self.lag}
 
 
@@ -98,12 +100,12 @@ def _length(x):
 
 
 def _sign(x):
-    """1 or -1, never 0, and without a gradient."""
+    """Returns the signs of numbers as 1 or -1, never 0, without a gradient."""
     return ops.stop_gradient(ops.where(x < 0, -ops.ones_like(x), ops.ones_like(x)))
 
 
 def _perpendicular(up):
-    """Two unit vectors that make a right-handed frame with a unit vector (Duff2017)."""
+    """Returns two unit vectors that complete a unit vector to a right-handed frame (Duff2017)."""
     x, y, z = (up[..., i : i + 1] for i in range(3))
     sign = _sign(z)
     a = -1 / (sign + z)
@@ -114,21 +116,24 @@ def _perpendicular(up):
 
 
 def _along_principal_axis(x, y, valid):
-    """Two horizontal channels of mean 0, turned so that the first varies most; `(batch, time)`."""
-    gap = mean(x * x - y * y, 1, valid, keepdims=True)  # (batch, 1)
-    both = 2 * mean(x * y, 1, valid, keepdims=True)
-    # the half of the angle of (gap, both), without the cancellation of the half-angle formulas
-    far = root(gap * gap + both * both, 2) + ops.abs(gap)
-    ahead = gap >= 0
-    cosine, sine = ops.where(ahead, far, ops.abs(both)), ops.where(ahead, both, _sign(both) * far)
+    """Rotates two horizontal channels of mean 0, `(batch, time)`, so that the first varies most."""
+    difference = mean(x * x - y * y, 1, valid, keepdims=True)  # (batch, 1)
+    product = 2 * mean(x * y, 1, valid, keepdims=True)
+    # half the angle of (difference, product), without the cancellation of the half-angle formulas
+    long_side = root(difference * difference + product * product, 2) + ops.abs(difference)
+    is_ahead = difference >= 0
+    cosine = ops.where(is_ahead, long_side, ops.abs(product))
+    sine = ops.where(is_ahead, product, _sign(product) * long_side)
     length = root(cosine * cosine + sine * sine, 2)
     cosine, sine = ops.where(length > 0, divide(cosine, length), 1), divide(sine, length)
     return cosine * x + sine * y, cosine * y - sine * x
 
 
 def _lead(vertical, forward, valid, lag):
-    """How far the vertical channel is ahead of the forward one: their lagged covariance less that
-    in the other order, shape `(batch, 1)`."""
+    """Measures how far the vertical channel leads the forward channel, shape `(batch, 1)`.
+
+    The measure is the difference of their lagged covariances in both orders.
+    """
     difference = vertical[:, :-lag] * forward[:, lag:] - vertical[:, lag:] * forward[:, :-lag]
     if valid is not None:
         difference = ops.where(ops.logical_and(valid[:, lag:], valid[:, :-lag]), difference, 0)

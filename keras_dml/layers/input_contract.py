@@ -1,33 +1,36 @@
-"""The input contract of a model, as a layer of it."""
+"""Layer that stores the input contract of a model."""
+
+from collections.abc import Sequence
 
 from keras_dml._backend import keras
+from keras_dml._typing import ArrayLike, Recordings, Tensor
 from keras_dml.contract import Contract
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class InputContract(keras.layers.Layer):
-    """Passes recordings on as they are, and carries what the model takes.
+    """Identity layer that stores which recordings the model accepts.
 
-    It belongs right behind the model's input. `keras_dml.embed` checks recordings by it: their
-    rate, where it is given, their channels, their length, padding and magnitude. The contract is
-    part of the configuration, so it is in the `.keras` file, in parts of the model and in exported
-    files. `keras_dml.models.with_contract` puts it into a model that is trained already.
+    Place it directly after the model's input. `keras_dml.embed` uses it to check the rate of
+    recordings (if the caller passes a rate), their channels, length, padding and magnitude. The
+    contract is part of the layer's configuration, so the `.keras` file, parts of the model and
+    exported files contain it. `keras_dml.models.with_contract` adds it to a trained model.
 
     Input and output shape: `(batch, time, channels)`, with or without a Keras mask.
 
     Args:
         channels: Names of the channels, in order.
-        units: Unit of each channel, or one text for all.
-        rate_hz: Steps a second; None: any.
+        units: Unit of each channel, or one text for all channels.
+        rate_hz: Steps per second; None: any rate.
         min_steps: Smallest number of steps of a recording.
         max_steps: Largest number of steps; None: no limit.
         stddev_range: Smallest and largest standard deviation of a training recording in each
-            channel, shape `(channels, 2)`; see `adapt`. None: magnitudes are not compared, as for a
-            model that standardizes each recording.
+            channel, shape `(channels, 2)`; see `adapt`. None: magnitudes are not checked, for
+            example because the model standardizes each recording.
 
     Raises:
         TypeError: If a number of steps is not an integer.
-        ValueError: If an argument is impossible, or the input has another number of channels.
+        ValueError: If an argument is invalid, or the input has another number of channels.
 
     Example:
         >>> contract = InputContract(["x", "y", "z"], "g", rate_hz=100, min_steps=64)
@@ -38,44 +41,44 @@ class InputContract(keras.layers.Layer):
 
     def __init__(
         self,
-        channels,
-        units,
-        rate_hz=None,
+        channels: Sequence[str],
+        units: Sequence[str] | str,
+        rate_hz: float | None = None,
         *,
-        min_steps=1,
-        max_steps=None,
-        stddev_range=None,
+        min_steps: int = 1,
+        max_steps: int | None = None,
+        stddev_range: ArrayLike | None = None,
         **kwargs,
     ):
-        super().__init__(autocast=False, **kwargs)  # an offset may be beyond half precision
+        # half precision may not resolve a signal with a large offset
+        super().__init__(autocast=False, **kwargs)
         self.contract = Contract(channels, units, rate_hz, min_steps, max_steps, stddev_range)
         self.supports_masking = True
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple) -> None:
         if input_shape[-1] != len(self.contract.channels):
             raise ValueError(
                 f"The contract names {len(self.contract.channels)} channels. Received inputs of "
                 f"shape {tuple(input_shape)}."
             )
 
-    def adapt(self, recordings):
-        """Measures the magnitude of each channel, as the range of the standard deviations of
-        training recordings.
+    def adapt(self, recordings: Recordings) -> None:
+        """Measures the range of the standard deviations of training recordings in each channel.
 
         Args:
-            recordings: Arrays of shape `(time, channels)`, as long as those that the model will be
-                given.
+            recordings: Arrays of shape `(time, channels)`, as long as the recordings that users
+                will pass to the model.
 
         Raises:
-            ValueError: If there are none, or one has another number of channels.
+            ValueError: If `recordings` is empty, or one has another number of channels.
         """
         self.contract = self.contract.measured(recordings)
 
-    def call(self, inputs):
+    def call(self, inputs: Tensor) -> Tensor:
         return inputs
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         return input_shape
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), **self.contract.as_dict()}

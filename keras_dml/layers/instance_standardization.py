@@ -1,18 +1,19 @@
-"""Standardization of each channel of each recording."""
+"""Layer that standardizes each channel of each recording."""
 
 from keras_dml._arrays import number
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import mean, wide
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class InstanceStandardization(keras.layers.Layer):
-    """Scales every channel of every recording to mean 0 and standard deviation 1 over its valid
-    steps.
+    """Standardization of every channel of every recording to mean 0 and standard deviation 1 over
+    its valid steps (instance normalization).
 
-    For signals whose level depends on the day (electrode contact, amplifier). A dead channel
-    becomes 0. Computed in float32 or wider under any policy, since half precision cannot count
-    the steps.
+    Use it for signals whose level depends on the day (electrode contact, amplifier). A constant
+    channel becomes 0. Computed in float32 or wider under any policy, because half precision cannot
+    count the steps.
 
     Input and output shape: `(batch, time, channels)`, with or without a Keras mask.
 
@@ -23,12 +24,12 @@ class InstanceStandardization(keras.layers.Layer):
         TypeError, ValueError: If `epsilon` is not a finite number of at least 0.
     """
 
-    def __init__(self, epsilon=1e-6, **kwargs):
+    def __init__(self, epsilon: float = 1e-6, **kwargs):
         super().__init__(autocast=False, **kwargs)
         self.epsilon = number("epsilon", epsilon, 0)
         self.supports_masking = True
 
-    def call(self, inputs, mask=None):
+    def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         inputs = ops.cast(inputs, wide(self.variable_dtype))
         valid = (
             None if mask is None else ops.expand_dims(ops.cast(mask, "bool"), 2)
@@ -38,8 +39,8 @@ class InstanceStandardization(keras.layers.Layer):
         variance = mean(gap * gap, axis=1, mask=valid, keepdims=True)
         return ops.cast(gap * ops.rsqrt(variance + self.epsilon), self.compute_dtype)
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         return input_shape
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "epsilon": self.epsilon}

@@ -1,19 +1,21 @@
-"""LSTM layers of which the last step is kept."""
+"""Stacked LSTM layers that return their last step."""
 
 from keras_dml._arrays import whole
 from keras_dml._backend import keras, ops, xla
 from keras_dml._backend.loops import repeated
+from keras_dml._typing import Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class LastLSTM(keras.layers.Layer):
-    """LSTM layers on top of each other; the output is that of the last layer at the last step.
+    """Stacked LSTM layers; the output is the last step of the last layer.
 
-    The same numbers as `keras.layers.LSTM` layers, made for devices. One loop over the steps keeps
-    no list of outputs, which a TFLite file of builtin operators cannot hold for an unknown number
-    of rows. And in such a file the input is multiplied element by element, so that no converter
-    rounds the first kernel to 8 bits: with inputs whose channels differ by powers of ten, such as
-    mel bands, that moves the embedding by 0.4 of its length, the other kernels by 0.06.
+    The layer computes the same numbers as `keras.layers.LSTM` layers and also runs on devices. It
+    runs one loop over the steps and keeps no list of outputs, because a TFLite file of builtin
+    operators cannot hold a list for an unknown number of rows. In such a file it multiplies the
+    input element by element, so that the converter does not round the first kernel to 8 bits. If
+    the channels differ by powers of ten, such as mel bands, rounding the first kernel would move
+    the embedding by 0.4 of its length; rounding the other kernels moves it by 0.06.
 
     Input shape: `(batch, time, channels)`, the time known. Output shape: `(batch, units)`.
 
@@ -30,12 +32,12 @@ class LastLSTM(keras.layers.Layer):
         TensorShape([4, 3])
     """
 
-    def __init__(self, units, depth=1, **kwargs):
+    def __init__(self, units: int, depth: int = 1, **kwargs):
         super().__init__(**kwargs)
         self.units = whole("units", units, minimum=1)
         self.depth = whole("depth", depth, minimum=1)
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple) -> None:
         if len(input_shape) != 3 or input_shape[1] is None:
             raise ValueError(
                 "LastLSTM takes windows of a known length, shape (batch, time, channels). Received "
@@ -52,7 +54,7 @@ class LastLSTM(keras.layers.Layer):
             )
             channels = self.units
 
-    def call(self, inputs):
+    def call(self, inputs: Tensor) -> Tensor:
         zeros = ops.zeros((ops.shape(inputs)[0], self.units), dtype=self.compute_dtype)
 
         def step(time, states):
@@ -69,20 +71,20 @@ class LastLSTM(keras.layers.Layer):
 
         return repeated(inputs.shape[1], step, ((zeros, zeros),) * self.depth)[-1][0]
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         return (input_shape[0], self.units)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "units": self.units, "depth": self.depth}
 
 
 def _orthogonal(shape, dtype):
-    """Orthogonal weights, drawn in float32: no backend decomposes matrices of half precision."""
+    """Draws orthogonal weights in float32, because backends cannot decompose half precision."""
     return ops.cast(keras.initializers.Orthogonal()(shape, "float32"), dtype)
 
 
 def _open(shape, dtype=None):
-    """Biases of 1 for the gate that keeps the state, 0 for the others, as `unit_forget_bias`."""
+    """Returns biases of 1 for the forget gate and 0 for the other gates (`unit_forget_bias`)."""
     quarter = shape[0] // 4
     zeros = ops.zeros((quarter,), dtype)
     return ops.concatenate([zeros, ops.ones((quarter,), dtype), zeros, zeros])

@@ -1,28 +1,30 @@
-"""A learned similarity: a small network on two embeddings."""
+"""Learned similarity: a perceptron on two embeddings."""
 
 import numbers
+from collections.abc import Sequence
 
 from keras_dml import distances
 from keras_dml._backend import keras, ops
+from keras_dml._backend.random import random_bytes
+from keras_dml._typing import Tensor
 from keras_dml.geometry import similarity, vector
-from keras_dml.layers import _dropout
-from keras_dml.layers.precision import full_precision
+from keras_dml.layers.head import full_precision
 
 SYMMETRIES = ("none", "max", "mean", "absdiff")
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class LearnedSimilarity(keras.layers.Layer):
-    """S(x, y) of all pairs of two sets of embeddings: a perceptron on `[x; y]` (Monteiro2020,
-    Eq. 1).
+    """Learned similarity S(x, y) of all pairs of two sets of embeddings, a perceptron on `[x; y]`
+    (Monteiro2020, Eq. 1).
 
-    Higher is more similar; there are no bounds. S is not symmetric and S(x, x) has no special
-    value: the first argument is the example or the probe, the second the prototype or the enrolled
-    embedding. Trained by the pair term of Monteiro2020, S is a log likelihood ratio of "the same
-    class", 0 if both are equally likely.
+    S is unbounded; higher is more similar. S is not symmetric, and S(x, x) has no special value.
+    The first argument is the example or the probe, the second the prototype or the enrolled
+    embedding. After training by the pair term of Monteiro2020, S is the log likelihood ratio of
+    "same class" and "different classes"; it is 0 if both are equally likely.
 
-    The concatenated pairs are never stored, and hidden units exist for one block of rows of `y` at
-    a time, in the backward pass too.
+    The layer never stores the concatenated pairs. It computes hidden units for one block of rows of
+    `y` at a time, also in the backward pass.
 
     Input shapes: `(n, features)` and `(m, features)`. Output shape: `(n, m)`, float32 or wider
     under any policy.
@@ -30,14 +32,14 @@ class LearnedSimilarity(keras.layers.Layer):
     Args:
         hidden: Widths of the hidden layers.
         slope: Slope of the leaky rectifiers below 0, from 0 to 1.
-        dropout: Fraction of the last hidden units dropped in training, drawn for each pair; to the
-            nearest 256th.
-        symmetry: `"none"`; `"max"` or `"mean"` of both orders of the arguments; `"absdiff"`, a
+        dropout: Fraction of the last hidden units that training drops, drawn for each pair and
+            rounded to a multiple of 1/256.
+        symmetry: `"none"`; `"max"` or `"mean"`, over both orders of the arguments; `"absdiff"`, a
             perceptron on `|x - y|` (Koch2015).
-        normalize: Whether embeddings are scaled to length 1 first.
+        normalize: Whether embeddings are first scaled to length 1.
 
     Raises:
-        ValueError: If an argument is out of range, or the inputs are not vectors of one width.
+        ValueError: If an argument is out of range, or the inputs are not vectors of equal width.
 
     Example:
         >>> layer = LearnedSimilarity(hidden=(2,), dropout=0.0)
@@ -48,13 +50,13 @@ class LearnedSimilarity(keras.layers.Layer):
 
     def __init__(
         self,
-        hidden=(512,),
+        hidden: int | Sequence[int] = (512,),
         *,
-        slope=0.1,
-        dropout=0.25,
-        symmetry="none",
-        normalize=False,
-        dtype=None,
+        slope: float = 0.1,
+        dropout: float = 0.25,
+        symmetry: str = "none",
+        normalize: bool = False,
+        dtype: str | keras.DTypePolicy | None = None,
         **kwargs,
     ):
         super().__init__(dtype=full_precision(dtype), **kwargs)
@@ -69,7 +71,7 @@ class LearnedSimilarity(keras.layers.Layer):
         self.normalize = bool(normalize)
         self.seed_generator = keras.random.SeedGenerator() if self.dropout else None
 
-    def build(self, x_shape, y_shape):
+    def build(self, x_shape: tuple, y_shape: tuple) -> None:
         self._check(x_shape, y_shape, x_shape[-1])
         self.features = x_shape[1]
         features = self.features if self.symmetry == "absdiff" else 2 * self.features
@@ -84,7 +86,7 @@ class LearnedSimilarity(keras.layers.Layer):
                 self.add_weight(name=f"bias_{i}", shape=(outputs,), initializer="zeros")
             )
 
-    def call(self, x, y, training=None):
+    def call(self, x: Tensor, y: Tensor, training: bool | None = None) -> Tensor:
         self._check(x.shape, y.shape)
         if self.normalize:
             x, y = vector.unit(x), vector.unit(y)
@@ -94,9 +96,9 @@ class LearnedSimilarity(keras.layers.Layer):
             self.slope,
         )
         drop = self._drop(training)
-        if drop is not None:  # kept units are scaled here, once for all pairs
+        if drop is not None:  # scales the units that dropout keeps, once for all pairs
             *kernels, last = perceptron.kernels
-            scaled = last / _dropout.kept_fraction(self.dropout)
+            scaled = last / keep_fraction(self.dropout)
             perceptron = perceptron._replace(kernels=(*kernels, scaled))
 
         def similarities(function):
@@ -120,33 +122,36 @@ class LearnedSimilarity(keras.layers.Layer):
         for shape in (x_shape, y_shape):
             if len(shape) != 2 or shape[1] is None or shape[1] != features:
                 raise ValueError(
-                    "LearnedSimilarity compares vectors of one known width, shapes (n, "
+                    "LearnedSimilarity compares vectors of the same known width, shapes (n, "
                     f"{features or 'features'}) and (m, {features or 'features'}). Received shapes "
                     f"{tuple(x_shape)} and {tuple(y_shape)}."
                 )
 
     @property
-    def distance(self):
+    def distance(self) -> distances.Distance:
         """The distance `d(x, y) = -S(x, y)` of embeddings."""
         return distances.NegativeSimilarity(self)
 
     def _drop(self, training):
-        """Dropout of one call, with other masks in each block; None without dropout."""
+        """Returns the dropout function of one call, with a mask for each block; None without
+        dropout."""
         if not training or not self.dropout:
             return None
         seed = self.seed_generator.next()
 
         def drop(units, block):
-            # the generator changes the second number with each call, this the first with each block
+            # the generator changes the second number with each call, this line the first number
+            # with each block
             number = ops.cast(ops.stack([block, 0]), seed.dtype)
-            return ops.where(_dropout.kept(ops.shape(units), self.dropout, seed + number), units, 0)
+            is_kept = keep_mask(ops.shape(units), self.dropout, seed + number)
+            return ops.where(is_kept, units, 0)
 
         return drop
 
-    def compute_output_shape(self, x_shape, y_shape):
+    def compute_output_shape(self, x_shape: tuple, y_shape: tuple) -> tuple:
         return (x_shape[0], y_shape[0])
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {
             **super().get_config(),
             "hidden": self.hidden,
@@ -174,3 +179,35 @@ def _fraction(name, value, *, closed):
             f"{name}={value!r}."
         )
     return float(value)
+
+
+def keep_mask(shape, rate, seed):
+    """Draws which units dropout keeps, a boolean tensor.
+
+    The function draws only as many random bits as the rate needs. Four random bytes per unit, as
+    Keras draws them, would take longer than the rest of a training step of a learned similarity. A
+    rate of 1/4 needs two bits: TensorFlow draws two, JAX a byte.
+
+    Args:
+        shape: Shape of the mask: whole numbers, or scalar tensors on TensorFlow.
+        rate: Fraction that is dropped, between 0 and 1. It is rounded to a multiple of 1/256, at
+            least 1/256 and at most 255/256.
+        seed: Tensor, shape `(2,)`; an equal seed gives an equal mask.
+    """
+    dropped, bits = _odds(rate)
+    return random_bytes(shape, bits, seed) >= ops.cast(dropped, "uint8")
+
+
+def keep_fraction(rate):
+    """Returns the fraction of the units that `keep_mask` keeps on average."""
+    dropped, bits = _odds(rate)
+    return 1 - dropped / 2**bits
+
+
+def _odds(rate):
+    """Returns `(dropped, bits)`: `dropped` of `2 ** bits` units, with 1, 2, 4 or 8 bits."""
+    dropped, bits = min(max(round(256 * rate), 1), 255), 8
+    while bits > 1 and dropped % 2 ** (bits // 2) == 0:
+        bits //= 2
+        dropped //= 2**bits
+    return dropped, bits

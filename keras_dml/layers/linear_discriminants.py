@@ -1,22 +1,21 @@
-"""Linear discriminants of a recording's features."""
+"""Layer of bounded linear discriminants (LDA)."""
 
 import numbers
 
 from keras_dml import distances
 from keras_dml._arrays import positive
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import wide
-from keras_dml.layers.head import Head
-from keras_dml.layers.precision import full_precision
+from keras_dml.layers.head import Head, full_precision
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class LinearDiscriminants(Head, keras.layers.Layer):
-    """Linear discriminants of a recording's features, bounded: one vector per recording, compared
-    by cosine.
+    """Bounded linear discriminants (LDA) of a recording's features, compared by cosine.
 
-    A discriminant d becomes `limit * tanh(d / limit)`: the bound limits the weight of unusual
-    recordings. A new layer gives zeros; set the weights in closed form
+    The layer maps a discriminant d to `limit * tanh(d / limit)`, which limits the influence of
+    unusual recordings. A new layer returns zeros. Set its weights in closed form
     (`keras_dml.training.discriminants`), or train them.
 
     Input shape: `(batch, features)`. Output shape: `(batch, units)`; float32 or wider under any
@@ -24,12 +23,12 @@ class LinearDiscriminants(Head, keras.layers.Layer):
 
     Args:
         units: Number of discriminants.
-        limit: Maximum of an output, positive. Discriminants usually are in standard deviations
-            within a class; beyond two, the default, they tell unusual recordings rather than
-            classes.
+        limit: Maximum of an output, positive. Discriminants are usually in standard deviations
+            within a class. Values beyond the default of two rather indicate an unusual recording
+            than a class.
 
     Raises:
-        ValueError: If an argument is not as above, or the input is not such vectors.
+        ValueError: If an argument is out of range, or the inputs are not vectors of known length.
 
     Example:
         >>> layer = LinearDiscriminants(1)
@@ -39,7 +38,14 @@ class LinearDiscriminants(Head, keras.layers.Layer):
         array([[2.]], dtype=float32)
     """
 
-    def __init__(self, units, limit=2.0, *, dtype=None, **kwargs):
+    def __init__(
+        self,
+        units: int,
+        limit: float = 2.0,
+        *,
+        dtype: str | keras.DTypePolicy | None = None,
+        **kwargs,
+    ):
         super().__init__(dtype=full_precision(dtype), **kwargs)
         if not (isinstance(units, numbers.Integral) and units >= 1):
             raise ValueError(
@@ -48,7 +54,7 @@ class LinearDiscriminants(Head, keras.layers.Layer):
         self.units, self.limit = int(units), positive("limit", limit)
         self.distance = distances.Cosine()
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple) -> None:
         if len(input_shape) != 2 or input_shape[-1] is None:
             raise ValueError(
                 "LinearDiscriminants takes vectors of known length, shape (batch, features). "
@@ -59,14 +65,14 @@ class LinearDiscriminants(Head, keras.layers.Layer):
         )
         self.bias = self.add_weight(name="bias", shape=(self.units,), initializer="zeros")
 
-    def call(self, inputs):
+    def call(self, inputs: Tensor) -> Tensor:
         features = ops.cast(inputs, wide(self.variable_dtype))
         discriminants = ops.matmul(features, self.kernel) + self.bias
         # Keras's tanh narrows float64 to float32 on JAX
         return self.limit * (2 * ops.sigmoid(2 / self.limit * discriminants) - 1)
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         return (input_shape[0], self.units)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "units": self.units, "limit": self.limit}

@@ -1,27 +1,31 @@
-"""Base class of the layers on symmetric matrices, and their eigenvalue solvers."""
+"""Base class of layers on symmetric matrices, and their eigenvalue solvers."""
+
+import types
 
 from keras_dml._backend import keras, xla
+from keras_dml._typing import Tensor
 from keras_dml.geometry import spd
 from keras_dml.geometry.spd import polynomial as spd_polynomial
-from keras_dml.layers.precision import full_precision
+from keras_dml.layers.head import full_precision
 
 SOLVERS = {"eigh": spd, "polynomial": spd_polynomial}
 
 
 class MatrixLayer(keras.layers.Layer):
-    """A layer on symmetric matrices, `(batch, ..., n, n)`, of a known size n.
+    """Base class of layers on symmetric matrices, `(batch, ..., n, n)`, of a known size n.
 
-    Input, computation and output are in float32 or wider under any policy: half precision loses
-    the small eigenvalues, which decide logarithms. Matrices have no time axis, so a mask ends here.
+    Input, computation and output are in float32 or wider under any policy, because half precision
+    loses the small eigenvalues, on which logarithms depend. The layer drops a mask, because
+    matrices have no time axis.
     """
 
-    takes_matrices = True  # a model that begins with such a layer is given matrices
+    takes_matrices = True  # the inputs of a model that begins with such a layer are matrices
 
-    def __init__(self, *, dtype=None, **kwargs):
+    def __init__(self, *, dtype: str | keras.DTypePolicy | None = None, **kwargs):
         super().__init__(dtype=full_precision(dtype), **kwargs)
         self.supports_masking = True
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple) -> None:
         n = input_shape[-1]
         if len(input_shape) < 3 or n is None or input_shape[-2] != n:
             raise ValueError(
@@ -31,15 +35,15 @@ class MatrixLayer(keras.layers.Layer):
             )
         self.input_spec = keras.layers.InputSpec(min_ndim=3, axes={-1: n, -2: n})
 
-    def compute_mask(self, inputs, previous_mask=None):
+    def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         return None
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         return input_shape
 
 
-def functions(name):
-    """The functions `rectify`, `log` and `rectify_log` of a solver.
+def functions(name: str) -> types.ModuleType:
+    """Returns the module with the functions `rectify`, `log` and `rectify_log` of a solver.
 
     Raises:
         ValueError: If the name is unknown.
@@ -49,6 +53,6 @@ def functions(name):
     return SOLVERS[name]
 
 
-def compiles(name):
-    """Whether XLA should compile the solver."""
+def compiles(name: str) -> bool:
+    """Returns whether XLA should compile the solver."""
     return name != "eigh" or xla.compiles_eigh()

@@ -1,27 +1,28 @@
-"""Power in mel bands of audio, computed inside the model."""
+"""Layer that computes the power in mel bands of audio inside the model."""
 
 import numpy as np
 
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import wide
 from keras_dml.geometry.signals.spectrum import power_spectrum
 from keras_dml.layers import _frames
 
-LINEAR = 1000.0  # Hz, up to which Slaney's scale is linear
+LINEAR = 1000.0  # Hz; Slaney's scale is linear below this frequency
 HZ_PER_MEL = 200 / 3
-LOG_STEP = np.log(6.4) / 27  # of the logarithm of the frequency, per mel above
+LOG_STEP = np.log(6.4) / 27  # increase of the log frequency per mel above it
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
-class MelPower(_frames.FramesOfSound):
+class MelPower(_frames.AudioFrames):
     """Power in the mel bands of `librosa.feature.melspectrogram`, in frames of 25 ms every 10 ms
-    (for the encoder of Wan2018 as Resemblyzer has it).
+    (for the encoder of Wan2018 in Resemblyzer).
 
-    Each frame by itself: periodic Hann window, Fourier transform of its own length, squared
-    magnitude, triangles of unit area on Slaney's mel axis from 0 to half the rate. Neither a
-    logarithm nor a mean is taken. Computed in float32 or wider under any policy. Frames begin at
-    the first sample (`center=False`), and of the time axis only whole frames are kept. A frame is
-    valid if all its samples are.
+    The layer processes each frame separately: periodic Hann window, Fourier transform of the length
+    of the frame, squared magnitude, triangular filters of unit area on Slaney's mel axis from 0 to
+    half the rate. It computes neither a logarithm nor a mean. Computed in float32 or wider under
+    any policy. Frames begin at the first sample (`center=False`), and the output has only whole
+    frames. A frame is valid if all its samples are valid.
 
     Input shape: `(batch, samples, 1)`, with or without a Keras mask. Output shape: `(batch,
     frames, bands)`, in units of the squared samples per hertz.
@@ -39,37 +40,39 @@ class MelPower(_frames.FramesOfSound):
         TensorShape([1, 98, 40])
     """
 
-    def __init__(self, bands=40, rate=16000, **kwargs):
+    def __init__(self, bands: int = 40, rate: int = 16000, **kwargs):
         super().__init__(rate, **kwargs)
         if int(bands) < 1:
             raise ValueError(f"`bands` must be at least 1. Received bands={bands}.")
         self.bands = int(bands)
-        self.bins, self.weights_of_bins = _frames.banded(slaney_filters(self.frame, bands, rate))
+        self.bins, self.weights_of_bins = _frames.filter_bins(
+            slaney_filters(self.frame, bands, rate)
+        )
         self.window = np.hanning(self.frame + 1)[:-1]
 
-    def call(self, inputs, mask=None):
+    def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         audio = ops.cast(inputs, wide(self.variable_dtype))[..., 0]  # (batch, samples)
         if mask is not None:
             audio = ops.where(ops.cast(mask, "bool"), audio, 0)
-        frames = _frames.framed(audio, self.hop)
+        frames = _frames.split_frames(audio, self.hop)
         power = power_spectrum(frames * ops.cast(self.window, frames.dtype))
-        bands = _frames.in_bands(power, self.bins, self.weights_of_bins)
+        bands = _frames.apply_filters(power, self.bins, self.weights_of_bins)
         if mask is not None:
             bands = ops.where(ops.expand_dims(self.compute_mask(inputs, mask), 2), bands, 0)
         return ops.cast(bands, self.compute_dtype)
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         batch, samples, _ = input_shape
         frames = None if samples is None else 1 + (samples - self.frame) // self.hop
         return (batch, frames, self.bands)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "bands": self.bands, "rate": self.rate}
 
 
-def slaney_filters(transform, bands, rate):
-    """Triangular filters of unit area, linear in Hz, whose edges are equally spaced on Slaney's mel
-    axis: linear up to 1 kHz, logarithmic above.
+def slaney_filters(transform: int, bands: int, rate: int) -> np.ndarray:
+    """Returns triangular filters of unit area, linear in Hz, with edges equally spaced on Slaney's
+    mel axis (linear up to 1 kHz, logarithmic above).
 
     Args:
         transform: Length of the Fourier transform, in samples.

@@ -1,21 +1,21 @@
-"""A lower bound on the level of recordings."""
+"""Layer that amplifies quiet recordings to a minimum level."""
 
 from keras_dml._arrays import positive
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import wide
 
-SILENT = 1e-8  # root mean square below which nothing is amplified further
-# Steps whose squares are added first. A device adds one number after the other: in one row 50,000
-# squares lose five digits of float32, in blocks of this size one.
+SILENT = 1e-8  # root mean square below which the gain does not grow further
+# Number of steps in a partial sum of squares. A device adds numbers one after the other: a single
+# sum of 50,000 squares loses five digits of float32, sums of blocks of this size lose one digit.
 BLOCK = 256
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class MinimumLevel(keras.layers.Layer):
-    """Amplifies recordings whose root mean square over their valid steps is below a level; louder
-    ones stay as they are.
+    """Amplification of quiet recordings to a minimum root mean square over their valid steps.
 
-    Computed in float32 or wider under any policy.
+    The layer does not change louder recordings. Computed in float32 or wider under any policy.
 
     Input and output shape: `(batch, time, channels)`, with or without a Keras mask.
 
@@ -31,12 +31,12 @@ class MinimumLevel(keras.layers.Layer):
                [ 2. ,  2. ]], dtype=float32)
     """
 
-    def __init__(self, level, **kwargs):
+    def __init__(self, level: float, **kwargs):
         super().__init__(autocast=False, **kwargs)
         self.level = positive("level", level)
         self.supports_masking = True
 
-    def call(self, inputs, mask=None):
+    def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         inputs = ops.cast(inputs, wide(self.variable_dtype))
         count = ops.cast(ops.shape(inputs)[1], inputs.dtype)
         if mask is not None:
@@ -48,15 +48,15 @@ class MinimumLevel(keras.layers.Layer):
         gain = self.level * ops.rsqrt(ops.maximum(power, SILENT**2))
         return ops.cast(inputs * ops.maximum(gain, 1), self.compute_dtype)
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         return input_shape
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "level": self.level}
 
 
 def _sum(x):
-    """Sum over the steps, shape `(batch, 1, channels)`."""
+    """Computes the sum over the steps, shape `(batch, 1, channels)`."""
     blocks = (ops.shape(x)[1] + BLOCK - 1) // BLOCK
     padded = ops.pad(x, ((0, 0), (0, BLOCK), (0, 0)))[:, : blocks * BLOCK]
     parts = ops.reshape(padded, (-1, blocks, BLOCK, x.shape[-1]))

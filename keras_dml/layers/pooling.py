@@ -1,12 +1,12 @@
-"""Pooling over time that counts valid steps only."""
+"""Pooling over time that ignores masked steps."""
 
 import numbers
 
 from keras_dml import distances
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import mean, nan_unless
-from keras_dml.layers.head import Head
-from keras_dml.layers.precision import full_precision
+from keras_dml.layers.head import Head, full_precision
 
 MODES = ("max", "mean")
 
@@ -14,10 +14,9 @@ MODES = ("max", "mean")
 @keras.saving.register_keras_serializable(package="keras_dml")
 class SequencePooling(Head, keras.layers.Layer):
     """Maximum or mean of each filter over the valid steps: one vector per recording, compared by
-    cosine.
+    cosine (global max or average pooling).
 
-    The baseline that quantile heads are measured against (Abdelwahab2019, section 5.3, method
-    MP-NPL).
+    It is the baseline for quantile heads (Abdelwahab2019, section 5.3, method MP-NPL).
 
     Input shape: `(batch, time, filters)`, with or without a Keras mask. Output shape: `(batch,
     filters)`, float32 or wider under any policy. A recording without a valid step gives NaN.
@@ -33,7 +32,9 @@ class SequencePooling(Head, keras.layers.Layer):
         array([[3.]], dtype=float32)
     """
 
-    def __init__(self, mode="max", *, dtype=None, **kwargs):
+    def __init__(
+        self, mode: str = "max", *, dtype: str | keras.DTypePolicy | None = None, **kwargs
+    ):
         super().__init__(dtype=full_precision(dtype), **kwargs)
         if mode not in MODES:
             raise ValueError(f"`mode` must be one of {MODES}. Received mode={mode!r}.")
@@ -41,20 +42,20 @@ class SequencePooling(Head, keras.layers.Layer):
         self.distance = distances.Cosine()
         self.supports_masking = True
 
-    def call(self, inputs, mask=None):
+    def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         pool = _max if self.mode == "max" else mean
         if mask is None:
             return pool(inputs, axis=1)
         valid = ops.expand_dims(ops.cast(mask, "bool"), -1)  # (batch, time, 1)
         return nan_unless(ops.any(valid, axis=1), pool(inputs, axis=1, mask=valid))
 
-    def compute_mask(self, inputs, previous_mask=None):
+    def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         return None
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         return (input_shape[0], input_shape[-1])
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "mode": self.mode}
 
 
@@ -66,12 +67,12 @@ def _max(x, axis, mask=None):
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class MaskedAveragePooling1D(keras.layers.Layer):
-    """Averages the valid steps of windows that start at the first step, so that padding changes
-    nothing.
+    """Average of the valid steps in each window of a sequence.
 
-    Stock pooling with a stride counts padding, and `"same"` convolutions with a stride shift with
-    the length. Here window i covers steps `i * pool_size` to `(i + 1) * pool_size - 1`; the last
-    one may be cut; a window is valid if it holds a valid step.
+    Padding changes nothing, because the windows start at the first step. Keras's strided pooling
+    counts padding, and its strided `"same"` convolutions shift with the length. In this layer
+    window i covers steps `i * pool_size` to `(i + 1) * pool_size - 1`. The last window may be
+    shorter. A window is valid if it holds a valid step.
 
     Input shape: `(batch, time, filters)`. Output shape: `(batch, ceil(time / pool_size), filters)`.
 
@@ -82,7 +83,7 @@ class MaskedAveragePooling1D(keras.layers.Layer):
         ValueError: If `pool_size` is not a positive integer.
     """
 
-    def __init__(self, pool_size=2, **kwargs):
+    def __init__(self, pool_size: int = 2, **kwargs):
         super().__init__(**kwargs)
         if not isinstance(pool_size, numbers.Integral) or pool_size < 1:
             raise ValueError(
@@ -91,7 +92,7 @@ class MaskedAveragePooling1D(keras.layers.Layer):
         self.pool_size = int(pool_size)
         self.supports_masking = True
 
-    def call(self, inputs, mask=None):
+    def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         if mask is None and self._same_is_right_aligned():
             return self._pool(ops.average_pool, inputs)
         mask = ops.ones_like(inputs[..., 0]) if mask is None else mask
@@ -107,20 +108,23 @@ class MaskedAveragePooling1D(keras.layers.Layer):
         return pool(x, self.pool_size, self.pool_size, padding="valid")
 
     def _same_is_right_aligned(self):
-        """`"same"` leaves its padding out of averages, but puts half of it on the left; of one
-        step, none."""
+        """Returns whether Keras's `"same"` pads only on the right.
+
+        It puts half of the padding on the left, which is nothing for a padding of one step, and
+        averages ignore padding.
+        """
         return self.pool_size <= 2
 
-    def compute_mask(self, inputs, previous_mask=None):
+    def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         if previous_mask is None:
             return None
         valid = ops.cast(previous_mask, "float32")[..., None]
         pooled = self._pool(ops.max_pool, valid)
         return pooled[..., 0] > 0
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         batch, time, filters = input_shape
         return (batch, None if time is None else -(-time // self.pool_size), filters)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "pool_size": self.pool_size}

@@ -1,30 +1,51 @@
-"""Prototypes of classes as state of a layer, and similarities of embeddings to them."""
+"""Layer with one prototype per class and a learned similarity of embeddings to prototypes."""
 
+import collections
 import numbers
+from collections.abc import Sequence
+from typing import Self
 
+import numpy as np
+
+from keras_dml import distances
+from keras_dml._arrays import real
 from keras_dml._backend import keras, ops
 from keras_dml._backend.replicas import gathered
+from keras_dml._typing import ArrayLike, Tensor
 from keras_dml.geometry import prototypes
-from keras_dml.layers._classes import distinct_names
-from keras_dml.layers._managed_prototypes import ManagedPrototypes
+from keras_dml.labels import checked_labels
+from keras_dml.layers.head import full_precision
 from keras_dml.layers.learned_similarity import LearnedSimilarity
-from keras_dml.layers.precision import full_precision
 
 INITS = ("normal", "first_mean")
+ROWS = ("prototypes", "visits", "counts", "added")
+SPREAD = ("whitening", "spread")
+# Weight of equal variances in the covariance of a class; `zoo.new_classes` chose it.
+SHRINKAGE = 0.5
+_OPTIONS = ("hidden", "slope", "dropout", "symmetry", "normalize")
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
-class PrototypeSimilarity(ManagedPrototypes, keras.layers.Layer):
-    """Learned similarities S(z, c) of embeddings to one prototype a class (Monteiro2020, Eq. 1).
+class PrototypeSimilarity(keras.layers.Layer):
+    """Learned similarities S(z, c) of embeddings z to the prototype c of each class (Monteiro2020,
+    Eq. 1).
 
-    The prototypes are a state that follows the embeddings, `update`, and that no optimizer trains;
-    they are saved with the model. Classes come and go without training: `add_classes` appends some,
-    `remove_classes` deletes some, `set_prototypes` replaces all. Added classes are scored by
-    `keras_dml.geometry.prototypes.balanced`, because S alone hardly ever prefers them.
-    `keras_dml.models.PrototypicalClassifier` trains the layer together with an encoder.
+    A prototype is an exponential moving average (EMA) of the embeddings of its class. `update`
+    moves the prototypes, no optimizer trains them, and they are saved with the model. Classes can
+    be changed without training: `add_classes` appends classes, `remove_classes` deletes classes,
+    `set_prototypes` replaces all of them. `keras_dml.geometry.prototypes.balanced` scores added
+    classes, because S alone hardly ever prefers them. `keras_dml.models.PrototypicalClassifier`
+    trains the layer together with an encoder.
 
-    Input shape: `(batch, features)`, vectors. Output shape: `(batch, classes)`, float32 or wider
-    under any policy, without bounds: logits of the classes.
+    The classes are described by the weights `prototypes`, `visits` (updates of each prototype) and
+    `counts` (embeddings that a prototype is the mean of; 0 for a moving average). `refit` and
+    `add_classes` also measure how far the examples of a class spread. `has_spread` is then true,
+    and the layer has three more weights: `added`, 1 for each class that was added and not trained
+    since; `whitening`, a matrix that makes the spread equal in all directions; and `spread`, the
+    mean squared length of a whitened difference from the class mean, 0 if it is unknown.
+
+    Input shape: `(batch, features)`, vectors. Output shape: `(batch, classes)`, unbounded logits of
+    the classes, float32 or wider under any policy.
 
     Args:
         classes: Number of classes, at least 1; labels are 0 to `classes - 1`.
@@ -36,8 +57,8 @@ class PrototypeSimilarity(ManagedPrototypes, keras.layers.Layer):
             `normalize`.
 
     Raises:
-        ValueError: If an argument is out of range, two classes have one name, or the input is
-            not made of vectors.
+        ValueError: If an argument is out of range, two classes have the same name, or the inputs
+            are not vectors.
 
     Example:
         >>> layer = PrototypeSimilarity(classes=2, hidden=(4,))
@@ -48,15 +69,17 @@ class PrototypeSimilarity(ManagedPrototypes, keras.layers.Layer):
         (TensorShape([3, 3]), ['0', '1', 'new'])
     """
 
+    has_spread = False
+
     def __init__(
         self,
-        classes,
+        classes: int,
         *,
-        decay=0.9,
-        init="normal",
-        class_names=None,
-        dtype=None,
-        name=None,
+        decay: float = 0.9,
+        init: str = "normal",
+        class_names: Sequence[str] | None = None,
+        dtype: str | keras.DTypePolicy | None = None,
+        name: str | None = None,
         **options,
     ):
         super().__init__(dtype=full_precision(dtype), name=name)
@@ -71,15 +94,15 @@ class PrototypeSimilarity(ManagedPrototypes, keras.layers.Layer):
         self.decay = float(decay)
         self.init = init
         names = map(str, range(classes)) if class_names is None else class_names
-        self.class_names = distinct_names(names, int(classes))
+        self.class_names = _distinct_names(names, int(classes))
         self.similarity = LearnedSimilarity(**options, dtype=self.dtype, name="similarity")
 
     @property
-    def classes(self):
-        """Number of present classes."""
+    def classes(self) -> int:
+        """Number of classes that the layer has now."""
         return len(self.class_names)
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple) -> None:
         if len(input_shape) != 2 or input_shape[1] is None:
             raise ValueError(
                 "PrototypeSimilarity needs vectors of known width, shape (batch, features). "
@@ -89,7 +112,7 @@ class PrototypeSimilarity(ManagedPrototypes, keras.layers.Layer):
         self.similarity.build(input_shape, (self.classes, input_shape[1]))
         self._make_state(input_shape[1], self.classes, self.has_spread)
 
-    def call(self, inputs, training=None):
+    def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         similarities = self.similarity(inputs, self.prototypes, training=training)
         if training or not self.has_spread or inputs.shape[0] == 0:
             return similarities
@@ -98,15 +121,15 @@ class PrototypeSimilarity(ManagedPrototypes, keras.layers.Layer):
         z = ops.cast(inputs, rows.dtype)
         return prototypes.balanced(similarities, z, rows, added > 0, *rest)
 
-    def update(self, z, labels):
-        """Moves the prototypes of the classes of a batch toward their means (Monteiro2020,
-        Algorithm 1).
+    def update(self, z: Tensor, labels: Tensor) -> None:
+        """Moves the prototypes of the classes in a batch toward their means (Monteiro2020,
+        Algorithm 1), an exponential moving average.
 
-        All replicas make the same update, and no gradient goes through it.
+        All replicas make the same update. No gradient passes through the update.
 
         Args:
             z: Embeddings, shape `(batch, features)`.
-            labels: Class ids, int32, shape `(batch,)`; -1 is none.
+            labels: Class ids, int32, shape `(batch,)`; -1 marks a row without a class.
         """
         z = ops.cast(ops.stop_gradient(z), self.prototypes.dtype)
         z, labels = gathered(z), gathered(labels)
@@ -118,18 +141,176 @@ class PrototypeSimilarity(ManagedPrototypes, keras.layers.Layer):
         self.prototypes.assign(after)
         self.visits.assign_add(ops.cast(present, self.visits.dtype))
         self.counts.assign(ops.where(present, 0, ops.convert_to_tensor(self.counts)))
-        if self.has_spread:  # what is trained is no longer added
+        if self.has_spread:  # a class that training updates no longer counts as added
             self.added.assign(ops.where(present, 0, ops.convert_to_tensor(self.added)))
 
+    def set_prototypes(
+        self,
+        values: ArrayLike,
+        class_names: Sequence[str] | None = None,
+        *,
+        counts: ArrayLike | None = None,
+    ) -> None:
+        """Replaces all prototypes and thereby the classes.
+
+        Args:
+            values: Prototypes, shape `(classes, features)`.
+            class_names: A name for each row; None keeps the present names and their number.
+            counts: Number of embeddings that each row is the mean of, which `extend_class` needs;
+                None: unknown.
+
+        Raises:
+            ValueError: If the width is wrong, a value is not finite, the number of names or counts
+                differs from the number of rows, or a name appears twice. The layer is unchanged
+                then.
+        """
+        values = self._checked(values, "prototypes")
+        names = self.class_names if class_names is None else class_names
+        names = _distinct_names(names, len(values))
+        counts = np.zeros(len(values)) if counts is None else real("`counts`", counts)
+        if counts.shape != (len(values),):
+            raise ValueError(
+                f"`counts` must hold one number for each row, shape ({len(values)},). Received "
+                f"shape {counts.shape}."
+            )
+        if not (np.isfinite(counts) & (counts >= 0)).all():
+            raise ValueError(f"`counts` must be at least 0. Received {counts.tolist()}.")
+        rows = {"prototypes": values, "visits": np.ones(len(values)), "counts": counts}
+        self._assign(names, **rows, added=np.zeros(len(values)))
+
+    def add_classes(self, class_names: Sequence[str], z: ArrayLike, labels: ArrayLike) -> None:
+        """Appends classes, each with the mean of its support embeddings.
+
+        The prototypes and similarities of the old classes stay the same bit for bit. The nearest
+        class mean decides between old and added classes (see
+        `keras_dml.geometry.prototypes.balanced`). Its distances are whitened by the spread of the
+        old classes' examples, which `refit` measures. Without `refit` the spread is measured on the
+        support embeddings if a class has two of them; otherwise the distances are Euclidean.
+
+        Args:
+            class_names: Names of the new classes.
+            z: Support embeddings, shape `(count, features)`.
+            labels: Class of each row, shape `(count,)`: its name or its index in `class_names`.
+
+        Raises:
+            ValueError: If a name is present already or appears twice, a class has no row, a label
+                is not among the new classes, or a row is not finite. The layer is unchanged then.
+        """
+        names = _new_names(class_names, self.class_names)
+        z = self._checked(z, "z")
+        means, counts, differences = _class_means(z, labels, names)
+        ones, state = np.ones(len(means)), self._state()
+        new = {"prototypes": means, "visits": ones, "counts": counts, "added": ones}
+        rows = {key: np.concatenate([state[key], values]) for key, values in new.items()}
+        spread = self._spread_or(differences, len(names))
+        self._assign([*self.class_names, *names], **rows, **spread)
+
+    def extend_class(self, class_name: str, z: ArrayLike) -> None:
+        """Adds further support embeddings to the mean of a class.
+
+        Args:
+            class_name: Name of a class whose prototype is a mean of a known number of embeddings.
+            z: Embeddings, shape `(count, features)`.
+
+        Raises:
+            ValueError: If there is no such class, or its prototype is a moving average of
+                training, which is not a mean of a known number of embeddings.
+        """
+        if class_name not in self.class_names:
+            raise ValueError(f"The class {class_name!r} does not exist. Add it by `add_classes`.")
+        z = self._checked(z, "z")
+        row = self.class_names.index(class_name)
+        state = self._state()
+        values, counts = state["prototypes"], state["counts"]
+        if not counts[row]:
+            raise ValueError(
+                f"The prototype of {class_name!r} is a moving average of training, so the number "
+                "of its embeddings is unknown. Compute it from examples first: "
+                "`refit_prototypes(x, y)` of the model, or `refit(z, labels)` of this layer."
+            )
+        total = counts[row] + len(z)
+        values[row] = (counts[row] * values[row] + z.sum(axis=0)) / total
+        counts[row] = total
+        spread = self._spread_or(z - z.mean(axis=0), 1) if state["added"][row] else {}
+        self._assign(self.class_names, **state, **spread)
+
+    def remove_classes(self, class_names: Sequence[str]) -> list[int]:
+        """Removes the prototypes, visits, counts and names of classes.
+
+        The prototypes of the remaining classes stay the same bit for bit. Their ids move down,
+        because ids are indices of `class_names`.
+
+        Args:
+            class_names: Names of the classes to remove; at least one class must be left.
+
+        Returns:
+            Rows that were removed, a list.
+
+        Raises:
+            ValueError: If a name is not among the classes or appears twice, or no class would be
+                left. The layer is unchanged then.
+        """
+        rows = _class_rows(class_names, self.class_names)
+        if len(rows) == self.classes:
+            raise ValueError(
+                f"At least one class must be left. Received all {self.classes} of them. "
+                "`set_prototypes` replaces all classes."
+            )
+        remaining = np.setdiff1d(np.arange(self.classes), rows)
+        names = [self.class_names[row] for row in remaining]
+        if self.built:
+            state = {key: values[remaining] for key, values in self._state().items()}
+            self._assign(names, **state)
+        self.class_names = names
+        return rows
+
+    def refit(self, z: ArrayLike, labels: ArrayLike) -> None:
+        """Sets each prototype to the mean of its class's embeddings.
+
+        If a class has two embeddings, the method also measures how far embeddings spread around
+        their means. `add_classes` uses this spread later.
+
+        Args:
+            z: Embeddings, shape `(count, features)`.
+            labels: Class of each row, shape `(count,)`: its id or its name. Every class needs a
+                row.
+
+        Raises:
+            ValueError: If a class has no row, a label is not among the classes, or a row is not
+                finite.
+        """
+        means, counts, differences = _class_means(self._checked(z, "z"), labels, self.class_names)
+        rows = {"prototypes": means, "visits": np.ones(len(means)), "counts": counts}
+        spread = _whitening(differences, len(means), SHRINKAGE)
+        spread = dict(zip(SPREAD, spread, strict=True)) if spread else {}
+        self._assign(self.class_names, **rows, added=self._state()["added"], **spread)
+
+    def without_visits(self) -> list[str]:
+        """Returns the names of the classes whose prototypes still have their initial values."""
+        visits = np.asarray(ops.convert_to_numpy(self.visits))
+        return [name for name, count in zip(self.class_names, visits, strict=True) if not count]
+
+    def make_room(self, class_names: Sequence[str], has_spread: bool) -> None:
+        """Makes weights of the shapes that a saved file has.
+
+        Args:
+            class_names: Names of the classes in the file.
+            has_spread: Whether the file holds `added`, `whitening` and `spread`.
+        """
+        if (len(class_names), has_spread) != (self.classes, self.has_spread):
+            features = self.prototypes.shape[1]
+            self._make_state(features, len(class_names), has_spread)
+        self.class_names = list(class_names)
+
     @property
-    def distance(self):
+    def distance(self) -> distances.Distance:
         """The distance `d(x, y) = -S(x, y)` of embeddings."""
         return self.similarity.distance
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         return (input_shape[0], self.classes)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         options = self.similarity.get_config()
         return {
             **super().get_config(),
@@ -142,12 +323,230 @@ class PrototypeSimilarity(ManagedPrototypes, keras.layers.Layer):
         }
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: dict) -> Self:
         config = dict(config)
         has_spread = config.pop("has_spread", False)
         layer = cls(**config)
         layer.has_spread = has_spread
         return layer
 
+    def _make_state(self, features, classes, has_spread):
+        """Replaces the weights of the state whose shapes change, always in the same order."""
+        shapes = {"prototypes": (classes, features), "visits": (classes,), "counts": (classes,)}
+        if has_spread:
+            shapes |= {"added": (classes,), "whitening": (features, features), "spread": ()}
+        if hasattr(self, "prototypes") and self.prototypes.shape[0] == classes:
+            shapes = {name: shape for name, shape in shapes.items() if not hasattr(self, name)}
+        built = self.built
+        self._tracker.unlock()  # Keras refuses new weights of a built layer
+        for name, shape in shapes.items():
+            if hasattr(self, name):
+                self._untrack_variable(getattr(self, name))
+            normal = keras.initializers.RandomNormal(stddev=1.0)
+            weight = self.add_weight(
+                name=name,
+                shape=shape,
+                initializer=normal if name == "prototypes" else "zeros",
+                trainable=False,
+                # Every replica computes the same update from the gathered rows of all replicas.
+                aggregation="only_first_replica",
+            )
+            setattr(self, name, weight)
+        if built:
+            self._tracker.lock()
+        self.has_spread = has_spread
 
-_OPTIONS = ("hidden", "slope", "dropout", "symmetry", "normalize")
+    def _state(self):
+        """Returns the weights with one row per class as NumPy arrays by name.
+
+        `added` is zeros if no class has been added.
+        """
+        present = [name for name in ROWS if hasattr(self, name)]
+        state = {name: np.array(ops.convert_to_numpy(getattr(self, name))) for name in present}
+        return {"added": np.zeros(self.classes), **state}
+
+    def _spread_or(self, differences, classes):
+        """Returns new values of `whitening` and `spread`, or `{}` if the spread is known already.
+
+        Args:
+            differences: See `_whitening`.
+            classes: See `_whitening`.
+        """
+        if self.has_spread and float(ops.convert_to_numpy(self.spread)):
+            return {}
+        measured = _whitening(differences, classes, SHRINKAGE)
+        if measured is None and not self.has_spread:
+            measured = np.eye(differences.shape[1]), 0.0
+        return {} if measured is None else dict(zip(SPREAD, measured, strict=True))
+
+    def _assign(self, names, **values):
+        """Assigns new values to the state, in new weights if their number or shapes change."""
+        has_spread = self.has_spread or "whitening" in values
+        if (len(names), has_spread) != (self.prototypes.shape[0], self.has_spread):
+            if self.has_spread:
+                spread = {name: ops.convert_to_numpy(getattr(self, name)) for name in SPREAD}
+                values = {**spread, **values}
+            self._make_state(self.prototypes.shape[1], len(names), has_spread)
+        self.class_names = list(names)
+        for name, value in values.items():
+            if hasattr(self, name):
+                getattr(self, name).assign(value)
+
+    def _checked(self, z, name):
+        z = real(f"`{name}`", z, np.float64)
+        if not self.built and z.ndim == 2:
+            self.build(z.shape)
+        features = self.prototypes.shape[1] if self.built else None
+        return _checked_vectors(z, name, features)
+
+
+def _distinct_names(names, rows=None):
+    """Returns names of classes as a list of strings.
+
+    Args:
+        names: List of names.
+        rows: Required number of names; None: any number.
+
+    Raises:
+        ValueError: For a single string, another number of names, or a name that appears twice.
+    """
+    if names is None or isinstance(names, str):
+        raise ValueError(f"`class_names` must be a list of names. Received {names!r}.")
+    names = [str(name) for name in names]
+    if rows is not None and len(names) != rows:
+        raise ValueError(
+            f"`class_names` must hold one name for each of {rows} classes. Received {len(names)} "
+            "names."
+        )
+    repeated = [name for name, count in collections.Counter(names).items() if count > 1]
+    if repeated:
+        raise ValueError(f"`class_names` must differ. These appear twice: {repeated[:8]}.")
+    return names
+
+
+def _new_names(names, present):
+    """Checks the names of classes that are added to the present ones, and returns them.
+
+    Raises:
+        ValueError: If `names` is empty, a name appears twice, or a name is present already.
+    """
+    names = _distinct_names(names)
+    if not names:
+        raise ValueError("`class_names` is empty. Give at least one name.")
+    duplicates = sorted(set(names) & set(present))
+    if duplicates:
+        raise ValueError(
+            f"There are already classes named {duplicates}. Add examples to an existing class with "
+            "`extend_class`, or give the new class another name."
+        )
+    return names
+
+
+def _class_rows(names, present):
+    """Returns the rows of some of the classes.
+
+    Args:
+        names: Names of classes, each once.
+        present: Names of all classes.
+
+    Raises:
+        ValueError: If `names` is empty, a name appears twice, or a name is not among the classes.
+    """
+    names = _distinct_names(names)
+    unknown = [name for name in names if name not in present]
+    if unknown or not names:
+        raise ValueError(
+            f"`class_names` must name some of the classes. Received {names[:8]}, of which "
+            f"{unknown[:8]} are not classes."
+        )
+    return [present.index(name) for name in names]
+
+
+def _class_means(z, labels, names):
+    """Computes the mean of the embeddings of each class.
+
+    Args:
+        z: Embeddings, shape `(count, features)`.
+        labels: Class of each row, shape `(count,)`: an index of `names` or a name.
+        names: Names of the classes.
+
+    Returns:
+        Means, shape `(classes, features)`; counts of examples, shape `(classes,)`; differences of
+        the embeddings from the means of their classes, shape `(count, features)`.
+
+    Raises:
+        ValueError: If a class has no row, or a label is not among the classes.
+    """
+    labels = checked_labels(_indices(labels, names), len(z), len(names))
+    counts = np.bincount(labels, minlength=len(names))
+    if not counts.all():
+        missing = [name for name, count in zip(names, counts, strict=True) if not count]
+        raise ValueError(f"Every class needs at least one example. {missing} have none.")
+    sums = np.zeros((len(names), z.shape[1]))
+    np.add.at(sums, labels, z)
+    means = sums / counts[:, None]
+    return means, counts, z - means[labels]
+
+
+def _whitening(differences, classes, shrinkage):
+    """Computes a matrix that makes the spread of examples around their class means equal in all
+    directions, from a covariance shrunk toward equal variances (linear discriminants, Fisher1936).
+
+    Args:
+        differences: Differences of embeddings from the means of their classes, shape `(count,
+            features)`.
+        classes: Number of these classes.
+        shrinkage: Smallest weight of equal variances, from 0 to 1. The weight is larger if there
+            are few examples compared with the number of features.
+
+    Returns:
+        `(W, spread)`: the matrix, shape `(features, features)`, and the mean of `|W'd|^2` over
+        differences d. None if all differences are 0 or no class has two examples.
+    """
+    count, features = differences.shape
+    if count <= classes or not differences.any():
+        return None
+    free = count - classes
+    variances, axes = np.linalg.eigh(differences.T @ differences / free)
+    shrinkage = max(shrinkage, features / (features + free))
+    shrunk = (1 - shrinkage) * np.maximum(variances, 0) + shrinkage * variances.mean()
+    return axes / np.sqrt(shrunk), float(np.sum(variances / shrunk))
+
+
+def _checked_vectors(z, name, features):
+    """Checks an array of embeddings and returns it.
+
+    Args:
+        z: Embeddings, shape `(count, features)`.
+        name: Name of the argument, for errors.
+        features: Required width; None: unknown.
+
+    Raises:
+        ValueError: If the shape is wrong, the array is empty, or a row is not finite.
+    """
+    if z.ndim != 2 or z.shape[1] != features or not len(z):
+        raise ValueError(
+            f"`{name}` must hold at least one embedding, shape (count, {features or 'features'}). "
+            f"Received shape {z.shape}."
+        )
+    if not np.isfinite(z).all():
+        row = np.flatnonzero(~np.isfinite(z).all(axis=1))[0]
+        raise ValueError(f"`{name}` holds NaN or infinity, first in row {row}. Leave the row out.")
+    return z
+
+
+def _indices(labels, names):
+    """Replaces names of classes in labels by their indices; numbers are returned unchanged."""
+    if not isinstance(labels, (list, tuple, np.ndarray)) or np.ma.isMaskedArray(labels):
+        return labels
+    array = np.array(labels, dtype=object)
+    texts = [label.decode() if isinstance(label, bytes) else label for label in array.ravel()]
+    if not texts or not all(isinstance(text, str) for text in texts):
+        return labels
+    unknown = sorted(set(texts) - set(names))
+    if unknown:
+        raise ValueError(
+            f"`labels` must be names of the classes {names[:8]}, or ids. Received {unknown[:8]}. "
+            "`numpy.unique(labels, return_inverse=True)` turns names into ids."
+        )
+    return np.reshape([names.index(text) for text in texts], array.shape)

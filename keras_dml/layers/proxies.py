@@ -1,10 +1,11 @@
-"""One learned vector per class."""
+"""Layer with one learned proxy per class."""
 
 import numbers
 
 from keras_dml._backend import keras
+from keras_dml._typing import Tensor
 from keras_dml.geometry import vector
-from keras_dml.layers.precision import full_precision
+from keras_dml.layers.head import full_precision
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
@@ -12,14 +13,14 @@ class Proxies(keras.layers.Layer):
     """Squared distances of embeddings to one learned proxy per class, on the unit sphere
     (MovshovitzAttias2017).
 
-    It follows the encoder while `keras_dml.losses.ProxyNCALoss` trains; its inputs are the
-    embeddings, so the encoder alone is the model to keep. The proxies are weights of the layer and
-    saved with the model.
+    For training with `keras_dml.losses.ProxyNCALoss` (proxy NCA) put the layer after the encoder.
+    Its inputs are the embeddings, so publish only the encoder. The proxies are weights of the layer
+    and are saved with the model.
 
     Input shape: `(batch, features)`, vectors of any length.
 
-    Output shape: `(batch, classes)`, float32 or wider under any policy, in [0, 4] up to
-    rounding; a zero vector, which has no direction, is at 2 from every proxy.
+    Output shape: `(batch, classes)`, float32 or wider under any policy, in [0, 4] up to rounding. A
+    zero vector has no direction, and its distance is 2 to every proxy.
 
     Args:
         classes: Number of proxies, at least 2; labels are 0 to `classes - 1`.
@@ -36,7 +37,7 @@ class Proxies(keras.layers.Layer):
         array([[2., 4.]], dtype=float32)
     """
 
-    def __init__(self, classes, *, dtype=None, **kwargs):
+    def __init__(self, classes: int, *, dtype: str | keras.DTypePolicy | None = None, **kwargs):
         super().__init__(dtype=full_precision(dtype), **kwargs)
         if not isinstance(classes, numbers.Integral) or classes < 2:
             raise ValueError(
@@ -45,7 +46,7 @@ class Proxies(keras.layers.Layer):
         self.classes = int(classes)
         self.supports_masking = True
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple) -> None:
         if len(input_shape) != 2 or input_shape[1] is None:
             raise ValueError(
                 "Proxies needs vectors of known width, shape (batch, features). Received shape "
@@ -56,14 +57,14 @@ class Proxies(keras.layers.Layer):
             name="proxies", shape=(self.classes, input_shape[1]), initializer="random_normal"
         )
 
-    def call(self, inputs):
+    def call(self, inputs: Tensor) -> Tensor:
         return 2 - 2 * vector.cosine(inputs, self.proxies)
 
-    def compute_mask(self, inputs, previous_mask=None):
+    def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         return None
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         return (input_shape[0], self.classes)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "classes": self.classes}

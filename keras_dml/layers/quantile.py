@@ -1,39 +1,40 @@
-"""The head that reads quantile functions of a sequence of activations."""
+"""Layer that computes quantile functions of activations over time."""
 
 import numbers
 
 from keras_dml import distances
 from keras_dml._backend import host, keras, ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry import quantile
-from keras_dml.layers.head import Head
-from keras_dml.layers.precision import full_precision
+from keras_dml.layers.head import Head, full_precision
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class QuantileLayer(Head, keras.layers.Layer):
-    """Reads each filter's quantile function at learned knots (Abdelwahab2019, Eqs. 2-5).
+    """Quantile function of each filter over time, at learned knots (quantile pooling;
+    Abdelwahab2019, Eqs. 2-5).
 
-    Use it as the last layer of a sequence encoder in place of max or average pooling: the
-    embedding is the distribution of each filter's activations over time, and its distance a sum of
+    Use it as the last layer of a sequence encoder instead of max or average pooling. The embedding
+    is the distribution of each filter's activations over time, and its distance is a sum of
     Wasserstein distances.
 
     Input shape: `(batch, time, filters)`, any time, with or without a Keras mask of any pattern.
 
     Output shape: `(batch, filters + 1, knots + 2)`, float32 or wider under any policy. Rows 0 to
-    `filters - 1` hold the values at the knots 0, s_1, ..., s_M, 1 in units of the filters, the last
-    row the knots themselves. With `flatten=True`: `(batch, filters * knots)`, the values at the
-    learned knots alone, filter-major.
+    `filters - 1` hold the values at the knots 0, s_1, ..., s_M, 1 in units of the filters. The last
+    row holds the knots. With `flatten=True` the shape is `(batch, filters * knots)`: only the
+    values at the learned knots, ordered by filter.
 
-    A recording without a valid step has no distribution: its row is NaN.
+    A recording without a valid step has no distribution, so its embedding is NaN.
 
     Args:
         knots: Number M of learned knots.
-        p: Order of the Wasserstein distance that `distance` names (Abdelwahab2019, Eq. 9).
+        p: Order of the Wasserstein distance in `distance` (Abdelwahab2019, Eq. 9).
         flatten: Whether to return one vector, compared by cosine (Abdelwahab2019, section 5.3,
             methods QP-NPL and QP-CLS).
         host_sort: Whether training sorts with NumPy on the host, which is several times faster on a
-            CPU but not a graph operation. None: where TensorFlow trains on a CPU. Inference and
-            export never do, nor does a step that XLA compiles (`jit_compile=True`).
+            CPU but not a graph operation. None: only if TensorFlow trains on a CPU. Inference,
+            export and steps that XLA compiles (`jit_compile=True`) never sort on the host.
 
     Raises:
         ValueError: If `knots` is not a positive integer or `p` below 1, or the input is not a
@@ -46,7 +47,16 @@ class QuantileLayer(Head, keras.layers.Layer):
                [0. , 0.5, 1. ]], dtype=float32)
     """
 
-    def __init__(self, knots=16, *, p=1, flatten=False, host_sort=None, dtype=None, **kwargs):
+    def __init__(
+        self,
+        knots: int = 16,
+        *,
+        p: float = 1,
+        flatten: bool = False,
+        host_sort: bool | None = None,
+        dtype: str | keras.DTypePolicy | None = None,
+        **kwargs,
+    ):
         super().__init__(dtype=full_precision(dtype), **kwargs)
         if not isinstance(knots, numbers.Integral) or knots < 1:
             raise ValueError(
@@ -59,7 +69,7 @@ class QuantileLayer(Head, keras.layers.Layer):
         self.distance = distances.Cosine() if self.flatten else distances.Wasserstein(p)
         self.supports_masking = True
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple) -> None:
         if len(input_shape) != 3 or input_shape[-1] is None:
             raise ValueError(
                 "QuantileLayer needs sequences of known width, shape (batch, time, filters). "
@@ -74,11 +84,11 @@ class QuantileLayer(Head, keras.layers.Layer):
     def _sorts_on_host(self):
         return host.is_faster() if self.host_sort is None else self.host_sort
 
-    def knot_values(self):
-        """The learned knots from 0 to 1, shape `(knots + 2,)`."""
+    def knot_values(self) -> Tensor:
+        """Returns the learned knots from 0 to 1, shape `(knots + 2,)`."""
         return quantile.knots(self.alpha)
 
-    def call(self, inputs, mask=None, training=False):
+    def call(self, inputs: Tensor, mask: Tensor | None = None, training: bool = False) -> Tensor:
         r = self.knot_values()  # (knots + 2,)
         values = quantile.quantiles(inputs, r, mask, on_host=training and self._sorts_on_host())
         if self.flatten:
@@ -86,16 +96,16 @@ class QuantileLayer(Head, keras.layers.Layer):
         row = ops.cast(r, values.dtype)[None, None, :]  # (1, 1, knots + 2)
         return ops.concatenate([values, row + ops.zeros_like(values[:, :1])], axis=1)
 
-    def compute_mask(self, inputs, previous_mask=None):
+    def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         return None
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         batch, _, filters = input_shape
         if self.flatten:
             return (batch, filters * self.knots)
         return (batch, filters + 1, self.knots + 2)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {
             **super().get_config(),
             "knots": self.knots,

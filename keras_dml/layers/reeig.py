@@ -1,7 +1,8 @@
-"""Rectified eigenvalues."""
+"""Layer that rectifies the eigenvalues of symmetric matrices."""
 
 from keras_dml import distances
 from keras_dml._backend import keras
+from keras_dml._typing import Tensor
 from keras_dml.geometry import spd
 from keras_dml.layers.head import Head
 from keras_dml.layers.matrices import MatrixLayer, compiles, functions
@@ -9,26 +10,28 @@ from keras_dml.layers.matrices import MatrixLayer, compiles, functions
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class ReEig(Head, MatrixLayer):
-    """Raises eigenvalues to a minimum: U max(L, epsilon) U' (Huang2017).
+    """Eigenvalue rectification U max(L, epsilon) U', the nonlinearity of SPD networks (Huang2017).
 
-    The nonlinearity of SPD networks. For any symmetric input, singular or indefinite, the output is
-    positive definite with a bounded condition number. A matrix that holds NaN stays NaN.
+    For any symmetric input, singular or indefinite, the output is positive definite with a bounded
+    condition number. A matrix that holds NaN stays NaN.
 
     Input and output shape: `(batch, ..., n, n)`; only the symmetric part of the input counts. The
-    output is symmetric, float32 or wider under any policy. The gradient is exact where
-    eigenvalues are equal, and 0 for one that is at the floor.
+    output is symmetric, float32 or wider under any policy. The gradient is exact for equal
+    eigenvalues, and 0 for an eigenvalue at the floor.
 
     Args:
-        epsilon: Minimum eigenvalue of the result, in squared units of the signal: an absolute
-            number, so bring the matrices to a common scale first (`Covariance("trace_normalized")`,
-            or channels of standard deviation 1). The default is the paper's (Kim2020, section 4).
-            `distances.AffineInvariant` refuses float32 matrices whose largest eigenvalue exceeds
-            2,000,000 times the smallest, because float32 cannot hold so low a floor.
-        solver: `"eigh"`, or `"polynomial"` for devices without an eigendecomposition: products of
-            matrices only, the same weights (see `keras_dml.models.with_solver`).
+        epsilon: Minimum eigenvalue of the result, an absolute number in squared units of the
+            signal. Bring the matrices to a common scale first (`Covariance("trace_normalized")`, or
+            channels of standard deviation 1). The default is the value of Kim2020, section 4.
+            `distances.AffineInvariant` raises an error for float32 matrices whose largest
+            eigenvalue exceeds 2,000,000 times the smallest, because float32 cannot represent such a
+            low floor.
+        solver: `"eigh"`, or `"polynomial"` for devices without an eigendecomposition. The
+            polynomial solver uses only products of matrices and the same weights (see
+            `keras_dml.models.with_solver`).
 
     Raises:
-        ValueError: If `epsilon` is not positive or `solver` unknown, or the matrices are not
+        ValueError: If `epsilon` is not positive, `solver` is unknown, or the matrices are not
             square.
 
     Example:
@@ -36,7 +39,7 @@ class ReEig(Head, MatrixLayer):
         array([2. , 0.5], dtype=float32)
     """
 
-    def __init__(self, epsilon=1e-4, *, solver="eigh", **kwargs):
+    def __init__(self, epsilon: float = 1e-4, *, solver: str = "eigh", **kwargs):
         super().__init__(**kwargs)
         self.epsilon = spd.check_epsilon(epsilon)
         self.solver = solver
@@ -44,8 +47,8 @@ class ReEig(Head, MatrixLayer):
         self.supports_jit = compiles(solver)
         self.distance = distances.AffineInvariant()
 
-    def call(self, inputs):
+    def call(self, inputs: Tensor) -> Tensor:
         return self._rectify(inputs, self.epsilon)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "epsilon": self.epsilon, "solver": self.solver}

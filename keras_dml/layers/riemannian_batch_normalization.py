@@ -1,8 +1,9 @@
-"""Batch normalization on the manifold of positive definite matrices."""
+"""Layer for batch normalization on the manifold of positive definite matrices."""
 
 from keras_dml import distances
 from keras_dml._backend import keras, ops
 from keras_dml._backend.precision import in_float64
+from keras_dml._typing import Tensor
 from keras_dml.geometry import spd
 from keras_dml.geometry.numerics import mean
 from keras_dml.layers.head import Head
@@ -11,20 +12,20 @@ from keras_dml.layers.matrices import MatrixLayer, compiles
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class RiemannianBatchNormalization(Head, MatrixLayer):
-    """Normalizes a batch of positive definite matrices to a learned mean (Brooks2019).
+    """Batch normalization of positive definite matrices to a learned mean (Brooks2019).
 
-    Maps X to B^(1/2) G^(-1/2) X G^(-1/2) B^(1/2). In training G is the batch's mean (one Karcher
-    step from the arithmetic mean, a constant in the backward pass), else its running mean. The
-    learned B is the exponential of a free symmetric matrix, so any optimizer keeps it positive
-    definite. Use it between `BiMap` and `ReEig` where recordings differ by a common mixture of
-    channels (sessions, amplifiers). It may lower eigenvalues: rectify after it.
+    The layer maps X to B^(1/2) G^(-1/2) X G^(-1/2) B^(1/2). In training, G is the mean of the batch
+    (one Karcher step from the arithmetic mean, a constant in the backward pass). In inference, G is
+    the running mean. The learned B is the exponential of a free symmetric matrix, so any optimizer
+    keeps it positive definite. Use the layer between `BiMap` and `ReEig` if sessions or amplifiers
+    change the mixture of channels. It may lower eigenvalues, so put `ReEig` after it.
 
-    Input and output shape: `(batch, ..., n, n)`, positive definite; float32 or wider whatever the
-    policy. In the mean, eigenvalues below rounding count as rounding.
+    Input and output shape: `(batch, ..., n, n)`, positive definite; float32 or wider under any
+    policy. The mean raises eigenvalues below the rounding error to the rounding error.
 
     Args:
-        momentum: Fraction of the running mean that a batch keeps, along the geodesic; the authors'
-            0.9.
+        momentum: Weight of the old running mean after a batch, along the geodesic; 0.9 in
+            Brooks2019.
 
     Raises:
         ValueError: If `momentum` is not between 0 and 1, or the matrices are not square.
@@ -35,7 +36,7 @@ class RiemannianBatchNormalization(Head, MatrixLayer):
         array([0.6667, 1.5   ], dtype=float32)
     """
 
-    def __init__(self, momentum=0.9, **kwargs):
+    def __init__(self, momentum: float = 0.9, **kwargs):
         super().__init__(**kwargs)
         if not 0 <= momentum <= 1:
             raise ValueError(f"`momentum` must be between 0 and 1. Received momentum={momentum!r}.")
@@ -43,7 +44,7 @@ class RiemannianBatchNormalization(Head, MatrixLayer):
         self.supports_jit = compiles("eigh")
         self.distance = distances.AffineInvariant()
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple) -> None:
         super().build(input_shape)
         n = input_shape[-1]
         self.bias = self.add_weight(name="bias", shape=(n * (n + 1) // 2,), initializer="zeros")
@@ -52,10 +53,10 @@ class RiemannianBatchNormalization(Head, MatrixLayer):
             shape=(n, n),
             initializer="identity",
             trainable=False,
-            aggregation="mean",  # of replicas, each of which normalizes its own rows
+            aggregation="mean",  # each replica normalizes its own rows
         )
 
-    def call(self, inputs, training=False):
+    def call(self, inputs: Tensor, training: bool = False) -> Tensor:
         center = ops.convert_to_tensor(self.running_mean)
         if training:
             running, center = center, ops.stop_gradient(_one_step_mean(inputs))
@@ -64,22 +65,22 @@ class RiemannianBatchNormalization(Head, MatrixLayer):
         change = ops.matmul(bias, spd.inverse_sqrt(center))  # (n, n)
         return _congruence(change, inputs)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "momentum": self.momentum}
 
 
 def _one_step_mean(x):
-    """Takes one step of the Karcher flow from the arithmetic mean of all matrices, `(n, n)`."""
+    """Computes one step of the Karcher flow from the arithmetic mean of all matrices, `(n, n)`."""
 
     @in_float64
-    def of_matrices(x):
+    def step(x):
         start = mean(x, axis=0)
         tangents = spd.log(_congruence(spd.inverse_sqrt(start), x))
         return _congruence(spd.sqrt(start), spd.exp(mean(tangents, axis=0)))
 
-    return of_matrices(ops.reshape(x, (-1, *x.shape[-2:])))
+    return step(ops.reshape(x, (-1, *x.shape[-2:])))
 
 
 def _congruence(p, x):
-    """The symmetric P X P'."""
+    """Computes the symmetric P X P'."""
     return spd.symmetric(ops.matmul(ops.matmul(p, x), ops.swapaxes(p, -1, -2)))

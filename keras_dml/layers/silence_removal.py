@@ -1,17 +1,18 @@
-"""Removal of silence from sound, inside the model."""
+"""Layer that removes silence from recordings of sound."""
 
 from keras_dml._arrays import number, positive, whole
 from keras_dml._backend import keras, ops, xla
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import mean, wide
 from keras_dml.layers import _frames
 
-BLOCK = 0.02  # seconds, in which the level is measured
-# Seconds of the loudest blocks that set the level of speech: a click is shorter.
+BLOCK = 0.02  # seconds in a block, whose level is measured
+# Seconds of the loudest blocks that determine the level of speech. A click is shorter.
 LOUD = 0.2
-# Decibels below the level of speech between which blocks count as background: the noise of a room,
-# and weak sounds of speech.
+# Blocks whose level is between these numbers of decibels below the level of speech are background:
+# noise of a room, and weak sounds of speech.
 BACKGROUND = 10.0, 40.0
-ABOVE = 4.0  # decibels above the median of the background from which a block is sound
+ABOVE = 4.0  # decibels above the median of the background at which a block counts as sound
 # Variance, relative to that of speech, below which a block is digital silence. One step of 16 bits
 # is 9e-10 times the variance of speech at -6 dB of full scale.
 DIGITAL = 1e-10
@@ -19,18 +20,20 @@ DIGITAL = 1e-10
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class SilenceRemoval(keras.layers.Layer):
-    """Cuts silence before, after and within the speech out of recordings of sound.
+    """Removal of silence before, after and within the speech of recordings, a voice activity
+    detector (VAD) by energy as in x-vector systems (Snyder2018).
 
-    A voice activity detector by energy, as in x-vector systems (Snyder2018), on blocks of 20 ms.
-    The level of a block is its variance, so that an offset does not count. The level of speech is
-    the level of the tenth loudest block, so neither a click nor the amount of silence sets it. A
-    block is sound if it is at most `depth` dB below the level of speech. If the background is
-    louder, a block must also be 4 dB above it, or at most 10 dB below the level of speech: the
-    background is the median of the blocks that are 10 to 40 dB below that level. The layer keeps
-    sound and the pauses of up to `pause` seconds between two sounds, which belong to the speech,
-    except digital silence, 100 dB below the level of speech. The loudest blocks are kept in any
-    case, at least `least` samples of them, because the following layers need some. The scale of the
-    recording does not matter.
+    The layer measures the level of blocks of 20 ms. The level of a block is its variance, so an
+    offset does not count. The level of speech is the level of the tenth loudest block, so neither a
+    click nor the amount of silence changes it. The background level is the median of the blocks
+    that are 10 to 40 dB below the level of speech. A block is sound if it is at most `depth` dB
+    below the level of speech. If the background is loud, a block must also be 4 dB above the
+    background, or at most 10 dB below the level of speech.
+
+    The layer keeps sound, and pauses of up to `pause` seconds between two sounds, because they
+    belong to the speech. It removes digital silence, which is 100 dB below the level of speech. It
+    always keeps the loudest blocks, at least `least` samples of them, because the following layers
+    need some samples. The scale of the recording does not matter.
 
     The layer moves the blocks that it keeps to the beginning of the recording, in their order, and
     masks all steps after them. Later layers, recurrent ones too, therefore see the speech alone.
@@ -43,8 +46,8 @@ class SilenceRemoval(keras.layers.Layer):
     Args:
         rate: Sampling rate, a multiple of 200 Hz.
         depth: Decibels below the level of speech down to which a block is sound.
-        pause: Seconds; pauses between two sounds stay up to this length.
-        least: Samples that are kept in any case.
+        pause: Longest pause between two sounds that the layer keeps, in seconds.
+        least: Number of samples that the layer always keeps.
 
     Raises:
         TypeError, ValueError: If an argument is out of range, or the input is not of shape
@@ -57,9 +60,17 @@ class SilenceRemoval(keras.layers.Layer):
         TensorShape([1, 16000, 1])
     """
 
-    def __init__(self, rate=16000, depth=20.0, pause=0.6, *, least=1, **kwargs):
+    def __init__(
+        self,
+        rate: int = 16000,
+        depth: float = 20.0,
+        pause: float = 0.6,
+        *,
+        least: int = 1,
+        **kwargs,
+    ):
         super().__init__(autocast=False, **kwargs)
-        _frames.sizes(rate)
+        _frames.frame_sizes(rate)
         self.rate = int(rate)
         self.depth = positive("depth", depth)
         self.pause = number("pause", pause, 0)
@@ -70,40 +81,41 @@ class SilenceRemoval(keras.layers.Layer):
     ignores_zeros = True  # so `keras_dml.embed` takes recordings that end in zeros
 
     @property
-    def rate_hz(self):
+    def rate_hz(self) -> int:
         """Rate that `keras_dml.embed` compares with the rate of recordings."""
         return self.rate
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple) -> None:
         _frames.check_sound(input_shape)
 
-    def call(self, inputs, mask=None):
+    def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         inputs = ops.cast(inputs, self.compute_dtype)
         _, order, longest = self._plan(inputs, mask)
-        return ops.expand_dims(_moved(self._blocks(inputs), order)[:, :longest], 2)
+        return ops.expand_dims(_reorder(self._blocks(inputs), order)[:, :longest], 2)
 
-    def compute_mask(self, inputs, previous_mask=None):
+    def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         if isinstance(inputs, keras.KerasTensor):
-            # A mask computed while a functional model is built would be a constant part of its
-            # graph, which the mask of a recording does not reach.
+            # While a functional model is built, the mask would become a constant of its graph and
+            # would ignore the masks of recordings.
             return previous_mask
         is_kept, order, longest = self._plan(ops.convert_to_tensor(inputs), previous_mask)
-        return _moved(is_kept, order)[:, :longest]
+        return _reorder(is_kept, order)[:, :longest]
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         return input_shape
 
     def _plan(self, inputs, mask):
-        """Computes which steps are kept and where they go.
+        """Computes which steps the layer keeps and the new order of the blocks.
 
         Returns:
-            `(is_kept, order, longest)`: whether each step is kept, shape `(batch, blocks, block)`;
-            the blocks in their new order, shape `(batch, blocks)`; steps of the output.
+            `(is_kept, order, longest)`: whether the layer keeps each step, shape `(batch, blocks,
+            block)`; indices of the blocks in their new order, shape `(batch, blocks)`; number of
+            steps of the output.
         """
         valid = ops.ones_like(inputs[..., 0], "bool") if mask is None else ops.cast(mask, "bool")
         valid = self._blocks(ops.expand_dims(valid, 2))  # (batch, blocks, block)
         x = ops.cast(self._blocks(inputs), wide(self.variable_dtype))
-        is_speech = self._chosen(x, valid)  # (batch, blocks)
+        is_speech = self._is_speech(x, valid)  # (batch, blocks)
         index = ops.arange(ops.shape(is_speech)[1], dtype="int32")
         count = ops.shape(is_speech)[1]
         order = ops.sort(ops.where(is_speech, index, index + count), axis=1)
@@ -115,8 +127,8 @@ class SilenceRemoval(keras.layers.Layer):
             longest = ops.minimum(longest, ops.maximum(self.block * blocks, self.least))
         return is_kept, order, longest
 
-    def _chosen(self, x, valid):
-        """Returns whether each block is kept, shape `(batch, blocks)`."""
+    def _is_speech(self, x, valid):
+        """Returns whether the layer keeps each block, shape `(batch, blocks)`."""
         steps = ops.sum(ops.cast(valid, x.dtype), axis=2)
         gap = ops.where(valid, x - mean(x, axis=2, mask=valid, keepdims=True), 0)
         level = ops.where(steps > 0, mean(gap * gap, axis=2, mask=valid), -1)  # (batch, blocks)
@@ -125,7 +137,8 @@ class SilenceRemoval(keras.layers.Layer):
         speech = _at(level, rank, ops.minimum(round(LOUD / BLOCK), blocks) - 1)
         loud, quiet = (level >= speech * 10 ** (-decibels / 10) for decibels in BACKGROUND)
         first, last = (_count(ops.logical_and(x, steps > 0), rank.dtype) for x in (loud, quiet))
-        background = _at(level, rank, (first + last) // 2)  # of no block: the next quieter one
+        # the median; without background blocks it is the level of the next quieter block
+        background = _at(level, rank, (first + last) // 2)
         least = ops.maximum(10 ** (ABOVE / 10) * background, speech * 10 ** (-self.depth / 10))
         least = ops.minimum(least, speech * 10 ** (-BACKGROUND[0] / 10))
         # A comparison with NaN is false, so a block with NaN stays in the recording.
@@ -136,13 +149,15 @@ class SilenceRemoval(keras.layers.Layer):
         return ops.logical_and(ops.logical_or(spoken, loudest), steps > 0)
 
     def _blocks(self, x):
-        """Blocks of `(batch, samples, 1)`, shape `(batch, blocks, block)`, the last one filled up
-        with zeros."""
+        """Splits `(batch, samples, 1)` into blocks, shape `(batch, blocks, block)`.
+
+        Zeros fill up the last block.
+        """
         count = (ops.shape(x)[1] + self.block - 1) // self.block
         padded = ops.pad(x, ((0, 0), (0, self.block), (0, 0)))[:, : count * self.block]
         return ops.reshape(padded, (ops.shape(x)[0], count, self.block))
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {
             **super().get_config(),
             "rate": self.rate,
@@ -153,8 +168,11 @@ class SilenceRemoval(keras.layers.Layer):
 
 
 def _closed(active, reach):
-    """Returns whether each block is true or in a gap of at most `2 * reach` blocks between two that
-    are true (a morphological closing), shape `(batch, blocks)`."""
+    """Computes a morphological closing, shape `(batch, blocks)`.
+
+    The result is true for each true block, and for blocks in a gap of at most `2 * reach` blocks
+    between two true blocks.
+    """
     x = ops.expand_dims(ops.cast(active, "float32"), 2)
     x = ops.pad(x, ((0, 0), (2 * reach, 2 * reach), (0, 0)))
     x = ops.max_pool(x, 2 * reach + 1, 1)
@@ -162,18 +180,18 @@ def _closed(active, reach):
 
 
 def _count(which, dtype):
-    """Number of true values in each row, shape `(batch, 1)`."""
+    """Counts the true values in each row, shape `(batch, 1)`."""
     return ops.sum(ops.cast(which, dtype), axis=1, keepdims=True)
 
 
 def _at(level, rank, place):
-    """Level of the block of a rank in each row, shape `(batch, 1)`; 0 if no block has it."""
+    """Returns the level of the block with a rank in each row, shape `(batch, 1)`; 0 without it."""
     return ops.sum(ops.where(rank == place, level, 0), axis=1, keepdims=True)
 
 
-def _moved(blocks, order):
-    """Blocks in another order, one after the other: shape `(batch, samples)`."""
+def _reorder(blocks, order):
+    """Joins blocks in another order, shape `(batch, samples)`."""
     batch, count, block = ops.shape(blocks)
     rows = order + count * ops.expand_dims(ops.arange(batch, dtype="int32"), 1)
-    moved = ops.take(ops.reshape(blocks, (-1, block)), rows, axis=0)
-    return ops.reshape(moved, (batch, count * block))
+    reordered = ops.take(ops.reshape(blocks, (-1, block)), rows, axis=0)
+    return ops.reshape(reordered, (batch, count * block))

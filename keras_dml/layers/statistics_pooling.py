@@ -1,16 +1,16 @@
-"""Mean and standard deviation over time."""
+"""Layer that pools recordings by mean and standard deviation over time."""
 
 import numpy as np
 
 from keras_dml import distances
 from keras_dml._backend import keras, ops
 from keras_dml._backend.values import concrete
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import mean, nan_unless
-from keras_dml.layers.head import Head
-from keras_dml.layers.precision import full_precision
+from keras_dml.layers.head import Head, full_precision
 
-# Minimum variance, in squared units of the input: a constant channel gets no gradient through the
-# root, instead of an infinite one.
+# Minimum variance, in squared units of the input, so that the gradient of the root is 0 instead of
+# infinite for a constant channel.
 FLOOR = 1e-5
 
 
@@ -19,33 +19,33 @@ class StatisticsPooling(Head, keras.layers.Layer):
     """Mean and standard deviation of each channel over the valid steps: one vector per recording
     (Snyder2018; Monteiro2020, section 4.3).
 
-    The standard deviation is sqrt(max(variance, 1e-5)), of the variance over all steps (1/T) about
-    the mean.
+    The standard deviation is sqrt(max(variance, 1e-5)). The variance has the divisor T, the number
+    of valid steps.
 
     Input shape: `(batch, time, channels)`, with or without a Keras mask. Output shape: `(batch, 2 *
     channels)`, means first, float32 or wider under any policy.
 
     Raises:
-        ValueError: If a recording has no valid step; in a compiled call it gives NaN.
+        ValueError: If a recording has no valid step. A compiled call returns NaN instead.
 
     Example:
         >>> StatisticsPooling()(np.array([[[1.0], [5.0]]])).numpy()
         array([[3., 2.]], dtype=float32)
     """
 
-    def __init__(self, *, dtype=None, **kwargs):
+    def __init__(self, *, dtype: str | keras.DTypePolicy | None = None, **kwargs):
         super().__init__(dtype=full_precision(dtype), **kwargs)
         self.distance = distances.Cosine()
         self.supports_masking = True
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple) -> None:
         if len(input_shape) != 3:
             raise ValueError(
                 "StatisticsPooling takes recordings, shape (batch, time, channels). Received shape "
                 f"{tuple(input_shape)}."
             )
 
-    def call(self, inputs, mask=None):
+    def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         valid = (
             None if mask is None else ops.expand_dims(ops.cast(mask, "bool"), 2)
         )  # (batch, time, 1)
@@ -61,10 +61,10 @@ class StatisticsPooling(Head, keras.layers.Layer):
         _check(steps)
         return nan_unless(steps > 0, pooled)
 
-    def compute_mask(self, inputs, previous_mask=None):
+    def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         return None
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         return (input_shape[0], 2 * input_shape[-1])
 
 

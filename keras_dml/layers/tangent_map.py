@@ -1,6 +1,7 @@
-"""The head of an SPD network in one layer."""
+"""Layer that combines `BiMap`, `LogEig` and `TangentVector`, the head of an SPD network."""
 
 from keras_dml._backend import keras
+from keras_dml._typing import Tensor
 from keras_dml.geometry.spd import tangent
 from keras_dml.layers.bimap import BiMap
 from keras_dml.layers.logeig import LogEig
@@ -11,15 +12,15 @@ from keras_dml.layers.tangent_vector import TangentVector
 class TangentMap(BiMap):
     """`BiMap`, `LogEig` and `TangentVector` in one layer: the head of an SPD network.
 
-    The same numbers and the same weight. Where TensorFlow trains on a CPU in a graph, and matrices
-    are small (48 x 48 to 24 x 24 at most), the operations around the eigendecomposition are
-    compiled: 64 matrices of 20 x 20 mapped to 10 x 10 take two thirds of the time. Compiling takes
-    most of a second, again where a batch is larger or smaller by a quarter; the three layers apart
-    compile nothing.
+    The layer computes the same numbers with the same weight. If TensorFlow trains in a graph on a
+    CPU and the matrices are small (at most 48 x 48 to 24 x 24), it compiles the operations around
+    the eigendecomposition. A step for 64 matrices of 20 x 20 mapped to 10 x 10 then takes two
+    thirds of the time of the three layers. Compilation takes almost a second, and is repeated if
+    the size of the batch changes by a quarter. The three separate layers compile nothing.
 
     Input shape: `(batch, ..., n, n)`; only the symmetric part counts. Output shape: `(batch, ...,
     units (units + 1) / 2)`, float32 or wider under any policy, compared by Euclidean distance,
-    which is the log-Euclidean one (Kim2020, Eq. 4) of the mapped matrices.
+    which is the log-Euclidean distance (Kim2020, Eq. 4) of the mapped matrices.
 
     Args:
         units: Size of the mapped matrices, at most n.
@@ -37,23 +38,23 @@ class TangentMap(BiMap):
         array([[0.6931, 0.    , 2.3026]], dtype=float32)
     """
 
-    def __init__(self, units, epsilon=None, *, solver="eigh", **kwargs):
+    def __init__(self, units: int, epsilon: float | None = None, *, solver: str = "eigh", **kwargs):
         super().__init__(units, **kwargs)
-        same = {"dtype": self.dtype_policy, "autocast": self.autocast}
-        self.logarithm = LogEig(epsilon, solver=solver, **same)
-        self.vector = TangentVector(**same)
+        options = {"dtype": self.dtype_policy, "autocast": self.autocast}
+        self.logarithm = LogEig(epsilon, solver=solver, **options)
+        self.vector = TangentVector(**options)
         self.supports_jit = self.logarithm.supports_jit
         self.distance = self.vector.distance
 
-    def call(self, inputs, training=False):
+    def call(self, inputs: Tensor, training: bool = False) -> Tensor:
         epsilon, solver = self.logarithm.epsilon, self.logarithm.solver
         if training and solver == "eigh" and tangent.is_faster(self.kernel):
             return tangent.tangent_vectors(inputs, self.kernel, epsilon)
         return self.vector(self.logarithm(super().call(inputs)))
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         return (*input_shape[:-2], self.units * (self.units + 1) // 2)
 
-    def get_config(self):
-        own = {"epsilon": self.logarithm.epsilon, "solver": self.logarithm.solver}
-        return {**super().get_config(), **own}
+    def get_config(self) -> dict:
+        options = {"epsilon": self.logarithm.epsilon, "solver": self.logarithm.solver}
+        return {**super().get_config(), **options}

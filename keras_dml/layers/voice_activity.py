@@ -1,31 +1,32 @@
-"""Voice activity detection by energy."""
+"""Layer that detects voice activity by energy (VAD)."""
 
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import mean, wide
 
-# Log units: in audio whose level varies less, rounding must not choose the frames.
+# Log units. If the level varies less, rounding errors would decide which frames are masked.
 EVEN = 1e-2
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class VoiceActivity(keras.layers.Layer):
-    """Masks the quiet frames of a recording: pauses between words, silence before and after.
+    """Mask of the quiet frames of a recording: pauses between words, silence before and after.
 
-    The energy detector of x-vector systems (Snyder2018). A frame is kept if its level, the
-    mean of its log-mel bands, is at least the recording's mean level minus `margin` standard
-    deviations of it, so neither loudness nor microphone counts. The output equals the input; its
-    mask excludes the quiet frames from later pooling. Computed in float32 or wider
-    under any policy.
+    It is the energy-based voice activity detector (VAD) of x-vector systems (Snyder2018). The level
+    of a frame is the mean of its log-mel bands. The layer keeps a frame if its level is at least
+    the mean level of the recording minus `margin` standard deviations, so neither loudness nor
+    microphone counts. The output equals the input, and its mask excludes the quiet frames from
+    later pooling. Computed in float32 or wider under any policy.
 
     Input and output shape: `(batch, frames, bands)`, such as the output of `LogMel`, with or
     without a Keras mask.
 
     Args:
-        margin: Standard deviations of the level below its mean that still count as speech; at
-            least 0, so that a frame is left.
+        margin: Number of standard deviations below the mean level that still count as speech; at
+            least 0, so that at least one frame remains.
 
     Raises:
-        ValueError: For another margin, or an input of another rank.
+        ValueError: If the margin is negative or infinite, or the rank of the input is not 3.
 
     Example:
         >>> bands = np.array([[[-9.0], [3.0], [4.0], [2.0]]], "float32")
@@ -33,7 +34,7 @@ class VoiceActivity(keras.layers.Layer):
         array([[False,  True,  True,  True]])
     """
 
-    def __init__(self, margin=0.3, **kwargs):
+    def __init__(self, margin: float = 0.3, **kwargs):
         super().__init__(**kwargs)
         if not 0 <= margin < float("inf"):
             raise ValueError(
@@ -42,20 +43,20 @@ class VoiceActivity(keras.layers.Layer):
         self.margin = float(margin)
         self.supports_masking = True
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple) -> None:
         if len(input_shape) != 3:
             raise ValueError(
                 "VoiceActivity takes log-mel bands, shape (batch, frames, bands). Received shape "
                 f"{tuple(input_shape)}."
             )
 
-    def call(self, inputs):
-        return inputs + 0  # the same tensor, and a copy too, would keep the mask that it has
+    def call(self, inputs: Tensor) -> Tensor:
+        return inputs + 0  # a new tensor, because `inputs` and its copies keep the old mask
 
-    def compute_mask(self, inputs, previous_mask=None):
+    def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         if isinstance(inputs, keras.KerasTensor):
-            # A mask computed while a functional model is built would be a constant part of its
-            # graph, which the mask of a recording does not reach.
+            # While a functional model is built, the mask would become a constant of its graph and
+            # would ignore the masks of recordings.
             return previous_mask
         inputs = ops.convert_to_tensor(inputs)
         inputs = ops.cast(inputs, wide(self.variable_dtype))
@@ -68,8 +69,8 @@ class VoiceActivity(keras.layers.Layer):
         stddev = ops.sqrt(variance + EVEN**2)
         return ops.logical_and(valid, gap >= -self.margin * stddev)
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         return input_shape
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "margin": self.margin}

@@ -1,11 +1,13 @@
-"""One vector a recording from a network that takes windows of it."""
+"""Layer that averages the vectors of a network over the windows of a recording."""
+
+from typing import Self
 
 from keras_dml import distances
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import mean
 from keras_dml.geometry.vector import unit
-from keras_dml.layers.head import Head
-from keras_dml.layers.precision import full_precision
+from keras_dml.layers.head import Head, full_precision
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
@@ -13,23 +15,23 @@ class WindowedMean(Head, keras.layers.Layer):
     """Mean of a network's unit vectors over the windows of a recording, scaled to length 1
     (Wan2018, section 2.2: the d-vector of an utterance).
 
-    Window k begins `k * step - lead` steps into the recording; what it covers before the beginning
-    and beyond the end counts as zero. There is always the first window, and the k-th where the
+    Window k begins at step `k * step - lead` of the recording. Steps before the beginning and after
+    the end of the recording count as zero. The first window always exists. Window k exists if the
     recording has at least `k * step + reach` steps.
 
-    Input shape: `(batch, time, channels)`, with or without a Keras mask, which must be one at the
-    beginning of each recording and zero after its end. Output shape: `(batch, features)`, float32
-    or wider under any policy.
+    Input shape: `(batch, time, channels)`, with or without a Keras mask. The valid steps must come
+    first. Output shape: `(batch, features)`, float32 or wider under any policy.
 
     Args:
-        network: Built `keras.Model` from `(batch, window, channels)` to `(batch, features)`; the
-            window is of a fixed length.
+        network: Built `keras.Model` from `(batch, window, channels)` to `(batch, features)`, with
+            windows of a fixed length.
         step: Steps from one window to the next.
-        reach: Steps that a recording must reach into a further window; at most the window.
+        reach: Number of steps of a recording that a further window must contain; at most the length
+            of the window.
         lead: Steps by which the first window begins before the recording.
 
     Raises:
-        ValueError: If the network is of another form, or a number is out of range.
+        ValueError: If the network has other shapes, or a number is out of range.
 
     Example:
         >>> network = keras.Sequential([keras.Input((4, 1)), keras.layers.Flatten()])
@@ -37,7 +39,16 @@ class WindowedMean(Head, keras.layers.Layer):
         array([[1., 0., 0., 0.]], dtype=float32)
     """
 
-    def __init__(self, network, step, reach, lead=0, *, dtype=None, **kwargs):
+    def __init__(
+        self,
+        network: keras.Model,
+        step: int,
+        reach: int,
+        lead: int = 0,
+        *,
+        dtype: str | keras.DTypePolicy | None = None,
+        **kwargs,
+    ):
         super().__init__(dtype=full_precision(dtype), **kwargs)
         shapes = network.input_shape, network.output_shape
         if list(map(len, shapes)) != [3, 2] or shapes[0][1] is None:
@@ -48,15 +59,18 @@ class WindowedMean(Head, keras.layers.Layer):
             )
         if step < 1 or not 1 <= reach <= shapes[0][1] or not 0 <= lead < shapes[0][1]:
             raise ValueError(
-                f"`step` must be positive, `reach` in 1 ... {shapes[0][1]}, the window, and `lead` "
-                f"less than it. Received step={step!r}, reach={reach!r}, lead={lead!r}."
+                f"`step` must be positive, `reach` from 1 to {shapes[0][1]}, the length of the "
+                f"window, and `lead` from 0 to {shapes[0][1] - 1}. Received step={step!r}, "
+                f"reach={reach!r}, lead={lead!r}."
             )
         self.network, self.window = network, shapes[0][1]
         self.step, self.reach, self.lead = int(step), int(reach), int(lead)
         self.distance = distances.Cosine()
         self.supports_masking = True
 
-    def call(self, inputs, mask=None, training=None):
+    def call(
+        self, inputs: Tensor, mask: Tensor | None = None, training: bool | None = None
+    ) -> Tensor:
         if mask is not None:
             inputs = ops.where(ops.expand_dims(ops.cast(mask, "bool"), 2), inputs, 0)
         windows = self.windows(inputs)
@@ -72,8 +86,8 @@ class WindowedMean(Head, keras.layers.Layer):
             valid = ops.expand_dims(valid, 2)
         return unit(mean(vectors, axis=1, mask=valid))
 
-    def windows(self, inputs):
-        """The windows of recordings of one length, shape `(batch, windows, window, channels)`.
+    def windows(self, inputs: Tensor) -> Tensor:
+        """Returns the windows of recordings, shape `(batch, windows, window, channels)`.
 
         Args:
             inputs: Shape `(batch, time, channels)`.
@@ -83,17 +97,17 @@ class WindowedMean(Head, keras.layers.Layer):
         return ops.take(padded, starts[:, None] + ops.arange(self.window, dtype="int32"), axis=1)
 
     def _count(self, time):
-        """Number of windows in so many steps, an int where the steps are."""
+        """Returns the number of windows in a number of steps, an int if `time` is an int."""
         further = (time - self.reach) // self.step
         return 1 + (max(further, 0) if isinstance(further, int) else ops.maximum(further, 0))
 
-    def compute_mask(self, inputs, previous_mask=None):
+    def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         return None
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         return (input_shape[0], self.network.output_shape[-1])
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {
             **super().get_config(),
             "network": keras.saving.serialize_keras_object(self.network),
@@ -103,7 +117,7 @@ class WindowedMean(Head, keras.layers.Layer):
         }
 
     @classmethod
-    def from_config(cls, config, custom_objects=None):
+    def from_config(cls, config: dict, custom_objects: dict | None = None) -> Self:
         network = keras.saving.deserialize_keras_object(
             config["network"], custom_objects=custom_objects
         )

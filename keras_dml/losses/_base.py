@@ -14,7 +14,7 @@ from keras_dml._backend.enforced import enforced
 from keras_dml._typing import ArrayLike, Tensor
 from keras_dml.distances import agreement
 from keras_dml.labels import numeric_labels
-from keras_dml.layers.precision import full_precision
+from keras_dml.layers.head import full_precision
 from keras_dml.losses.pairs import class_ids
 
 MAX_DISTANCE = 1e15  # infinity times a gradient of 0 is NaN; float32 holds the square of this

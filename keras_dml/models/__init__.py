@@ -1,4 +1,7 @@
-"""Architectures, one a file; importing this registers the layers that they use."""
+"""Network architectures and models with their own training.
+
+Importing this package registers the layers that the models use.
+"""
 
 from keras_dml.models.adversarial_training import AdversarialTraining
 from keras_dml.models.conv4 import conv4

@@ -1,7 +1,7 @@
-"""L-infinity attacks in training (Monteiro2020, section 4.1.1): FGSM and PGD.
+"""L-infinity attacks for training, FGSM and PGD (Monteiro2020, section 4.1.1).
 
-Pure functions on keras.ops that trace into a compiled step. `keras_dml.evaluation.robustness`
-measures how robust a network is.
+Pure functions on keras.ops that can be compiled into a step. `keras_dml.evaluation.robustness`
+measures the robustness of a network.
 """
 
 from keras_dml._backend import keras, ops
@@ -11,7 +11,7 @@ BOUNDS = (0.0, 1.0)  # of the inputs; standardization is inside the model
 
 
 def project(x, center, epsilon):
-    """The nearest points within `epsilon` of the centers and within the bounds.
+    """Projects points to the nearest points within `epsilon` of the centers and the bounds.
 
     The order of the two clips does not matter while the centers are inside the bounds.
 
@@ -25,13 +25,13 @@ def project(x, center, epsilon):
 
 
 def direction(gradient):
-    """Signs of a gradient; 0 where it is 0, infinite or not a number."""
+    """Computes the signs of a gradient; 0 for entries that are 0, infinite or NaN."""
     finite = ops.isfinite(gradient)
     return ops.sign(ops.where(finite, gradient, ops.zeros_like(gradient)))
 
 
 def uniform_start(x, epsilon, seed=None):
-    """Points drawn uniformly from the ball and clipped to the bounds, starts of PGD.
+    """Draws start points of PGD uniformly from the ball and clips them to the bounds.
 
     Args:
         x: Inputs, shape `(batch, ...)`, in [0, 1].
@@ -43,12 +43,14 @@ def uniform_start(x, epsilon, seed=None):
 
 
 def pgd(loss, x, start, epsilon, step_size, steps):
-    """Projected gradient ascent: steps by the sign of the gradient, back into ball and bounds.
+    """Computes adversarial examples by projected gradient descent (PGD) on the negative loss.
 
-    One step from the inputs themselves, of size `epsilon`, is FGSM.
+    Each step moves the points by the sign of the gradient and projects them back into the ball and
+    the bounds. One step of size `epsilon` from the inputs themselves is the fast gradient sign
+    method (FGSM).
 
     Args:
-        loss: Function of inputs that returns one value an example, shape `(batch,)`.
+        loss: Function of inputs that returns a value for each example, shape `(batch,)`.
         x: Inputs, shape `(batch, ...)`, in [0, 1].
         start: Points where the attack begins, shape of `x`.
         epsilon: Largest change of an entry, a number or a scalar tensor.

@@ -1,76 +1,76 @@
-"""`fit`, `evaluate` and `predict` with their arrays checked before the first step."""
+"""Base class of models that check the arrays of `fit`, `evaluate` and `predict` before a step."""
 
 import inspect
 
 from keras_dml._backend import keras
-from keras_dml.models._classifier_checks import refuse_weights
 
 
-def _signature_of_keras(method):
-    """Gives an override of a method of `keras.Model` the signature of the original."""
+def _with_keras_signature(method):
+    """Gives an override of a method of `keras.Model` the signature of the original method."""
     method.__signature__ = inspect.signature(getattr(keras.Model, method.__name__))
     return method
 
 
-class CheckedTraining:
-    """Mixin of models that train by embeddings; stands before `keras.Model` in the bases.
+class CheckedTraining(keras.Model):
+    """Base class of models whose loss needs the embeddings besides the scores.
 
-    A subclass writes `_check_inputs(x)` and `_check_targets(x, y, training)`, which refuse arrays,
-    and ends its `call` in `_outputs`.
+    A subclass implements `_check_inputs(x)` and `_check_targets(x, y, training)`, which raise
+    errors for invalid arrays. Its `call` returns the result of `_outputs`.
     """
 
-    _evaluates = False
+    _is_evaluating = False
 
-    @_signature_of_keras
+    @_with_keras_signature
     def fit(self, *args, **kwargs):
-        """Same as `keras.Model.fit`; training and validation arrays are checked first.
+        """Trains like `keras.Model.fit`, after a check of the training and validation arrays.
 
         Raises:
             TypeError: If inputs or labels are not numbers.
             ValueError: For sample or class weights, missing labels, labels that are not classes,
                 and inputs of another size, type or range.
         """
-        given = _given("fit", self, args, kwargs)
-        refuse_weights(self, given.get("sample_weight"), given.get("class_weight"))
-        self._check(given.get("x"), given.get("y"), training=True)
-        validation = given.get("validation_data")
+        arguments = _bound_arguments("fit", self, args, kwargs)
+        refuse_weights(self, arguments.get("sample_weight"), arguments.get("class_weight"))
+        self._check(arguments.get("x"), arguments.get("y"), training=True)
+        validation = arguments.get("validation_data")
         if isinstance(validation, (tuple, list)):
             x, y, weights = keras.utils.unpack_x_y_sample_weight(validation)
             refuse_weights(self, weights)
             self._check(x, y, training=False)
         return super().fit(*args, **kwargs)
 
-    @_signature_of_keras
+    @_with_keras_signature
     def evaluate(self, *args, **kwargs):
-        """Same as `keras.Model.evaluate`; arrays are checked first.
+        """Evaluates like `keras.Model.evaluate`, after a check of the arrays.
 
         Raises:
             TypeError: Same as in `fit`.
             ValueError: Same as in `fit`.
         """
-        given = _given("evaluate", self, args, kwargs)
-        refuse_weights(self, given.get("sample_weight"))
-        self._check(given.get("x"), given.get("y"), training=False)
+        arguments = _bound_arguments("evaluate", self, args, kwargs)
+        refuse_weights(self, arguments.get("sample_weight"))
+        self._check(arguments.get("x"), arguments.get("y"), training=False)
         return super().evaluate(*args, **kwargs)
 
-    @_signature_of_keras
+    @_with_keras_signature
     def predict(self, *args, **kwargs):
-        """Same as `keras.Model.predict`; arrays are checked first.
+        """Predicts like `keras.Model.predict`, after a check of the arrays.
 
         Raises:
             TypeError: If the inputs are not numbers.
             ValueError: For inputs of another size, type or range.
         """
-        self._check_inputs(_given("predict", self, args, kwargs)["x"])
+        self._check_inputs(_bound_arguments("predict", self, args, kwargs)["x"])
         return super().predict(*args, **kwargs)
 
     def test_step(self, *args):
-        """Same as in `keras.Model`; the loss gets the embeddings too."""
-        self._evaluates = True
+        """Evaluates a batch like `keras.Model.test_step`, with the embeddings as input of the
+        loss."""
+        self._is_evaluating = True
         try:
             return super().test_step(*args)
         finally:
-            self._evaluates = False
+            self._is_evaluating = False
 
     def compute_metrics(self, x, y, y_pred, sample_weight=None):
         scores = y_pred["scores"] if isinstance(y_pred, dict) else y_pred
@@ -81,12 +81,29 @@ class CheckedTraining:
         self._check_inputs(x)
 
     def _outputs(self, embedding, scores, training):
-        """What `call` returns: scores, and the embeddings too if a loss follows."""
-        if training or self._evaluates:
+        """Returns the output of `call`: scores, and also the embeddings if a loss follows."""
+        if training or self._is_evaluating:
             return {"embedding": embedding, "scores": scores}
         return scores
 
 
-def _given(name, model, args, kwargs):
-    """Arguments that a method of `keras.Model` was given, by name."""
+def _bound_arguments(name, model, args, kwargs):
+    """Returns the arguments of a call of a method of `keras.Model`, by name."""
     return inspect.signature(getattr(keras.Model, name)).bind(model, *args, **kwargs).arguments
+
+
+def refuse_weights(model: keras.Model, *weights: object) -> None:
+    """Raises an error for weights of rows or classes.
+
+    Args:
+        model: Model that received the weights.
+        *weights: Weights; all must be None.
+
+    Raises:
+        ValueError: If there are weights.
+    """
+    if any(weight is not None for weight in weights):
+        raise ValueError(
+            f"{type(model).__name__} takes no `sample_weight` and no `class_weight`, because its "
+            "losses compare pairs of rows, which have no weights. Sample rows more often instead."
+        )

@@ -2,7 +2,7 @@
 
 
 def choose(name, value, choices):
-    """The value that a choice stands for.
+    """Returns the value of a choice.
 
     Args:
         name: Name of the argument.

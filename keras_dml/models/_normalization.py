@@ -1,14 +1,15 @@
-"""Batch normalization of the architectures."""
+"""Batch normalization for the architectures of this package."""
 
 from keras_dml._backend import keras
 
-# Keras's 0.99 leaves the moving statistics at their start for hundreds of steps: five epochs of
-# `conv4` on 2,000 digits reach 99 % in training and 11 % in inference, with 0.9 94 %.
+# With Keras's default 0.99 the moving statistics stay near their initial values for hundreds of
+# steps. After five epochs of `conv4` on 2,000 digits, accuracy was 99 % in training mode and 11 %
+# in inference mode; with 0.9 it was 94 % in inference mode.
 MOMENTUM = 0.9
 
 
 def batch_normalization(name, **options):
-    """A batch normalization whose moving statistics follow after tens of steps.
+    """Returns a batch normalization whose moving averages (EMA) adapt within tens of steps.
 
     Args:
         name: Name of the layer.

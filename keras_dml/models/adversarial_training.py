@@ -1,67 +1,73 @@
-"""Adversarial training of a classifier: each step first attacks its own batch."""
+"""Adversarial training of a classifier (PGD, AT, ALP, TLA, TRADES), and its methods."""
 
 import random
+from typing import Self
 
 import numpy as np
 
 from keras_dml._arrays import whole
 from keras_dml._backend import keras, ops, training
-from keras_dml.losses.prototypes import known_ids
+from keras_dml._backend.replicas import per_replica
+from keras_dml._typing import Tensor
+from keras_dml.losses import robust
+from keras_dml.losses.prototypes import PrototypicalLoss, additive_margin, known_ids
 from keras_dml.models import _attacks
-from keras_dml.models._adversarial_methods import METHODS
-from keras_dml.models._checked_training import CheckedTraining
+from keras_dml.models._checked_training import CheckedTraining, refuse_weights
 from keras_dml.models._choices import choose
-from keras_dml.models._classifier_checks import refuse_weights
-from keras_dml.models.prototypical_classifier import PrototypicalClassifier
+from keras_dml.models.prototypical_classifier import PrototypicalClassifier, check_loss
 
 SEEDS = 2**32  # number of seeds of a generator of Keras
+# Standard deviation of the random start of TRADES, because the divergence is flat at the inputs.
+TRADES_START = 1e-3
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
-class AdversarialTraining(CheckedTraining, keras.Model):
-    """Trains a `PrototypicalClassifier` on inputs that are attacked while it trains (Monteiro2020,
-    section 4.1.1).
+class AdversarialTraining(CheckedTraining):
+    """Adversarial training of a `PrototypicalClassifier`: each step attacks its own batch by
+    projected gradient descent (PGD; Monteiro2020, section 4.1.1).
 
-    A step computes adversarial examples of its batch by projected gradient ascent, from a random
-    start within `epsilon`, with the classifier in inference mode, so that neither prototypes nor
-    running statistics move; then it trains in one call on clean and adversarial inputs together.
-    The result is `model.classifier`, which shares the weights. Compiled metrics are computed on
-    what a step trains on, adversarial inputs included.
+    A step first computes adversarial examples of its batch by projected gradient ascent from a
+    random start within `epsilon`. Meanwhile the classifier is in inference mode, so neither
+    prototypes nor running statistics move. The step then trains in one call on clean and
+    adversarial inputs together. The trained model is `model.classifier`, which shares the weights.
+    Compiled metrics are computed on all inputs of a step, including adversarial inputs.
 
-    Methods: `"prototypes"` is that of Monteiro2020, all three terms of the classifier, weighted by
-    the `keras_dml.losses.PrototypicalLoss` that `compile` is given, on clean and adversarial inputs
-    joined. It attacks the class and the auxiliary term together, so that both heads become robust.
-    The others train the encoder and the auxiliary head only, and freeze the similarity: `"at"`
-    (Madry2018) on adversarial inputs only, `"alp"`, `"tla"` and `"trades"` by the losses of
-    `keras_dml.losses.robust`. To use what they trained, ask for `head="dol"`.
+    The method `"prototypes"` is the method of Monteiro2020. It trains all three terms of the
+    classifier on clean and adversarial inputs together; the `keras_dml.losses.PrototypicalLoss` of
+    `compile` weights the terms. It attacks the class term and the auxiliary term together, so that
+    both heads become robust. The other methods train only the encoder and the auxiliary head, and
+    freeze the similarity: `"at"` (Madry2018) trains on adversarial inputs only; `"alp"`, `"tla"`
+    and `"trades"` use the losses of `keras_dml.losses.robust`. After these methods use the scores
+    of `head="dol"`.
 
-    `evaluate` and validation compute the terms of the method on clean inputs, without an attack;
-    `keras_dml.evaluation.robustness` measures accuracy under attack.
+    `evaluate` and validation compute the terms of the method on clean inputs, without an attack.
+    `keras_dml.evaluation.robustness` measures accuracy under attack (AutoAttack, PGD).
 
-    Inputs lie in [0, 1], labels are ids from 0. The model returns the scores that it trains: raw
-    SIM scores for `"prototypes"`, else logits of the auxiliary head.
+    Inputs are in [0, 1], labels are ids from 0. The model returns the scores that it trains: raw
+    similarities to the prototypes for `"prototypes"`, else logits of the auxiliary head.
 
     Args:
         classifier: A `keras_dml.models.PrototypicalClassifier`, with `aux="softmax"` for all
-            methods but `"prototypes"`.
+            methods except `"prototypes"`.
         method: `"prototypes"`, `"at"`, `"alp"`, `"tla"` or `"trades"`.
         epsilon: Largest change of an input's entry, 0.3 for MNIST and 8/255 for CIFAR-10 in
             Monteiro2020.
         steps: Steps of the attack; 40 for MNIST in Monteiro2020, 10 for CIFAR-10.
         step_size: Change of an entry in a step; None: `2.5 epsilon / steps`.
-        clean_fraction: Fraction of clean inputs that `"prototypes"` trains on, 0 to 0.5. Every
-            input is attacked; below 0.5 fewer clean ones are joined, evenly spaced in the batch.
+        clean_fraction: Fraction of clean inputs among the inputs that `"prototypes"` trains on, 0
+            to 0.5. Every input is attacked. Below 0.5 the step uses fewer clean inputs, evenly
+            spaced in the batch.
         ramp_steps: Training steps over which `epsilon` and `step_size` grow from near 0 to their
             values; training may fail to start at full strength.
         constants: Constants of the method's loss, keywords of its function in
-            `keras_dml.losses.robust`; None: those of Monteiro2020, Table 1.
+            `keras_dml.losses.robust`; None: the values of Monteiro2020, Table 1.
         seed: Seed of the random starts, from 0 to 2**32 - 1; None: drawn by Python's `random`, as
             in Keras.
 
     Raises:
         TypeError: If the classifier is not a `PrototypicalClassifier`.
-        ValueError: If an argument is out of range, `constants` names one that the method does
-            not have, or the method needs an auxiliary layer that the classifier does not have.
+        ValueError: If an argument is out of range, `constants` names an unknown constant, or the
+            method needs an auxiliary layer that the classifier does not have.
 
     Example:
         >>> encoder = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3)])
@@ -76,26 +82,26 @@ class AdversarialTraining(CheckedTraining, keras.Model):
 
     def __init__(
         self,
-        classifier,
-        method="prototypes",
+        classifier: PrototypicalClassifier,
+        method: str = "prototypes",
         *,
-        epsilon,
-        steps,
-        step_size=None,
-        clean_fraction=0.5,
-        ramp_steps=0,
-        constants=None,
-        seed=None,
-        name="adversarial_training",
+        epsilon: float,
+        steps: int,
+        step_size: float | None = None,
+        clean_fraction: float = 0.5,
+        ramp_steps: int = 0,
+        constants: dict | None = None,
+        seed: int | None = None,
+        name: str = "adversarial_training",
         **kwargs,
     ):
         super().__init__(name=name, **kwargs)
-        chosen = choose("method", method, METHODS)
+        method_class = choose("method", method, METHODS)
         _check_attack(epsilon, steps, step_size, clean_fraction, ramp_steps)
         if seed is not None and whole("seed", seed, minimum=0) >= SEEDS:
             raise ValueError(f"`seed` must be from 0 to 2**32 - 1. Received seed={seed!r}.")
         _check_classifier(classifier)
-        self._method = chosen(method, classifier, constants)
+        self._method = method_class(method, classifier, constants)
         self.classifier = classifier
         self.method = method
         self.epsilon, self.steps = float(epsilon), int(steps)
@@ -109,24 +115,31 @@ class AdversarialTraining(CheckedTraining, keras.Model):
         self._term_metrics = list(self._method.metrics)
         self.build(classifier.encoder.input_shape)
 
-    def build(self, input_shape):
+    def build(self, input_shape: tuple) -> None:
         self.steps_taken = self.add_weight(
             name="steps_taken", shape=(), dtype="int32", initializer="zeros", trainable=False
         )
 
-    def call(self, inputs, training=False):
-        embedding = self.classifier._encoded(inputs, training)
+    def call(self, inputs: Tensor, training: bool = False) -> Tensor:
+        embedding = self.classifier._encode(inputs, training)
         return self._outputs(embedding, self._method.scores(embedding), training)
 
     def train_step(self, *arguments):
-        """Attacks the batch, then takes the usual step on clean and adversarial inputs."""
-        return super().train_step(*training.with_data(self, arguments, self._joined))
+        """Attacks the batch, then trains on clean and adversarial inputs."""
+        return super().train_step(*training.with_data(self, arguments, self._join))
 
-    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
-        """The loss of the method; outside of training on clean inputs."""
+    def compute_loss(
+        self,
+        x: Tensor | None = None,
+        y: Tensor | None = None,
+        y_pred: Tensor | dict | None = None,
+        sample_weight: None = None,
+        training: bool = True,
+    ) -> Tensor:
+        """Computes the loss of the method; outside of training, on clean inputs."""
         refuse_weights(self, sample_weight)
         if not isinstance(y_pred, dict):
-            embedding = self.classifier._encoded(x, training)
+            embedding = self.classifier._encode(x, training)
             y_pred = {"embedding": embedding, "scores": y_pred}
         return self._method.loss(
             y,
@@ -137,23 +150,23 @@ class AdversarialTraining(CheckedTraining, keras.Model):
             static=self.jit_compile,
         )
 
-    def attack(self, x, y):
-        """Adversarial twins of a batch, as the next training step would compute them.
+    def attack(self, x: Tensor, y: Tensor) -> Tensor:
+        """Computes adversarial examples of a batch like the next training step.
 
         Args:
             x: Inputs, shape `(batch, ...)`, in [0, 1].
             y: Class ids, shape `(batch,)`.
 
         Returns:
-            Inputs, same shape, without a gradient.
+            Adversarial examples, same shape, without a gradient.
 
         Raises:
-            ValueError: For a label that is not a class; a compiled step stops with an error of its
+            ValueError: If a label is not a class. A compiled step stops with an error of its
                 backend.
         """
         x = ops.convert_to_tensor(x)
         labels, _ = known_ids(y, self.classifier._trained_classes)
-        # from the step, which is saved; Keras does not save the state of a generator
+        # The seed follows from the step, because Keras saves the step and not the generator.
         state = [ops.convert_to_tensor(self._first_seed), ops.cast(self.steps_taken, "uint32")]
         self.seed_generator.state.assign(ops.stack(state))
         epsilon, step_size = (self._ramp() * size for size in (self.epsilon, self.step_size))
@@ -163,33 +176,33 @@ class AdversarialTraining(CheckedTraining, keras.Model):
         return _attacks.pgd(loss, x, start, epsilon, step_size, self.steps)
 
     def _ramp(self):
-        """Fraction of epsilon in this step."""
+        """Returns the fraction of `epsilon` that this step uses."""
         if not self.ramp_steps:
             return 1.0
         return ops.minimum((ops.cast(self.steps_taken, "float32") + 1) / self.ramp_steps, 1.0)
 
-    def _joined(self, data):
+    def _join(self, data):
         x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
         refuse_weights(self, sample_weight)
         adversarial = self.attack(x, y)
         self.steps_taken.assign_add(1)
-        return self._method.joined(x, y, adversarial, self.clean_fraction)
+        return self._method.join(x, y, adversarial, self.clean_fraction)
 
     def _check_inputs(self, x):
         self.classifier._check_inputs(x)
         if isinstance(x, np.ndarray) and x.size and not 0 <= x.min() <= x.max() <= 1:
             raise ValueError(
-                "`x` must hold inputs in [0, 1], where the attack stays. Received values from "
-                f"{x.min():.3g} to {x.max():.3g}. Scale them, and let the encoder standardize."
+                "`x` must hold inputs in [0, 1], the range of the attack. Received values from "
+                f"{x.min():.3g} to {x.max():.3g}. Scale them, and standardize in the encoder."
             )
 
     def _check_targets(self, x, y, training):
         self.classifier._check_targets(x, y, training)
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
         return self.classifier.compute_output_shape(input_shape)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {
             "name": self.name,
             "classifier": keras.saving.serialize_keras_object(self.classifier),
@@ -204,7 +217,7 @@ class AdversarialTraining(CheckedTraining, keras.Model):
         }
 
     @classmethod
-    def from_config(cls, config, custom_objects=None):
+    def from_config(cls, config: dict, custom_objects: dict | None = None) -> Self:
         classifier = keras.saving.deserialize_keras_object(
             config["classifier"], custom_objects=custom_objects
         )
@@ -214,7 +227,7 @@ class AdversarialTraining(CheckedTraining, keras.Model):
 def _check_attack(epsilon, steps, step_size, clean_fraction, ramp_steps):
     if not 0 < epsilon <= 1:
         raise ValueError(
-            f"`epsilon` must be above 0 and at most 1, since inputs lie in [0, 1]. Received "
+            "`epsilon` must be above 0 and at most 1, because inputs are in [0, 1]. Received "
             f"epsilon={epsilon!r}."
         )
     if int(steps) != steps or steps < 1:
@@ -223,7 +236,7 @@ def _check_attack(epsilon, steps, step_size, clean_fraction, ramp_steps):
         raise ValueError(f"`step_size` must be above 0. Received step_size={step_size!r}.")
     if not 0 <= clean_fraction <= 0.5:
         raise ValueError(
-            f"`clean_fraction` must be from 0 to 0.5, as every input is attacked. Received "
+            "`clean_fraction` must be from 0 to 0.5, because every input is attacked. Received "
             f"clean_fraction={clean_fraction!r}."
         )
     if int(ramp_steps) != ramp_steps or ramp_steps < 0:
@@ -237,6 +250,244 @@ def _check_classifier(classifier):
     if not isinstance(classifier, PrototypicalClassifier):
         raise TypeError(
             "`classifier` must be a `keras_dml.models.PrototypicalClassifier`. Received "
-            f"{type(classifier).__name__}. To train a plain network by AT, ALP, TLA or TRADES "
-            "build one from its encoder: they train the encoder and the auxiliary head only."
+            f"{type(classifier).__name__}. Build one from the encoder of a plain network to train "
+            "it by AT, ALP, TLA or TRADES, which use only the encoder and the auxiliary head."
         )
+
+
+class Method:
+    """Attack, training inputs and loss of a method of `AdversarialTraining`.
+
+    Args:
+        name: Name of the method.
+        classifier: The `PrototypicalClassifier` that is trained.
+        constants: Dict of constants that replace `defaults`; None: the defaults.
+
+    Raises:
+        ValueError: If the method has no such constant, or the classifier does not have the head
+            that the method trains.
+    """
+
+    defaults = {}  # constants as in Monteiro2020, Table 1
+
+    def __init__(self, name, classifier, constants=None):
+        unknown = set(constants or {}) - set(self.defaults)
+        if unknown:
+            raise ValueError(
+                f"`constants` of method {name!r} are {tuple(self.defaults)}. Received "
+                f"{sorted(unknown)}."
+            )
+        self.name, self.classifier = name, classifier
+        self.constants = {**self.defaults, **(constants or {})}
+
+    @property
+    def metrics(self):
+        """Metrics that `loss` updates."""
+        return ()
+
+    def scores(self, embedding):
+        """Computes the scores that the model returns, shape `(batch, classes)`."""
+        raise NotImplementedError
+
+    def start(self, x, epsilon, seed):
+        """Draws the points where the attack on inputs begins, shape of `x`."""
+        return _attacks.uniform_start(x, epsilon, seed)
+
+    def attacked_loss(self, x, labels):
+        """Returns the function that the attack maximizes, from inputs to a value per example."""
+        raise NotImplementedError
+
+    def join(self, x, y, adversarial, clean_fraction):
+        """Joins a batch and its adversarial examples to the inputs and labels of a step."""
+        inputs = ops.concatenate([ops.cast(x, adversarial.dtype), adversarial])
+        return inputs, ops.concatenate([y, y])
+
+    def loss(self, y, outputs, *, loss, penalties, training, static):
+        """Computes the loss of a batch, a scalar.
+
+        Args:
+            y: Class ids, shape `(batch,)`.
+            outputs: Dict of `embedding` and `scores` of the inputs that `join` returned; in an
+                evaluation, of clean inputs.
+            loss: Loss that the trainer was compiled with, or None.
+            penalties: Further terms, scalars.
+            training: Whether this is a training step.
+            static: Whether XLA compiles the step.
+        """
+        raise NotImplementedError
+
+
+class Prototypes(Method):
+    """All three terms of the classifier, on clean and adversarial inputs (Monteiro2020)."""
+
+    @property
+    def metrics(self):
+        return self.classifier._term_metrics
+
+    def scores(self, embedding):
+        return self.classifier.prototypes_layer(embedding, training=False)
+
+    def attacked_loss(self, x, labels):
+        classifier = self.classifier
+
+        def values(point):
+            """Computes the cross-entropies of both heads in inference mode, with one encoding."""
+            embedding = classifier.embed(point)
+            class_term = robust.cross_entropy(labels, classifier.head_scores(embedding, "sim"))
+            if classifier.aux is None:
+                return class_term
+            logits = classifier.head_scores(embedding, "dol")
+            if classifier.aux == "am":
+                logits = additive_margin(logits, labels)
+            return class_term + robust.cross_entropy(labels, logits)
+
+        return values
+
+    def join(self, x, y, adversarial, clean_fraction):
+        if not clean_fraction:
+            return adversarial, y
+        if clean_fraction == 0.5:
+            return super().join(x, y, adversarial, clean_fraction)
+        rows = _evenly_spaced_rows(ops.shape(x)[0], clean_fraction / (1 - clean_fraction))
+        clean = ops.take(ops.cast(x, adversarial.dtype), rows, axis=0)
+        labels = ops.take(y, rows, axis=0)
+        return ops.concatenate([clean, adversarial]), ops.concatenate([labels, y])
+
+    def loss(self, y, outputs, *, loss, penalties, training, static):
+        check_loss(loss)
+        return self.classifier.objective(
+            y,
+            outputs["embedding"],
+            loss or PrototypicalLoss(),
+            training=training,
+            extra=penalties,
+            static=static,
+        )
+
+
+class AuxiliaryMethod(Method):
+    """Base class of methods that train the encoder and the auxiliary head and freeze the
+    similarity."""
+
+    def __init__(self, name, classifier, constants=None):
+        super().__init__(name, classifier, constants)
+        if classifier.aux != "softmax":
+            raise ValueError(
+                f"Method {name!r} trains the auxiliary head, so `classifier` must be built with "
+                f'aux="softmax". Received one with aux={classifier.aux!r}.'
+            )
+        classifier.prototypes_layer.trainable = False
+
+    def scores(self, embedding):
+        return self.classifier.aux_head(embedding)
+
+    def logits(self, x):
+        """Computes logits of the auxiliary head in inference mode, shape `(batch, classes)`."""
+        return self.scores(self.classifier.encoder(x, training=False))
+
+    def attacked_loss(self, x, labels):
+        return lambda point: robust.cross_entropy(labels, self.logits(point))
+
+    def values(self, labels, clean, adversarial):
+        """Computes the loss of each pair of a clean input and its adversarial example.
+
+        Args:
+            labels: Class ids, int32, shape `(batch,)`.
+            clean: Dict of `embedding` and `scores` of clean inputs.
+            adversarial: Dict of `embedding` and `scores` of the adversarial examples.
+
+        Returns:
+            Values, shape `(batch,)`.
+        """
+        raise NotImplementedError
+
+    def halves(self, labels, outputs):
+        """Splits labels and outputs of `join` into labels, clean and adversarial outputs."""
+        labels, _ = ops.split(labels, 2)
+        pairs = {key: ops.split(value, 2) for key, value in outputs.items()}
+        return labels, *({key: pair[i] for key, pair in pairs.items()} for i in (0, 1))
+
+    def loss(self, y, outputs, *, loss, penalties, training, static):
+        if loss is not None:
+            raise ValueError(
+                f"Method {self.name!r} defines its loss. Received loss={loss!r}. Call "
+                "`compile(optimizer)`."
+            )
+        classes = self.classifier.aux_head.units
+        labels, valid = known_ids(y, classes)
+        clean = adversarial = outputs
+        if training:
+            labels, clean, adversarial = self.halves(labels, outputs)
+        values = self.values(labels, clean, adversarial)
+        total = ops.sum(values) / ops.cast(ops.shape(values)[0], values.dtype)
+        total = sum((ops.cast(value, total.dtype) for value in penalties), start=total)
+        return per_replica(ops.where(valid, total, float("nan")))
+
+
+class AdversarialInputs(AuxiliaryMethod):
+    """Adversarial training (AT): cross-entropy on adversarial inputs only (Madry2018)."""
+
+    def join(self, x, y, adversarial, clean_fraction):
+        return adversarial, y
+
+    def halves(self, labels, outputs):
+        return labels, outputs, outputs
+
+    def values(self, labels, clean, adversarial):
+        return robust.cross_entropy(labels, adversarial["scores"])
+
+
+class LogitPairing(AuxiliaryMethod):
+    """Adversarial logit pairing (ALP; Kannan2018)."""
+
+    defaults = {"weight": 0.5}
+
+    def values(self, labels, clean, adversarial):
+        return robust.alp(labels, clean["scores"], adversarial["scores"], **self.constants)
+
+
+class TripletLoss(AuxiliaryMethod):
+    """Triplet loss adversarial training (TLA; Mao2019)."""
+
+    defaults = {"weight": 0.5, "margin": 0.05, "norm_weight": 1e-4}
+
+    def values(self, labels, clean, adversarial):
+        embeddings = clean["embedding"], adversarial["embedding"]
+        return robust.tla(labels, *embeddings, adversarial["scores"], **self.constants)
+
+
+class Trades(AuxiliaryMethod):
+    """TRADES: clean cross-entropy and the divergence of clean and adversarial logits
+    (Zhang2019)."""
+
+    defaults = {"beta": 6.0}
+
+    def start(self, x, epsilon, seed):
+        noise = keras.random.normal(ops.shape(x), dtype=x.dtype, seed=seed)
+        return _attacks.project(x + TRADES_START * noise, x, epsilon)
+
+    def attacked_loss(self, x, labels):
+        clean = ops.stop_gradient(self.logits(x))
+        return lambda point: robust.kl_divergence(clean, self.logits(point))
+
+    def values(self, labels, clean, adversarial):
+        return robust.trades(labels, clean["scores"], adversarial["scores"], **self.constants)
+
+
+METHODS = {
+    "prototypes": Prototypes,
+    "at": AdversarialInputs,
+    "alp": LogitPairing,
+    "tla": TripletLoss,
+    "trades": Trades,
+}
+
+
+def _evenly_spaced_rows(rows, fraction):
+    """Returns evenly spaced indices of rows of a batch, because it may be sorted by class."""
+    if isinstance(rows, int):
+        count = max(1, round(rows * fraction))
+    else:  # the size of the batch is unknown until the graph runs
+        count = ops.cast(ops.round(ops.cast(rows, "float32") * fraction), "int32")
+        count = ops.maximum(count, 1)
+    return ops.arange(count, dtype="int32") * rows // count

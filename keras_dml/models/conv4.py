@@ -1,29 +1,37 @@
 """The convolutional encoder of prototypical networks."""
 
 import numbers
+from collections.abc import Sequence
 
 from keras_dml._backend import keras
 from keras_dml.models._normalization import batch_normalization
 from keras_dml.models.images import embedding_of, image_input
 
 
-def conv4(input_shape=(28, 28, 1), *, width=64, blocks=4, embedding=None, early_pooling=False):
+def conv4(
+    input_shape: tuple[int, int, int] = (28, 28, 1),
+    *,
+    width: int | Sequence[int] = 64,
+    blocks: int = 4,
+    embedding: int | None = None,
+    early_pooling: bool = False,
+) -> keras.Model:
     """The convolutional encoder of prototypical networks (Snell2017).
 
     A block is a 3 by 3 convolution, batch normalization, ReLU and max pooling of 2 by 2 pixels.
 
     Functional model:
         Input: `image`, shape `(batch, height, width, channels)`, in [0, 1], not standardized.
-        Output: `(batch, features)`, the flattened last map: 64 for 28 by 28 pixels, 1600 for 84 by
-            84; or `(batch, embedding)`.
+        Output: `(batch, features)`, the flattened last map (64 features for 28 by 28 pixels, 1600
+            for 84 by 84); or `(batch, embedding)`.
 
     Args:
         input_shape: `(height, width, channels)`, each side at least `2 ** blocks`.
-        width: Filters of every block, or a list of one number a block.
+        width: Number of filters of all blocks, or a list with the number of each block.
         blocks: Number of blocks.
         embedding: Units of a linear layer on the features; None: no such layer.
-        early_pooling: Whether pooling comes before the normalization, which then works on a quarter
-            of the pixels: a training step on a CPU takes half the time.
+        early_pooling: Whether pooling comes before the normalization, which then processes a
+            quarter of the pixels. A training step on a CPU then takes half the time.
 
     Returns:
         A `keras.Model`.

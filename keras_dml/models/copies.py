@@ -6,12 +6,12 @@ from keras_dml.layers.matrices import functions
 SPECTRAL = ("keras_dml>LogEig", "keras_dml>ReEig", "keras_dml>TangentMap")
 
 
-def with_solver(model, solver):
-    """A copy of a model whose layers `ReEig`, `LogEig` and `TangentMap` use another solver, with
-    the same weights.
+def with_solver(model: keras.Model, solver: str) -> keras.Model:
+    """Copies a model, with another solver in its layers `ReEig`, `LogEig` and `TangentMap`.
 
-    Train with `"eigh"`, which is exact. `"polynomial"` needs no eigendecomposition, which devices
-    do not have; `keras_dml.export.tflite` uses such a copy. The copy is not compiled.
+    The copy has the same weights and is not compiled. Train with `"eigh"`, which is exact.
+    `"polynomial"` needs no eigendecomposition, which devices do not have; `keras_dml.export.tflite`
+    uses such a copy.
 
     Args:
         model: A built `keras.Model` of registered classes.
@@ -37,8 +37,12 @@ def with_solver(model, solver):
     return _copy(model, change)
 
 
-def in_float64(model):
-    """A copy of a model that computes in float64, with the same weights."""
+def in_float64(model: keras.Model) -> keras.Model:
+    """Returns a copy of a model that computes in float64, with the same weights.
+
+    Args:
+        model: A built `keras.Model` of registered classes.
+    """
 
     def change(part):
         if part.get("class_name") == "DTypePolicy":
@@ -50,11 +54,11 @@ def in_float64(model):
 
 
 def _copy(model, change):
-    """A copy of a model from its configuration, with `change` applied to every dict of it."""
+    """Copies a model from its configuration, after applying `change` to each dict in it."""
     config = keras.saving.serialize_keras_object(model)
     config.pop("compile_config", None)
     _visit(config, change)
-    # from a live object, not from a file that somebody else wrote
+    # safe: the configuration comes from a live object, not from a file of another person
     copy = keras.saving.deserialize_keras_object(config, safe_mode=False)
     copy.set_weights(model.get_weights())
     return copy

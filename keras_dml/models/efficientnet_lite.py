@@ -1,15 +1,15 @@
-"""EfficientNet-Lite0: pretrained images for devices."""
+"""EfficientNet-Lite0, a pretrained image encoder for devices."""
 
 import pathlib
 
 from keras_dml._backend import keras
+from keras_dml._typing import Path
 from keras_dml.layers.fixed_normalization import FixedNormalization
-from keras_dml.models._convolution import convolution
 from keras_dml.models._normalization import batch_normalization
-from keras_dml.models.images import embedding_of, image_input
+from keras_dml.models.images import convolution, embedding_of, image_input
 
 # Kernel, stride of the first block, factor of the expansion, filters and blocks of each stage
-# (Tan2019, Table 1; Lite keeps those of B0).
+# (Tan2019, Table 1; Lite0 has the stages of B0).
 STAGES = (
     (3, 1, 1, 16, 1),
     (3, 2, 6, 24, 2),
@@ -20,16 +20,21 @@ STAGES = (
     (3, 1, 6, 320, 1),
 )
 STEM, HEAD = 32, 1280
-# The published weights were trained on (pixel - 127) / 128 of pixels from 0 to 255.
+# The published weights were trained on (pixel - 127) / 128 for pixels from 0 to 255.
 MEAN, STDDEV = 127 / 255, 128 / 255
 
 
-def efficientnet_lite0(input_shape=(224, 224, 3), weights=None, *, embedding=None):
-    """EfficientNet-Lite0 up to its pooled features (Tan2019).
+def efficientnet_lite0(
+    input_shape: tuple[int, int, int] = (224, 224, 3),
+    weights: Path | None = None,
+    *,
+    embedding: int | None = None,
+) -> keras.Model:
+    """Builds EfficientNet-Lite0 up to its pooled features (Tan2019).
 
-    Seven stages of inverted bottlenecks. The Lite variant (TensorFlow, 2020) has no
-    squeeze-and-excite and ReLU6 throughout, so it quantizes to int8 and runs on accelerators.
-    `zoo/efficientnet_lite0.py` writes the file of its ImageNet weights.
+    The network has seven stages of inverted bottlenecks. The Lite variant (TensorFlow, 2020) has no
+    squeeze-and-excite blocks, and ReLU6 is its only activation, so it quantizes to int8 and runs on
+    accelerators. `zoo/efficientnet_lite0.py` writes the file of its ImageNet weights.
 
     Functional model:
         Input: `image`, shape `(batch, height, width, 3)`, RGB in [0, 1]. The weights were trained
@@ -37,7 +42,7 @@ def efficientnet_lite0(input_shape=(224, 224, 3), weights=None, *, embedding=Non
         Output: `(batch, 1280)` features, each in [0, 6], or `(batch, embedding)`.
 
     Args:
-        input_shape: `(height, width, 3)`, each at least 32; the weights fit any.
+        input_shape: `(height, width, 3)`, each side at least 32; the weights fit any size.
         weights: Path of a `.weights.h5` file of the network without `embedding`; None: random.
         embedding: Units of a linear layer on the features, randomly initialized; None: no such
             layer.
@@ -50,8 +55,9 @@ def efficientnet_lite0(input_shape=(224, 224, 3), weights=None, *, embedding=Non
     """
     if weights is not None and not pathlib.Path(weights).is_file():
         raise ValueError(
-            f"There is no file of weights {str(weights)!r}. Write it in a checkout of keras-dml "
-            "(`python -m zoo.efficientnet_lite0 --help`), or give weights=None for random ones."
+            f"The file of weights {str(weights)!r} does not exist. Write it in a checkout of "
+            "keras-dml (`python -m zoo.efficientnet_lite0 --help`), or use weights=None for random "
+            "weights."
         )
     image = image_input(input_shape, 32, channels=3)
     x = FixedNormalization([MEAN] * 3, [STDDEV] * 3, name="normalization")(image)
@@ -69,7 +75,10 @@ def efficientnet_lite0(input_shape=(224, 224, 3), weights=None, *, embedding=Non
 
 
 def _block(x, filters, kernel, expansion, stride, name):
-    """Expand by 1x1, filter each channel, project by 1x1; added to an input of the same shape."""
+    """Adds an inverted bottleneck: expand by 1x1, filter each channel, project by 1x1.
+
+    If input and output have the same shape, the block adds its input to its output.
+    """
     shortcut = x
     if expansion > 1:
         x = _convolved(x, expansion * x.shape[-1], 1, f"{name}_expand")

@@ -1,7 +1,8 @@
-"""The network of Jäger et al. for eye movements: slow and fast velocities, each by its own part."""
+"""The network of Jaeger2019 for eye movements, with a part for slow and one for fast velocities."""
 
 from keras_dml._arrays import whole
 from keras_dml._backend import keras
+from keras_dml._typing import Tensor
 from keras_dml.models._choices import choose
 from keras_dml.models._normalization import batch_normalization
 
@@ -11,14 +12,14 @@ PART_UNITS, JOINT_UNITS = (256, 256, 128), (256, 128)
 SLOW_FACTOR, FAST_FROM = 20.0, 0.04  # ms per degree; degrees per ms
 
 
-def eye_velocity_part(kind, steps, classes, *, narrower=1):
-    """One of the two parts of the network, a classifier of people (Jaeger2019).
+def eye_velocity_part(kind: str, steps: int, classes: int, *, narrower: int = 1) -> keras.Model:
+    """Builds one of the two parts of the network, a classifier of people (Jaeger2019).
 
-    The slow part reads tanh(20 v), which spreads drifts and tremor and bounds saccades; the fast
-    part v where its length is more than 0.04 degrees per millisecond, zero elsewhere, standardized:
-    adapt the layer `standardize` to
-    `keras_dml.models.eye_velocity.fast_velocities` of the training data. Then come nine
-    convolutions, each with ReLU, batch normalization and average pooling by 2, and three dense
+    The input of the slow part is tanh(20 v), which spreads drifts and tremor and bounds saccades.
+    The input of the fast part is v if its length is more than 0.04 degrees per millisecond, else
+    zero. The fast part standardizes it: adapt its layer `standardize` to
+    `keras_dml.models.eye_velocity.fast_velocities` of the training data. Both parts continue with
+    nine convolutions, each with ReLU, batch normalization and average pooling by 2, and three dense
     layers with ReLU and batch normalization.
 
     Functional model:
@@ -33,7 +34,8 @@ def eye_velocity_part(kind, steps, classes, *, narrower=1):
         narrower: Divisor of all widths, for a compact network.
 
     Returns:
-        A `keras.Model`; without its output layer 2.1 (slow) or 6.0 million weights at 1,000 steps.
+        A `keras.Model`; 2.1 (slow) or 6.0 (fast) million weights at 1,000 steps without the output
+        layer.
 
     Raises:
         ValueError: If the kind is unknown, or a number is out of range.
@@ -62,29 +64,29 @@ def eye_velocity_part(kind, steps, classes, *, narrower=1):
     return keras.Model(velocity, people, name=f"eye_velocity_{kind}")
 
 
-def eye_velocity_network(slow, fast, *, narrower=1):
-    """The two trained parts under one head, a classifier of people (Jaeger2019).
+def eye_velocity_network(slow: keras.Model, fast: keras.Model, *, narrower: int = 1) -> keras.Model:
+    """Joins the two trained parts to one classifier of people (Jaeger2019).
 
-    The probabilities of both parts, which stay as they are, one behind the other; then two dense
-    layers with batch normalization and ReLU. Embeddings are the output of the layer `embedding`,
+    The network concatenates the probabilities of both parts, which are frozen. Two dense layers
+    with batch normalization and ReLU follow. Embeddings are the output of the layer `embedding`,
     `keras.Model(network.input, network.get_layer("embedding").output)`, compared by the cosine.
 
     Functional model:
-        Input: `velocity`, shape `(batch, steps, 2)`, as of the parts.
+        Input: `velocity`, shape `(batch, steps, 2)`, the input of the parts.
         Output: `people`, shape `(batch, classes)`, probabilities.
 
     Args:
         slow: Trained `eye_velocity_part("slow", ...)`.
-        fast: Trained `eye_velocity_part("fast", ...)` of the same steps and people.
+        fast: Trained `eye_velocity_part("fast", ...)` with the same number of steps and people.
         narrower: Divisor of the widths.
 
     Returns:
         A `keras.Model` whose parts are frozen.
 
     Raises:
-        TypeError: If a part is none that `eye_velocity_part` makes.
-        ValueError: If the parts differ in their steps or their number of people, or `narrower` is
-            out of range.
+        TypeError: If a part was not made by `eye_velocity_part`.
+        ValueError: If the parts differ in their number of steps or people, or `narrower` is out of
+            range.
     """
     narrower = whole("narrower", narrower, minimum=1)
     for kind, part in {"slow": slow, "fast": fast}.items():
@@ -95,7 +97,7 @@ def eye_velocity_network(slow, fast, *, narrower=1):
             )
     if slow.input_shape != fast.input_shape or slow.output_shape != fast.output_shape:
         raise ValueError(
-            "`slow` and `fast` must be of the same steps and people. Received parts from "
+            "`slow` and `fast` must have equal numbers of steps and people. Received parts from "
             f"{slow.input_shape} to {slow.output_shape} and from {fast.input_shape} to "
             f"{fast.output_shape}."
         )
@@ -110,8 +112,8 @@ def eye_velocity_network(slow, fast, *, narrower=1):
     return keras.Model(velocity, people, name="eye_velocity")
 
 
-def fast_velocities(velocity):
-    """Velocities of more than 0.04 degrees per millisecond, zero elsewhere.
+def fast_velocities(velocity: Tensor) -> Tensor:
+    """Replaces velocities of at most 0.04 degrees per millisecond by zero.
 
     Args:
         velocity: Shape `(..., 2)`, degrees per millisecond.

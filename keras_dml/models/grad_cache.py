@@ -1,43 +1,49 @@
-"""Large batches in little memory: an encoder that embeds its batch in chunks while it trains."""
+"""Training on large batches in little memory by gradient caching (GradCache)."""
+
+from typing import Self
 
 from keras_dml._arrays import whole
 from keras_dml._backend import keras, ops, turns
+from keras_dml._typing import Tensor
 from keras_dml.distances import agreement
 from keras_dml.layers.head import Head
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class GradCache(keras.Model):
-    """Trains an encoder on batches whose activations would not fit into memory (Gao2021).
+    """Wrapper that trains an encoder on batches whose activations do not fit into memory
+    (gradient caching; Gao2021).
 
-    A loss of pairs gains from large batches, but a step keeps the activations of all rows. In
-    training this model embeds at most `chunk` rows at a time and keeps the embeddings alone. The
-    loss sees those of the whole batch with all labels, so that pairs across chunks count; its
-    gradient by the embeddings is kept, and each chunk is embedded again to pass its part on to the
-    weights. A step costs one more pass through the encoder. It is the step of the large batch up to
-    rounding, and takes the memory of one chunk, of the embeddings and of what the loss needs.
+    A loss of pairs gains from large batches, but a plain training step stores the activations of
+    all rows. In training this model embeds at most `chunk` rows at a time and stores only the
+    embeddings. The loss uses the embeddings and labels of the whole batch, including pairs across
+    chunks. The model stores the gradient of the loss by the embeddings, embeds each chunk again and
+    propagates the gradient to the weights. A step costs one more pass through the encoder. Up to
+    rounding it equals the step of the large batch. It needs memory for one chunk, for the
+    embeddings and for the loss.
 
-    In inference it is its encoder: same input, same output, same distance. To publish a model, take
-    `model.encoder`, which shares the weights. It trains under plain `fit` by any loss of
-    `keras_dml.losses`, with weights of rows where the loss takes them, on several devices too, and
-    stands for its encoder in `PrototypicalClassifier` and `PotatoNetwork`.
+    In inference the model equals its encoder: same input, same output, same distance. To publish a
+    model, use `model.encoder`, which shares the weights. The model trains with plain `fit` by any
+    loss of `keras_dml.losses`, with sample weights if the loss accepts them, and on several
+    devices. It can replace its encoder in `PrototypicalClassifier` and `PotatoNetwork`.
 
-    Of `c = ceil(batch / chunk)` chunks, number i holds the rows i, i + c, i + 2c, ..., so that each
-    has rows of all classes of a sorted batch. Any batch will do: a chunk that is a row short
-    repeats one, whose second embedding is dropped. Dropout draws for each chunk, the same numbers
-    both times: the second pass starts from the state, that of the random generators included, from
-    which the first did. Batch normalization sees one chunk at a time and moves its statistics once
-    for each: the step is then that of a network which normalizes by chunks. Set its layers
-    `trainable = False` before `compile` for the step of the large batch.
+    There are `c = ceil(batch / chunk)` chunks. Chunk i holds the rows i, i + c, i + 2c, ..., so
+    each chunk has rows of all classes of a sorted batch. The size of the batch is arbitrary: a
+    chunk with a missing row repeats another row, and the model drops the second embedding. Both
+    passes draw the same dropout masks for a chunk, because the second pass starts from the state of
+    the first pass, including the random generators. Batch normalization normalizes each chunk and
+    moves its statistics once per chunk. The step then equals the step of a network that normalizes
+    by chunks. For the step of the large batch, set these layers to `trainable = False` before
+    `compile`.
 
     Args:
         encoder: A functional or sequential `keras.Model` of one input and one output.
-        chunk: Largest number of rows that are embedded at once.
+        chunk: Largest number of rows that the model embeds at once.
 
     Raises:
         TypeError: If `chunk` is not an integer.
-        ValueError: If the encoder is not such a model, or `chunk` is not positive; in the first
-            step if the encoder has losses of activations, which the cache does not hold.
+        ValueError: If the encoder is not such a model, or `chunk` is not positive. The first step
+            raises it if the encoder has losses of activations, which cannot be cached.
 
     Example:
         >>> encoder = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
@@ -49,25 +55,27 @@ class GradCache(keras.Model):
         TensorShape([5, 2])
     """
 
-    def __init__(self, encoder, chunk, *, name="grad_cache", **kwargs):
+    def __init__(self, encoder: keras.Model, chunk: int, *, name: str = "grad_cache", **kwargs):
         _check_encoder(encoder)
         super().__init__(encoder.inputs[0], encoder.outputs[0], name=name, **kwargs)
-        self.supports_masking = True  # the encoder takes one, embeddings have none
+        self.supports_masking = True  # the encoder takes a mask, embeddings have no mask
         self.encoder = encoder
         self.chunk = whole("chunk", chunk, minimum=1)
 
-    def call(self, inputs, training=None, mask=None):
+    def call(
+        self, inputs: Tensor, training: bool | None = None, mask: Tensor | None = None
+    ) -> Tensor:
         if not training:
             return super().call(inputs, training=training, mask=mask)
         rows = ops.shape(inputs)[0]
         count = -(-rows // self.chunk)
         size = -(-rows // count)
-        given = (inputs,) if mask is None else (inputs, mask)
+        tensors = (inputs,) if mask is None else (inputs, mask)
         embeddings, state = turns.in_turns(
-            self._embedded,
-            [ops.convert_to_tensor(weight) for weight in self.encoder.trainable_variables],
-            [ops.convert_to_tensor(one) for one in self.encoder.non_trainable_variables],
-            tuple(_in_parts(one, size, count) for one in given),
+            self._embed_chunk,
+            [ops.convert_to_tensor(variable) for variable in self.encoder.trainable_variables],
+            [ops.convert_to_tensor(variable) for variable in self.encoder.non_trainable_variables],
+            tuple(_split_into_chunks(tensor, size, count) for tensor in tensors),
             count,
             self.encoder.outputs[0],
         )
@@ -78,26 +86,26 @@ class GradCache(keras.Model):
         head = self.encoder.layers[-1]
         return agreement.mark(embeddings, head) if isinstance(head, Head) else embeddings
 
-    def _embedded(self, weights, state, part):
-        """Embeddings of some rows, and the next state."""
-        inputs, *mask = part
+    def _embed_chunk(self, weights, state, chunk):
+        """Computes the embeddings of a chunk and the next state."""
+        inputs, *mask = chunk
         mask = {"mask": mask[0]} if mask else {}
-        found, state, losses = self.encoder.stateless_call(
+        embeddings, state, losses = self.encoder.stateless_call(
             weights, state, inputs, training=True, return_losses=True, **mask
         )
         penalties = sum(weight.regularizer is not None for weight in self.encoder.trainable_weights)
         if len(losses) > penalties:
             raise ValueError(
                 f"{self.encoder.name} has {len(losses) - penalties} losses of its activations "
-                "(`activity_regularizer` or `add_loss`), which GradCache does not keep. Regularize "
-                "weights instead, or train the encoder without it."
+                "(`activity_regularizer` or `add_loss`), which GradCache cannot cache. Regularize "
+                "weights instead, or train the encoder without GradCache."
             )
-        return found, state
+        return embeddings, state
 
-    def compute_mask(self, inputs, mask=None):
+    def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> None:
         return None
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {
             "name": self.name,
             "encoder": keras.saving.serialize_keras_object(self.encoder),
@@ -105,18 +113,18 @@ class GradCache(keras.Model):
         }
 
     @classmethod
-    def from_config(cls, config, custom_objects=None):
+    def from_config(cls, config: dict, custom_objects: dict | None = None) -> Self:
         encoder = keras.saving.deserialize_keras_object(
             config["encoder"], custom_objects=custom_objects
         )
         return cls(**{**config, "encoder": encoder})
 
 
-def _in_parts(x, size, count):
-    """Rows as `(size, count, ...)`, those of part i at `[:, i]`.
+def _split_into_chunks(x, size, count):
+    """Splits rows into chunks, shape `(size, count, ...)`, with chunk i at `[:, i]`.
 
-    Where the batch does not divide, the last parts are a row short and repeat their last one. Rows
-    that lie on several devices stay there.
+    If the number of rows is not a multiple of `count`, the last chunks repeat their last row. Rows
+    on several devices stay on their devices.
     """
     rows = ops.shape(x)[0]
     missing = size * count - rows
@@ -131,6 +139,6 @@ def _check_encoder(encoder):
         raise ValueError(
             "`encoder` must be a functional or sequential `keras.Model` of one input and one "
             f"output. Received {type(encoder).__name__} with {len(inputs)} inputs and "
-            f"{len(outputs)} outputs. Begin it with `keras.Input(shape)`; of a classifier wrap the "
-            "encoder: `PrototypicalClassifier(GradCache(encoder, chunk), classes)`."
+            f"{len(outputs)} outputs. Begin it with `keras.Input(shape)`. For a classifier wrap "
+            "its encoder: `PrototypicalClassifier(GradCache(encoder, chunk), classes)`."
         )

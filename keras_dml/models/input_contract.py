@@ -1,10 +1,11 @@
-"""An input contract for a model that exists already."""
+"""Adds an input contract to an existing model."""
 
 from keras_dml._backend import keras
+from keras_dml.layers.input_contract import InputContract
 
 
-def with_contract(model, contract):
-    """A model of the same layers and weights, with its input contract in front.
+def with_contract(model: keras.Model, contract: InputContract) -> keras.Model:
+    """Returns a model with the same layers and weights and an input contract after its input.
 
     Args:
         model: A built functional or sequential `keras.Model` of one input.
@@ -14,7 +15,7 @@ def with_contract(model, contract):
         A `keras.Model` that shares the layers of `model`, not compiled.
 
     Raises:
-        ValueError: If the model carries a contract, or takes another number of channels.
+        ValueError: If the model has a contract already, or takes another number of channels.
 
     Example:
         >>> model = keras_dml.models.sequence_encoder(3)
@@ -24,20 +25,23 @@ def with_contract(model, contract):
     """
     if any(hasattr(layer, "contract") for layer in model._flatten_layers()):
         raise ValueError(
-            f"The model {model.name!r} carries an input contract already. Leave it as it is, or "
-            "build the model anew."
+            f"The model {model.name!r} already has an input contract. Keep this contract, or build "
+            "the model again without one."
         )
-    given = model.inputs[0]
-    start = keras.Input(given.shape[1:], dtype=given.dtype, name=given.name)
+    old_input = model.inputs[0]
+    start = keras.Input(old_input.shape[1:], dtype=old_input.dtype, name=old_input.name)
     if isinstance(model, keras.Sequential):
         return keras.Sequential([start, contract, *model.layers], name=model.name)
-    passed = contract(start)
+    checked = contract(start)
 
-    def behind(layer, *args, **kwargs):
-        args = keras.tree.map_structure(lambda x: passed if x is start else x, args)
+    def call_after_contract(layer, *args, **kwargs):
+        args = keras.tree.map_structure(lambda x: checked if x is start else x, args)
         return layer(*args, **kwargs)
 
-    same = keras.models.clone_model(
-        model, input_tensors=start, clone_function=lambda layer: layer, call_function=behind
+    clone = keras.models.clone_model(
+        model,
+        input_tensors=start,
+        clone_function=lambda layer: layer,
+        call_function=call_after_contract,
     )
-    return keras.Model(start, same.output, name=model.name)
+    return keras.Model(start, clone.output, name=model.name)

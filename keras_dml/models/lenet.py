@@ -1,4 +1,4 @@
-"""LeNet: the small network of MNIST."""
+"""LeNet, a small convolutional network for MNIST."""
 
 from keras_dml._backend import keras
 from keras_dml.models._choices import choose
@@ -11,11 +11,17 @@ PRESETS = {
 }
 
 
-def lenet(input_shape=(28, 28, 1), *, embedding=84, preset="standard"):
-    """LeNet with a linear embedding (Monteiro2020, section 4.1: "a standard LeNet").
+def lenet(
+    input_shape: tuple[int, int, int] = (28, 28, 1),
+    *,
+    embedding: int = 84,
+    preset: str = "standard",
+) -> keras.Model:
+    """Builds LeNet with a linear embedding (Monteiro2020, section 4.1: "a standard LeNet").
 
-    Two 5 by 5 convolutions with ReLU and max pooling, a hidden layer with ReLU, a linear layer.
-    The last layer is linear since a ReLU would confine embeddings and prototypes to one orthant.
+    The network has two 5 by 5 convolutions with ReLU and max pooling, a hidden layer with ReLU, and
+    a linear layer. The last layer is linear because a ReLU would confine embeddings and prototypes
+    to one orthant.
 
     Functional model:
         Input: `image`, shape `(batch, height, width, channels)`, in [0, 1], not standardized.

@@ -1,9 +1,12 @@
-"""Model of an encoder of matrices with the potatoes of its classes (Kim2020)."""
+"""Model that trains an encoder of matrices together with the potatoes of its classes (Kim2020)."""
+
+from typing import Self
 
 import numpy as np
 
 from keras_dml._arrays import finite, whole
 from keras_dml._backend import keras, ops
+from keras_dml._typing import ArrayLike, Recordings, Tensor
 from keras_dml.labels import checked_labels
 from keras_dml.layers.class_potatoes import ClassPotatoes
 from keras_dml.losses.pairs import classes_present
@@ -12,32 +15,33 @@ from keras_dml.losses.potato import PotatoRankingLoss, potato_ids, query_scores
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class PotatoNetwork(keras.Model):
-    """Trains an encoder of positive definite matrices by `PotatoRankingLoss` (Kim2020,
+    """Encoder of positive definite matrices that is trained by `PotatoRankingLoss` (Kim2020,
     Algorithm 1).
 
-    In inference it is its encoder: same input, same output, same distance. In addition it holds the
-    statistics of all classes, `network.potatoes`, as weights. Each step scores the embeddings by
-    the statistics as they are, and then moves them once by the batch's own embeddings (Algorithm 1
-    of Kim2020 moves them inside its loop over the batch, which depends on the order of the rows).
-    All of it is saved, and a loaded network continues training like the original. To publish a
-    model, take `network.encoder`, which shares the trained weights.
+    In inference the network equals its encoder: same input, same output, same distance. In addition
+    it holds the statistics of all classes as weights, `network.potatoes`. Each step scores the
+    embeddings by the current statistics and then moves the statistics once by the embeddings of the
+    batch. (Algorithm 1 of Kim2020 moves them inside its loop over the batch, so its result depends
+    on the order of the rows.) The statistics are saved too, so a loaded network continues training
+    like the original. To publish a model, use `network.encoder`, which shares the trained weights.
 
-    Training needs statistics: call `calibrate` once before `fit`. They lag behind the moving
-    embeddings; `recalibration` measures them again after each epoch.
+    Training needs statistics: call `calibrate` once before `fit`. The statistics lag behind the
+    embeddings while the encoder changes; the callback `recalibration` measures them again after
+    each epoch.
 
-    `fit` also logs, as means over the batches: `positives` and `negatives`, numbers of rows that a
-    query mined, and `log_mu` and `log_sigma`, over the classes.
+    `fit` also logs, as means over the batches: `positives` and `negatives`, the numbers of rows
+    that hard mining selects for a query, and `log_mu` and `log_sigma`, means over the classes.
 
     Args:
         encoder: A functional or sequential `keras.Model` that gives positive definite matrices,
             shape `(batch, n, n)`, such as `spdnet(sizes, output="spd")`.
         classes: Number of classes; labels are 0 to `classes - 1`.
-        update_rate: See `keras_dml.layers.ClassPotatoes`; None for one over the number of matrices
-            seen, as in the paper, or a constant fraction.
+        update_rate: See `keras_dml.layers.ClassPotatoes`. None: one over the number of matrices so
+            far, as in the paper.
 
     Raises:
-        ValueError: If the encoder's output is not matrices, or an argument is out of range; in
-            training for another loss, or before `calibrate`.
+        ValueError: If the outputs of the encoder are not matrices, or an argument is out of range.
+            Training raises it for another loss, and before `calibrate`.
 
     Example:
         >>> encoder = keras_dml.models.spdnet((4, 2), output="spd")
@@ -51,7 +55,15 @@ class PotatoNetwork(keras.Model):
         array([6., 6.], dtype=float32)
     """
 
-    def __init__(self, encoder, classes, *, update_rate=None, name="potato_network", **kwargs):
+    def __init__(
+        self,
+        encoder: keras.Model,
+        classes: int,
+        *,
+        update_rate: float | None = None,
+        name: str = "potato_network",
+        **kwargs,
+    ):
         _check_encoder(encoder)
         super().__init__(encoder.inputs[0], encoder.outputs[0], name=name, **kwargs)
         self.encoder = encoder
@@ -61,27 +73,36 @@ class PotatoNetwork(keras.Model):
             keras.metrics.Mean(name) for name in ("positives", "negatives", "log_mu", "log_sigma")
         ]
 
-    def fit(self, x=None, y=None, *others, **kwargs):
-        """Trains as `keras.Model.fit`; arrays are checked before the first step.
+    def fit(self, x=None, y=None, *args, **kwargs) -> keras.callbacks.History:
+        """Trains like `keras.Model.fit`, after a check of the arrays.
 
         Raises:
-            TypeError: For arrays that hold other than numbers.
-            ValueError: For NaN, infinity and labels of no class.
+            TypeError: If an array holds values other than numbers.
+            ValueError: If an array holds NaN or infinity, or a label is not a class.
         """
         if isinstance(x, np.ndarray):
             finite("`x`", x)
             checked_labels(y, len(x), self.potatoes.classes)
-        return super().fit(x, y, *others, **kwargs)
+        return super().fit(x, y, *args, **kwargs)
 
-    def call(self, inputs, training=None, mask=None):
+    def call(
+        self, inputs: Tensor, training: bool | None = None, mask: Tensor | None = None
+    ) -> Tensor:
         return self.encoder(inputs, training=training, mask=mask)
 
-    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
-        """The loss of a batch; in training the statistics move after it."""
+    def compute_loss(
+        self,
+        x: Tensor | None = None,
+        y: Tensor | None = None,
+        y_pred: Tensor | dict | None = None,
+        sample_weight: None = None,
+        training: bool = True,
+    ) -> Tensor:
+        """Computes the loss of a batch and then, in training, moves the statistics."""
         if not isinstance(self.loss, PotatoRankingLoss):
             raise ValueError(
-                "PotatoNetwork trains by one loss: `compile(optimizer, PotatoRankingLoss())`. "
-                f"Received loss={self.loss!r}. For another loss train `network.encoder`."
+                "PotatoNetwork needs `compile(optimizer, PotatoRankingLoss())`. Received "
+                f"loss={self.loss!r}. Train `network.encoder` for another loss."
             )
         labels = potato_ids(y, self.potatoes.classes)
         present, columns = classes_present(labels, self.potatoes.classes)
@@ -90,11 +111,20 @@ class PotatoNetwork(keras.Model):
         loss = super().compute_loss(x, columns, scores, sample_weight, training)
         self._log(columns, ops.stop_gradient(scores))
         if training:
-            own = ops.take_along_axis(values, ops.maximum(columns, 0)[None, :], axis=0)[0]
-            self.potatoes.update(y_pred, labels, own)
+            # distance of each row to the center of its own class
+            class_values = ops.take_along_axis(values, ops.maximum(columns, 0)[None, :], axis=0)[0]
+            self.potatoes.update(y_pred, labels, class_values)
         return loss
 
-    def calibrate(self, x, y, *, samples=100, seed=0, batch_size=32):
+    def calibrate(
+        self,
+        x: Recordings,
+        y: ArrayLike,
+        *,
+        samples: int = 100,
+        seed: int = 0,
+        batch_size: int = 32,
+    ) -> None:
         """Measures the statistics of every class from some of its samples (Kim2020, Eqs. 7-9).
 
         Args:
@@ -103,12 +133,12 @@ class PotatoNetwork(keras.Model):
             samples: Maximum number of samples of a class (N_I in Kim2020), drawn without
                 replacement.
             seed: Seed of the draw.
-            batch_size: Inputs of one call of the encoder.
+            batch_size: Number of inputs per call of the encoder.
 
         Raises:
-            TypeError: If an input holds other than real numbers, or a label is a name.
-            ValueError: If a class has fewer than two samples, a label is none of the classes, or an
-                input or its embedding is not finite, or that not positive definite.
+            TypeError: If an input holds values other than real numbers, or a label is a name.
+            ValueError: If a class has fewer than two samples, a label is not a class, an input or
+                its embedding is not finite, or an embedding is not positive definite.
         """
         batch_size = whole("batch_size", batch_size, minimum=1)
         samples = whole("samples", samples, minimum=2)
@@ -117,9 +147,17 @@ class PotatoNetwork(keras.Model):
         rows = [rng.permutation(np.flatnonzero(y == label))[:samples] for label in np.unique(y)]
         rows = np.concatenate(rows)
         inputs = [finite(f"Input {row} of `x`", x[row]) for row in rows]
-        self.potatoes.calibrate(self._embedded(inputs, batch_size), y[rows])
+        self.potatoes.calibrate(self._embed(inputs, batch_size), y[rows])
 
-    def recalibration(self, x, y, *, samples=100, seed=0, batch_size=32):
+    def recalibration(
+        self,
+        x: Recordings,
+        y: ArrayLike,
+        *,
+        samples: int = 100,
+        seed: int = 0,
+        batch_size: int = 32,
+    ) -> keras.callbacks.Callback:
         """Returns a callback of `fit` that calibrates after each epoch.
 
         Put it before a callback that saves the model.
@@ -148,11 +186,11 @@ class PotatoNetwork(keras.Model):
         self.potatoes.check_calibrated()
         return super().make_test_function(*args, **kwargs)
 
-    def _embedded(self, inputs, batch_size):
-        """Embeddings of inputs of any lengths, those of one length together."""
+    def _embed(self, inputs, batch_size):
+        """Computes embeddings of inputs of any lengths, in batches of equal length."""
         by_length = {}
-        for row, one in enumerate(inputs):
-            by_length.setdefault(len(one), []).append(row)
+        for row, x in enumerate(inputs):
+            by_length.setdefault(len(x), []).append(row)
         embeddings = np.empty((len(inputs), *self.output_shape[1:]), np.float32)
         for rows in by_length.values():
             for start in range(0, len(rows), batch_size):
@@ -171,7 +209,7 @@ class PotatoNetwork(keras.Model):
         for metric, value in zip(self._logged, values, strict=True):
             metric.update_state(value)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {
             "name": self.name,
             "encoder": keras.saving.serialize_keras_object(self.encoder),
@@ -180,7 +218,7 @@ class PotatoNetwork(keras.Model):
         }
 
     @classmethod
-    def from_config(cls, config, custom_objects=None):
+    def from_config(cls, config: dict, custom_objects: dict | None = None) -> Self:
         encoder = keras.saving.deserialize_keras_object(
             config["encoder"], custom_objects=custom_objects
         )

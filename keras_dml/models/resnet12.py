@@ -1,27 +1,30 @@
 """ResNet-12: the encoder of few-shot benchmarks."""
 
+from collections.abc import Sequence
+
 from keras_dml._backend import keras
+from keras_dml._typing import ArrayLike
 from keras_dml.layers.fixed_normalization import FixedNormalization
-from keras_dml.models._convolution import convolution
 from keras_dml.models._normalization import batch_normalization
-from keras_dml.models.images import embedding_of, image_input
+from keras_dml.models.images import convolution, embedding_of, image_input
 
 SLOPE = 0.1  # of the leaky ReLUs
 
 
 def resnet12(
-    input_shape=(84, 84, 3),
+    input_shape: tuple[int, int, int] = (84, 84, 3),
     *,
-    widths=(64, 160, 320, 640),
-    dropout=0.1,
-    embedding=None,
-    mean=0.5,
-    stddev=0.5,
-):
-    """ResNet-12, the encoder of few-shot benchmarks (Oreshkin2018, with the widths of Lee2019).
+    widths: Sequence[int] = (64, 160, 320, 640),
+    dropout: float = 0.1,
+    embedding: int | None = None,
+    mean: ArrayLike = 0.5,
+    stddev: ArrayLike = 0.5,
+) -> keras.Model:
+    """Builds ResNet-12, the encoder of few-shot benchmarks (Oreshkin2018, with the widths of
+    Lee2019).
 
-    Four residual blocks of three 3 by 3 convolutions, each followed by max pooling, then the mean
-    over the image.
+    The network has four residual blocks of three 3 by 3 convolutions, each followed by max pooling.
+    Its features are the mean over the image.
 
     Functional model:
         Input: `image`, shape `(batch, height, width, channels)`, in [0, 1].
@@ -32,8 +35,8 @@ def resnet12(
         widths: Filters of the blocks; (64, 128, 256, 512) is the other common choice.
         dropout: Fraction of activations dropped after each block.
         embedding: Units of a linear layer on the features; None: no such layer.
-        mean: Mean that the image is standardized by, a number or one a channel.
-        stddev: Standard deviation that it is standardized by, a number or one a channel.
+        mean: Mean for the standardization of images, a number or a list of one per channel.
+        stddev: Standard deviation for the standardization, a number or a list of one per channel.
 
     Returns:
         A `keras.Model`; 12.4 million weights with the widths above.

@@ -1,29 +1,35 @@
 """ResNet-50 from `keras.applications`, the encoder of larger images."""
 
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Path
 from keras_dml.layers.fixed_normalization import FixedNormalization
 from keras_dml.models._normalization import MOMENTUM
 from keras_dml.models.images import embedding_of, image_input
 
-# The ImageNet weights were trained on pixels from 0 to 255 minus these, in the order blue, green,
-# red (`keras.applications.resnet.preprocess_input`).
+# The ImageNet weights were trained on pixels from 0 to 255 minus these means, with channels in the
+# order blue, green, red (`keras.applications.resnet.preprocess_input`).
 MEAN_RGB = (123.68, 116.779, 103.939)
 
 
-def resnet50(input_shape=(224, 224, 3), weights=None, *, embedding=None):
-    """ResNet-50 up to its pooled features, with its standardization inside (He2016).
+def resnet50(
+    input_shape: tuple[int, int, int] = (224, 224, 3),
+    weights: Path | None = None,
+    *,
+    embedding: int | None = None,
+) -> keras.Model:
+    """Builds ResNet-50 up to its pooled features, including its standardization (He2016).
 
-    The encoder of mini-ImageNet in Monteiro2020, section 4.2; the network is
+    Monteiro2020, section 4.2, uses it as encoder of mini-ImageNet. The network is
     `keras.applications.ResNet50`.
 
     Functional model:
         Input: `image`, shape `(batch, height, width, 3)`, RGB in [0, 1].
-        Output: `(batch, 2048)` features, none negative, or `(batch, embedding)`.
+        Output: `(batch, 2048)` non-negative features, or `(batch, embedding)`.
 
     Args:
         input_shape: `(height, width, 3)`, each side at least 32.
-        weights: None (random), `"imagenet"` (Keras downloads them) or the path of such a file, of
-            the network without its classifier.
+        weights: None (random), `"imagenet"` (Keras downloads the file), or the path of a file of
+            weights of the network without its classifier.
         embedding: Units of a linear layer on the features; None: no such layer.
 
     Returns:

@@ -1,5 +1,4 @@
-"""The sequence encoder of Abdelwahab2019: convolutions over time, then an aggregation of all
-steps."""
+"""The sequence encoder of Abdelwahab2019: convolutions and an aggregation over time."""
 
 from keras_dml._backend import keras
 from keras_dml.layers import (
@@ -14,16 +13,15 @@ from keras_dml.layers import (
 from keras_dml.models._choices import choose
 from keras_dml.models._normalization import batch_normalization
 
-# Filters of the sixteen convolutions.
-# Abdelwahab2019 says "16 stacked convolutions"; the widths of "paper" are our reading of it, those
-# of "edge" fit 180 KB quantized.
+# Filters of the sixteen convolutions. Abdelwahab2019 only says "16 stacked convolutions"; we chose
+# the widths of "paper". A quantized file of "edge" has 180 KB.
 SIZES = {
     "paper": (64,) * 4 + (128,) * 4 + (256,) * 8,
     "edge": (32,) * 4 + (48,) * 4 + (64,) * 8,
 }
 HALVINGS = {"paper": 0, "edge": 3}
-HALVE_EVERY = {1: 1, 2: 2, 3: 3, 4: 4, 5: 5}  # three halvings fit between sixteen convolutions
-# Slope of a new PReLU (He2015); Keras's default, zero, starts as a ReLU.
+HALVE_EVERY = {1: 1, 2: 2, 3: 3, 4: 4, 5: 5}  # at most 5, so that three halvings fit
+# Initial slope of a PReLU (He2015). With Keras's default of zero it would start as a ReLU.
 SLOPE = 0.25
 
 HEADS = {
@@ -39,29 +37,29 @@ NORMALIZATIONS = {
 
 
 def sequence_encoder(
-    channels,
+    channels: int,
     *,
-    size="edge",
-    aggregation="quantile",
-    knots=16,
-    flatten=False,
-    halvings=None,
-    halve_every=4,
-    normalization="channel",
-    slope_l2=0.0,
-):
-    """Sixteen convolutions and the distribution of their activations over time (Abdelwahab2019,
-    section 5.3).
+    size: str = "edge",
+    aggregation: str = "quantile",
+    knots: int = 16,
+    flatten: bool = False,
+    halvings: int | None = None,
+    halve_every: int = 4,
+    normalization: str = "channel",
+    slope_l2: float = 0.0,
+) -> keras.Model:
+    """Builds an encoder of sixteen convolutions whose embedding is the distribution of activations
+    over time (Abdelwahab2019, section 5.3).
 
-    Each convolution covers three steps and is followed by batch normalization (which inference
-    folds into it) and a PReLU with one slope a filter. Masks are exact in every layer: the
-    embedding of a padded recording is that of the recording alone.
+    Each convolution covers three steps. Batch normalization follows (export folds it into the
+    convolution), then a PReLU with one slope per filter. All layers handle masks exactly: padding
+    does not change the embedding of a recording.
 
     Functional model:
         Input: `signal`, shape `(batch, time, channels)`, in the sensor's units; any time, with or
             without a mask.
-        Output: `(batch, filters + 1, knots + 2)` for `"quantile"` (see `QuantileLayer`), `(batch,
-            features)` else.
+        Output: `(batch, filters + 1, knots + 2)` for `"quantile"` (see `QuantileLayer`), otherwise
+            `(batch, features)`.
 
     Args:
         channels: Channels of a recording.
@@ -71,13 +69,14 @@ def sequence_encoder(
         knots: Number of learned knots of the quantile functions (M in Abdelwahab2019).
         flatten: Whether quantiles are flattened into one vector, compared by cosine (methods QP-NPL
             and QP-CLS).
-        halvings: Number of times that pairs of steps are averaged, 0 to 3; None: that of `size`.
-        halve_every: Number of convolutions before each halving. With fewer, the last layers have a
-            longer receptive field and compute less: with three halvings 128 steps at 4, 196
-            steps and half the time at 2.
+        halvings: Number of layers that average pairs of steps, 0 to 3; None: 3 for `"edge"` and 0
+            for `"paper"`.
+        halve_every: Number of convolutions before each halving. With a smaller number the last
+            layers have a longer receptive field and compute less. With three halvings the field is
+            128 steps at 4, and 196 steps in half the time at 2.
         normalization: `"channel"` (training statistics; call `adapt` of the model's layer
-            `normalization`), `"instance"` (each recording by itself) or `"difference"` (the steps'
-            differences, each recording by itself).
+            `normalization`), `"instance"` (statistics of each recording) or `"difference"`
+            (differences of steps, with statistics of each recording).
         slope_l2: Weight of the L2 penalty on the slopes of the PReLUs (Abdelwahab2019,
             section 5.3).
 

@@ -2,14 +2,16 @@
 
 import itertools
 import numbers
+from collections.abc import Sequence
 
 from keras_dml._backend import keras
 from keras_dml.layers import BiMap, Covariance, ReEig, TangentMap
 from keras_dml.models._choices import choose
 from keras_dml.models.sequence_encoder import NORMALIZATIONS
 
-# Channels in, then units of each BiMap (Kim2020, section 4). The paper prints "64 x 32" for DEAP,
-# whose recordings have 32 channels: that is one lag stacked; without it we read 32 -> 16.
+# Number of channels, then units of each BiMap (Kim2020, section 4). The paper prints "64 x 32" for
+# DEAP, whose recordings have 32 channels: this corresponds to one stacked lag. Without a lag we use
+# 32 -> 16.
 SIZES = {
     "deap": (32, 16),
     "deap_lagged": (64, 32),
@@ -20,31 +22,33 @@ OUTPUTS = ("tangent", "spd")
 
 
 def spdnet(
-    sizes,
+    sizes: Sequence[int] | str,
     *,
-    output="tangent",
-    epsilon=1e-4,
-    estimator=None,
-    normalization=None,
-    solver="eigh",
-):
-    """BiMap and ReEig layers on covariance matrices or recordings (Huang2017; Kim2020, section 4).
+    output: str = "tangent",
+    epsilon: float = 1e-4,
+    estimator: str | None = None,
+    normalization: str | None = None,
+    solver: str = "eigh",
+) -> keras.Model:
+    """Builds an SPDNet, BiMap and ReEig layers on covariance matrices or recordings (Huang2017;
+    Kim2020, section 4).
 
-    The later ReEigs of Kim2020 are left out, because they are the identity: if W has orthonormal
-    columns, the smallest eigenvalue of W'XW is at least that of X (Poincaré), which the first ReEig
-    raised to `epsilon`. They would only mask the gradient at the floor, where that of the identity
-    is not zero. A tangent head, `TangentMap`, rectifies in the eigendecomposition of its logarithm.
+    The network has no ReEig after the first one, in contrast to Kim2020, because later ReEigs are
+    the identity: W has orthonormal columns, so the smallest eigenvalue of W'XW is at least the
+    smallest eigenvalue of X (Poincaré), which the first ReEig raised to `epsilon`. They would only
+    set the gradient at the floor to zero, where the gradient of the identity is not zero. A tangent
+    head, `TangentMap`, rectifies in the eigendecomposition of its logarithm.
 
     Functional model:
         Input: `matrix`, shape `(batch, n, n)`, symmetric; or with an estimator `signal`, shape
             `(batch, time, n)`, any time, with or without a mask.
         Output: `(batch, k (k + 1) / 2)` for `"tangent"`, compared by Euclidean distance, which is
-            the log-Euclidean one of the matrices; `(batch, k, k)` for `"spd"`, positive definite,
-            compared by the affine-invariant distance. k is the last size.
+            the log-Euclidean distance of the matrices; `(batch, k, k)` for `"spd"`, positive
+            definite, compared by the affine-invariant distance. k is the last size.
 
     Args:
-        sizes: n, then the units of each `BiMap`, not growing; or `"deap"` (32, 16), `"deap_lagged"`
-            (64, 32), `"afew"` (400, 200, 100, 50) or `"hdm05"` (93, 80, 40, 20).
+        sizes: n and the units of each `BiMap`, in non-increasing order; or `"deap"` (32, 16),
+            `"deap_lagged"` (64, 32), `"afew"` (400, 200, 100, 50) or `"hdm05"` (93, 80, 40, 20).
         output: `"tangent"` or `"spd"`.
         epsilon: Smallest eigenvalue, in squared units of the signal; see `ReEig`.
         estimator: Estimator of `Covariance` for recordings; None: inputs are matrices.
@@ -65,13 +69,13 @@ def spdnet(
         >>> spdnet((8, 4), estimator="oas", normalization="instance").input_shape
         (None, None, 8)
     """
-    sizes = _sizes(sizes)
+    sizes = _checked_sizes(sizes)
     if output not in OUTPUTS:
         raise ValueError(f"`output` must be one of {OUTPUTS}. Received output={output!r}.")
     if estimator is None and normalization is not None:
         raise ValueError(
             f"normalization={normalization!r} is for recordings, and this model takes matrices. "
-            'Give an `estimator`, such as "sample", to put `Covariance` first.'
+            'Set `estimator`, for example to "sample", to begin the model with `Covariance`.'
         )
     stack = [BiMap(units, name=f"bimap_{i}") for i, units in enumerate(sizes[1:], start=1)]
     if output == "tangent":
@@ -95,12 +99,13 @@ def _front(normalization):
     return [*(layer() for layer in before), last(name="normalization")]
 
 
-def _sizes(given):
-    sizes = SIZES.get(given, ()) if isinstance(given, str) else tuple(given)
+def _checked_sizes(value):
+    sizes = SIZES.get(value, ()) if isinstance(value, str) else tuple(value)
     whole = all(isinstance(size, numbers.Integral) and size >= 1 for size in sizes)
     if len(sizes) < 2 or not whole or any(a < b for a, b in itertools.pairwise(sizes)):
         raise ValueError(
-            "`sizes` must be the size of the matrices and then of each BiMap's result, whole and "
-            f"not growing, as (93, 80, 40, 20), or one of {tuple(SIZES)}. Received {given!r}."
+            "`sizes` must hold the size of the matrices and the units of each BiMap, whole numbers "
+            "in non-increasing order such as (93, 80, 40, 20), or be one of "
+            f"{tuple(SIZES)}. Received {value!r}."
         )
     return sizes

@@ -1,4 +1,4 @@
-"""A small network for attacked images of ink on paper, which thresholds their pixels."""
+"""A small network that thresholds pixels, for adversarial training on images of ink on paper."""
 
 import numbers
 
@@ -7,25 +7,31 @@ import numpy as np
 from keras_dml._backend import keras, ops
 from keras_dml.models.images import embedding_of, image_input
 
-SLOPE = 4.0  # of the first filters: an output of 1 is a quarter of the range above a threshold
+SLOPE = 4.0  # of the first filters: a quarter of the range above the threshold gives an output of 1
 LOWEST, HIGHEST = 0.3, 0.7
-NOISE = 0.25  # scale of the random initialization that the first kernels keep
+NOISE = 0.25  # factor of the random initialization of the first kernels
 
 
-def thresholding_cnn(input_shape=(28, 28, 1), *, width=16, embedding=64, gray_band=None):
-    """A small CNN that thresholds pixels, by how its first filters start or by a fixed step.
+def thresholding_cnn(
+    input_shape: tuple[int, int, int] = (28, 28, 1),
+    *,
+    width: int = 16,
+    embedding: int = 64,
+    gray_band: float | None = None,
+) -> keras.Model:
+    """Builds a small CNN that thresholds pixels, by its initial filters or by a fixed first step.
 
-    A 3 by 3 convolution, two strided 4 by 4 convolutions and a hidden layer, each with ReLU, and a
-    linear embedding. The first convolution starts as `relu(4 (x - t))` and `relu(4 (t - x))` of
-    single pixels, with thresholds t from 0.3 to 0.7, plus a scaled random initialization.
-    Adversarially trained networks on MNIST learn such filters (Madry2018, appendix C), which takes
-    most of their training: after six epochs from this start 97.8 % of held-out training images are
-    classified correctly under PGD-40 at 0.3.
+    The network has a 3 by 3 convolution, two strided 4 by 4 convolutions and a hidden layer, each
+    with ReLU, and a linear embedding. The first convolution starts as `relu(4 (x - t))` and
+    `relu(4 (t - x))` of single pixels, with thresholds t from 0.3 to 0.7, plus a scaled random
+    initialization. Adversarially trained networks on MNIST learn such filters (Madry2018, appendix
+    C), which takes most of their training time. After six epochs from these initial filters, 97.8 %
+    of held-out training images are classified correctly under PGD-40 at 0.3.
 
-    With `gray_band` pixels are stretched first, so that all below the band about 0.5 are black and
-    all above it white: a change of at most 0.3 then reaches gray pixels only. Gradients pass this
-    step as if nothing were cut off, so that attacks by gradients find what the step would hide,
-    in training and afterwards (Athalye2018).
+    With `gray_band` the network first stretches the pixels, so that pixels below a band about 0.5
+    become black and pixels above it white. A change of at most 0.3 then affects only gray pixels.
+    The gradient ignores the clipping (a straight-through estimator, BPDA), so that attacks by
+    gradients are not misled by the step, in training and afterwards (Athalye2018).
 
     Functional model:
         Input: `image`, shape `(batch, height, width, channels)`, in [0, 1], not standardized.
@@ -36,8 +42,8 @@ def thresholding_cnn(input_shape=(28, 28, 1), *, width=16, embedding=64, gray_ba
         width: Filters of the first convolution; the next have two and four times as many, the
             hidden layer 32 times.
         embedding: Units of the last layer.
-        gray_band: Width of the band of gray that stays, above 0 and at most 1; the first filters
-            then start at random. None: no such step.
+        gray_band: Width of the band of gray that remains, above 0 and at most 1. The first filters
+            are then random. None: no stretching.
 
     Returns:
         A `keras.Model`; 1,680,192 weights by default.
@@ -66,14 +72,16 @@ def thresholding_cnn(input_shape=(28, 28, 1), *, width=16, embedding=64, gray_ba
 
 
 def _stretched(x, band):
-    """Pixels with the band about 0.5 stretched to 0 to 1 and the rest cut off; the gradient is that
-    of the line."""
+    """Stretches a band of pixels about 0.5 to [0, 1] and clips the other pixels.
+
+    The gradient ignores the clipping.
+    """
     line = (x - 0.5) / band + 0.5
     return line + ops.stop_gradient(ops.clip(line, 0.0, 1.0) - line)
 
 
 def _initialize_thresholds(convolution):
-    """Kernels and biases of alternately rising and falling filters with increasing thresholds."""
+    """Sets alternately rising and falling filters with increasing thresholds."""
     kernel, bias = (np.array(keras.ops.convert_to_numpy(w)) for w in convolution.weights)
     slopes = np.where(np.arange(len(bias)) % 2, -SLOPE, SLOPE)
     kernel *= NOISE

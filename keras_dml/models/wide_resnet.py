@@ -1,10 +1,10 @@
 """Wide residual networks, for images of 32 by 32 pixels."""
 
 from keras_dml._backend import keras
+from keras_dml._typing import ArrayLike
 from keras_dml.layers.fixed_normalization import FixedNormalization
-from keras_dml.models._convolution import convolution
 from keras_dml.models._normalization import batch_normalization
-from keras_dml.models.images import embedding_of, image_input
+from keras_dml.models.images import convolution, embedding_of, image_input
 
 STEM = 16
 GROUPS = ((16, 1), (32, 2), (64, 2))  # filters at width 1, stride of the first block
@@ -13,34 +13,35 @@ CIFAR_MEAN, CIFAR_STDDEV = (0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)
 
 
 def wide_resnet(
-    depth=28,
-    width=10,
-    input_shape=(32, 32, 3),
+    depth: int = 28,
+    width: int = 10,
+    input_shape: tuple[int, int, int] = (32, 32, 3),
     *,
-    dropout=0.3,
-    embedding=None,
-    mean=CIFAR_MEAN,
-    stddev=CIFAR_STDDEV,
-):
-    """A wide residual network (Zagoruyko2016), the family that Monteiro2020 uses for CIFAR-10.
+    dropout: float = 0.3,
+    embedding: int | None = None,
+    mean: ArrayLike = CIFAR_MEAN,
+    stddev: ArrayLike = CIFAR_STDDEV,
+) -> keras.Model:
+    """Builds a wide residual network (Zagoruyko2016), which Monteiro2020 uses for CIFAR-10.
 
-    Three groups of pre-activation blocks, then the mean over the image. A block is twice batch
-    normalization, ReLU and a 3 by 3 convolution, with dropout between; a 1 by 1 convolution is its
-    shortcut if the shape changes.
+    The network has three groups of pre-activation blocks. Its features are the mean over the image.
+    A block is twice batch normalization, ReLU and a 3 by 3 convolution, with dropout between. If
+    the shape changes, the shortcut of a block is a 1 by 1 convolution.
 
     Functional model:
         Input: `image`, shape `(batch, height, width, channels)`, in [0, 1].
-        Output: `(batch, 64 * width)` features, none negative, or `(batch, embedding)`.
+        Output: `(batch, 64 * width)` non-negative features, or `(batch, embedding)`.
 
     Args:
-        depth: Number of layers, 6 n + 4 for n blocks a group.
+        depth: Number of layers, 6 n + 4 for n blocks in a group.
         width: Factor of the numbers of filters 16, 32 and 64.
         input_shape: `(height, width, channels)`, each side at least 8.
         dropout: Fraction of activations dropped inside a block.
         embedding: Units of a linear layer on the features; None: no such layer.
-        mean: Mean that the image is standardized by, a number or one a channel; that of CIFAR-10.
-        stddev: Standard deviation that it is standardized by, a number or one a channel; that of
-            CIFAR-10.
+        mean: Mean for the standardization of images, a number or a list of one per channel; by
+            default the mean of CIFAR-10.
+        stddev: Standard deviation for the standardization, a number or a list of one per channel;
+            by default the standard deviation of CIFAR-10.
 
     Returns:
         A `keras.Model`; 36.5 million weights at depth 28 and width 10.
@@ -64,7 +65,7 @@ def wide_resnet(
 
 
 def _block(x, filters, stride, dropout, name):
-    """A block; if it changes the shape, its shortcut starts after the first activation."""
+    """Adds a block; if it changes the shape, its shortcut starts after the first activation."""
     shortcut, x = x, _activated(x, f"{name}_1")
     if stride != 1 or shortcut.shape[-1] != filters:
         shortcut = convolution(filters, 1, f"{name}_shortcut", stride)(x)

@@ -1,4 +1,6 @@
-"""The x-vector network: embeddings of speakers from raw audio of any length."""
+"""The x-vector network (TDNN), which computes embeddings of speakers from raw audio."""
+
+from collections.abc import Sequence
 
 from keras_dml._backend import keras
 from keras_dml.layers.log_mel import LogMel
@@ -11,17 +13,24 @@ from keras_dml.models._normalization import batch_normalization
 FRAME_LAYERS = ((512, 5, 1), (512, 3, 2), (512, 3, 3), (512, 1, 1), (1500, 1, 1))
 
 
-def xvector(frame_layers=FRAME_LAYERS, *, embedding=512, bands=30, padding="valid"):
-    """The x-vector network, from raw audio (Snyder2018).
+def xvector(
+    frame_layers: Sequence[tuple[int, int, int]] = FRAME_LAYERS,
+    *,
+    embedding: int = 512,
+    bands: int = 30,
+    padding: str = "valid",
+) -> keras.Model:
+    """Builds the x-vector network for raw audio (Snyder2018).
 
-    A time-delay network on log-mel bands, statistics over the frames, and a linear layer. The
-    embedding is the affine output of segment 6 in Snyder2018; Monteiro2020 replaces segment 7 by
-    its own heads. Each frame layer is a convolution, ReLU and batch normalization. Masks are exact
-    in every layer: the embedding of a padded recording is that of the recording alone.
+    The network is a time-delay neural network (TDNN) on log-mel bands, statistics pooling over the
+    frames, and a linear layer. The embedding is the affine output of segment 6 in Snyder2018.
+    Monteiro2020 replaces segment 7 by other heads. Each frame layer is a convolution, ReLU and
+    batch normalization. All layers handle masks exactly: padding does not change the embedding of a
+    recording.
 
     Functional model:
         Input: `audio`, shape `(batch, samples, 1)`, 16 kHz, in [-1, 1]; any length of at least
-            2,640 samples (165 ms: the 15 frames that the standard layers see at once), with or
+            2,640 samples (165 ms, the 15 frames that the standard layers cover at once), with or
             without a mask.
         Output: `(batch, embedding)`.
 
@@ -30,7 +39,7 @@ def xvector(frame_layers=FRAME_LAYERS, *, embedding=512, bands=30, padding="vali
             give a compact network.
         embedding: Units of the last layer.
         bands: Mel bands of `LogMel`.
-        padding: `"valid"`, as published, or `"same"`: frames beyond the ends count as zero, and one
+        padding: `"valid"`, as published; or `"same"`: frames beyond the ends count as zero, and one
             frame (400 samples) is enough.
 
     Returns:

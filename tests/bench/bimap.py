@@ -1,11 +1,11 @@
-"""How BiMap's kernel is kept on the Stiefel manifold: put back after each step by its polar factor
-(the layer's own way) or by QR, or made in the forward pass from a free matrix.
+"""Ways to keep BiMap's kernel on the Stiefel manifold: projection after each step by the polar
+factor (as in the layer) or by QR, or a kernel that the forward pass computes from a free matrix.
 
 python -m tests.bench.bimap
 
-One SPD network, 64 -> 16, on made-up classes; Adam. Time of a training step in turn, then, after as
-many steps as asked for, the distance from the manifold, the loss, and the share of other matrices
-that are named rightly.
+One SPD network, 64 -> 16, on synthetic classes, trained by Adam. The script measures the time of a
+training step. After a number of steps it prints the distance from the manifold, the loss, and the
+accuracy on new matrices.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ ROWS = (timing.Row(PUT_BACK), timing.Row(BY_QR, PUT_BACK), timing.Row(FREE, PUT_
 
 
 def examples(count, seed):
-    """Covariances of 200 steps; each class has its own strong directions among shared noise."""
+    """Draws covariances of 200 steps; classes differ in strong directions and share the noise."""
     shared, rng = np.random.default_rng(0), np.random.default_rng(seed)
     mixing = shared.normal(size=(CLASSES, N, 4)) * 0.12
     y = rng.integers(CLASSES, size=count)
@@ -29,7 +29,7 @@ def examples(count, seed):
 
 
 def network(way):
-    """The network, compiled, and a function that gives its frame."""
+    """Returns the compiled network and a function that returns its kernel."""
     from keras_dml._backend import keras
     from keras_dml.geometry import spd
     from keras_dml.geometry.spd import stiefel
@@ -40,7 +40,7 @@ def network(way):
             return stiefel.qr(w)
 
     class Within(BiMap):
-        """The kernel is free, and its polar factor the frame."""
+        """BiMap with a free kernel, whose polar factor has orthonormal columns."""
 
         def build(self, input_shape):
             super().build(input_shape)
@@ -70,24 +70,24 @@ def main():
     options = timing.parser(__doc__.splitlines()[0], 15)
     options.add_argument("--steps", type=int, default=1000, help="of training (default 1000)")
     options.add_argument("--cpu-time", action="store_true", help="processor time of one thread")
-    given = smoke.parse(options, globals(), SMOKE)
-    if given.cpu_time:
+    arguments = smoke.parse(options, globals(), SMOKE)
+    if arguments.cpu_time:
         timing.one_thread()
     (x, y), (new, truth) = examples(40 * BATCH, 1), examples(2000, 2)
     made = {row.name: network(row.name) for row in ROWS}
     batch = x[:BATCH], y[:BATCH]
     steps = {
-        way: timing.timed(lambda model=model: model.train_on_batch(*batch), given.cpu_time)
+        way: timing.timed(lambda model=model: model.train_on_batch(*batch), arguments.cpu_time)
         for way, (model, _) in made.items()
     }
-    seconds = timing.alternate(steps, given.repeats)
+    seconds = timing.alternate(steps, arguments.repeats)
     timing.show(f"a training step, {N} -> {UNITS}, {BATCH} matrices", ROWS, seconds)
-    print(
-        f"\n{'after ' + str(given.steps) + ' steps':<32} {'|WW - 1|':>9} {'loss':>8} {'right':>7}"
-    )
+    print(f"\n{f'after {arguments.steps} steps':<32} {'|WW - 1|':>9} {'loss':>8} {'right':>7}")
     for way in made:
         model, frame = network(way)
-        history = model.fit(x, y, BATCH, epochs=given.steps * BATCH // len(x), verbose=0).history
+        history = model.fit(
+            x, y, BATCH, epochs=arguments.steps * BATCH // len(x), verbose=0
+        ).history
         w, (_, right) = frame(), model.evaluate(new, truth, 500, verbose=0)
         off = np.abs(w.T @ w - np.eye(UNITS)).max()
         print(f"{way:<32} {off:>9.1e} {history['loss'][-1]:>8.4f} {100 * right:>5.1f} %")

@@ -1,14 +1,14 @@
-"""How often 95 % intervals over people hold the figure of the population, by simulation.
+"""Coverage of 95 % intervals over people, by simulation.
 
 python -m tests.bench.coverage
 python -m tests.bench.coverage --fresh
 
-Two worlds of people who differ, see `tests/evaluation/worlds.py`. Each row has the coverage of the
-percentile bootstrap that draws people, which came before, and of the intervals of
-`evaluation.verification`, with the median ends of the latter.
+The people come from two synthetic worlds, see `tests/evaluation/worlds.py`. Each row has the
+coverage of the percentile bootstrap over people, which earlier versions used, and of the intervals
+of `evaluation.verification`, with the median ends of these intervals.
 
-`--fresh` takes the five worlds of `tests/evaluation/fresh_worlds.py`, on which no rule was tuned,
-and compares the coverage and the median width of three rules: the intervals of
+`--fresh` uses the five worlds of `tests/evaluation/fresh_worlds.py`, which were not used to tune
+any rule. It compares the coverage and the median width of three rules: the intervals of
 `evaluation.verification` and `evaluation.accept_rates`, the percentile bootstrap, and the
 jackknife over people on the logit with Satterthwaite's t.
 """
@@ -36,7 +36,7 @@ NAMES = ("eer", "auc", "tar_at_far_0.01")
 
 
 def drawn_people(trials):
-    """Intervals of `NAMES` by the percentile bootstrap that draws people."""
+    """Computes intervals of `NAMES` by the percentile bootstrap over people."""
     scores, genuine = trials.scores.ravel(), trials.genuine.ravel()
     people = tuple(np.broadcast_to(side, trials.scores.shape).ravel() for side in trials.people)
     curves, figures = Curves(scores, genuine), []
@@ -68,7 +68,8 @@ def measure(world, eer, people, recordings):
         low, high = np.median(after[name], axis=0)
         print(
             f"| {world} | {100 * eer:g} % | {people} | {name} | "
-            f"{held(before[name], truths[name])} | {held(after[name], truths[name])} | "
+            f"{coverage_text(before[name], truths[name])} | "
+            f"{coverage_text(after[name], truths[name])} | "
             f"{100 * truths[name]:.1f} | {100 * low:.1f} to {100 * high:.1f} |",
             flush=True,
         )
@@ -98,7 +99,7 @@ def measure_fresh(world, people, recordings):
 
 
 def intervals_of_rules(trials, threshold):
-    """Intervals of `FRESH_NAMES` by each of `RULES`, shape `(rules, figures, 2)`."""
+    """Computes intervals of `FRESH_NAMES` by each of `RULES`, shape `(rules, figures, 2)`."""
     verified = evaluation.verification(*trials[:2], people=trials.people, bootstrap=REPLICATES)
     rates = evaluation.accept_rates(
         *trials[:2], threshold, people=trials.people, bootstrap=REPLICATES
@@ -129,7 +130,7 @@ def intervals_of_rules(trials, threshold):
 
 
 def five_figures(far, tar, point):
-    """`FRESH_NAMES` of error curves; the threshold is at a point of the curves."""
+    """Computes `FRESH_NAMES` of error curves, with the threshold at a point of the curves."""
     at_far = last_point_within(far, 0.01)[:, None]
     return np.stack(
         [
@@ -144,9 +145,9 @@ def five_figures(far, tar, point):
 
 
 def jackknife(curves, genuine, people, point, values, errs):
-    """Intervals by the jackknife over people on the logit, with Satterthwaite's t.
+    """Computes intervals by the jackknife over people on the logit, with Satterthwaite's t.
 
-    Without an error they are those of Clopper and Pearson for as many people.
+    Without errors they equal Clopper-Pearson intervals for the number of people.
     """
     count = int(people[1].max()) + 1
     left_out = np.arange(count)[:, None]
@@ -167,8 +168,8 @@ def jackknife(curves, genuine, people, point, values, errs):
     return np.stack([low, high], axis=1)
 
 
-def held(intervals, value):
-    """Share of intervals that hold a value, in words, with those that end below and above it."""
+def coverage_text(intervals, value):
+    """Formats the fractions of intervals that contain a value and that end below or above it."""
     low, high = np.transpose(intervals)
     return (
         f"{100 * np.mean((low <= value) & (value <= high)):.1f} % "
@@ -177,7 +178,7 @@ def held(intervals, value):
 
 
 def main():
-    """Prints the table of the worlds that were asked for."""
+    """Prints the table of the selected worlds."""
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--fresh", action="store_true", help="worlds that no rule was tuned on")
     asked = smoke.parse(

@@ -1,11 +1,11 @@
-"""Whether the moments that an explanation names made the score: walks with these moments taken out,
-beside the same walks with as long ones taken out elsewhere.
+"""Effect of the moments that an explanation names: scores of walks without these moments, compared
+with scores of the same walks without random moments of equal length.
 
 python -m tests.bench.explanations
 
-One probe of each person whom `gait_qp_wl` was not trained on claims to be of another person, and of
-their own. The score is the least distance to the enrolled recordings of the claimed person; the
-moments are those of the probe, explained against the nearest of these.
+One probe of each person outside the training of `gait_qp_wl` makes an imposter claim and a genuine
+claim. The score is the smallest distance to the enrolled recordings of the claimed person. The
+moments come from an explanation of the probe by the nearest enrolled recording.
 """
 
 import argparse
@@ -18,28 +18,28 @@ from keras_dml.training import People
 from tests.bench import smoke
 from zoo import gait
 
-FRACTION = 0.2  # of the steps of a probe that are taken out
+FRACTION = 0.2  # fraction of the steps of a probe that are removed
 ELSEWHERE = 8  # random places
 SMOKE = {"pairs": 2, "ELSEWHERE": 2}
 CASES = (("imposter", "moments"), ("genuine", "alike"), ("genuine", "moments"))
 
 
 def masked(model, signal, masks):
-    """Embeddings of a recording whose steps are missing: no activation stands for them."""
+    """Computes the embedding of a recording with masked steps, which have no activation."""
     batch, valid = np.stack([signal] * len(masks)).astype(np.float32), ~np.stack(masks)
     return ops.convert_to_numpy(model.call(ops.convert_to_tensor(batch), mask=valid))
 
 
 def cut(model, signal, masks):
-    """Embeddings of a recording without some steps, the rest joined."""
+    """Computes the embedding of a recording after removing steps and joining the rest."""
     return keras_dml.embed(model, [signal[~out] for out in masks], progress=False)
 
 
 def interpolated(model, signal, masks):
-    """Embeddings of a recording with some steps on lines between their neighbors."""
+    """Computes the embedding of a recording with some steps interpolated."""
     steps = np.arange(len(signal))
     columns = [[np.interp(steps, steps[~out], x[~out]) for x in signal.T] for out in masks]
-    return keras_dml.embed(model, [np.transpose(one) for one in columns], progress=False)
+    return keras_dml.embed(model, [np.transpose(column) for column in columns], progress=False)
 
 
 NAMES = {"moments": "what keeps apart", "alike": "what makes alike"}
@@ -64,11 +64,11 @@ def claims(walks, kind, rng, count):
     enrolled = {
         name: np.flatnonzero((people == name) & (sessions < end)) for name, end in last.items()
     }
-    known = sorted(name for name, rows in enrolled.items() if len(rows))
-    for name in rng.permutation(known)[:count]:
+    names = sorted(name for name, rows in enrolled.items() if len(rows))
+    for name in rng.permutation(names)[:count]:
         probe = rng.choice(np.flatnonzero((people == name) & (sessions == last[name])))
-        others = [other for other in known if other != name]
-        claimed = name if kind == "genuine" else rng.choice(others)
+        strangers = [second for second in names if second != name]
+        claimed = name if kind == "genuine" else rng.choice(strangers)
         yield walks.signals[probe], [walks.signals[row] for row in enrolled[claimed]]
 
 
@@ -80,15 +80,15 @@ def changes(model, probe, enrolled, which, rng):
     out = named(keras_dml.explain(model, probe, enrolled[score.argmin()]), which)
     shifts = rng.integers(1, len(probe), ELSEWHERE)
     masks = [out, *(np.roll(out, shift) for shift in shifts)]
-    found = {}
+    result = {}
     for name, way in WAYS.items():
         z = way(model, probe, masks)
-        found[name] = keras_dml.distance(model, z, stored).min(axis=1) / score.min() - 1
-    return found
+        result[name] = keras_dml.distance(model, z, stored).min(axis=1) / score.min() - 1
+    return result
 
 
 def made_up_walks(people=4, sessions=2, steps=256):
-    """Walks of noise, for a smoke run without the archive."""
+    """Draws walks of noise, for a smoke run without the archive."""
     rng = np.random.default_rng(0)
     signals = rng.normal(size=(people * sessions, steps, 6)) * [1, 1, 1, 200, 200, 200]
     names = [f"person {i}" for i in range(people) for _ in range(sessions)]
@@ -96,7 +96,7 @@ def made_up_walks(people=4, sessions=2, steps=256):
 
 
 def interval(values, rng):
-    """Mean and 95 % bootstrap interval over recordings, each of another person."""
+    """Computes the mean and its 95 % bootstrap interval over recordings of different people."""
     means = rng.choice(values, (10_000, len(values))).mean(axis=1)
     return values.mean(), *np.quantile(means, [0.025, 0.975])
 
@@ -104,18 +104,20 @@ def interval(values, rng):
 def main():
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--pairs", type=int, default=40, help="claims of each kind")
-    given = smoke.parse(options, globals(), SMOKE)
+    arguments = smoke.parse(options, globals(), SMOKE)
     rng = np.random.default_rng(0)
     model = keras_dml.zoo.load("gait_qp_wl")
-    walks = made_up_walks() if given.smoke else gait.walks("test").windows(gait.WINDOW)
+    walks = made_up_walks() if arguments.smoke else gait.walks("test").windows(gait.WINDOW)
     print("| claims | taken out | by | change | elsewhere | difference | of absolute changes |")
     print("|---|---|---|---|---|---|---|")
     for kind, which in CASES:
-        chosen = claims(walks, kind, np.random.default_rng(1), given.pairs)
-        found = [changes(model, *claim, which, rng) for claim in chosen]
+        trials = claims(walks, kind, np.random.default_rng(1), arguments.pairs)
+        result = [changes(model, *claim, which, rng) for claim in trials]
         for way in WAYS:
-            table = 100 * np.array([one[way] for one in found])  # (claims, 1 + ELSEWHERE), percent
-            cells = [f"{len(found)} {kind}", NAMES[which], way]
+            table = 100 * np.array(
+                [item[way] for item in result]
+            )  # (claims, 1 + ELSEWHERE), percent
+            cells = [f"{len(result)} {kind}", NAMES[which], way]
             cells += [f"{table[:, 0].mean():+.1f} %", f"{table[:, 1:].mean():+.1f} %"]
             for values in (table, np.abs(table)):
                 mean, low, high = interval(values[:, 0] - values[:, 1:].mean(axis=1), rng)

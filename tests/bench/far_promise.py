@@ -1,11 +1,14 @@
-"""Whether false accept rates keep their promise: people are divided at random into those that a
-threshold is set on and others, and the others' rate is compared with what was printed.
+"""False accept rates on new people, compared with the certified rates.
+
+People are divided at random into two halves. A threshold is set on one half, and its false accept
+rate on the other half is compared with the interval that was printed.
 
 python -m tests.bench.far_promise --out build/far_promise
 
-Walkers (`gait_lda`), walkers with a phone in the pocket (log-Euclidean distances, nothing trained)
-and callers (`voice_logcov_lda`), none of whom a model has seen. Embeddings are computed once and
-kept in `--out`; what was stopped goes on. The recordings are where `KERAS_DML_DATA` points.
+The people are walkers (`gait_lda`), walkers with a phone in the pocket (log-Euclidean distances
+without training) and callers (`voice_logcov_lda`), all outside the training of the models.
+Embeddings are stored in `--out`, so an interrupted run continues. `KERAS_DML_DATA` is the folder of
+the recordings.
 """
 
 import dataclasses
@@ -37,7 +40,7 @@ INDEPENDENT = 20
 
 @dataclasses.dataclass(frozen=True)
 class Set:
-    """People whom a model has never seen.
+    """People outside the training of a model.
 
     Attributes:
         walkers: Function that gives their recordings.
@@ -90,7 +93,7 @@ SETS = {
 
 
 def made_up_walks(people=24, each=3, steps=1024):
-    """Walks of noise, each person's with axes of their own, for a smoke run without archives."""
+    """Draws walks of noise with different axes per person, for a smoke run without archives."""
     rng = np.random.default_rng(0)
     mixing = np.eye(6) + 0.5 * rng.normal(size=(people, 6, 6))
     signals = [rng.normal(size=(steps, 6)) @ mixing[i] for i in range(people) for _ in range(each)]
@@ -105,7 +108,7 @@ SMOKE = {
 
 
 def embedded(model, name, signals, folder):
-    """Embeddings, from a file where there is one.
+    """Returns embeddings, from a file if it exists.
 
     Args:
         model: `GalleryModel`.
@@ -130,8 +133,8 @@ def of_thresholds(name, chosen, folder):
         walkers = walkers.windows(chosen.probe)
     z = embedded(model, f"{name}_probes", walkers.signals, folder)
     scores, probes, claims = everybodys_claims(model.distances(z, z), np.array(walkers.subjects))
-    apart = probes != claims
-    return scores[apart], probes[apart], claims[apart]
+    is_imposter = probes != claims
+    return scores[is_imposter], probes[is_imposter], claims[is_imposter]
 
 
 def of_listening(name, chosen, folder):
@@ -147,14 +150,14 @@ def of_listening(name, chosen, folder):
     distances = model.distances(windows, whole).reshape(len(whole), chosen.windows, len(whole))
     distances[np.arange(len(whole)), :, np.arange(len(whole))] = np.inf
     names = np.unique(subjects)
-    scores = np.stack([distances[:, :, subjects == one].min(axis=2) for one in names], axis=1)
+    scores = np.stack([distances[:, :, subjects == item].min(axis=2) for item in names], axis=1)
     probes, claims = np.broadcast_arrays(subjects[:, None], names)
     scores = scores.reshape(-1, chosen.windows).astype(np.float64)
     return scores, probes.ravel(), claims.ravel()
 
 
 def halves(names, splits, seed):
-    """Random halves of people: those that a threshold is set on, and the others."""
+    """Yields random halves of people: for the threshold and for its test."""
     rng = np.random.default_rng(seed)
     for _ in range(splits):
         drawn = rng.permutation(names)
@@ -162,7 +165,7 @@ def halves(names, splits, seed):
 
 
 def among(trials, people):
-    """The trials in which both people are of some."""
+    """Selects the trials in which both people are among `people`."""
     scores, probes, claims = trials
     rows = np.isin(probes, people) & np.isin(claims, people)
     return scores[rows], probes[rows], claims[rows]
@@ -171,22 +174,21 @@ def among(trials, people):
 def threshold_keeps(trials, far, splits, seed):
     """Rates of the others under `evaluation.certificate`, with the interval it printed; refused
     splits have none."""
-    found = []
-    for known, others in halves(np.unique(trials[1]), splits, seed):
-        scores, *people = among(trials, known)
+    result = []
+    for calibrating, tested in halves(np.unique(trials[1]), splits, seed):
+        scores, *people = among(trials, calibrating)
         try:
-            shown = evaluation.certificate(scores, people, far)
+            certificate = evaluation.certificate(scores, people, far)
         except ValueError:
             continue
-        scores, *people = among(trials, others)
-        rate = evaluation.false_accepts(scores, people, shown.threshold).rate
-        found.append((rate, *shown.ci95))
-    return np.array(found).reshape(-1, 3)
+        scores, *people = among(trials, tested)
+        rate = evaluation.false_accepts(scores, people, certificate.threshold).rate
+        result.append((rate, *certificate.ci95))
+    return np.array(result).reshape(-1, 3)
 
 
 def accepted(found, scores):
-    """Whether claims are accepted at the moment a boundary stops them, and after how many windows
-    they stop."""
+    """Returns whether a boundary accepts each claim when it stops, and the number of windows."""
     heard = np.arange(1, scores.shape[1] + 1)
     mean = np.cumsum(scores, axis=1) / heard
     limits = np.array([found.limits(k) for k in heard])
@@ -200,22 +202,25 @@ def accepted(found, scores):
 def listening_keeps(trials, chosen, splits, seed):
     """The same under a `Boundary` at the moment it stops, with TAR and steps to accept of the
     others."""
-    found = []
-    for known, others in halves(np.unique(trials[1]), splits, seed):
-        shown = boundary(*among(trials, known), chosen.far[1], chosen.window)
-        scores, probes, claims = among(trials, others)
-        answers, windows = accepted(shown, scores)
-        apart, own = probes != claims, (probes == claims) & np.isfinite(scores).all(axis=1)
-        people = probes[apart], claims[apart]
-        rate = evaluation.false_accepts(-answers[apart].astype(float), people, -0.5).rate
-        steps = chosen.window * windows[own & answers]
+    result = []
+    for calibrating, tested in halves(np.unique(trials[1]), splits, seed):
+        certificate = boundary(*among(trials, calibrating), chosen.far[1], chosen.window)
+        scores, probes, claims = among(trials, tested)
+        answers, windows = accepted(certificate, scores)
+        is_imposter, is_genuine = (
+            probes != claims,
+            (probes == claims) & np.isfinite(scores).all(axis=1),
+        )
+        people = probes[is_imposter], claims[is_imposter]
+        rate = evaluation.false_accepts(-answers[is_imposter].astype(float), people, -0.5).rate
+        steps = chosen.window * windows[is_genuine & answers]
         median = np.median(steps) if len(steps) else np.nan
-        found.append((rate, *shown.far_ci95, answers[own].mean(), median))
-    return np.array(found)
+        result.append((rate, *certificate.far_ci95, answers[is_genuine].mean(), median))
+    return np.array(result)
 
 
 def least_kept(splits):
-    """The least share of splits inside their intervals that a coverage of 95 % still explains.
+    """Returns the smallest plausible number of splits inside their intervals at 95 % coverage.
 
     The 1 % quantile of a binomial distribution, of at most `INDEPENDENT` splits.
 
@@ -227,7 +232,7 @@ def least_kept(splits):
 
 
 def verdict(inside, splits):
-    """What the share of splits inside their intervals says, with the tolerance of the test.
+    """Formats the conclusion from the number of splits inside their intervals.
 
     Args:
         inside: Number of splits whose others' rate was inside of the interval.
@@ -238,12 +243,12 @@ def verdict(inside, splits):
     return f"{word}: 95 % is refuted below {100 * least:.0f} %"
 
 
-def said(rates):
-    """How many rates are inside of their intervals, and what they are.
+def rates_text(rates):
+    """Formats the rates and the number of rates inside their intervals.
 
-    All splits are of the same people, so they are worth fewer independent ones. The verdict is a
-    binomial test at a level of 1 % of as many splits as `INDEPENDENT`, see `least_kept`: "kept"
-    means that the share is no evidence of a coverage below 95 %, not that the coverage is 95 %.
+    All splits have the same people, so they count as fewer independent splits. The conclusion is a
+    binomial test of `INDEPENDENT` splits at a level of 1 %, see `least_kept`. "kept" means that the
+    test does not reject a coverage of 95 %; it does not show that the coverage is 95 %.
     """
     rate, low, high = rates[:, :3].T
     inside = int(((low <= rate) & (rate <= high)).sum())
@@ -264,7 +269,7 @@ def main(
     seed: Annotated[int, typer.Option(help="Of the splits.")] = 0,
     smoke: Annotated[bool, typer.Option("--smoke", help=smoke_run.HELP)] = False,
 ):
-    """Prints the share of splits in which the others' rate is what was promised."""
+    """Prints the fraction of splits in which the rate of new people is inside the interval."""
     if smoke:
         with tempfile.TemporaryDirectory() as folder:
             measure(SMOKE, pathlib.Path(folder), 2, seed)
@@ -282,24 +287,25 @@ def measure(sets, out, splits, seed):
         splits: Random splits of the people.
         seed: Seed of the splits.
     """
-    for name, chosen in sets.items():
-        trials = of_thresholds(name, chosen, out)
+    for name, settings in sets.items():
+        trials = of_thresholds(name, settings, out)
         people = len(np.unique(trials[1]))
-        rates = threshold_keeps(trials, chosen.far[0], splits, seed)
+        rates = threshold_keeps(trials, settings.far[0], splits, seed)
         print(
-            f"{name}, calibrate, {people // 2} of {people} people, FAR {100 * chosen.far[0]:g} %: "
-            f"{said(rates)}; {splits - len(rates)} splits refused",
+            f"{name}, calibrate, {people // 2} of {people} people, "
+            f"FAR {100 * settings.far[0]:g} %: {rates_text(rates)}; "
+            f"{splits - len(rates)} splits refused",
             flush=True,
         )
-        trials = of_listening(name, chosen, out)
+        trials = of_listening(name, settings, out)
         people = len(np.unique(trials[1]))
-        rates = listening_keeps(trials, chosen, splits, seed)
-        kept = int((rates[:, 0] <= chosen.far[1]).sum())
+        rates = listening_keeps(trials, settings, splits, seed)
+        count = int((rates[:, 0] <= settings.far[1]).sum())
         print(
             f"{name}, listen, {people // 2} of {people} people, FAR at most "
-            f"{100 * chosen.far[1]:g} %: {said(rates)}; at most what was promised in {kept} of "
-            f"{splits}; TAR {100 * rates[:, 3].mean():.1f} %, accepted after "
-            f"{np.nanmedian(rates[:, 4]) / chosen.rate_hz:.3g} s",
+            f"{100 * settings.far[1]:g} %: {rates_text(rates)}; at most what was promised in "
+            f"{count} of {splits}; TAR {100 * rates[:, 3].mean():.1f} %, accepted after "
+            f"{np.nanmedian(rates[:, 4]) / settings.rate_hz:.3g} s",
             flush=True,
         )
 

@@ -1,12 +1,12 @@
-"""What a gallery does that few people calibrate: false and true accepts of random groups.
+"""False and true accept rates of galleries that few people calibrate, for random groups.
 
 python -m tests.bench.few_people --out build/few_people
 
-Each group is four people who are enrolled with three recordings each, some volunteers who set the
-threshold, and strangers. The card is that of other people: half of the population, or a population
-with other sensors where one is named. Populations are of every data set at hand with twelve people
-or more, whom no model has seen: of vowels there are nine speakers, of HDM05 five actors. Distances
-are computed once and kept in `--out`.
+Each group has four enrolled people with three recordings each, some volunteers for the threshold,
+and strangers. The card comes from different people: from half of the population, or from a
+population with other sensors if `card` names one. The populations come from all data sets with at
+least twelve people outside of training; vowels have only nine speakers, HDM05 five actors.
+Distances are computed once and stored in `--out`.
 """
 
 import csv
@@ -50,7 +50,7 @@ LEVELS = np.linspace(0.05, 0.95, 19)  # of the quantiles of the times of keys
 
 
 class Population(NamedTuple):
-    """People whom no model has seen.
+    """People outside of training.
 
     Attributes:
         people: Function that gives `keras_dml.training.People`.
@@ -156,14 +156,16 @@ def scores_of(distances, people, enrolled):
     """
     columns, rows, owners = [], [], []
     for name in np.unique(people):
-        own = np.flatnonzero(people == name)
-        if len(own) < 2:
+        columns_of_person = np.flatnonzero(people == name)
+        if len(columns_of_person) < 2:
             continue
-        columns.append(own[: min(enrolled, len(own) // 2)])
-        rows.append(own[len(own) // 2 :][:PROBES])
+        columns.append(columns_of_person[: min(enrolled, len(columns_of_person) // 2)])
+        rows.append(columns_of_person[len(columns_of_person) // 2 :][:PROBES])
         owners += len(rows[-1]) * [len(columns) - 1]
     rows = np.concatenate(rows)
-    scores = [distances[np.ix_(rows, own)].min(axis=1) for own in columns]
+    scores = [
+        distances[np.ix_(rows, columns_of_person)].min(axis=1) for columns_of_person in columns
+    ]
     return np.stack(scores, axis=1).astype(np.float64), np.array(owners)
 
 
@@ -176,8 +178,8 @@ def claims_among(scores, owners, group):
 
 def card_of(scores, owners, group, far):
     """A card with the imposters of a group and one threshold."""
-    found, probes, claimed = claims_among(scores, owners, group)
-    false = found[probes != claimed]
+    result, probes, claimed = claims_among(scores, owners, group)
+    false = result[probes != claimed]
     row = {"far": far, "value": float(np.quantile(false, far)), "tar": 1.0, "tar_ci95": [0, 1]}
     row |= {"far_ci95": [0, 1], "people": len(group), "trials": len(false), "enrolled": ON_CARD}
     imposters = {"mean": float(false.mean()), "stddev": float(false.std())}
@@ -201,44 +203,44 @@ def groups_of(own, card, far, volunteers, draws, seed):
     """
     (scores, owners), of_card = own
     people, needed = scores.shape[1], ENROLLED + volunteers + 2
-    known = 0 if card is not None else min(people // 2, people - needed)
-    if people - known < needed or (card is None and known < 5):
+    card_people = 0 if card is not None else min(people // 2, people - needed)
+    if people - card_people < needed or (card is None and card_people < 5):
         return None
     rng, rates = np.random.default_rng(seed), []
     for _ in range(draws):
         names = rng.permutation(people)
         if card is None:
-            about = card_of(*of_card, names[:known], far)
+            about = card_of(*of_card, names[:card_people], far)
         else:
             about = card_of(*card, np.arange(card[0].shape[1]), far)
-        enrolled = names[known : known + ENROLLED]
-        setting = names[known + ENROLLED : known + ENROLLED + volunteers]
-        strangers = names[known + ENROLLED + volunteers :]
-        found = calibrated(*claims_among(scores, owners, setting), far, card=about)
+        enrolled = names[card_people : card_people + ENROLLED]
+        setting = names[card_people + ENROLLED : card_people + ENROLLED + volunteers]
+        strangers = names[card_people + ENROLLED + volunteers :]
+        result = calibrated(*claims_among(scores, owners, setting), far, card=about)
         true = scores[np.arange(len(owners)), owners][np.isin(owners, enrolled)]
         false = scores[np.ix_(np.isin(owners, strangers), enrolled)]
-        value, of_others = found.value, about["thresholds"][0]["value"]
+        value, of_others = result.value, about["thresholds"][0]["value"]
         rates.append(
-            [(false <= value).mean(), (true <= value).mean(), found.far_ci95[1]]
+            [(false <= value).mean(), (true <= value).mean(), result.far_ci95[1]]
             + [(false <= of_others).mean(), (true <= of_others).mean()]
         )
     return np.array(rates)
 
 
 def distances_of(name, population, folder):
-    """Distances between all recordings and the person of each, from a file where there is one."""
+    """Returns distances between all recordings and the person of each, from a file if it exists."""
     path = folder / f"{name}.npz"
     if not path.exists():
         people = population.people()
-        found = np.asarray(population.distances(people), np.float32)
+        result = np.asarray(population.distances(people), np.float32)
         with staged(path) as part, part.open("wb") as file:
-            np.savez(file, distances=found, people=np.array(list(map(str, people.subjects))))
+            np.savez(file, distances=result, people=np.array(list(map(str, people.subjects))))
     with np.load(path) as file:
         return file["distances"], file["people"]
 
 
-def said(rates, far):
-    """Rates of groups in words."""
+def rates_text(rates, far):
+    """Formats the rates of groups."""
     false, true, highest = 100 * rates[:, 0], 100 * rates[:, 1], 100 * rates[:, 2]
     card = 100 * rates[:, 3:].mean(axis=0)
     return (
@@ -280,22 +282,25 @@ def measure_groups(populations, out, counts, fars, draws, seed):
         draws: Number of groups.
         seed: Seed of the groups.
     """
-    found = {name: distances_of(name, one, out) for name, one in populations.items()}
+    result = {name: distances_of(name, first, out) for name, first in populations.items()}
     for count in counts:
         for far in fars:
             everybody = []
             for name, population in populations.items():
-                own = scores_of(*found[name], RECORDINGS), scores_of(*found[name], ON_CARD)
-                other = population.card
-                card = None if other is None else scores_of(*found[other], ON_CARD)
+                columns_of_person = (
+                    scores_of(*result[name], RECORDINGS),
+                    scores_of(*result[name], ON_CARD),
+                )
+                second = population.card
+                card = None if second is None else scores_of(*result[second], ON_CARD)
                 with warnings.catch_warnings(action="ignore", category=UserWarning):
-                    rates = groups_of(own, card, far, count, draws, seed)
+                    rates = groups_of(columns_of_person, card, far, count, draws, seed)
                 if rates is None:
                     continue
                 everybody.append(rates)
-                print(f"{count} volunteers, {100 * far:g} %, {name}: {said(rates, far)}")
+                print(f"{count} volunteers, {100 * far:g} %, {name}: {rates_text(rates, far)}")
             if everybody:
-                together = said(np.concatenate(everybody), far)
+                together = rates_text(np.concatenate(everybody), far)
                 print(f"{count} volunteers, {100 * far:g} %, all: {together}", flush=True)
 
 

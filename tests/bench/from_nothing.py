@@ -1,10 +1,10 @@
-"""From nothing to a decision: a stranger's folder of recordings, the commands, and their times.
+"""The whole way from a folder of recordings to decisions, by commands, with their times.
 
 python -m tests.bench.from_nothing walks --out build/from_nothing
 
-Writes recordings as people keep them (walks with a phone in the pocket as csv, telephone voices as
-wav, EEG as npy), trains on most of the people, enrolls others, whom the model has never seen, and
-asks who came back. The recordings are where `KERAS_DML_DATA` points; `--out` is made anew.
+The script writes recordings in common formats (walks with a phone in the pocket as csv, telephone
+voices as wav, EEG as npy), trains a model on most of the people, enrolls people outside of training
+and identifies them. `KERAS_DML_DATA` is the folder of the recordings; `--out` is overwritten.
 """
 
 import contextlib
@@ -66,23 +66,25 @@ def trials(folder):
 
 
 def noise(folder, persons=10, each=4, steps=200):
-    """Writes noise with axes of each person's own, for a smoke run without archives."""
+    """Writes noise with different axes per person, for a smoke run without archives."""
     rng = np.random.default_rng(0)
     for person in range(persons):
         mixing = np.eye(3) + 0.5 * rng.normal(size=(3, 3))
-        own = folder / f"person{person}"
-        own.mkdir(parents=True)
+        person_folder = folder / f"person{person}"
+        person_folder.mkdir(parents=True)
         for i in range(each):
-            np.save(own / f"{i}.npy", (rng.normal(size=(steps, 3)) @ mixing).astype("float32"))
+            np.save(
+                person_folder / f"{i}.npy", (rng.normal(size=(steps, 3)) @ mixing).astype("float32")
+            )
 
 
 @dataclasses.dataclass(frozen=True)
 class Set:
-    """A stranger's recordings.
+    """Recordings of a new user.
 
     Attributes:
-        write: Function that writes them, a folder a person.
-        others: Number of people whom the model does not see.
+        write: Function that writes them, one folder for each person.
+        unseen: Number of people whom the model does not see.
         train: Options of `keras-dml train` that the recordings need.
         add: Options of the commands on a gallery.
         far: Rate of the threshold.
@@ -90,7 +92,7 @@ class Set:
     """
 
     write: Callable
-    others: int
+    unseen: int
     train: str
     add: str
     far: str
@@ -118,14 +120,14 @@ SMOKE = Set(noise, 4, "--rate-hz 50 --channels x,y,z --steps 0", "--rate-hz 50",
 
 
 def in_a_process(folder, words):
-    """Status and output of a command, run in a folder as a process of its own."""
+    """Runs a command in a folder as a separate process; returns its status and output."""
     command = [sys.executable, "-m", "keras_dml.cli", *words]
     done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True)
     return done.returncode, done.stdout
 
 
 def in_this_process(folder, words):
-    """The same without a process of its own, for a smoke run: each takes seconds to start."""
+    """Runs a command in this process, for smoke runs, because processes take seconds to start."""
     printed = io.StringIO()
     with contextlib.chdir(folder), contextlib.redirect_stdout(printed):
         try:
@@ -139,14 +141,14 @@ RUN = in_a_process
 
 
 def keras_dml(folder, line, statuses=(0,)):
-    """Runs a command as it is typed in a folder, and prints its time.
+    """Runs a command in a folder and prints its time.
 
     Args:
         line: What follows `keras-dml`.
         statuses: Exit statuses after which the next command is typed.
 
     Returns:
-        What it answers; None where it ends in an error.
+        Output of the command; None if it ends with an error.
     """
     start = time.monotonic()
     status, printed = RUN(folder, [*shlex.split(line), "--json"])
@@ -156,33 +158,33 @@ def keras_dml(folder, line, statuses=(0,)):
     return json.loads(printed) if status < ERROR else None
 
 
-def divided(folder, others):
-    """Moves people aside whom the model is not to see.
+def divided(folder, unseen):
+    """Moves the folders of some people away, which training must not use.
 
     Returns:
         Names of those, at even distances among all.
     """
     names = sorted(path.name for path in (folder / "own").iterdir())
-    apart = [names[i] for i in np.linspace(0, len(names) - 1, others).round().astype(int)]
-    for name in apart:
+    excluded = [names[i] for i in np.linspace(0, len(names) - 1, unseen).round().astype(int)]
+    for name in excluded:
         files = sorted((folder / "own" / name).iterdir())
-        for part, chosen in (
+        for part, part_names in (
             ("known", files[: len(files) // 2]),
             ("new", files[len(files) // 2 :]),
         ):
             (folder / part / name).mkdir(parents=True)
-            for file in chosen:
+            for file in part_names:
                 file.rename(folder / part / name / file.name)
         (folder / "own" / name).rmdir()
-    return apart
+    return excluded
 
 
 def asked(folder, line, files):
-    """What a command answers to the first recording that it can read; phones leave gaps."""
+    """Returns the output of a command for the first valid recording; phone data has gaps."""
     for file in files:
-        found = keras_dml(folder, line.format(file=file.relative_to(folder)), (0, 1, ERROR))
-        if found is not None:
-            return found
+        result = keras_dml(folder, line.format(file=file.relative_to(folder)), (0, 1, ERROR))
+        if result is not None:
+            return result
     raise typer.Exit(1)
 
 
@@ -193,18 +195,18 @@ def decisions(folder, chosen, people):
         How many are verified, how many identified, and how many strangers rejected.
     """
     add, strangers = chosen.add, people[-STRANGERS:]
-    for one in people[:-STRANGERS]:
-        keras_dml(folder, f"enroll family.db {one} known/{one} --model model {add}", (0, 1))
+    for item in people[:-STRANGERS]:
+        keras_dml(folder, f"enroll family.db {item} known/{item} --model model {add}", (0, 1))
     keras_dml(folder, f"calibrate family.db known --far {chosen.far} --extrapolate {add}")
     verified = identified = rejected = 0
-    for one in people:
-        files = sorted((folder / "new" / one).iterdir())
+    for item in people:
+        files = sorted((folder / "new" / item).iterdir())
         person = asked(folder, f"identify family.db {{file}} {add}", files)["person"]
-        if one in strangers:
+        if item in strangers:
             rejected += person is None
         else:
-            identified += person == one
-            verified += asked(folder, f"verify family.db {one} {{file}} {add}", files)["accepted"]
+            identified += person == item
+            verified += asked(folder, f"verify family.db {item} {{file}} {add}", files)["accepted"]
     return verified, identified, rejected
 
 
@@ -229,10 +231,10 @@ def main(
 def tried(chosen, folder, minutes):
     """Writes a set of recordings, trains, enrolls, asks, and prints what came of it."""
     chosen.write(folder / "own")
-    apart = divided(folder, chosen.others)
+    excluded = divided(folder, chosen.unseen)
     keras_dml(folder, f"train own {chosen.train} --out model --minutes {minutes:g}")
-    verified, identified, rejected = decisions(folder, chosen, apart)
-    enrolled = len(apart) - STRANGERS
+    verified, identified, rejected = decisions(folder, chosen, excluded)
+    enrolled = len(excluded) - STRANGERS
     print(
         f"a recording each: {verified} of {enrolled} verified, {identified} identified, "
         f"{rejected} of {STRANGERS} strangers rejected"

@@ -1,10 +1,10 @@
-"""Two processes enroll into one gallery and are killed at random moments: what is there afterwards?
+"""State of a gallery after two enrolling processes are killed at random moments.
 
 python -m tests.bench.gallery_killed --times 300
 python -m tests.bench.gallery_killed --times 300 --place server
 
-Every enrollment that was acknowledged must be there, none by half, and the file must be sound. On a
-server it is the server that is killed, with all its processes, while both enroll.
+The gallery must contain every acknowledged enrollment and no incomplete one, and the file must be
+valid. With a server, the script kills the server and all its processes while both enroll.
 """
 
 import argparse
@@ -73,18 +73,18 @@ class Writer:
         os.kill(self._process.pid, signal.SIGKILL)
 
     def wait(self):
-        """Until it has enrolled somebody, or has ended."""
+        """Waits until the process has enrolled a person or has ended."""
         select.select([self._read], [], [])
 
     def acknowledged(self):
-        """How many enrollments had returned when it ended."""
+        """Returns the number of enrollments that had returned before the process ended."""
         self._process.join()
         with open(self._read, encoding="ascii") as lines:
             return sum(line.endswith("\n") for line in lines)
 
 
 def kill_writers(writers):
-    """One, and the other later, which has gone on meanwhile."""
+    """Kills one process, and later the other one, which continues in the meantime."""
     for writer in writers:
         time.sleep(random.random() * LONGEST_SECONDS)
         writer.kill()
@@ -120,13 +120,13 @@ def lost_and_halved(place, acknowledged):
 
 
 def integrity(place):
-    """What SQLite says of its files."""
-    said = []
+    """Returns the messages of SQLite's integrity check."""
+    messages = []
     for path in (place["path"], place.get("keys")):
         if path is not None and "://" not in str(path):
             with contextlib.closing(sqlite3.connect(path)) as connection:
-                said += [row for (row,) in connection.execute("PRAGMA integrity_check")]
-    return said
+                messages += [row for (row,) in connection.execute("PRAGMA integrity_check")]
+    return messages
 
 
 def run(place, times, server=None):
@@ -142,13 +142,13 @@ def run(place, times, server=None):
         else:
             kill_server(server)
         killed += 1 if server else 2
-        acknowledged |= {one.name: one.acknowledged() for one in writers}
+        acknowledged |= {writer.name: writer.acknowledged() for writer in writers}
     seconds = time.perf_counter() - begin
-    found, lost, halved = lost_and_halved(place, acknowledged)
+    result, lost, halved = lost_and_halved(place, acknowledged)
     sound = integrity(place)
     print(
         f"{killed} kills in {seconds:.0f} s: {sum(acknowledged.values()):,} enrollments "
-        f"acknowledged, {found:,} found, {len(lost)} lost, {len(halved)} not whole; "
+        f"acknowledged, {result:,} found, {len(lost)} lost, {len(halved)} not whole; "
         f"integrity_check: {', '.join(sound) or 'none of a server'}"
     )
     return not lost and not halved and set(sound) <= {"ok"}
@@ -159,15 +159,15 @@ def main():
     options.add_argument("--times", type=int, default=300)
     options.add_argument("--place", choices=PLACES, default="encrypted file")
     options.add_argument("--seed", type=int, default=None, help="of the moments")
-    given = smoke.parse(options, globals(), SMOKE)
-    random.seed(given.seed)
+    arguments = smoke.parse(options, globals(), SMOKE)
+    random.seed(arguments.seed)
     folder = pathlib.Path(tempfile.mkdtemp(prefix="kdml-killed-"))
     place, server = {"path": folder / "people.db"}, None
-    if given.place.startswith("encrypted"):
+    if arguments.place.startswith("encrypted"):
         place["key"] = KEY
     with contextlib.ExitStack() as ended:
         ended.callback(shutil.rmtree, folder, ignore_errors=True)
-        if given.place.endswith("server"):
+        if arguments.place.endswith("server"):
             from tests.gallery.postgres import Server
 
             server = Server(folder / "server")
@@ -175,8 +175,8 @@ def main():
             place["path"] = server.database()
             if "key" in place:
                 place["keys"] = folder / "people.keys"
-        print(f"{given.place}; load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-        raise SystemExit(0 if run(place, given.times, server) else 1)
+        print(f"{arguments.place}; load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+        raise SystemExit(0 if run(place, arguments.times, server) else 1)
 
 
 if __name__ == "__main__":

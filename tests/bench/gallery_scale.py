@@ -1,5 +1,5 @@
-"""Identification among many people: in a file exactly, on a server by its index, beside faiss's
-flat search (`pip install faiss-cpu`).
+"""Identification among many people, exactly in a file and by an index on a server, compared with
+the flat search of faiss (`pip install faiss-cpu`).
 
 python -m tests.bench.gallery_scale
 python -m tests.bench.gallery_scale --server --minutes 10
@@ -73,10 +73,10 @@ class People:
 def probes_of(people, enrolled, count):
     rng = np.random.default_rng(1)
     strangers = people(count, seed=10**6)
-    own = enrolled[rng.integers(0, len(enrolled), count // 2)]
-    moved = rng.uniform(0.05, 0.33, (len(own), 1, 1)).astype("float32")
+    genuine = enrolled[rng.integers(0, len(enrolled), count // 2)]
+    moved = rng.uniform(0.05, 0.33, (len(genuine), 1, 1)).astype("float32")
     return np.concatenate(
-        [(1 - moved) * own + moved * strangers[: len(own)], strangers[len(own) :]]
+        [(1 - moved) * genuine + moved * strangers[: len(genuine)], strangers[len(genuine) :]]
     )
 
 
@@ -84,12 +84,12 @@ def milliseconds(function, probes):
     """Median and 99th percentile of one call a probe, and what the calls gave."""
     for probe in probes[:5]:
         function(probe)
-    seconds, found = [], []
+    seconds, result = [], []
     for probe in probes:
         start = time.perf_counter()
-        found.append(function(probe))
+        result.append(function(probe))
         seconds.append(time.perf_counter() - start)
-    return (*(1e3 * np.percentile(seconds, [50, 99])), found)
+    return (*(1e3 * np.percentile(seconds, [50, 99])), result)
 
 
 def nearest(gallery):
@@ -98,13 +98,13 @@ def nearest(gallery):
 
 def load(gallery, people, seconds, count):
     """Enrolls up to a number of people within a time; their embeddings and the rate."""
-    kept, start = [], time.perf_counter()
-    while len(kept) * CHUNK < count and time.perf_counter() - start < seconds:
-        z = people(min(CHUNK, count - len(kept) * CHUNK), seed=len(kept))
-        names = [f"{len(kept):04d}-{i:04d}" for i in range(len(z))]
+    rows, start = [], time.perf_counter()
+    while len(rows) * CHUNK < count and time.perf_counter() - start < seconds:
+        z = people(min(CHUNK, count - len(rows) * CHUNK), seed=len(rows))
+        names = [f"{len(rows):04d}-{i:04d}" for i in range(len(z))]
         gallery._store.add_all(names, np.ones(len(z), bool), z)
-        kept.append(z)
-    z = np.concatenate(kept)
+        rows.append(z)
+    z = np.concatenate(rows)
     return z, len(z) / (time.perf_counter() - start)
 
 
@@ -128,11 +128,11 @@ def beside_faiss(gallery, enrolled, probes, exact):
     for name, metric in (("L1", faiss.METRIC_L1), ("L2", faiss.METRIC_L2)):
         flat = faiss.IndexFlat(vectors.shape[1], metric)
         flat.add(vectors)
-        p50, p99, found = milliseconds(lambda one, flat=flat: flat.search(one[None], 5), queries)
-        same = np.mean(
-            [name_of(rows[0, 0]) == name for (_, rows), name in zip(found, exact, strict=True)]
+        p50, p99, result = milliseconds(lambda one, flat=flat: flat.search(one[None], 5), queries)
+        agreement = np.mean(
+            [name_of(rows[0, 0]) == name for (_, rows), name in zip(result, exact, strict=True)]
         )
-        show(f"faiss, flat {name}", p50, p99, f"the same nearest person: {same:.3f}")
+        show(f"faiss, flat {name}", p50, p99, f"the same nearest person: {agreement:.3f}")
 
 
 def in_a_file(folder, given):
@@ -145,14 +145,19 @@ def in_a_file(folder, given):
             f"{megabytes:.0f} MB; embedding takes {people.embedding_ms:.1f} ms a recording"
         )
         probes = probes_of(people, enrolled, given.probes)
-        p50, p99, found = milliseconds(nearest(gallery), probes)
-        known = gallery._templates()
-        exact = [exhaustive(gallery, known, probe) for probe in probes[:: len(probes) // 20]]
-        same = np.mean([a == b for a, b in zip(found[:: len(probes) // 20], exact, strict=True)])
+        p50, p99, result = milliseconds(nearest(gallery), probes)
+        templates = gallery._templates()
+        exact = [exhaustive(gallery, templates, probe) for probe in probes[:: len(probes) // 20]]
+        agreement = np.mean(
+            [a == b for a, b in zip(result[:: len(probes) // 20], exact, strict=True)]
+        )
         show("identify", p50, p99, f"goal {GOAL_MS} ms: {timing.verdict(p99, GOAL_MS)}")
-        print(f"  the same nearest person as by all distances, of {len(exact)} probes: {same:.3f}")
-        beside_faiss(gallery, enrolled, probes, found)
-    return same == 1
+        print(
+            f"  the same nearest person as by all distances, of {len(exact)} probes: "
+            f"{agreement:.3f}"
+        )
+        beside_faiss(gallery, enrolled, probes, result)
+    return agreement == 1
 
 
 def exhaustive(gallery, known, probe):
@@ -173,13 +178,13 @@ def on_a_server(folder, given):
             for name, size in sizes(gallery.path).items():
                 print(f"  {name:<42} {size / len(enrolled):12,.0f} bytes a person")
             probes = probes_of(people, enrolled, given.probes)
-            p50, p99, found = milliseconds(nearest(gallery), probes)
+            p50, p99, result = milliseconds(nearest(gallery), probes)
             names = [name_of(row) for row in range(len(enrolled))]
-            known = Templates(names, np.ones(len(names), bool), enrolled)
+            templates = Templates(names, np.ones(len(names), bool), enrolled)
             p50_exact, p99_exact, exact = milliseconds(
-                lambda probe: known.nearest(gallery._model, probe[None], 5)[0][0], probes
+                lambda probe: templates.nearest(gallery._model, probe[None], 5)[0][0], probes
             )
-            recall = np.mean([a == b for a, b in zip(found, exact, strict=True)])
+            recall = np.mean([a == b for a, b in zip(result, exact, strict=True)])
             verdict = "met" if recall >= GOAL_RECALL else "MISSED"
             show("identify", p50, p99, f"recall@1 {recall:.3f}, goal {GOAL_RECALL}: {verdict}")
             show("the same people in memory, exactly", p50_exact, p99_exact)
@@ -214,8 +219,8 @@ def sizes(url):
         "pg_total_relation_size('keras_dml.people')"
     )
     with psycopg.connect(url) as connection:
-        found = connection.execute(query).fetchone()
-    return dict(zip(("exact templates", "vectors", "their index", "names"), found, strict=True))
+        result = connection.execute(query).fetchone()
+    return dict(zip(("exact templates", "vectors", "their index", "names"), result, strict=True))
 
 
 def main():
@@ -226,15 +231,15 @@ def main():
     options.add_argument("--minutes", type=float, default=10, help="of loading the server")
     options.add_argument("--most", type=int, default=1_000_000, help="people on the server")
     options.add_argument("--options", default=SERVER, help="of the server")
-    given = smoke.parse(options, globals(), SMOKE)
-    if not given.smoke:
+    arguments = smoke.parse(options, globals(), SMOKE)
+    if not arguments.smoke:
         timing.one_thread()
     print(f"{MODEL}; load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     folder = pathlib.Path(tempfile.mkdtemp(prefix="kdml-scale-"))
     with contextlib.ExitStack() as ended:
         ended.callback(shutil.rmtree, folder, ignore_errors=True)
-        kept = (on_a_server if given.server else in_a_file)(folder, given)
-    raise SystemExit(0 if kept else 1)
+        rows = (on_a_server if arguments.server else in_a_file)(folder, arguments)
+    raise SystemExit(0 if rows else 1)
 
 
 if __name__ == "__main__":

@@ -2,9 +2,9 @@
 
 python -m tests.bench.grad_cache --rows 64 256 1024
 
-The encoder is that of `gait_qp_npl`, on recordings of six channels. Each row of the table is a
-process of its own: what its first step adds to its memory after one on four rows, some of it by
-compiling, and the seconds of the fastest of the steps after that.
+The script trains the encoder of `gait_qp_npl` on recordings of six channels. It measures each row
+of the table in a separate process: the memory that the first step adds after a step on four rows,
+including compilation, and the seconds of the fastest later step.
 """
 
 import argparse
@@ -21,14 +21,14 @@ CHANNELS = 6
 
 
 def encoder():
-    """The encoder of `gait_qp_npl`."""
+    """Returns the encoder of `gait_qp_npl`."""
     from keras_dml import models
 
     return models.sequence_encoder(CHANNELS, flatten=True)
 
 
 def small_encoder():
-    """An encoder that compiles in a second."""
+    """Returns an encoder that compiles in a second."""
     from keras_dml import layers
     from keras_dml._backend import keras
 
@@ -39,7 +39,7 @@ SMOKE = {"encoder": small_encoder, "rows": [8], "steps": 20, "chunk": 4, "repeat
 
 
 def trained(rows, steps, chunk, repeats):
-    """Megabytes and seconds of a step."""
+    """Measures the megabytes and seconds of a step."""
     from keras_dml import losses, models
     from keras_dml._backend import keras
     from tests.bench.memory import growth_megabytes
@@ -76,15 +76,20 @@ def main():
     options.add_argument("--chunk", type=int, default=32, help="rows embedded at once")
     options.add_argument("--repeats", type=int, default=2, help="steps timed")
     options.add_argument("--one", type=int, metavar="CHUNK", help=argparse.SUPPRESS)
-    given = smoke.parse(options, globals(), SMOKE)
-    if given.one is not None:
-        print(json.dumps(trained(given.rows[0], given.steps, given.one, given.repeats)))
+    arguments = smoke.parse(options, globals(), SMOKE)
+    if arguments.one is not None:
+        print(
+            json.dumps(
+                trained(arguments.rows[0], arguments.steps, arguments.one, arguments.repeats)
+            )
+        )
         return
-    measure = trained if given.smoke else in_a_process
-    print(f"{'rows':>6} {'MB':>8} {'s':>7} {'MB, chunks of ' + str(given.chunk):>20} {'s':>7}")
-    for rows in given.rows:
+    measure = trained if arguments.smoke else in_a_process
+    print(f"{'rows':>6} {'MB':>8} {'s':>7} {'MB, chunks of ' + str(arguments.chunk):>20} {'s':>7}")
+    for rows in arguments.rows:
         plain, cached = (
-            measure(rows, given.steps, chunk, given.repeats) for chunk in (0, given.chunk)
+            measure(rows, arguments.steps, chunk, arguments.repeats)
+            for chunk in (0, arguments.chunk)
         )
         cells = f"{plain[0]:8.0f} {plain[1]:7.2f} {cached[0]:20.0f} {cached[1]:7.2f}"
         print(f"{rows:6} {cells}", flush=True)

@@ -69,8 +69,8 @@ def rejected_claims(gallery, later, count, rng):
     claims = [
         (person, recording)
         for person in later
-        for other, recordings in later.items()
-        if other != person
+        for name, recordings in later.items()
+        if name != person
         for recording in recordings
     ]
     rejected = []
@@ -203,7 +203,7 @@ def main():
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--rest", action="store_true", help="attack a server by HTTP instead")
-    given = smoke.parse(options, globals(), SMOKE)
+    arguments = smoke.parse(options, globals(), SMOKE)
     earlier, later = speakers.unseen()
     clock = Clock()
     with mock.patch.object(_tries, "time", clock), tempfile.TemporaryDirectory() as folder:
@@ -211,7 +211,7 @@ def main():
         with Gallery(path, speakers.MODEL, tries=None) as gallery:
             for person, recordings in earlier.items():
                 gallery.enroll(person, recordings[:ENROLLED])
-            rng = np.random.default_rng(given.seed)
+            rng = np.random.default_rng(arguments.seed)
             claims = rejected_claims(gallery, later, RECORDINGS, rng)
         print(
             f"{len(earlier)} speakers, {len(claims)} rejected recordings, at most {QUERIES:,} "
@@ -219,10 +219,10 @@ def main():
             "| limit of tries | accepted | queries, median | answered, median | hours waited, "
             "median |\n|---|---|---|---|---|"
         )
-        if not given.rest:
-            attack_python(path, claims, clock, given.seed)
-        if given.rest or given.smoke:
-            attack_rest(path, claims, clock, given.seed)
+        if not arguments.rest:
+            attack_python(path, claims, clock, arguments.seed)
+        if arguments.rest or arguments.smoke:
+            attack_rest(path, claims, clock, arguments.seed)
 
 
 if __name__ == "__main__":

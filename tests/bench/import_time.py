@@ -1,4 +1,4 @@
-"""Time of `import keras_dml` in a fresh interpreter, above what the interpreter itself takes.
+"""Time of `import keras_dml` in a fresh interpreter, minus the start of the interpreter.
 
 python -m tests.bench.import_time
 """
@@ -22,7 +22,7 @@ print(time.perf_counter() - start, *(name for name in {HEAVY!r} if name in sys.m
 
 
 def measure():
-    """Seconds of one import in a new process, and which heavy packages came with it."""
+    """Measures one import in a new process and lists the heavy packages that it loads."""
     seconds, *loaded = subprocess.check_output([sys.executable, "-c", PROGRAM], text=True).split()
     return float(seconds), loaded
 

@@ -1,11 +1,11 @@
-"""Whether the largest networks take the same step on several devices as on one.
+"""Steps of the largest networks on several devices, compared with one device.
 
 KERAS_BACKEND=jax python -m tests.bench.large_models          # four virtual devices
 KERAS_BACKEND=tensorflow python -m tests.bench.large_models   # two replicas
 
-The suite leaves them out: they start at random and are so deep that the order of a sum in float32
-shows in a step. Printed: the loss of both, and how far their steps are apart, in % of a step. The
-step down the sum of the replicas' losses, in place of their mean, is 100 % away.
+The tests do not include them, because they are so deep that the order of float32 sums changes a
+step from random weights. The script prints both losses and the difference of the steps in % of a
+step. A step by the sum of the replicas' losses instead of their mean would differ by 100 %.
 """
 
 import argparse
@@ -40,9 +40,9 @@ def of_jax_devices(case):
     expected = family_step.after_a_step(case, family_step.compiled(case))
     devices = keras.distribution.list_devices("cpu")
     keras.distribution.set_distribution(keras.distribution.DataParallel(devices=devices))
-    found = family_step.after_a_step(case, family_step.compiled(case))
+    result = family_step.after_a_step(case, family_step.compiled(case))
     keras.distribution.set_distribution(None)
-    return {"found": found, "expected": expected}
+    return {"found": result, "expected": expected}
 
 
 def flat(weights):
@@ -51,20 +51,20 @@ def flat(weights):
 
 
 def main():
-    """Prints a line a network."""
+    """Prints a line for each network."""
     smoke.parse(argparse.ArgumentParser(description=__doc__.splitlines()[0]), globals(), SMOKE)
     steps = of_jax_devices if keras.backend.backend() == "jax" else of_replicas()
     for name, build in BUILDS.items():
         case = family_step.Case(
             lambda build=build: build(SHAPE), losses.NPairLoss, SHAPE, pairs=True
         )
-        both = steps(case)
+        results = steps(case)
         start = flat(family_step.lists(family_step.compiled(case).trainable_weights))
-        found, expected = (flat(both[key]["trained"]) - start for key in ("found", "expected"))
-        apart = np.linalg.norm(found - expected) / np.linalg.norm(expected)
+        result, expected = (flat(results[key]["trained"]) - start for key in ("found", "expected"))
+        difference = np.linalg.norm(result - expected) / np.linalg.norm(expected)
         print(
-            f"{name}: loss {both['found']['loss']:.6f}, on one device "
-            f"{both['expected']['loss']:.6f}; steps {100 * apart:.2g} % apart",
+            f"{name}: loss {results['found']['loss']:.6f}, on one device "
+            f"{results['expected']['loss']:.6f}; steps {100 * difference:.2g} % apart",
             flush=True,
         )
 

@@ -1,12 +1,12 @@
-"""How often `listen` accepts imposters who repeat, choose or change windows of their recordings.
+"""False accept rates of `listen` for imposters who repeat, select or change windows.
 
 python -m tests.bench.listen_attacks --out build/listen_attacks
 
-People whom no model has seen are drawn at random: some set a boundary, the others claim to be each
-other. Each claim is made in several ways, from the recording as it was heard to the best window in
-a loop. Each way is decided by the boundary and by the one of earlier versions, which accepted by
-the mean score. Scores of windows are computed once and kept in `--out`. The recordings are where
-`KERAS_DML_DATA` points.
+People outside of training are drawn at random. Some of them set a boundary, and the others claim to
+be each other. Each claim is made in several ways, from the plain recording to the best window in a
+loop. The script applies the boundary and the rule of earlier versions, which accepted by the mean
+score. Scores of windows are computed once and stored in `--out`. `KERAS_DML_DATA` is the folder of
+the recordings.
 """
 
 import dataclasses
@@ -117,9 +117,9 @@ def trajectories(scores):
     rows, people = np.indices(best.shape)
     of_person = np.empty_like(windows)
     for code in range(windows.shape[2]):
-        own = scores["owner"] == code
-        choice = np.sort(windows[own].reshape(-1, windows.shape[2]), axis=0)
-        of_person[own] = choice[:count]
+        is_owner = scores["owner"] == code
+        choice = np.sort(windows[is_owner].reshape(-1, windows.shape[2]), axis=0)
+        of_person[is_owner] = choice[:count]
     result = {
         "honest": windows,
         "best window in a loop": _looped(windows.min(axis=1), count),
@@ -154,9 +154,9 @@ def claims_among(scores, owner, people, genuine):
     """
     rows = np.flatnonzero(np.isin(owner, people))
     probes, claims = np.broadcast_arrays(owner[rows, None], people)
-    chosen = (probes == claims) == genuine
-    scores = scores[rows][:, :, people].transpose(0, 2, 1)[chosen].astype(np.float64)
-    return scores, probes[chosen], claims[chosen]
+    selected = (probes == claims) == genuine
+    scores = scores[rows][:, :, people].transpose(0, 2, 1)[selected].astype(np.float64)
+    return scores, probes[selected], claims[selected]
 
 
 class Earlier:
@@ -181,7 +181,7 @@ class Earlier:
         self._reject_above = max(self._threshold, undecided[~false].max())
 
     def accepts(self, scores):
-        """Whether each claim is accepted before it is rejected."""
+        """Returns whether the boundary accepts each claim before it rejects it."""
         mean = np.cumsum(scores, axis=1) / np.arange(1, scores.shape[1] + 1)
         accepts = mean + self._errors <= self._threshold
         rejects = mean - self._errors > self._reject_above
@@ -207,17 +207,17 @@ def rates_of(scores, far, known, draws, seed):
     rates = {name: [] for name in [*ways, "genuine"]}
     for _ in range(draws):
         drawn = rng.permutation(owner.max() + 1)
-        volunteers, others = drawn[:known], drawn[known:]
+        volunteers, imposters = drawn[:known], drawn[known:]
         false = claims_among(scores["windows"], owner, volunteers, False)
-        own = claims_among(scores["windows"], owner, volunteers, True)
-        every = [np.concatenate(pair) for pair in zip(false, own, strict=True)]
+        is_owner = claims_among(scores["windows"], owner, volunteers, True)
+        every = [np.concatenate(pair) for pair in zip(false, is_owner, strict=True)]
         now = boundary(*every, far, 1)
         before = Earlier(*every, far)
         for name, way in ways.items():
-            heard, *people = claims_among(way, owner, others, False)
+            heard, *people = claims_among(way, owner, imposters, False)
             answers = before.accepts(heard), far_promise.accepted(now, heard)[0]
             rates[name].append([_mean_of_pairs(answer, people) for answer in answers])
-        heard, *_ = claims_among(scores["windows"], owner, others, True)
+        heard, *_ = claims_among(scores["windows"], owner, imposters, True)
         answers = before.accepts(heard), far_promise.accepted(now, heard)[0]
         rates["genuine"].append([answer.mean() for answer in answers])
     return {name: np.array(pairs) for name, pairs in rates.items()}
@@ -263,10 +263,10 @@ def measure(sets, out, draws, seed):
         draws: Draws of people.
         seed: Seed of the draws.
     """
-    for name, chosen in sets.items():
-        scores = stored_scores(name, chosen, out)
+    for name, selected in sets.items():
+        scores = stored_scores(name, selected, out)
         people = int(scores["owner"].max()) + 1
-        for far in chosen.far:
+        for far in selected.far:
             print(f"\n{name}, {people // 2} of {people} people set the boundary, {draws} draws")
             print("| claims | promise | accepted before | accepted now |\n|---|---|---|---|")
             rates = rates_of(scores, far, people // 2, draws, seed)

@@ -4,9 +4,9 @@ python -m tests.bench.losses --torch /path/to/python --similarity /path/to/pytho
 
 The first interpreter has PyTorch and pytorch-metric-learning 2.9, the second TensorFlow 2.15 and
 tensorflow-similarity 0.17 (`pip install "tensorflow-cpu==2.15.*" tensorflow-similarity "numpy<2"`).
-A library's own reductions differ from ours; what is compared is the time of the loss of that name
-on a batch of that size. TensorFlow Similarity's triplets are one an anchor, of its hardest
-positive; ours but for "hard" are of every pair, fifteen times as many here.
+The reductions of the libraries differ from ours; the script compares the times of losses with equal
+names and batches. TensorFlow Similarity uses one triplet per anchor, with the hardest positive.
+Except for "hard" mining, ours use all pairs, which are fifteen times as many triplets here.
 """
 
 import contextlib
@@ -124,11 +124,11 @@ def compare(name, peers, given):
         if task in facts["tasks"]:
             runs[f"{task}, {peer}"] = lambda ask=ask, task=task: ask(task, steps)
     ours = f"{name}, ours"
-    theirs = list(runs)
+    reference = list(runs)
     runs[ours] = timing.timed(step(name, **SIZES), given.cpu_time, steps)
     seconds = timing.alternate(runs, given.repeats)
-    fastest = min(theirs, key=lambda run: np.median(seconds[run]), default=None)
-    rows = [*map(timing.Row, theirs), timing.Row(ours, fastest, BOUND)]
+    fastest = min(reference, key=lambda run: np.median(seconds[run]), default=None)
+    rows = [*map(timing.Row, reference), timing.Row(ours, fastest, BOUND)]
     timing.show(f"{name} {SIZES}, forward and backward, {steps} steps a round", rows, seconds)
     if given.smoke:
         peak = peak_megabytes(name)
@@ -146,20 +146,20 @@ def main():
     options.add_argument("--only", metavar="NAME", help="one loss, by its name in the tables")
     timing.add_steps(options)
     options.add_argument("--memory-only", metavar="NAME", help="print its peak in MB and end")
-    given = smoke.parse(options, globals(), SMOKE)
-    if given.memory_only:
-        print(peak_megabytes(given.memory_only))
+    arguments = smoke.parse(options, globals(), SMOKE)
+    if arguments.memory_only:
+        print(peak_megabytes(arguments.memory_only))
         return
-    if given.cpu_time:
+    if arguments.cpu_time:
         timing.one_thread()
     with contextlib.ExitStack() as stack:
         peers = {
-            name: stack.enter_context(library(name, getattr(given, option), given.cpu_time))
+            name: stack.enter_context(library(name, getattr(arguments, option), arguments.cpu_time))
             for option, name in LIBRARIES.items()
         }
         print(*({key: facts} for key, (_, facts) in peers.items()), sep="\n")
-        for name in [given.only] if given.only else losses():
-            compare(name, peers, given)
+        for name in [arguments.only] if arguments.only else losses():
+            compare(name, peers, arguments)
 
 
 if __name__ == "__main__":

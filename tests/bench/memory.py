@@ -1,13 +1,13 @@
-"""How far the memory of this process grows in one call (Linux)."""
+"""Growth of the memory of this process in one call (Linux)."""
 
 from pathlib import Path
 
 
 def growth_megabytes(function):
-    """Growth of this process's greatest resident size while `function` runs, and its result.
+    """Measures the growth of the maximum resident size during a call; returns its result too.
 
-    What the process held and freed before is handed out again without growth, so use it in a
-    process that has done little else, after a small call that loads the code.
+    Memory that the process has freed before is used again without growth. Therefore call this in a
+    fresh process, after a small call that loads the code.
     """
     Path("/proc/self/clear_refs").write_text("5")  # the high-water mark begins anew
     before = _resident("VmRSS")

@@ -88,20 +88,20 @@ def main():
     options = timing.parser(__doc__.splitlines()[0], 9)
     timing.add_torch(options)
     options.add_argument("--memory-only", action="store_true", help="print the peak in MB and end")
-    given = smoke.parse(options, globals(), SMOKE)
-    if given.memory_only:
+    arguments = smoke.parse(options, globals(), SMOKE)
+    if arguments.memory_only:
         print(peak_megabytes())
         return
-    if given.cpu_time:
+    if arguments.cpu_time:
         timing.one_thread()
-    with peer(given.torch, "pairwise", given.cpu_time, **SIZES) as (yardstick, facts):
-        runs = {TENSORFLOW: timing.timed(weighted_l1(SIZES), given.cpu_time)}
+    with peer(arguments.torch, "pairwise", arguments.cpu_time, **SIZES) as (yardstick, facts):
+        runs = {TENSORFLOW: timing.timed(weighted_l1(SIZES), arguments.cpu_time)}
         if yardstick:
             runs[TORCH] = yardstick
-        runs[OURS] = timing.timed(ours(SIZES), given.cpu_time)
-        seconds = timing.alternate(runs, given.repeats)
+        runs[OURS] = timing.timed(ours(SIZES), arguments.cpu_time)
+        seconds = timing.alternate(runs, arguments.repeats)
     timing.show(f"Pairwise distances {SIZES}, forward and backward {facts}", ROWS, seconds)
-    if given.smoke:
+    if arguments.smoke:
         peak = peak_megabytes()
     else:
         command = [sys.executable, "-m", "tests.bench.pairwise", "--memory-only"]

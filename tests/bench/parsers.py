@@ -145,10 +145,10 @@ def main():
     options = timing.parser(__doc__.splitlines()[0], 15)
     timing.add_cpu_time(options, "processor time of all threads, for a busy machine")
     timing.add_steps(options)
-    given = smoke.parse(options, globals(), SMOKE)
+    arguments = smoke.parse(options, globals(), SMOKE)
     show_windows(DAYS)
-    show_rates(TEXT_SAMPLES, given.repeats)
-    seconds = timing.alternate(candidates(given.cpu_time, given.steps), given.repeats)
+    show_rates(TEXT_SAMPLES, arguments.repeats)
+    seconds = timing.alternate(candidates(arguments.cpu_time, arguments.steps), arguments.repeats)
     title = f"A trial of 64 electrodes and 256 samples; {GAZE_SAMPLES:,} samples of gaze"
     timing.show(title, ROWS, seconds)
 

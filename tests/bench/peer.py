@@ -1,4 +1,4 @@
-"""The yardstick: a process of PyTorch's own environment that runs a task when asked to."""
+"""A process in a separate environment with PyTorch that runs tasks for comparison."""
 
 import contextlib
 import json

@@ -80,10 +80,10 @@ def steps():
 
 def main():
     options = timing.parser(__doc__.splitlines()[0], 9)
-    given = smoke.parse(options, globals(), SMOKE)
-    seconds = timing.alternate(tables(), given.repeats)
+    arguments = smoke.parse(options, globals(), SMOKE)
+    seconds = timing.alternate(tables(), arguments.repeats)
     timing.show(f"{N} embeddings of {FEATURES} against {CLASSES:,} prototypes", TABLES, seconds)
-    seconds = timing.alternate(steps(), given.repeats)
+    seconds = timing.alternate(steps(), arguments.repeats)
     timing.show(f"Training step, {BATCH} images, {TRAINED_CLASSES} classes", STEPS, seconds)
 
 

@@ -42,15 +42,15 @@ def layer_step(host_sort):
 def main():
     options = timing.parser(__doc__.splitlines()[0], 9)
     timing.add_torch(options)
-    given = smoke.parse(options, globals(), SMOKE)
-    if given.cpu_time:
+    arguments = smoke.parse(options, globals(), SMOKE)
+    if arguments.cpu_time:
         timing.one_thread()
     sizes = {**SIZES, "ranks": 2 * (KNOTS + 2)}
-    with peer(given.torch, "sort_gather", given.cpu_time, **sizes) as (yardstick, facts):
+    with peer(arguments.torch, "sort_gather", arguments.cpu_time, **sizes) as (yardstick, facts):
         runs = {"torch.sort + gather": yardstick} if yardstick else {}
-        runs[ROWS[1].name] = timing.timed(layer_step(None), given.cpu_time)
-        runs[ROWS[2].name] = timing.timed(layer_step(False), given.cpu_time)
-        seconds = timing.alternate(runs, given.repeats)
+        runs[ROWS[1].name] = timing.timed(layer_step(None), arguments.cpu_time)
+        runs[ROWS[2].name] = timing.timed(layer_step(False), arguments.cpu_time)
+        seconds = timing.alternate(runs, arguments.repeats)
     timing.show(
         f"Quantile layer {SIZES}, {KNOTS} knots, forward and backward {facts}", ROWS, seconds
     )

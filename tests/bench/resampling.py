@@ -55,17 +55,17 @@ def measured(native_hz, rate_hz):
     lower = min(native_hz, rate_hz)
     count = int(SECONDS_OF_STEPS * native_hz / lower)
     ratio = _resampling.ratio_of(rate_hz, native_hz)
-    changes, others = [], []
+    changes, references = [], []
     for frequency in np.linspace(0.02, 0.9, TONES) * lower / 2:
         values = _resampling.polyphase(tone(frequency, native_hz, count), ratio)[EDGE:-EDGE, 0]
         size, rest = level(values, frequency, rate_hz)
         changes.append(20 * np.log10(size))
-        others.append(20 * np.log10(rest))
+        references.append(20 * np.log10(rest))
     if rate_hz < native_hz:
         for frequency in np.linspace(1.0, 0.98 * native_hz / rate_hz, TONES) * rate_hz / 2:
             values = _resampling.polyphase(tone(frequency, native_hz, count), ratio)[EDGE:-EDGE, 0]
-            others.append(20 * np.log10(np.sqrt(2 * np.mean(values**2))))
-    return max(changes, key=abs), max(others)
+            references.append(20 * np.log10(np.sqrt(2 * np.mean(values**2))))
+    return max(changes, key=abs), max(references)
 
 
 def main():
@@ -73,9 +73,9 @@ def main():
     smoke.parse(argparse.ArgumentParser(description=__doc__), globals(), SMOKE)
     print("from Hz | to Hz | ratio | passband dB | image or alias dB")
     for native_hz, rate_hz in PAIRS:
-        change, other = measured(native_hz, rate_hz)
+        change, reference = measured(native_hz, rate_hz)
         ratio = Fraction(_resampling.ratio_of(rate_hz, native_hz))
-        print(f"{native_hz:g} | {rate_hz:g} | {ratio} | {change:+.3f} | {other:.1f}")
+        print(f"{native_hz:g} | {rate_hz:g} | {ratio} | {change:+.3f} | {reference:.1f}")
 
 
 if __name__ == "__main__":

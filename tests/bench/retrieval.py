@@ -31,18 +31,19 @@ def main():
     options.add_argument("--features", type=int, default=FEATURES)
     options.add_argument("--classes", type=int, default=CLASSES)
     options.add_argument("--distance", default="euclidean", help="euclidean or cosine")
-    given = smoke.parse(options, globals(), SMOKE)
+    arguments = smoke.parse(options, globals(), SMOKE)
     from keras_dml.evaluation import retrieval
 
-    vectors, labels = embeddings(given.queries, given.features, given.classes)
+    vectors, labels = embeddings(arguments.queries, arguments.features, arguments.classes)
     retrieval(vectors[:500], labels[:500] % 9)  # loads code and starts threads
     begin = [time.perf_counter(), time.process_time()]
-    peak, found = growth_megabytes(lambda: retrieval(vectors, labels, distance=given.distance))
+    peak, result = growth_megabytes(lambda: retrieval(vectors, labels, distance=arguments.distance))
     seconds, cpu = time.perf_counter() - begin[0], time.process_time() - begin[1]
-    print(f"Retrieval {vars(given)}; load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-    print(found)
+    print(f"Retrieval {vars(arguments)}; load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    print(result)
     print(
-        f"{seconds:.0f} s, {cpu:.0f} s of processor time, {given.queries / seconds:,.0f} queries/s"
+        f"{seconds:.0f} s, {cpu:.0f} s of processor time, "
+        f"{arguments.queries / seconds:,.0f} queries/s"
     )
     print(f"peak extra memory {peak:.0f} MB; bound {MEMORY_BOUND_MB} MB: ", end="")
     print(timing.verdict(peak, MEMORY_BOUND_MB))

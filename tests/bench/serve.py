@@ -1,5 +1,6 @@
-"""How long clients wait for a served gallery, alone and at once; a server answers one after the
-other, and several servers may share a gallery.
+"""Response times of a served gallery for one client and for several clients at the same time.
+
+A server processes requests one after the other. Several servers may share a gallery.
 
 python -m tests.bench.serve
 python -m tests.bench.serve --servers 2
@@ -39,32 +40,32 @@ def main():
     options.add_argument("--clients", type=int, default=8)
     options.add_argument("--requests", type=int, default=50, help="of a client")
     options.add_argument("--servers", type=int, default=1, help="processes that share the gallery")
-    given = smoke.parse(options, globals(), SMOKE)
+    arguments = smoke.parse(options, globals(), SMOKE)
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as opened:
         probes = enrolled(pathlib.Path(folder))
         urls = [
             opened.enter_context(serving(f"{folder}/people.db", free_port()))
-            for _ in range(given.servers)
+            for _ in range(arguments.servers)
         ]
         for url in urls:
             asked(url, probes, WARM_UP)
         print(f"{os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}")
-        for clients in (1, given.clients):
+        for clients in (1, arguments.clients):
             start = time.perf_counter()
             with concurrent.futures.ThreadPoolExecutor(clients) as pool:
                 targets = itertools.islice(itertools.cycle(urls), clients)
-                times = pool.map(lambda url: asked(url, probes, given.requests), targets)
+                times = pool.map(lambda url: asked(url, probes, arguments.requests), targets)
                 seconds = np.concatenate(list(times))
             p50, p99 = 1e3 * np.percentile(seconds, [50, 99])
             rate = len(seconds) / (time.perf_counter() - start)
             print(
-                f"{clients} at once of {given.servers} server(s): p50 {p50:.0f} ms, "
+                f"{clients} at once of {arguments.servers} server(s): p50 {p50:.0f} ms, "
                 f"p99 {p99:.0f} ms, {rate:.1f} answers a second"
             )
 
 
 def enrolled(folder):
-    """A gallery of the speakers in a folder; the probes as contents of files."""
+    """Makes a gallery of the speakers in a folder; returns the probes as contents of files."""
     card = zoo.card(MODEL)
     earlier, later = speakers.unseen()
     with Gallery(folder / "people.db", MODEL) as gallery:
@@ -104,7 +105,7 @@ def serving(path, port):
 
 
 def asked(url, probes, count):
-    """Seconds until each answer of one client."""
+    """Measures the seconds until each response to one client."""
     seconds = []
     with httpx2.Client(timeout=600) as client:
         for probe in itertools.islice(itertools.cycle(probes), count):

@@ -22,21 +22,21 @@ def parse(options, constants, sizes):
         The parsed options.
     """
     options.add_argument("--smoke", action="store_true", help=HELP)
-    given = options.parse_args()
-    if given.smoke:
+    arguments = options.parse_args()
+    if arguments.smoke:
         for name, size in sizes.items():
             if name in constants:
                 constants[name] = size
             else:
-                setattr(given, name, size)
-    return given
+                setattr(arguments, name, size)
+    return arguments
 
 
 def skip(reason):
     """Ends the script because something is missing.
 
     Args:
-        reason: What is missing and how to get it.
+        reason: The missing library or data and how to get it.
     """
     print(reason, file=sys.stderr)
     raise SystemExit(SKIPPED)

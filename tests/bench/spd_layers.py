@@ -172,21 +172,21 @@ def main():
     options = timing.parser(__doc__.splitlines()[0], 13)
     timing.add_torch(options)
     timing.add_steps(options)
-    given = smoke.parse(options, globals(), SMOKE)
+    arguments = smoke.parse(options, globals(), SMOKE)
     jax = os.environ.get("KERAS_BACKEND") == "jax"
-    if jax and given.cpu_time:
+    if jax and arguments.cpu_time:
         options.error("one thread is measured with TensorFlow only")
-    if given.cpu_time:
+    if arguments.cpu_time:
         timing.one_thread()
     for sizes in NETWORKS:
-        against_spd_learn(given, sizes)
+        against_spd_learn(arguments, sizes)
     for n in DISTANCES:
-        distances_against_spd_learn(given, n)
+        distances_against_spd_learn(arguments, n)
     if jax:
         return
     for sizes in NETWORKS:
-        solvers(given, sizes)
-    devices(given, NETWORKS[-1])
+        solvers(arguments, sizes)
+    devices(arguments, NETWORKS[-1])
 
 
 if __name__ == "__main__":

@@ -34,8 +34,8 @@ def smoke():
 
 
 def main(sounds, embeddings, kept="speech"):
-    with np.load(sounds) as given:
-        recordings = np.split(given["samples"], given["ends"][:-1])
+    with np.load(sounds) as arrays:
+        recordings = np.split(arrays["samples"], arrays["ends"][:-1])
     encoder = VoiceEncoder("cpu", verbose=False)
     prepared = leveled if kept == "whole" else lambda sound: preprocess_wav(sound, source_sr=16_000)
     np.save(embeddings, np.stack([encoder.embed_utterance(prepared(each)) for each in recordings]))

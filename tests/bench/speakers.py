@@ -1,6 +1,6 @@
 """Speaker verification by Resemblyzer (pretrained on thousands of speakers) on the trials of the
-recipe `voice_logcov_lda`, and with `--table` on those of `zoo.voice_table`: what a user would take
-instead.
+recipe `voice_logcov_lda`, and with `--table` on the trials of `zoo.voice_table`, as an alternative
+to the models of the zoo.
 
 python -m tests.bench.speakers --resemblyzer /path/to/python
 

@@ -1,4 +1,4 @@
-"""What the benchmarks share: candidates timed in turn, and the table that is printed."""
+"""Shared parts of the benchmarks: timing of candidates in turn, and the printed table."""
 
 import argparse
 import os
@@ -13,7 +13,7 @@ PAUSE_SECONDS = 0.05  # the threads of the candidate before go to sleep
 
 @dataclass
 class Row:
-    """A line of the table: a candidate, the name of its yardstick, the greatest ratio allowed."""
+    """Line of the table: a candidate, the candidate to compare with, the largest allowed ratio."""
 
     name: str
     against: str | None = None
@@ -21,7 +21,7 @@ class Row:
 
 
 def parser(description, repeats):
-    """The options that every benchmark has."""
+    """Returns a parser with the options of every benchmark."""
     options = argparse.ArgumentParser(description=description)
     options.add_argument(
         "--repeats", type=int, default=repeats, help=f"rounds timed, at least 5 (default {repeats})"

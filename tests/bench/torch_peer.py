@@ -1,4 +1,4 @@
-"""The yardsticks in plain PyTorch. Run by `peer.py` with the interpreter of another environment.
+"""Tasks for comparison in plain PyTorch, run by `peer.py` in another environment.
 
 Usage: `python torch_peer.py TASK JSON wall|cpu`. Prints one line about itself; then, for every
 number of steps read, runs the task so often and prints the mean seconds. Imports PyTorch and the
@@ -82,9 +82,9 @@ def wasserstein_loss(values, knots):
     total = u.abs() + v.abs()
     crossing = (-u * v).clamp(min=0) / torch.where(total > 0, total, 1)
     table = ((total / 2 - crossing) * knots.diff()).sum((2, 3))
-    own = table.diagonal()[:, None]
+    diagonal = table.diagonal()[:, None]
     off = ~torch.eye(len(table), dtype=torch.bool)
-    return (functional.softplus(own - table) * off).sum(1).mean()
+    return (functional.softplus(diagonal - table) * off).sum(1).mean()
 
 
 def training_step(pairs, time, channels, widths, halving_before, knots):

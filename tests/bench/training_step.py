@@ -47,19 +47,19 @@ def architecture():
 def main():
     options = timing.parser(__doc__.splitlines()[0], 15)
     timing.add_torch(options)
-    given = smoke.parse(options, globals(), SMOKE)
-    if given.cpu_time:
+    arguments = smoke.parse(options, globals(), SMOKE)
+    if arguments.cpu_time:
         timing.one_thread()
     model = compiled_model()
     trainable = sum(int(np.prod(w.shape)) for w in model.trainable_weights)
     sizes = {"pairs": PAIRS, "time": TIME, "channels": CHANNELS, "knots": KNOTS, **architecture()}
-    with peer(given.torch, "training_step", given.cpu_time, **sizes) as (yardstick, facts):
+    with peer(arguments.torch, "training_step", arguments.cpu_time, **sizes) as (yardstick, facts):
         if facts and facts["parameters"] != trainable:
             counts = f"{trainable} parameters here, {facts['parameters']} in PyTorch"
             raise RuntimeError(f"The networks differ: {counts}.")
         runs = {TORCH: yardstick} if yardstick else {}
-        runs[OURS] = timing.timed(step(model), given.cpu_time)
-        seconds = timing.alternate(runs, given.repeats)
+        runs[OURS] = timing.timed(step(model), arguments.cpu_time)
+        seconds = timing.alternate(runs, arguments.repeats)
     timing.show(f"Training step, {PAIRS} pairs of {TIME} x {CHANNELS}, Adam {facts}", ROWS, seconds)
 
 

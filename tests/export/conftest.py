@@ -1,5 +1,4 @@
-"""Models for the exports: small ones of every kind, and the encoder of the zoo with weights as
-after training."""
+"""Models for tests of exports: small models of every kind, and the zoo's encoder for devices."""
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ CHANNELS = 3
 
 
 def build(head, *, steps=None, convolution=layers.MaskedConv1D):
-    """Two convolutions under a head, 3 channels."""
+    """Returns a model of two convolutions and a head, for 3 channels."""
     keras.utils.set_random_seed(2)
     return lived_in(
         keras.Sequential(
@@ -31,7 +30,7 @@ def build(head, *, steps=None, convolution=layers.MaskedConv1D):
 
 
 def lived_in(model):
-    """The model with statistics and slopes as after training: none at its initial value."""
+    """Sets statistics and slopes of a model to values other than the initial ones."""
     rng = np.random.default_rng(3)
     steps, channels = model.inputs[0].shape[1:]
     for _ in range(8):
@@ -52,7 +51,7 @@ def small():
 
 @pytest.fixture(scope="session")
 def edge():
-    """The encoder for devices: 6 channels, sixteen convolutions."""
+    """Returns the encoder for devices, with 6 channels and sixteen convolutions."""
     keras.utils.set_random_seed(2)
     return lived_in(models.sequence_encoder(6, size="edge"))
 
@@ -67,18 +66,18 @@ CLASSES, FEATURES, SIDE = 3, 6, 8
 
 @pytest.fixture(scope="session")
 def images():
-    """Bright rows, bright columns or neither, in noise: images and labels."""
+    """Draws noisy images with bright rows, bright columns or neither, and labels."""
     rng = np.random.default_rng(11)
     labels = np.arange(48) % CLASSES
-    found = rng.uniform(0, 0.3, size=(len(labels), SIDE, SIDE, 1)).astype(np.float32)
-    found[labels == 0, ::2] += 0.6
-    found[labels == 1, :, ::2] += 0.6
-    return found, labels
+    actual = rng.uniform(0, 0.3, size=(len(labels), SIDE, SIDE, 1)).astype(np.float32)
+    actual[labels == 0, ::2] += 0.6
+    actual[labels == 1, :, ::2] += 0.6
+    return actual, labels
 
 
 @pytest.fixture(scope="session")
 def classifier(images):
-    """A classifier of images after ten steps of training."""
+    """Returns a classifier of images after ten steps of training."""
     x, y = images
     keras.utils.set_random_seed(4)
     encoder = keras.Sequential(
@@ -103,7 +102,7 @@ def classifier(images):
 
 @pytest.fixture(scope="session")
 def speaker():
-    """A classifier of audio, two voices."""
+    """Returns a classifier of audio with two voices."""
     keras.utils.set_random_seed(5)
     encoder = models.xvector(((8, 3, 1), (8, 3, 2)), embedding=FEATURES, bands=6)
     for seed in range(3):
@@ -112,7 +111,7 @@ def speaker():
 
 
 def voice(length, seed=0, loudness=0.1):
-    """A hum in noise, `(length, 1)`."""
+    """Draws a hum with noise, `(length, 1)`."""
     rng = np.random.default_rng(seed)
     hum = np.sin(2 * np.pi * rng.uniform(80, 300) * np.arange(length) / 16000)
     return (loudness * (hum + 0.1 * rng.normal(size=length)))[:, None].astype(np.float32)

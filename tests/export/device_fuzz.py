@@ -2,8 +2,8 @@
 
     python -m tests.export.device_fuzz build/export/*.tflite --calls 1000
 
-Prints a row for each file: calls, crashes, and how many answers were due to be NaN, finite or
-refused and were.
+Prints a row for each file: calls, crashes, and the numbers of expected and actual outcomes:
+NaN, finite, refused.
 """
 
 import argparse
@@ -23,7 +23,7 @@ COLUMNS = (
 
 
 def fuzz(file, calls, seed=0, limits=(1, None)):
-    """Calls a file and compares its answers with those that are due.
+    """Calls a file and compares its outputs with the expected outcomes.
 
     Args:
         file: A .tflite file.
@@ -56,12 +56,12 @@ def fuzz(file, calls, seed=0, limits=(1, None)):
 
 
 def wrong(counts):
-    """The outcomes that were not due."""
+    """Returns the outcomes that differ from the expected ones."""
     return {key: count for key, count in counts.items() if key[1] not in ("any", key[2])}
 
 
 def row(name, crashes, counts):
-    """Cells of `COLUMNS`."""
+    """Returns the cells of a row, in the order of `COLUMNS`."""
     cells = [name, counts.total(), crashes]
     for due in ("nan", "finite", "refused"):
         cells.append(sum(count for key, count in counts.items() if key[1] == due))

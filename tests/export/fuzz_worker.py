@@ -12,7 +12,7 @@ import numpy as np
 from ai_edge_litert.interpreter import Interpreter
 
 INT32 = np.iinfo(np.int32)
-MOST_STEPS = 600  # of a drawn recording, beyond the fewest that the model takes
+MOST_STEPS = 600  # of a random recording, beyond the smallest number that the model accepts
 NAN, FINITE, REFUSED, ANY = "nan", "finite", "refused", "any"
 KINDS = (
     *("plain",) * 4,
@@ -42,26 +42,26 @@ def main(file, first, last, seed, least, most):
     for i in range(first, last):
         print(i, end=" ", flush=True)
         kind, inputs, due = draw(np.random.default_rng([seed, i]))
-        given = outcome(embed, distance, inputs, gallery)
-        print(json.dumps({"kind": kind, "due": due, "given": given}), flush=True)
+        actual = outcome(embed, distance, inputs, gallery)
+        print(json.dumps({"kind": kind, "due": due, "given": actual}), flush=True)
 
 
 def usual(embed, draw, seed):
-    """Embeddings of two usual inputs."""
+    """Computes embeddings of two valid inputs."""
     rng = np.random.default_rng(seed)
     return np.concatenate([embed(**draw.plain(rng))["embedding"].copy() for _ in range(2)])
 
 
 def outcome(embed, distance, inputs, gallery):
-    """What embedding and distances are: NaN, finite, or refused by LiteRT."""
+    """Returns the outcome of `embed` and `distance`: NaN, finite, or refused by LiteRT."""
     try:
         embedding = embed(**inputs)["embedding"].copy()
     except (RuntimeError, ValueError):
         return REFUSED
-    found = distance(embedding=embedding, gallery=gallery)["distance"]
-    if np.isnan(embedding).all() and np.isnan(found).all():
+    actual = distance(embedding=embedding, gallery=gallery)["distance"]
+    if np.isnan(embedding).all() and np.isnan(actual).all():
         return NAN
-    if np.isfinite(embedding).all() and np.isfinite(found).all():
+    if np.isfinite(embedding).all() and np.isfinite(actual).all():
         return FINITE
     return "mixed"
 

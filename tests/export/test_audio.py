@@ -1,4 +1,4 @@
-"""Raw audio goes into the .tflite file, and its mel bands stay float."""
+"""Exports of models of raw audio, whose mel bands stay float."""
 
 import timeit
 
@@ -24,15 +24,15 @@ def sound(samples, seed):
 @pytest.mark.slow
 @pytest.mark.parametrize("quantization, bound", [("dynamic", 1e-5), ("float16", 0.01)])
 def test_mel_bands_on_a_device_are_those_of_keras(quantization, bound, tmp_path):
-    """As one convolution or by a matrix, int8 weights would move quiet bands by 10 log units."""
+    """Tests quiet bands, which int8 weights would move by 10 log units."""
     audio = keras.Input((None, 1))
     bands = layers.LogMel(30, name="log_mel")(audio)
     model = keras.Model(audio, layers.SequencePooling("max")(bands))
     file = export.tflite(model, tmp_path / "bands.tflite", quantization).path
     recordings = [sound(length, length) for length in (400, 3000, 9999)]
-    found, expected = litert.embed(file, recordings), keras_dml.embed(model, recordings)
-    assert parity.relative_rms(found[1:], expected[1:]) < bound
-    np.testing.assert_allclose(found[0], 0, rtol=0, atol=1e-5)  # the only frame is its own mean
+    actual, expected = litert.embed(file, recordings), keras_dml.embed(model, recordings)
+    assert parity.relative_rms(actual[1:], expected[1:]) < bound
+    np.testing.assert_allclose(actual[0], 0, rtol=0, atol=1e-5)  # the only frame equals its mean
 
 
 @pytest.mark.slow
@@ -40,18 +40,18 @@ def test_mel_bands_on_a_device_are_those_of_keras(quantization, bound, tmp_path)
 def test_a_speech_network_takes_raw_audio_of_any_length(quantization, tmp_path):
     keras.utils.set_random_seed(3)
     model = models.xvector(**COMPACT)
-    own = [sound(length, length) for length in range(2000, 9000, 900)]
+    representative = [sound(length, length) for length in range(2000, 9000, 900)]
     file = export.tflite(
-        model, tmp_path / "speech.tflite", quantization, own, distance="cosine"
+        model, tmp_path / "speech.tflite", quantization, representative, distance="cosine"
     ).path
     recordings = [sound(length, 1) for length in (1680, 5000, 12000)]
-    found, expected = litert.embed(file, recordings), keras_dml.embed(model, recordings)
-    assert parity.relative_rms(found, expected) < parity.BOUNDS[quantization].embedding
+    actual, expected = litert.embed(file, recordings), keras_dml.embed(model, recordings)
+    assert parity.relative_rms(actual, expected) < parity.BOUNDS[quantization].embedding
 
 
 @pytest.mark.slow
 def test_a_classifier_on_covariances_of_the_frames_with_speech(tmp_path):
-    """A mask made within, matrices, and a learned similarity: each alone was exported before."""
+    """Tests a mask inside the model, matrices and a learned similarity together."""
     keras.utils.set_random_seed(4)
     audio = keras.Input((None, 1))
     x = layers.LogMel(12, min_frames=20)(audio)
@@ -68,19 +68,19 @@ def test_a_classifier_on_covariances_of_the_frames_with_speech(tmp_path):
 
 
 def test_a_long_recording_is_amplified_on_a_device_as_by_keras(tmp_path):
-    """A device adds squares one after the other: in one row they moved the gain by 1e-5."""
+    """Tests a long sum of squares, whose rounding error would change the gain by 1e-5."""
     audio = keras.Input((None, 1))
     louder = layers.MinimumLevel(10.0)(audio)
     model = keras.Model(audio, layers.SequencePooling("max")(louder))
     file = export.tflite(model, tmp_path / "level.tflite", None).path
     recordings = [sound(length, length) for length in (16_000, 53_387, 160_001)]
-    found, expected = litert.embed(file, recordings), keras_dml.embed(model, recordings)
-    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=0)
+    actual, expected = litert.embed(file, recordings), keras_dml.embed(model, recordings)
+    np.testing.assert_allclose(actual, expected, rtol=1e-6, atol=0)
 
 
 @pytest.fixture(scope="module")
 def speech_classifier():
-    """A recurrent network and a classifier on what `SilenceRemoval` leaves."""
+    """Returns a recurrent network and a classifier on the output of `SilenceRemoval`."""
     keras.utils.set_random_seed(5)
     audio, window = keras.Input((None, 1)), keras.Input((4000, 1))
     frames = layers.MelPower(8)(window)
@@ -92,7 +92,7 @@ def speech_classifier():
 
 
 def recordings_with_silence():
-    """Recordings with zeros, noise, a click and an offset around the speech and within it."""
+    """Draws speech with zeros, noise, a click and an offset around it and within it."""
     noise = np.random.default_rng(4).normal(scale=1e-3, size=(24_000, 1)).astype("float32")
     zeros, first, second = np.zeros((48_000, 1), "float32"), sound(12_000, 1), sound(9_000, 2)
     click = zeros.copy()
@@ -139,7 +139,7 @@ def test_a_saved_model_cuts_out_silence_in_padded_batches(speech_classifier, tmp
 
 @pytest.mark.slow
 def test_silence_costs_a_device_no_windows(speech_classifier, tmp_path):
-    """The recurrent network sees the speech alone, so its time does not grow with silence."""
+    """Tests that silence does not increase the time of a recurrent network after the removal."""
     file = export.tflite(speech_classifier, tmp_path / "speech.tflite", None).path
     speech = sound(16_000, 1)
     padded = np.concatenate([speech, np.zeros((320_000, 1), "float32")])

@@ -1,4 +1,4 @@
-"""Classifiers of images and of audio as files: scores by given prototypes and by their own."""
+"""Exported classifiers of images and audio: scores by prototypes of the caller and of the model."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from ai_edge_litert.interpreter import Interpreter
 import keras_dml
 from keras_dml import export, inputs
 from keras_dml._backend import keras
-from keras_dml.export import _calibration, _flatbuffer, litert, operators, parity
+from keras_dml.export import _convert, _flatbuffer, litert, operators, parity
 from keras_dml.export.trials import examples
 from keras_dml.layers import ChannelNormalization, InputContract, SequencePooling
 from tests.export.conftest import CLASSES, FEATURES, SIDE, voice
@@ -24,15 +24,15 @@ SIGNATURES = {
 
 @pytest.fixture(scope="module")
 def exported(classifier, images, tmp_path_factory):
-    """Files of the classifier of images by quantization, each made once."""
+    """Returns files of the classifier of images by quantization, each written once."""
     folder = tmp_path_factory.mktemp("classifier")
     made = {}
 
     def get(quantization):
         if quantization not in made:
-            own = list(images[0]) if quantization == "int8" else None
+            representative = list(images[0]) if quantization == "int8" else None
             path = folder / f"{quantization}.tflite"
-            made[quantization] = export.tflite(classifier, path, quantization, own)
+            made[quantization] = export.tflite(classifier, path, quantization, representative)
         return made[quantization]
 
     return get
@@ -40,20 +40,20 @@ def exported(classifier, images, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def spoken(speaker, tmp_path_factory):
-    """Files of the classifier of audio by quantization."""
+    """Returns files of the classifier of audio by quantization."""
     folder = tmp_path_factory.mktemp("speaker")
-    own = [voice(length, length) for length in (2000, 3100, 4600)]
+    representative = [voice(length, length) for length in (2000, 3100, 4600)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_calibration, "FRACTIONS", (0.0,))
+        patch.setattr(_convert, "FRACTIONS", (0.0,))
         return {
-            kind: export.tflite(speaker, folder / f"{kind}.tflite", kind, own)
+            kind: export.tflite(speaker, folder / f"{kind}.tflite", kind, representative)
             for kind in ("dynamic", "int8")
         }
 
 
 @pytest.fixture(scope="module")
 def served(classifier, tmp_path_factory):
-    """The folder of a SavedModel of the classifier of images."""
+    """Returns the folder of a SavedModel of the classifier of images."""
     return export.saved_model(classifier, tmp_path_factory.mktemp("served") / "model").path
 
 
@@ -64,7 +64,7 @@ def runner(made, signature):
 
 
 def float_outputs(made, signature):
-    """Names of a signature's operators, in order, and whether each gives floats."""
+    """Returns the names of a signature's operators, and whether each output is float."""
     place, graph = operators.subgraph(made.path, signature)
     float32 = _flatbuffer.schema().TensorType.FLOAT32
     kinds = [graph.tensors[op.outputs[0]].type == float32 for op in graph.operators]
@@ -76,14 +76,14 @@ def test_signatures_have_pinned_names_and_shapes(exported, classifier, images):
     made = exported("dynamic")
     interpreter = Interpreter(model_path=str(made.path))
     assert interpreter.get_signature_list() == SIGNATURES
-    one = images[0][:1]
-    assert runner(made, "embed")(image=one).shape == (1, FEATURES)
-    assert runner(made, "classify")(image=one).shape == (CLASSES,)
+    item = images[0][:1]
+    assert runner(made, "embed")(image=item).shape == (1, FEATURES)
+    assert runner(made, "classify")(image=item).shape == (CLASSES,)
     z = np.zeros((1, FEATURES), np.float32)
     for count in (1, 5):
-        others = np.ones((count, FEATURES), np.float32)
-        assert runner(made, "score")(embedding=z, prototypes=others).shape == (count,)
-        assert runner(made, "distance")(embedding=z, gallery=others).shape == (count,)
+        rows = np.ones((count, FEATURES), np.float32)
+        assert runner(made, "score")(embedding=z, prototypes=rows).shape == (count,)
+        assert runner(made, "distance")(embedding=z, gallery=rows).shape == (count,)
     assert made.steps is None and export.signatures.described(classifier) == [
         "embed(image)",
         "distance(embedding, gallery)",
@@ -100,15 +100,15 @@ def test_every_signature_answers_as_keras_within_its_bound(
     made, bounds = exported(quantization), parity.BOUNDS[quantization]
     z = np.asarray(classifier.embed(images[0]))
     embed, classify = runner(made, "embed"), runner(made, "classify")
-    found = np.concatenate([embed(image=image[None]) for image in images[0]])
-    assert parity.relative_rms(found, z) < bounds.embedding
+    actual = np.concatenate([embed(image=image[None]) for image in images[0]])
+    assert parity.relative_rms(actual, z) < bounds.embedding
     expected = np.asarray(classifier.similarity(z[:1], classifier.prototypes))[0]
-    given = {"embedding": z[:1]}
-    scores = runner(made, "score")(**given, prototypes=classifier.prototypes)
+    arguments = {"embedding": z[:1]}
+    scores = runner(made, "score")(**arguments, prototypes=classifier.prototypes)
     np.testing.assert_allclose(
         scores, expected, rtol=0, atol=bounds.similarity * np.abs(expected).max()
     )
-    distances = runner(made, "distance")(**given, gallery=classifier.prototypes)
+    distances = runner(made, "distance")(**arguments, gallery=classifier.prototypes)
     np.testing.assert_allclose(distances, -scores, rtol=1e-6)
     named = [np.argmax(classify(image=image[None])) for image in images[0]]
     assert np.mean(named == classifier.classify(images[0])) >= 0.97
@@ -166,15 +166,15 @@ def test_a_saved_model_takes_batches(served, classifier, images):
     )
     prototypes = np.concatenate([classifier.prototypes, z[:1]])
     expected = classifier.similarity(z, prototypes)
-    found = served["score"](embedding=z, prototypes=prototypes)["similarity"]
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
+    actual = served["score"](embedding=z, prototypes=prototypes)["similarity"]
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-4)
     distances = served["distance"](embedding=z, gallery=prototypes)["distance"]
     np.testing.assert_allclose(distances, -expected, rtol=0, atol=1e-4)
     assert set(served) == {*SIGNATURES, "serving_default"}
 
 
 def test_a_saved_model_loads_without_a_word(served, caplog):
-    """TensorFlow warns of each gradient whose name a file holds without its function."""
+    """Tests that no gradient names remain, of which TensorFlow would warn."""
     tf.saved_model.load(str(served))
     assert not caplog.messages
 
@@ -210,8 +210,8 @@ def test_mel_bands_stay_float(spoken, quantization):
 @pytest.mark.parametrize("quantization", ["dynamic", "int8"])
 def test_a_quiet_voice_is_embedded_as_by_keras(spoken, speaker, quantization):
     quiet = [voice(4000, seed, loudness=0.01) for seed in range(3)]
-    found = litert.embed(spoken[quantization].path, quiet)
-    assert parity.relative_rms(found, keras_dml.embed(speaker, quiet)) < 0.1
+    actual = litert.embed(spoken[quantization].path, quiet)
+    assert parity.relative_rms(actual, keras_dml.embed(speaker, quiet)) < 0.1
 
 
 @pytest.mark.slow
@@ -222,9 +222,9 @@ def test_a_saved_model_of_audio_takes_padded_batches(speaker, tmp_path):
     signal = np.ones((2, 4200, 1), np.float32)
     for row, recording in zip(signal, recordings, strict=True):
         row[: len(recording)] = recording
-    found = classify(signal=signal, length=np.int32([2500, 4000]))["scores"]
+    actual = classify(signal=signal, length=np.int32([2500, 4000]))["scores"]
     expected = speaker.head_scores(keras_dml.embed(speaker, recordings))
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-4)
 
 
 def test_a_plain_encoder_of_images_keeps_its_two_signatures(classifier, images, tmp_path):
@@ -233,18 +233,18 @@ def test_a_plain_encoder_of_images_keeps_its_two_signatures(classifier, images, 
     made = export.tflite(classifier.encoder, tmp_path / "plain.tflite", None, distance="cosine")
     names = Interpreter(model_path=str(made.path)).get_signature_list()
     assert names == {key: SIGNATURES[key] for key in ("embed", "distance")}
-    found = runner(made, "embed")(image=images[0][:1])
-    np.testing.assert_allclose(found, classifier.embed(images[0][:1]), rtol=0, atol=1e-5)
+    actual = runner(made, "embed")(image=images[0][:1])
+    np.testing.assert_allclose(actual, classifier.embed(images[0][:1]), rtol=0, atol=1e-5)
 
 
 def test_a_prototype_that_is_no_number_is_refused(classifier, tmp_path):
-    kept = classifier.prototypes
-    classifier.prototypes_layer.prototypes.assign(np.full_like(kept, np.nan))
+    prototypes = classifier.prototypes
+    classifier.prototypes_layer.prototypes.assign(np.full_like(prototypes, np.nan))
     try:
         with pytest.raises(parity.ParityError, match="its scores hold NaN.*Nothing was written"):
             export.tflite(classifier, tmp_path / "model.tflite", None)
     finally:
-        classifier.prototypes_layer.prototypes.assign(kept)
+        classifier.prototypes_layer.prototypes.assign(prototypes)
     assert not any(tmp_path.iterdir())
 
 
@@ -261,9 +261,9 @@ def test_a_file_whose_scores_are_others_is_not_kept(
 
 
 def test_a_calibrating_image_that_does_not_fit_is_named(classifier, images, tmp_path):
-    own = [images[0][0], 255 * images[0][1]]
+    representative = [images[0][0], 255 * images[0][1]]
     with pytest.raises(ValueError, match="Image 1 must hold floats"):
-        export.tflite(classifier, tmp_path / "model.tflite", "int8", own)
+        export.tflite(classifier, tmp_path / "model.tflite", "int8", representative)
 
 
 def test_images_of_unknown_size_are_refused(tmp_path):
@@ -290,16 +290,16 @@ def test_recordings_are_tried_at_the_magnitude_of_the_contract_behind_a_front(rn
     contract.adapt([[5, 90] * rng.normal(size=(900, 2)) for _ in range(5)])
     model = keras.Model(signal, SequencePooling("mean")(normalization(front)))
     noise, _ = examples(inputs.of(model))
-    found = np.std(np.concatenate(noise), axis=0)
-    np.testing.assert_allclose(found, [5, 90], rtol=0.2)
+    actual = np.std(np.concatenate(noise), axis=0)
+    np.testing.assert_allclose(actual, [5, 90], rtol=0.2)
 
 
 def test_audio_is_tried_from_the_shortest_that_the_network_takes_to_a_second(speaker):
     noise, (silence, constant) = examples(inputs.of(speaker))
     least = 400 + 6 * 160  # seven frames are seen at once
-    assert [len(one) for one in noise] == [least, 2 * least, 16000]
+    assert [len(item) for item in noise] == [least, 2 * least, 16000]
     assert not silence.any() and np.ptp(constant) == 0 and constant.any()
-    assert max(np.abs(one).max() for one in noise) < 1
+    assert max(np.abs(item).max() for item in noise) < 1
 
 
 @pytest.mark.parametrize("quantization", [None, "int8"])
@@ -311,11 +311,11 @@ def test_classes_that_were_added_answer_in_a_file_as_in_keras(
     grown.set_weights(classifier.get_weights())
     grown.refit_prototypes(x, labels)
     grown.add_classes(["new", "newer"], x[:4], [0, 1, 1, 0])
-    own = list(x) if quantization == "int8" else None
-    made = export.tflite(grown, tmp_path / "grown.tflite", quantization, own)
+    representative = list(x) if quantization == "int8" else None
+    made = export.tflite(grown, tmp_path / "grown.tflite", quantization, representative)
     classify, embed = runner(made, "classify"), runner(made, "embed")
-    found = np.stack([classify(image=image[None]) for image in x])
+    actual = np.stack([classify(image=image[None]) for image in x])
     expected = np.asarray(grown.head_scores(np.concatenate([embed(image=i[None]) for i in x])))
-    assert found.shape == (len(x), CLASSES + 2)
+    assert actual.shape == (len(x), CLASSES + 2)
     bound = parity.BOUNDS[quantization].similarity
-    np.testing.assert_allclose(found, expected, rtol=0, atol=bound * np.abs(expected).max())
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=bound * np.abs(expected).max())

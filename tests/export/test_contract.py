@@ -1,4 +1,4 @@
-"""Exported files carry what the model takes and when its distances mean the same person."""
+"""Input contracts and thresholds in exported files."""
 
 import collections
 import json
@@ -53,21 +53,21 @@ def test_a_file_carries_the_contract_of_its_model(model, files, form):
 
 @pytest.mark.slow
 def test_the_contract_costs_comparisons_of_the_length_and_no_signature(model, files, recordings):
-    given = [one for one in recordings if len(one) >= 4]
-    found = litert.embed(files["tflite"].path, given)
-    np.testing.assert_allclose(found, keras_dml.embed(model, given), rtol=1e-4, atol=1e-5)
+    valid = [recording for recording in recordings if len(recording) >= 4]
+    actual = litert.embed(files["tflite"].path, valid)
+    np.testing.assert_allclose(actual, keras_dml.embed(model, valid), rtol=1e-4, atol=1e-5)
     plain = build(layers.QuantileLayer(knots=4))
-    other = export.tflite(plain, files["tflite"].path.with_name("plain.tflite"), None)
+    second = export.tflite(plain, files["tflite"].path.with_name("plain.tflite"), None)
     with_contract, without = (
         [collections.Counter(graph) for graph in export.operators.operators(path)]
-        for path in (files["tflite"].path, other.path)
+        for path in (files["tflite"].path, second.path)
     )
     assert len(with_contract) == len(without)
     extra = sum((a - b for a, b in zip(with_contract, without, strict=True)), collections.Counter())
     assert extra.keys() <= {"GREATER_EQUAL", "LESS_EQUAL", "LOGICAL_AND", "MINIMUM"}
     assert extra.total() <= 2
     with pytest.raises(ValueError, match="plain.tflite carries no input contract"):
-        export.contract(other.path)
+        export.contract(second.path)
 
 
 def test_it_is_read_without_tensorflow(files):
@@ -85,50 +85,50 @@ def test_it_is_read_without_tensorflow(files):
 def test_a_zoo_model_brings_its_thresholds_and_their_rule(tmp_path):
     card = zoo.card("vowels_qp_wl")
     made = export.tflite("vowels_qp_wl", tmp_path / "vowels.tflite", None)
-    found = export.contract(made.path)
-    assert found["channels"] == card["input"]["channels"] and found["rate_hz"] == 156.25
-    assert found["distance"] == "wasserstein"
-    assert {row["far"]: row["value"] for row in found["thresholds"]} == {
+    actual = export.contract(made.path)
+    assert actual["channels"] == card["input"]["channels"] and actual["rate_hz"] == 156.25
+    assert actual["distance"] == "wasserstein"
+    assert {row["far"]: row["value"] for row in actual["thresholds"]} == {
         row["far"]: row["value"] for row in card["thresholds"]
     }
-    (threshold,) = (row for row in found["thresholds"] if row["far"] == 0.01)
+    (threshold,) = (row for row in actual["thresholds"] if row["far"] == 0.01)
     assert "the nearest of" in threshold["rule"] and "is at most 9.81799" in threshold["rule"]
 
 
 @pytest.mark.slow
 def test_a_file_carries_the_thresholds_of_the_distance_that_it_computes(tmp_path):
-    """A device compares tangent vectors, not by the affine-invariant distance of the model."""
+    """Tests a model whose device distance compares tangent vectors instead of matrices."""
     card = zoo.card("eeg_spdnet_rpl")
     made = export.tflite("eeg_spdnet_rpl", tmp_path / "eeg.tflite", None)
-    found = export.contract(made.path)
-    assert len(found["channels"]) == 64 and found["distance"] == "log_euclidean"
+    actual = export.contract(made.path)
+    assert len(actual["channels"]) == 64 and actual["distance"] == "log_euclidean"
     rows = card["device_thresholds"]
     assert rows and {row["distance"] for row in rows} == {"log_euclidean"}
-    assert [(one["far"], one["value"]) for one in found["thresholds"]] == [
+    assert [(item["far"], item["value"]) for item in actual["thresholds"]] == [
         (row["far"], row["value"]) for row in rows
     ]
-    assert "note" not in found and made.notes == ()
+    assert "note" not in actual and made.notes == ()
 
 
 def test_a_file_of_another_distance_says_why_it_carries_no_threshold():
     metric = distances.get("cosine")
     model = keras.Sequential([keras.Input((None, CHANNELS)), layers.SequencePooling()])
-    taken, card = inputs.of(model), {**CARD, **READ_FROM_THE_MODEL}
+    kind, card = inputs.of(model), {**CARD, **READ_FROM_THE_MODEL}
     assert not schema.problems(card)
     (row,) = card["thresholds"]
-    of_card = json.loads(_contract.carried(taken, "wasserstein", card))
+    of_card = json.loads(_contract.contract_json(kind, "wasserstein", card))
     assert (
         of_card["distance"] == "wasserstein" and of_card["thresholds"][0]["value"] == row["value"]
     )
-    other = json.loads(_contract.carried(taken, metric.name, card))
-    assert other["distance"] == "cosine" and other["thresholds"] == []
-    assert "wasserstein" in other["note"] and "no threshold" in other["note"]
+    second = json.loads(_contract.contract_json(kind, metric.name, card))
+    assert second["distance"] == "cosine" and second["thresholds"] == []
+    assert "wasserstein" in second["note"] and "no threshold" in second["note"]
     device = {**row, "distance": "cosine", "value": 0.5}
     measured = {**card, "device_thresholds": [device]}
-    (found,) = json.loads(_contract.carried(taken, metric.name, measured))["thresholds"]
-    assert found["value"] == 0.5
-    (found,) = json.loads(_contract.carried(taken, "wasserstein", measured))["thresholds"]
-    assert found["value"] == row["value"]
+    (actual,) = json.loads(_contract.contract_json(kind, metric.name, measured))["thresholds"]
+    assert actual["value"] == 0.5
+    (actual,) = json.loads(_contract.contract_json(kind, "wasserstein", measured))["thresholds"]
+    assert actual["value"] == row["value"]
 
 
 def test_what_is_no_file_of_ours_is_named(tmp_path):

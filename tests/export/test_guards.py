@@ -1,4 +1,4 @@
-"""No input ends the process of a file: what breaks the contract gets NaN or is refused."""
+"""Exported files return NaN or raise an error for inputs that break the contract."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ import keras_dml
 from keras_dml import export, inputs, layers, models
 from keras_dml._backend import keras
 from keras_dml.export import litert
-from keras_dml.export._limits import Limits, limits
+from keras_dml.export.signatures import Limits, limits
 from tests.export import device_fuzz
 from tests.export.conftest import CHANNELS, build, sample, voice
 
@@ -27,15 +27,15 @@ def model():
 
 @pytest.fixture(scope="module")
 def embed(model, tmp_path_factory):
-    """A function of a quantization that gives the signatures `embed` and `distance` of a file."""
+    """Returns a function from a quantization to the signatures `embed` and `distance` of a file."""
     folder, made = tmp_path_factory.mktemp("guards"), {}
 
     def runners(quantization):
         if quantization not in made:
-            own = [sample(40 + seed, CHANNELS, seed) for seed in range(20)]
-            own = own if quantization == "int8" else None
+            recordings = [sample(40 + seed, CHANNELS, seed) for seed in range(20)]
+            recordings = recordings if quantization == "int8" else None
             path = folder / f"{quantization}.tflite"
-            export.tflite(model, path, quantization, own)
+            export.tflite(model, path, quantization, recordings)
             made[quantization] = Interpreter(str(path), num_threads=1)
         file = made[quantization]
         return file.get_signature_runner("embed"), file.get_signature_runner("distance")
@@ -55,7 +55,7 @@ def test_lengths_outside_of_the_contract_and_the_signal_give_nan(embed, quantiza
         assert np.isnan(distance(embedding=z, gallery=usual)["distance"]).all()
     for length in (LEAST, MOST):
         assert np.isfinite(ask(signal=signal, length=np.int32(length))["embedding"]).all()
-    for steps in (0, 1, LEAST - 1):  # the signal itself is too short, whatever is claimed
+    for steps in (0, 1, LEAST - 1):  # the signal is too short for any length
         for length in (0, steps, LEAST, 40):
             z = ask(signal=signal[:, :steps], length=np.int32(length))["embedding"]
             assert np.isnan(z).all(), (steps, length)
@@ -75,8 +75,8 @@ def test_a_step_that_is_not_finite_gives_nan_unless_it_lies_beyond_the_length(
     within = ask(signal=signal, length=np.int32(31))["embedding"].copy()
     assert np.isnan(within).all()
     assert np.isnan(distance(embedding=within, gallery=usual)["distance"]).all()
-    found = distance(embedding=usual, gallery=np.concatenate([usual, within]))["distance"]
-    assert found[0] == 0 and np.isnan(found[1])
+    actual = distance(embedding=usual, gallery=np.concatenate([usual, within]))["distance"]
+    assert actual[0] == 0 and np.isnan(actual[1])
     beyond = ask(signal=signal, length=np.int32(30))["embedding"]
     np.testing.assert_array_equal(beyond, usual)
 
@@ -113,8 +113,8 @@ def test_a_kernel_without_padding_sets_the_fewest_steps(tmp_path):
     model = keras.Model(signal, layers.QuantileLayer(3)(keras.layers.ReLU()(x)))
     assert limits(inputs.of(model)) == Limits(9)
     made = export.tflite(model, tmp_path / "model.tflite", None)
-    found = litert.embed(made.path, [sample(steps, CHANNELS) for steps in (0, 1, 8, 9)])
-    assert np.isnan(found[:3]).all() and np.isfinite(found[3]).all()
+    actual = litert.embed(made.path, [sample(steps, CHANNELS) for steps in (0, 1, 8, 9)])
+    assert np.isnan(actual[:3]).all() and np.isfinite(actual[3]).all()
 
 
 @pytest.fixture(scope="module")
@@ -128,12 +128,12 @@ def test_rows_of_a_batch_that_break_the_contract_get_nan_and_others_are_as_alone
     signal = np.stack([sample(60, CHANNELS, seed) for seed in range(len(lengths))])
     signal[0, 45] = np.nan  # beyond its length
     signal[9, 20] = np.inf
-    found = saved["embed"](signal=signal, length=np.int32(lengths))["embedding"].numpy()
+    actual = saved["embed"](signal=signal, length=np.int32(lengths))["embedding"].numpy()
     good = [0, 4, 10]
-    assert np.isnan(np.delete(found, good, axis=0)).all()
+    assert np.isnan(np.delete(actual, good, axis=0)).all()
     expected = keras_dml.embed(model, [signal[i, : lengths[i]] for i in good], batch_size=1)
-    np.testing.assert_allclose(found[good], expected, rtol=1e-4, atol=1e-5)
-    between = saved["distance"](embedding=found, gallery=found)["distance"].numpy()
+    np.testing.assert_allclose(actual[good], expected, rtol=1e-4, atol=1e-5)
+    between = saved["distance"](embedding=actual, gallery=actual)["distance"].numpy()
     assert np.isfinite(between[np.ix_(good, good)]).all()
     assert np.isnan(np.delete(between, good, axis=0)).all()
     for steps in (0, 2):
@@ -147,8 +147,8 @@ def test_embed_is_the_default_signature(saved):
     default, embed = saved["serving_default"], saved["embed"]
     assert default.structured_input_signature == embed.structured_input_signature
     assert default.structured_outputs == embed.structured_outputs
-    given = {"signal": np.stack([sample(30, CHANNELS)]), "length": np.int32([30])}
-    np.testing.assert_array_equal(default(**given)["embedding"], embed(**given)["embedding"])
+    outcomes = {"signal": np.stack([sample(30, CHANNELS)]), "length": np.int32([30])}
+    np.testing.assert_array_equal(default(**outcomes)["embedding"], embed(**outcomes)["embedding"])
 
 
 @pytest.mark.slow
@@ -161,16 +161,16 @@ def test_classes_and_similarities_of_what_is_not_finite_are_nan(classifier, imag
     bad = ask["embed"](image=image)["embedding"].copy()
     assert np.isfinite(z).all() and np.isnan(bad).all()
     assert np.isnan(ask["classify"](image=image)["scores"]).all()
-    found = ask["score"](embedding=z, prototypes=np.concatenate([z, bad]))["similarity"]
-    assert np.isnan(found).tolist() == [False, True]
+    actual = ask["score"](embedding=z, prototypes=np.concatenate([z, bad]))["similarity"]
+    assert np.isnan(actual).tolist() == [False, True]
     with pytest.raises(RuntimeError):
         ask["classify"](image=np.concatenate([image, image]))
 
 
 def sequence(path, quantization):
-    own = [sample(30 + seed, CHANNELS, seed) for seed in range(20)]
+    recordings = [sample(30 + seed, CHANNELS, seed) for seed in range(20)]
     model = build(layers.QuantileLayer(4))
-    return export.tflite(model, path, quantization, own if quantization == "int8" else None)
+    return export.tflite(model, path, quantization, recordings if quantization == "int8" else None)
 
 
 def covariances(path, quantization):
@@ -196,8 +196,8 @@ def test_no_call_of_a_fuzz_ends_the_process_or_gets_another_answer_than_is_due(
     if kind == "sound":
         speaker = request.getfixturevalue("speaker")
         export.tflite(speaker, path, quantization, [voice(4000, seed) for seed in range(3)])
-        found = limits(inputs.of(speaker))
-        steps = found.least, found.most
+        actual = limits(inputs.of(speaker))
+        steps = actual.least, actual.most
     elif kind == "images":
         classifier, (x, _) = (request.getfixturevalue(name) for name in ("classifier", "images"))
         export.tflite(classifier, path, quantization, list(x) if quantization == "int8" else None)
@@ -209,5 +209,5 @@ def test_no_call_of_a_fuzz_ends_the_process_or_gets_another_answer_than_is_due(
     crashes, counts = device_fuzz.fuzz(path, CALLS, limits=steps)
     assert crashes == 0 and counts.total() == CALLS
     assert not device_fuzz.wrong(counts)
-    given = {given for _, _, given in counts}
-    assert {"nan", "finite", "refused"} <= given
+    outcomes = {outcomes for _, _, outcomes in counts}
+    assert {"nan", "finite", "refused"} <= outcomes

@@ -13,7 +13,7 @@ from tests.geometry import matrices
 
 
 class Frobenius(distances.Distance):
-    """A distance of matrices that a device computes in its own way, off by `error`."""
+    """Distance of matrices whose device version differs by `error`."""
 
     rank = 3
     embeddings = "matrices"
@@ -45,7 +45,7 @@ def test_a_file_answers_as_the_distance_says_that_devices_do(model, write, tmp_p
 
 
 class OfInverses(distances.Distance):
-    """A distance that is undefined for a matrix of zeros."""
+    """Distance that is undefined for a matrix of zeros."""
 
     rank = 3
     embeddings = "matrices"
@@ -86,7 +86,7 @@ def test_a_degenerate_embedding_that_is_none_is_refused(kind):
 
 
 def kinds(graph):
-    """Names of the operators of a TensorFlow graph and of the functions that it calls."""
+    """Returns the operator names of a TensorFlow graph and of the functions that it calls."""
     bodies = (function.node_def for function in graph.library.function)
     return {node.op for nodes in (graph.node, *bodies) for node in nodes}
 
@@ -100,8 +100,7 @@ def test_the_affine_invariant_distance_of_a_saved_model_has_an_eigendecompositio
 @pytest.mark.slow
 @pytest.mark.parametrize("write", [export.tflite, export.saved_model])
 def test_bures_wasserstein_leaves_without_an_eigendecomposition(model, write, tmp_path):
-    """Builtin operators only; within 2e-3 of the largest distance of Keras's, singular matrices
-    among them, and within 1e-5 for regular ones."""
+    """Tests operators, and errors of 1e-5 of the largest distance; 2e-3 with singular matrices."""
     distance = distances.BuresWasserstein()
     path = write(model, tmp_path / "model", distance=distance).path
     if path.is_dir():
@@ -114,9 +113,11 @@ def test_bures_wasserstein_leaves_without_an_eigendecomposition(model, write, tm
     rng = np.random.default_rng(4)
     regular = matrices.spd(rng, 6, 3).astype("float32")
     singular = matrices.with_spectrum(rng, [0, 0, 1], 3).astype("float32")
-    for given, limit in [(regular, 1e-5), (np.concatenate([regular, singular]), 2e-3)]:
-        expected = np.asarray(distance(given, given))
-        np.testing.assert_allclose(ask(given, given), expected, atol=limit * expected.max(), rtol=0)
+    for options, limit in [(regular, 1e-5), (np.concatenate([regular, singular]), 2e-3)]:
+        expected = np.asarray(distance(options, options))
+        np.testing.assert_allclose(
+            ask(options, options), expected, atol=limit * expected.max(), rtol=0
+        )
 
 
 def test_matrices_stay_matrices_where_a_device_can_compare_them(model, tmp_path):

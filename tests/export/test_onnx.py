@@ -1,4 +1,4 @@
-"""Models answer in ONNX Runtime what they answer in Keras.
+"""Models give the same embeddings in ONNX Runtime as in Keras.
 
 tf2onnx writes `Select` as `c * x + (1 - c) * y`, so a NaN in the branch that is not taken reaches
 the output. The tests that need no ONNX package rewrite the graph in the same way.
@@ -22,7 +22,7 @@ STEPS = (7, 40, 100)
 
 
 def masked(head):
-    """A model that masks steps of zeros in its own graph."""
+    """Returns a model that masks steps of zeros in its graph."""
     signal = keras.Input((None, CHANNELS))
     x = layers.MaskedConv1D(5, 3, padding="same")(keras.layers.Masking()(signal))
     return keras.Model(signal, head(x))
@@ -60,12 +60,14 @@ def expected(model, recording):
 
 
 def assert_answers(model, answer):
-    """A function of a batch gives Keras's embeddings, and NaN for a step that is NaN. A maximum of
-    ONNX Runtime leaves NaN out, so it is not asked."""
+    """Compares a function of a batch with Keras, and tests that a step with NaN gives NaN.
+
+    Models with a maximum are not tested with NaN, because ONNX Runtime's maximum ignores NaN.
+    """
     for steps in STEPS:
         recording = sample(steps, CHANNELS, steps)
-        found = answer(recording[None])
-        np.testing.assert_allclose(found, expected(model, recording), rtol=1e-4, atol=1e-5)
+        actual = answer(recording[None])
+        np.testing.assert_allclose(actual, expected(model, recording), rtol=1e-4, atol=1e-5)
     if getattr(model.layers[-1], "mode", None) == "max":
         return
     recording[3, 1] = np.nan
@@ -74,11 +76,11 @@ def assert_answers(model, answer):
 
 
 def with_arithmetic_selects(model):
-    """The graph of a model as a function, each selection of floats written as tf2onnx writes it."""
+    """Returns the graph of a model as a function, with selections of floats like in tf2onnx."""
     spec = tf.TensorSpec((1, None, CHANNELS), tf.float32, "signal")
     traced = tf.function(lambda x: model(x, training=False)).get_concrete_function(spec)
     frozen = convert_variables_to_constants_v2(traced)
-    (given,), (output,) = frozen.inputs, frozen.outputs
+    (graph_input,), (output,) = frozen.inputs, frozen.outputs
     graph, count = tf.compat.v1.GraphDef(), 0
     for node in frozen.graph.as_graph_def().node:
         dtype = node.attr["T"].type
@@ -96,7 +98,7 @@ def with_arithmetic_selects(model):
     with tf.Graph().as_default() as rewritten:
         tf.import_graph_def(graph, name="")
     session = tf.compat.v1.Session(graph=rewritten)
-    return lambda x: session.run(output.name, {given.name: x}), count
+    return lambda x: session.run(output.name, {graph_input.name: x}), count
 
 
 def add(graph, name, op, inputs, **types):
@@ -132,5 +134,5 @@ def test_a_file_of_keras_answers_in_onnx_runtime_as_keras(model, tmp_path):
     file = tmp_path / "model.onnx"
     model.export(file, format="onnx", verbose=False)
     session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
-    (given,) = session.get_inputs()
-    assert_answers(model, lambda x: session.run(None, {given.name: x})[0])
+    (graph_input,) = session.get_inputs()
+    assert_answers(model, lambda x: session.run(None, {graph_input.name: x})[0])

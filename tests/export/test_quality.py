@@ -1,4 +1,4 @@
-"""By what figure the export scripts judge a file."""
+"""Figures by which the export scripts measure a file."""
 
 import sys
 import types
@@ -31,7 +31,7 @@ def measured(images):
 
 @pytest.fixture
 def recipe(images, monkeypatch, tmp_path):
-    """The examples of a recipe of the model `pictures`, with the data at hand."""
+    """Adds a recipe of the model `pictures` whose examples are available."""
     made = types.ModuleType("zoo.pictures.train")
     made.examples = lambda split: images if split == "test" else (images[0][:6], images[1][:6])
     monkeypatch.setitem(sys.modules, "zoo.pictures.train", made)
@@ -65,8 +65,7 @@ def test_a_file_of_matrices_is_judged_by_the_distance_that_devices_have():
 
 
 def test_vectors_of_matrices_are_judged_by_their_own_distance(monkeypatch, rng):
-    """A file of such a model answers with the vectors that the model gives, here compared by their
-    angles."""
+    """Tests a model of matrices whose embeddings are vectors, compared by their angles."""
     directions = rng.standard_normal((2, 6))
     lengths = rng.permutation(np.geomspace(0.01, 100, 12))[:, None]
     z = lengths * (np.repeat(directions, 6, axis=0) + 0.01 * rng.standard_normal((12, 6)))
@@ -81,9 +80,9 @@ def test_vectors_of_matrices_are_judged_by_their_own_distance(monkeypatch, rng):
 def test_examples_come_from_the_models_recipe(recipe, monkeypatch):
     card = {**IMAGES, "embedding": LEARNED}
     monkeypatch.setattr(quality, "MAX_EXAMPLES", 12)
-    found = quality.test_recordings(card)
-    np.testing.assert_array_equal(np.bincount(found.people), [4, 4, 4])
-    assert found.signals[0].shape == (8, 8, 1)
+    actual = quality.test_recordings(card)
+    np.testing.assert_array_equal(np.bincount(actual.people), [4, 4, 4])
+    assert actual.signals[0].shape == (8, 8, 1)
     assert len(quality.calibrating(card)) == 6
     monkeypatch.setattr(quality.recordings, "data_dir", lambda: None)
     assert quality.test_recordings(card) is None and quality.calibrating(card) is None
@@ -100,17 +99,17 @@ def test_the_scripts_write_the_change_in_accuracy_into_the_card(
     rows.append(saved_model.export_model("pictures", tmp_path))
     report.write_cards(rows)
     exports = zoo.card("pictures")["exports"]
-    assert [(one["format"], one["quantization"]) for one in exports] == [
+    assert [(item["format"], item["quantization"]) for item in exports] == [
         ("tflite", "dynamic"),
         ("saved_model", None),
     ]
-    assert all(abs(one["accuracy_change"]) <= 0.05 for one in exports)
+    assert all(abs(item["accuracy_change"]) <= 0.05 for item in exports)
     assert exports[1]["accuracy_change"] == 0
 
 
 @pytest.fixture
 def folds(monkeypatch, tmp_path, rng):
-    """Two networks of the model `tiny`, each asked about other matrices than the other."""
+    """Adds two networks of the model `tiny`, measured on different matrices."""
     keras.utils.set_random_seed(4)
     networks = [models.spdnet((5, 3), output="spd") for _ in range(2)]
     factors = rng.standard_normal((2, 16, 5, 5)).astype(np.float32)
@@ -119,10 +118,10 @@ def folds(monkeypatch, tmp_path, rng):
     rows = np.triu_indices(16, k=1)
 
     def over_folds(between):
-        tables = [one(list(own)) for one, own in zip(between, matrices, strict=True)]
+        tables = [first(list(matrix)) for first, matrix in zip(between, matrices, strict=True)]
         scores = np.concatenate([table[rows] for table in tables])
-        both = [np.concatenate([one, one + 16]) for one in rows]
-        return measure.Measurement([], of_pairs(scores, *both, np.tile(people, 2)))
+        stacked = [np.concatenate([first, first + 16]) for first in rows]
+        return measure.Measurement([], of_pairs(scores, *stacked, np.tile(people, 2)))
 
     made = types.ModuleType("zoo.tiny.evidence")
     made.over_folds = over_folds
@@ -136,8 +135,8 @@ def folds(monkeypatch, tmp_path, rng):
 @pytest.mark.slow
 def test_a_model_that_has_seen_everybody_is_judged_by_its_cross_validation(folds):
     card = {**CARD, "data": {**CARD["data"], "test_subjects": []}}
-    judge = judges.of(folds[0], card)
-    assert isinstance(judge, judges.OfFolds)
+    judge = judges.judge_of(folds[0], card)
+    assert isinstance(judge, judges.FoldsJudge)
     by_keras = judge.by_keras(quality.device_distance(folds[0]))
     assert judge.by_file(None, None) == pytest.approx(by_keras, abs=1e-6)
     assert judge.by_keras() != by_keras  # the affine-invariant distance orders pairs otherwise

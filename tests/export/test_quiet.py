@@ -1,4 +1,4 @@
-"""The terminal is silent while an export is written, and as before afterwards."""
+"""Silent output while an export is written, and restored output afterwards."""
 
 import os
 import subprocess

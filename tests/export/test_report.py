@@ -1,4 +1,4 @@
-"""The table of the export scripts."""
+"""The table that the export scripts write."""
 
 import pathlib
 import subprocess

@@ -1,4 +1,4 @@
-"""The recordings that a caller gives to calibrate a file, or to try it on."""
+"""Representative recordings for the calibration and the trials of a file."""
 
 import numpy as np
 import pytest
@@ -14,9 +14,9 @@ def test_int8_asks_for_representative_recordings(small, tmp_path, representative
 
 
 def test_a_representative_recording_that_does_not_fit_is_named(small, tmp_path):
-    own = [sample(30, CHANNELS), sample(30, CHANNELS + 1)]
+    recordings = [sample(30, CHANNELS), sample(30, CHANNELS + 1)]
     with pytest.raises(ValueError, match="Recording 1 has 4 channels"):
-        export.tflite(small, tmp_path / "model.tflite", "int8", own)
+        export.tflite(small, tmp_path / "model.tflite", "int8", recordings)
 
 
 @pytest.mark.parametrize("shape", [(30, CHANNELS), (2, 2, 30, CHANNELS)])
@@ -41,11 +41,16 @@ def test_recordings_may_come_from_a_generator_or_as_one_array_of_several(
         raise ZeroDivisionError
 
     monkeypatch.setattr(export._tflite, "convert", convert)
-    own = np.stack([sample(30, CHANNELS, seed) for seed in range(3)])
-    for given in (own, list(own), iter(own), own.astype(np.float64).tolist()):
+    recordings = np.stack([sample(30, CHANNELS, seed) for seed in range(3)])
+    for values in (
+        recordings,
+        list(recordings),
+        iter(recordings),
+        recordings.astype(np.float64).tolist(),
+    ):
         with pytest.raises(ZeroDivisionError):
-            export.tflite(small, tmp_path / "model.tflite", "int8", given)
-        np.testing.assert_array_equal(seen.pop(), own)
+            export.tflite(small, tmp_path / "model.tflite", "int8", values)
+        np.testing.assert_array_equal(seen.pop(), recordings)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +65,7 @@ def test_recordings_may_come_from_a_generator_or_as_one_array_of_several(
     ],
 )
 def test_a_calibrating_recording_is_checked_wherever_it_stands(small, tmp_path, odd, message):
-    own = [sample(30, CHANNELS)] * 20
+    recordings = [sample(30, CHANNELS)] * 20
     with pytest.raises((TypeError, ValueError), match=message):
-        export.tflite(small, tmp_path / "model.tflite", "int8", [*own, odd])
+        export.tflite(small, tmp_path / "model.tflite", "int8", [*recordings, odd])
     assert not any(tmp_path.iterdir())

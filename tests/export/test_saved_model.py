@@ -1,5 +1,4 @@
-"""SavedModels answer what Keras answers, at any batch and length, where only TensorFlow is
-installed."""
+"""SavedModels give the same outputs as Keras for any batch and length, without Keras."""
 
 import dataclasses
 import pathlib
@@ -42,17 +41,17 @@ def padded(recordings, fill=0.0):
 @pytest.mark.parametrize("fill", [0.0, 1e6])
 def test_a_padded_batch_gives_the_embeddings_of_its_recordings(small, loaded, recordings, fill):
     signal, length = padded(recordings, fill)
-    found = loaded["embed"](signal=signal, length=length)["embedding"].numpy()
+    actual = loaded["embed"](signal=signal, length=length)["embedding"].numpy()
     expected = keras_dml.embed(small, recordings, batch_size=1)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-5)
 
 
 def test_distances_are_those_of_keras(small, loaded, recordings):
     embeddings = keras_dml.embed(small, recordings)
-    found = loaded["distance"](embedding=embeddings[:2], gallery=embeddings)["distance"].numpy()
+    actual = loaded["distance"](embedding=embeddings[:2], gallery=embeddings)["distance"].numpy()
     expected = keras_dml.distance(small, embeddings[:2], embeddings)
-    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
-    assert found.shape == (2, 4) and found[1, 1] == 0
+    np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-6)
+    assert actual.shape == (2, 4) and actual[1, 1] == 0
 
 
 def test_it_runs_where_xla_is_not(loaded):
@@ -70,9 +69,9 @@ def test_a_length_that_does_not_fit_the_signal_gives_nan(loaded, recordings, len
     signal, lengths = padded(recordings)
     expected = loaded["embed"](signal=signal, length=lengths)["embedding"].numpy()
     lengths[0] = length
-    found = loaded["embed"](signal=signal, length=lengths)["embedding"].numpy()
-    assert np.isnan(found[0]).all()
-    np.testing.assert_allclose(found[1:], expected[1:], rtol=1e-5, atol=1e-6)
+    actual = loaded["embed"](signal=signal, length=lengths)["embedding"].numpy()
+    assert np.isnan(actual[0]).all()
+    np.testing.assert_allclose(actual[1:], expected[1:], rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.slow
@@ -125,8 +124,8 @@ def test_a_fixed_time_axis_takes_that_length_only(tmp_path):
     embed = tf.saved_model.load(str(tmp_path / "fixed")).signatures["embed"]
     signal = np.ones((2, 40, 3), np.float32)
     assert embed(signal=signal, length=np.array([40, 40], np.int32))["embedding"].shape[0] == 2
-    found = embed(signal=signal, length=np.array([40, 39], np.int32))["embedding"].numpy()
-    assert np.isfinite(found[0]).all() and np.isnan(found[1]).all()
+    actual = embed(signal=signal, length=np.array([40, 39], np.int32))["embedding"].numpy()
+    assert np.isfinite(actual[0]).all() and np.isnan(actual[1]).all()
 
 
 def test_layers_that_let_padding_through_are_named(tmp_path):
@@ -137,7 +136,7 @@ def test_layers_that_let_padding_through_are_named(tmp_path):
 
 
 def normalizing(name, layer):
-    """A functional model with a layer that counts padding, though it says that it keeps masks."""
+    """Returns a model with a layer that declares masks but counts padding."""
     signal = keras.Input((None, CHANNELS))
     x = layer(layers.MaskedConv1D(8, 3, padding="same")(signal))
     return lived_in(keras.Model(signal, layers.QuantileLayer(3)(x), name=name))
@@ -145,17 +144,19 @@ def normalizing(name, layer):
 
 def test_padding_that_is_normalized_over_is_told_and_the_input_not_blamed(tmp_path):
     model = normalizing("counting", keras.layers.GroupNormalization(groups=2))
-    with pytest.raises(parity.ParityError, match="Padding reaches the embedding") as told:
+    with pytest.raises(parity.ParityError, match="Padding reaches the embedding") as message:
         export.saved_model(model, tmp_path / "counting")
-    assert "input_layer" not in str(told.value) and "normalizes or averages" in str(told.value)
+    assert "input_layer" not in str(message.value) and "normalizes or averages" in str(
+        message.value
+    )
     assert not any(tmp_path.iterdir())
 
 
 def test_padding_is_not_blamed_for_what_it_does_not_change(tmp_path, monkeypatch):
     model = build(layers.QuantileLayer(3), convolution=keras.layers.Conv1D)
     tried = export._saved_model.trials(model)
-    other = dataclasses.replace(tried, embeddings=tried.embeddings * [[[1.01]] * 12 + [[1]]])
-    monkeypatch.setattr(export._saved_model, "trials", lambda _: other)
+    changed = dataclasses.replace(tried, embeddings=tried.embeddings * [[[1.01]] * 12 + [[1]]])
+    monkeypatch.setattr(export._saved_model, "trials", lambda _: changed)
     with pytest.raises(parity.ParityError, match="drift.*Nothing was written.$"):
         export.saved_model(model, tmp_path / "other")
 
@@ -189,7 +190,7 @@ def test_a_saved_model_with_notes_in_it_is_left_before_any_work(exported, tmp_pa
 
 
 def test_what_is_written_is_what_may_be_replaced(exported, loaded):
-    """The members that the library knows are those that TensorFlow writes, assets included."""
+    """Tests that the library recognizes all files that TensorFlow writes, including assets."""
     assert _files.replaceable_saved_model(exported.path) == exported.path
 
 

@@ -1,4 +1,4 @@
-"""Models on covariance matrices as files: no eigendecomposition on a device, the same answers."""
+"""Exports of models on covariance matrices, without an eigendecomposition."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def hdm05(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def recorder():
-    """A model that a recording goes into, with positive definite matrices at its end."""
+    """Returns a model from recordings to positive definite matrices."""
     return network(
         (6, 5, 3), estimator="oas", normalization="difference", output="spd", epsilon=1e-2
     )
@@ -50,9 +50,9 @@ def recorder_file(recorder, tmp_path_factory):
 @pytest.mark.parametrize("steps, bound", [(300, REGULAR), (10, SINGULAR)])
 def test_embeddings_are_those_of_an_eigendecomposition_in_float64(hdm05, steps, bound):
     model, made = hdm05
-    given = [x * WIDEST * 1e-4 / np.linalg.norm(x) for x in covariances(93, steps)]
-    expected = keras_dml.embed(in_float64(model), given)
-    assert np.abs(litert.embed(made.path, given) - expected).max() < bound
+    matrices = [x * WIDEST * 1e-4 / np.linalg.norm(x) for x in covariances(93, steps)]
+    expected = keras_dml.embed(in_float64(model), matrices)
+    assert np.abs(litert.embed(made.path, matrices) - expected).max() < bound
 
 
 def test_the_file_is_small_and_of_builtin_operators(hdm05):
@@ -138,10 +138,10 @@ def test_riemannian_normalization_exports(tmp_path):
     model = keras.Model(inputs, layers.TangentVector()(layers.LogEig(1e-2)(x)))
     for seed in range(5):
         model(np.stack(covariances(6, 30, seed=seed)), training=True)
-    given = covariances(6, 30, seed=9)
+    matrices = covariances(6, 30, seed=9)
     made = export.tflite(model, tmp_path / "model.tflite")
     np.testing.assert_allclose(
-        litert.embed(made.path, given), keras_dml.embed(model, given), rtol=0, atol=1e-4
+        litert.embed(made.path, matrices), keras_dml.embed(model, matrices), rtol=0, atol=1e-4
     )
 
 
@@ -150,12 +150,12 @@ def test_a_saved_model_takes_batches_of_matrices(output, tmp_path):
     model = network((8, 6, 3), output=output)
     made = export.saved_model(model, tmp_path / "model")
     signatures = tf.saved_model.load(str(made.path)).signatures
-    given = covariances(8, 24)
-    embeddings = signatures["embed"](matrix=np.stack(given))["embedding"].numpy()
-    np.testing.assert_allclose(embeddings, keras_dml.embed(model, given), rtol=1e-4, atol=1e-5)
-    found = signatures["distance"](embedding=embeddings[:2], gallery=embeddings)["distance"]
+    matrices = covariances(8, 24)
+    embeddings = signatures["embed"](matrix=np.stack(matrices))["embedding"].numpy()
+    np.testing.assert_allclose(embeddings, keras_dml.embed(model, matrices), rtol=1e-4, atol=1e-5)
+    actual = signatures["distance"](embedding=embeddings[:2], gallery=embeddings)["distance"]
     expected = keras_dml.distance(model, embeddings[:2], embeddings)
-    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-4, atol=1e-3)
+    np.testing.assert_allclose(actual.numpy(), expected, rtol=1e-4, atol=1e-3)
 
 
 def test_a_saved_model_takes_padded_recordings(recorder, tmp_path):
@@ -165,8 +165,8 @@ def test_a_saved_model_takes_padded_recordings(recorder, tmp_path):
     signal = np.full((2, 64, 6), 1e3, "float32")
     for row, recording in zip(signal, recordings, strict=True):
         row[: len(recording)] = recording
-    found = embed(signal=signal, length=np.int32([20, 60]))["embedding"].numpy()
-    np.testing.assert_allclose(found, keras_dml.embed(recorder, recordings), rtol=1e-4, atol=1e-5)
+    actual = embed(signal=signal, length=np.int32([20, 60]))["embedding"].numpy()
+    np.testing.assert_allclose(actual, keras_dml.embed(recorder, recordings), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.slow
@@ -175,5 +175,5 @@ def test_a_contract_of_a_card_holds_for_the_copy_that_a_device_runs(tmp_path):
     inputs.declare(model, Contract(list("abcdef"), "uV", 256, min_steps=32))
     made = export.tflite(model, tmp_path / "model.tflite")
     short, enough = (np.random.default_rng(steps).normal(size=(steps, 6)) for steps in (31, 32))
-    found = litert.embed(made.path, [short, enough])
-    assert np.isnan(found[0]).all() and np.isfinite(found[1]).all()
+    actual = litert.embed(made.path, [short, enough])
+    assert np.isnan(actual[0]).all() and np.isfinite(actual[1]).all()

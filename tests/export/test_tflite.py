@@ -1,4 +1,4 @@
-"""TFLite files answer what Keras answers, hold nothing but builtin operators, and are small."""
+"""TFLite files give Keras's outputs, contain only builtin operators, and are small."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from ai_edge_litert.interpreter import Interpreter
 import keras_dml
 from keras_dml import distances, export, layers
 from keras_dml._backend import keras, ops
-from keras_dml.export import _calibration, _flatbuffer, litert, operators, parity
+from keras_dml.export import _convert, _flatbuffer, litert, operators, parity
 from keras_dml.training import discriminants
 from tests.export.conftest import CHANNELS, build, sample
 
@@ -17,16 +17,16 @@ EDGE_BYTES = 180_000
 
 @pytest.fixture(scope="module")
 def exported(edge, tmp_path_factory):
-    """Exports of the edge encoder by quantization, each made once."""
+    """Returns exports of the edge encoder by quantization, each written once."""
     folder = tmp_path_factory.mktemp("edge")
     made = {}
 
     def get(quantization):
         if quantization not in made:
-            own = [sample(length, 6, length) for length in range(100, 500, 20)]
+            recordings = [sample(length, 6, length) for length in range(100, 500, 20)]
             path = folder / f"{quantization}.tflite"
-            own = own if quantization == "int8" else None
-            made[quantization] = export.tflite(edge, path, quantization, own)
+            recordings = recordings if quantization == "int8" else None
+            made[quantization] = export.tflite(edge, path, quantization, recordings)
         return made[quantization]
 
     return get
@@ -36,21 +36,21 @@ def exported(edge, tmp_path_factory):
 @pytest.mark.parametrize("quantization", QUANTIZATIONS)
 def test_embeddings_are_those_of_keras_within_the_bound(edge, exported, quantization):
     fresh = [sample(length, 6, 70 + length) for length in (64, 130, 300)]
-    found = litert.embed(exported(quantization).path, fresh)
+    actual = litert.embed(exported(quantization).path, fresh)
     expected = keras_dml.embed(edge, fresh)
     bound = parity.BOUNDS[quantization].embedding
-    assert parity.relative_rms(found, expected) < bound
+    assert parity.relative_rms(actual, expected) < bound
     np.testing.assert_allclose(
-        found[:, -1], expected[:, -1], rtol=0, atol=1e-6
+        actual[:, -1], expected[:, -1], rtol=0, atol=1e-6
     )  # knots: never rounded
 
 
 @pytest.mark.parametrize("quantization", QUANTIZATIONS)
 def test_distances_are_those_of_keras_and_zero_to_itself(edge, exported, quantization):
     embeddings = keras_dml.embed(edge, [sample(90, 6, seed) for seed in range(4)])
-    found = litert.distance(exported(quantization).path, embeddings, embeddings)
-    np.testing.assert_allclose(found, keras_dml.distance(edge, embeddings, embeddings), rtol=1e-5)
-    assert (np.diag(found) == 0).all()
+    actual = litert.distance(exported(quantization).path, embeddings, embeddings)
+    np.testing.assert_allclose(actual, keras_dml.distance(edge, embeddings, embeddings), rtol=1e-5)
+    assert (np.diag(actual) == 0).all()
 
 
 @pytest.mark.parametrize("quantization", ["dynamic", "int8"])
@@ -63,8 +63,8 @@ def test_discriminants_of_a_recording_of_any_length_become_a_file(tmp_path, rng)
     model = discriminants.fitted(windows, people, (0, 4, 8), 3)
     made = export.tflite(model, tmp_path / "model.tflite")
     fresh = [sample(length, 6, length) for length in (64, 130, 300)]
-    found, expected = litert.embed(made.path, fresh), keras_dml.embed(model, fresh)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
+    actual, expected = litert.embed(made.path, fresh), keras_dml.embed(model, fresh)
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-4)
     assert np.ptp(expected, axis=0).min() > 0.1
 
 
@@ -74,9 +74,9 @@ def test_a_file_takes_an_accelerometer_however_it_lies(tmp_path):
     model = keras.Model(signal, layers.QuantileLayer(4)(framed))
     made = export.tflite(model, tmp_path / "model.tflite")
     fresh = [sample(length, 3, length) + np.float32([0, 7, -7]) for length in (64, 130, 300)]
-    found, expected = litert.embed(made.path, fresh), keras_dml.embed(model, fresh)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
-    turned = [one[:, [2, 0, 1]] * np.float32([1, -1, -1]) for one in fresh]
+    actual, expected = litert.embed(made.path, fresh), keras_dml.embed(model, fresh)
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-4)
+    turned = [item[:, [2, 0, 1]] * np.float32([1, -1, -1]) for item in fresh]
     np.testing.assert_allclose(litert.embed(made.path, turned), expected, rtol=0, atol=1e-3)
 
 
@@ -167,8 +167,8 @@ def test_every_head_exports_with_its_distance(head, recordings, tmp_path):
     made = export.tflite(model, tmp_path / "model.tflite", "float16")
     embeddings = keras_dml.embed(model, recordings, batch_size=1)
     np.testing.assert_allclose(litert.embed(made.path, recordings), embeddings, rtol=0, atol=1e-4)
-    found = litert.distance(made.path, embeddings, embeddings)
-    np.testing.assert_allclose(found, head.distance(embeddings, embeddings), rtol=0, atol=1e-5)
+    actual = litert.distance(made.path, embeddings, embeddings)
+    np.testing.assert_allclose(actual, head.distance(embeddings, embeddings), rtol=0, atol=1e-5)
 
 
 @pytest.mark.slow
@@ -199,11 +199,11 @@ def test_a_model_of_stock_layers_exports_with_a_distance_given(recordings, tmp_p
 
 @pytest.mark.slow
 def test_int8_takes_the_ranges_that_drift_least(small, tmp_path, monkeypatch):
-    own = [sample(300, CHANNELS, seed) ** 3 for seed in range(20)]
+    recordings = [sample(300, CHANNELS, seed) ** 3 for seed in range(20)]
 
     def drift(*shares):
-        monkeypatch.setattr(_calibration, "FRACTIONS", shares)
-        return export.tflite(small, tmp_path / "model.tflite", "int8", own).drift
+        monkeypatch.setattr(_convert, "FRACTIONS", shares)
+        return export.tflite(small, tmp_path / "model.tflite", "int8", recordings).drift
 
     extremes, cut = drift(0.0), drift(5e-4)
     assert extremes != cut
@@ -215,10 +215,10 @@ def test_by_default_a_file_is_the_smallest_that_agrees_with_keras(small, tmp_pat
     made = export.tflite(small, tmp_path / "model.tflite")
     assert made.quantization == "dynamic" and made.notes == ()
     tight = parity.Bounds(1e-9, 1e-5)
-    for refused, written in (("dynamic", "float16"), ("float16", None)):
+    for refused, expected in (("dynamic", "float16"), ("float16", None)):
         monkeypatch.setitem(parity.BOUNDS, refused, tight)
         made = export.tflite(small, tmp_path / "model.tflite")
-        assert made.quantization == written and refused in made.notes[-1]
+        assert made.quantization == expected and refused in made.notes[-1]
         assert "drift by" in made.notes[-1] and "1e-09" in made.notes[-1]
         with pytest.raises(parity.ParityError):
             export.tflite(small, tmp_path / "model.tflite", refused)
@@ -234,10 +234,10 @@ def test_an_unknown_quantization_is_refused_with_the_names(small, tmp_path):
 
 @pytest.mark.slow
 def test_a_file_that_answers_wrongly_is_not_kept(small, tmp_path, monkeypatch):
-    other = build(layers.QuantileLayer(4))
-    for weight in other.trainable_weights:
+    second = build(layers.QuantileLayer(4))
+    for weight in second.trainable_weights:
         weight.assign(1.1 * weight)
-    wrong = export.tflite(other, tmp_path / "other.tflite").path.read_bytes()
+    wrong = export.tflite(second, tmp_path / "other.tflite").path.read_bytes()
     monkeypatch.setattr(export._tflite, "convert", lambda *_: [wrong])
     new, old = tmp_path / "new.tflite", tmp_path / "old.tflite"
     old.write_bytes(b"what was there")
@@ -305,7 +305,7 @@ def test_a_file_with_custom_operators_is_refused(exported, tmp_path):
 
 @pytest.mark.parametrize("quantization", ["dynamic", "int8"])
 def test_what_no_runtime_reads_is_left_out(exported, quantization):
-    """Names of intermediate results, and quantization tables that say nothing."""
+    """Tests that names of intermediate results and empty quantization tables are removed."""
     for graph in _flatbuffer.read(exported(quantization).path.read_bytes()).subgraphs:
         outside = {*graph.inputs.tolist(), *graph.outputs.tolist()}
         named = {i for i, tensor in enumerate(graph.tensors) if tensor.name}

@@ -1,4 +1,4 @@
-"""Every model of the zoo becomes a file by the defaults, without recordings."""
+"""Exports of every model of the zoo with default options, without recordings."""
 
 import numpy as np
 import pytest
@@ -21,11 +21,11 @@ def test_a_model_exports_by_the_defaults_and_answers_nan_below_its_contract(name
     operators.check_builtin(made.path)
     assert made.quantization in ("dynamic", "float16", None)
     assert (made.quantization == "dynamic") == (made.notes == ())
-    taken = zoo.card(name)["input"]
-    if "length" in taken:
-        channels = len(taken["channels"])
-        short = np.ones((taken["length"][0] - 1, channels), np.float32)
+    inputs = zoo.card(name)["input"]
+    if "length" in inputs:
+        channels = len(inputs["channels"])
+        short = np.ones((inputs["length"][0] - 1, channels), np.float32)
         assert np.isnan(litert.embed(made.path, [short])).all()
     else:
-        image = np.full((*taken["size"], len(taken["channels"])), np.nan, np.float32)
+        image = np.full((*inputs["size"], len(inputs["channels"])), np.nan, np.float32)
         assert np.isnan(litert.embed(made.path, [image])).all()

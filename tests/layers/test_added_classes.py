@@ -1,18 +1,18 @@
-"""Scores of classes that were added after training, beside those of the old classes."""
+"""Scores of classes that were added after training, compared with scores of old classes."""
 
 import numpy as np
 import pytest
 
 from keras_dml._backend import keras, ops
 from keras_dml.layers import PrototypeSimilarity
-from keras_dml.layers._managed_prototypes import SHRINKAGE
+from keras_dml.layers.prototype_similarity import SHRINKAGE
 from tests.geometry.perceptrons import numpy
 
 FEATURES = 3
 
 
 def examples(rng, classes, count, scale=(1.0, 0.2, 3.0)):
-    """Embeddings around distant means, wider in one direction than in another, and classes."""
+    """Draws embeddings around distant means, with unequal spread per direction, and classes."""
     labels = np.repeat(np.arange(classes), count)
     means = 6 * rng.normal(size=(classes, FEATURES))
     return means[labels] + rng.normal(size=(len(labels), FEATURES)) * scale, labels
@@ -48,14 +48,14 @@ def corrected_distances(layer, z, covariance, spread):
     )
 
 
-def test_an_added_class_wins_exactly_where_it_is_nearest_and_old_ones_keep_their_bits(rng, layer):
+def test_added_class_wins_if_it_is_nearest_and_old_scores_do_not_change(rng, layer):
     z, labels = examples(rng, 6, 50)
     old, new = labels < 4, labels >= 4
     layer.refit(z[old], labels[old])
     before = scores(layer, z)
     layer.add_classes(["few", "many"], z[new][:53], np.where(labels[new] == 4, 1, 0)[:53])
-    found = scores(layer, z)
-    np.testing.assert_array_equal(found[:, :4], before)
+    actual = scores(layer, z)
+    np.testing.assert_array_equal(actual[:, :4], before)
     differences = z[old] - np.array([z[labels == k].mean(axis=0) for k in labels[old]])
     covariance = differences.T @ differences / (len(differences) - 4)
     equal = np.trace(covariance) / FEATURES * np.eye(FEATURES)
@@ -65,19 +65,19 @@ def test_an_added_class_wins_exactly_where_it_is_nearest_and_old_ones_keep_their
     distances = corrected_distances(layer, z, shrunk, spread)
     nearest = distances[:, :4].min(axis=1, keepdims=True)
     expected = before.max(axis=1, keepdims=True) + (nearest - distances[:, 4:]) / 2
-    np.testing.assert_allclose(found[:, 4:], expected, rtol=1e-3, atol=1e-2)
-    wins = found.argmax(axis=1) >= 4
+    np.testing.assert_allclose(actual[:, 4:], expected, rtol=1e-3, atol=1e-2)
+    wins = actual.argmax(axis=1) >= 4
     assert wins.any() and not wins.all()
     np.testing.assert_array_equal(wins, distances.argmin(axis=1) >= 4)
 
 
 @pytest.mark.parametrize("count", [1, 3])
-def test_few_examples_find_their_class_although_the_similarity_never_prefers_it(rng, layer, count):
+def test_few_examples_suffice_although_the_similarity_prefers_old_classes(rng, layer, count):
     z, labels = examples(rng, 6, 40, scale=(1, 1, 1))
     layer.refit(z[labels < 4], labels[labels < 4])
     support = np.concatenate([np.flatnonzero(labels == k)[:count] for k in (4, 5)])
     last = layer.similarity.kernels[-1]
-    last.assign(np.zeros(last.shape))  # a similarity that cannot tell, so ties go to row 0
+    last.assign(np.zeros(last.shape))  # an uninformative similarity, so ties go to row 0
     layer.add_classes(["4", "5"], z[support], labels[support] - 4)
     probes = np.setdiff1d(np.arange(len(z)), support)
     predicted, new = scores(layer, z[probes]).argmax(axis=1), labels[probes] >= 4
@@ -85,9 +85,7 @@ def test_few_examples_find_their_class_although_the_similarity_never_prefers_it(
     assert np.mean(predicted[~new] < 4) > 0.9
 
 
-def test_without_the_spread_of_old_classes_the_support_shows_it_and_later_refits_replace_it(
-    rng, layer
-):
+def test_spread_comes_from_the_support_until_refit(rng, layer):
     z, labels = examples(rng, 6, 30)
     means = [z[labels == k].mean(axis=0) for k in range(4)]
     layer.set_prototypes(means)
@@ -107,7 +105,7 @@ def test_without_the_spread_of_old_classes_the_support_shows_it_and_later_refits
     assert numpy(layer.added).tolist() == [0, 0, 0, 0, 1, 1, 1]
 
 
-def test_further_examples_of_an_added_class_show_the_spread_too(rng, layer):
+def test_extending_an_added_class_measures_the_spread(rng, layer):
     z, labels = examples(rng, 5, 10)
     layer.set_prototypes([z[labels == k].mean(axis=0) for k in range(4)])
     layer.add_classes(["one"], z[-1:], [0])
@@ -133,7 +131,7 @@ def test_without_old_classes_the_nearest_mean_decides(rng, layer):
     assert np.mean(predicted == labels[labels > 3] - 4) > 0.9
 
 
-def test_removed_and_replaced_classes_take_their_marks_along(rng, layer):
+def test_removing_and_replacing_classes_updates_added(rng, layer):
     z, labels = examples(rng, 6, 20)
     layer.refit(z[labels < 4], labels[labels < 4])
     layer.add_classes(["4", "5"], z[labels > 3], labels[labels > 3] - 4)
@@ -146,7 +144,7 @@ def test_removed_and_replaced_classes_take_their_marks_along(rng, layer):
     np.testing.assert_array_equal(scores(layer, z), similarities(layer, z))
 
 
-def test_training_uses_similarities_alone_and_takes_the_mark_from_what_it_trains(rng, layer):
+def test_training_uses_plain_similarities_and_clears_added(rng, layer):
     z, labels = examples(rng, 6, 20)
     layer.refit(z[labels < 4], labels[labels < 4])
     layer.add_classes(["4", "5"], z[labels > 3], labels[labels > 3] - 4)
@@ -171,22 +169,20 @@ def test_hundreds_of_classes_are_added_at_once_and_one_by_one(rng, layer):
     assert np.mean(scores(layer, z).argmax(axis=1)[new] == labels[new]) > 0.95
 
 
-def test_files_and_copies_keep_scores_and_files_without_added_classes_have_no_new_weight(
-    tmp_path, rng, layer
-):
+def test_files_keep_scores_and_have_no_extra_weights_without_added_classes(tmp_path, rng, layer):
     z, labels = examples(rng, 6, 20)
     layer.set_prototypes([z[labels == k].mean(axis=0) for k in range(4)])
     assert "has_spread" not in layer.get_config() and len(layer.weights) == 3 + 4 + 0
     layer.refit(z[labels < 4], labels[labels < 4])
     layer.add_classes(["4", "5"], z[labels > 3], labels[labels > 3] - 4)
-    given = keras.Input((FEATURES,))
-    keras.Model(given, layer(given)).save(tmp_path / "model.keras")
+    inputs = keras.Input((FEATURES,))
+    keras.Model(inputs, layer(inputs)).save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras").layers[-1]
     copy = PrototypeSimilarity.from_config(layer.get_config())
     copy.build((None, FEATURES))
     copy.set_weights(layer.get_weights())
-    for other in (loaded, copy):
-        assert other.get_config() == layer.get_config()
-        np.testing.assert_array_equal(scores(other, z), scores(layer, z))
-        other.add_classes(["again"], z[:1], [0])
-        assert numpy(other.added).tolist() == [0, 0, 0, 0, 1, 1, 1]
+    for second in (loaded, copy):
+        assert second.get_config() == layer.get_config()
+        np.testing.assert_array_equal(scores(second, z), scores(layer, z))
+        second.add_classes(["again"], z[:1], [0])
+        assert numpy(second.added).tolist() == [0, 0, 0, 0, 1, 1, 1]

@@ -1,4 +1,4 @@
-"""BiMap reduces matrices by a frame, which stays one under any optimizer."""
+"""The layer BiMap: its values, and orthonormal columns under any optimizer."""
 
 import numpy as np
 import pytest
@@ -53,13 +53,13 @@ def test_values_and_gradients_are_those_of_the_definition():
     tolerance = example["tolerance"]["float64"]
     exact = {"rtol": tolerance["rtol"], "atol": tolerance["atol"]}
     np.testing.assert_allclose(numpy(layer(x[None]))[0], example["expected"]["output"], **exact)
-    for found, name in zip(gradients(value, x, kernel), ("x", "kernel"), strict=True):
-        np.testing.assert_allclose(found, example["gradient"][name], rtol=1e-7, atol=1e-9)
+    for actual, name in zip(gradients(value, x, kernel), ("x", "kernel"), strict=True):
+        np.testing.assert_allclose(actual, example["gradient"][name], rtol=1e-7, atol=1e-9)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", OPTIMIZERS)
-def test_the_kernel_stays_a_frame_under_any_optimizer_for_a_thousand_steps(name, rng):
+def test_kernel_columns_stay_orthonormal_under_any_optimizer(name, rng):
     keras.utils.set_random_seed(1)
     inputs = keras.Input((6, 6))
     model = keras.Model(inputs, TangentVector()(BiMap(3)(inputs)))
@@ -91,7 +91,7 @@ def test_a_plain_step_is_the_riemannian_gradient_step_to_first_order(rng):
     assert 50 < errors[0].max() / errors[1].max() < 200
 
 
-def test_weight_decay_only_lengthens_the_step_by_its_share(rng):
+def test_weight_decay_only_lengthens_the_step(rng):
     kernel = np.linalg.qr(rng.normal(size=(5, 3)))[0]
     gradient, rate, decay = rng.normal(size=(5, 3)), 0.1, 0.5
     with_decay = keras.optimizers.SGD(rate, weight_decay=decay)
@@ -104,7 +104,7 @@ def test_weight_decay_only_lengthens_the_step_by_its_share(rng):
     )
 
 
-def test_an_average_of_frames_is_brought_back_by_the_constraint(rng):
+def test_constraint_projects_an_average_of_kernels(rng):
     layer = built(3, 6)
     layer.kernel.assign(layer.kernel + 0.3 * rng.normal(size=(6, 3)))
     assert off_the_manifold(layer.kernel) > 0.1
@@ -113,13 +113,13 @@ def test_an_average_of_frames_is_brought_back_by_the_constraint(rng):
 
 
 @pytest.mark.parametrize("n, units", [(1, 1), (7, 7), (93, 80)])
-def test_the_kernel_begins_as_a_frame(n, units):
+def test_initial_kernel_has_orthonormal_columns(n, units):
     assert off_the_manifold(built(units, n).kernel) < ORTHONORMAL
 
 
 @given(st.integers(1, 6), st.integers(0, 5), st.integers(0, 2**32 - 1))
-def test_the_least_eigenvalue_does_not_fall(units, more, seed):
-    """Poincaré; so no second ReEig is needed."""
+def test_smallest_eigenvalue_does_not_fall(units, more, seed):
+    """Tests the Poincaré bound, which makes a second ReEig unnecessary."""
     rng, n = np.random.default_rng(seed), units + more
     x = covariances(rng, 2, n)
     layer = BiMap(units, dtype="float64")
@@ -154,7 +154,7 @@ def test_a_nan_stays_in_its_matrix(rng):
 
 
 @pytest.mark.parametrize("units", [0, -1, 2.5, "3"])
-def test_units_that_are_no_count_are_refused(units):
+def test_invalid_units_are_refused(units):
     with pytest.raises(ValueError, match="`units` must be a whole number of at least 1"):
         BiMap(units)
 
@@ -162,7 +162,7 @@ def test_units_that_are_no_count_are_refused(units):
 @pytest.mark.parametrize(
     "shape, message",
     [
-        ((None, 3, 3), "4 orthonormal columns of length 3 do not exist.*at most 3"),
+        ((None, 3, 3), "at most 3.*units=4"),
         ((None, 5, 6), r"square matrices.*\(None, 5, 6\).*Covariance"),
         ((None, None, None), "known size"),
         ((6, 6), "square matrices"),

@@ -32,8 +32,10 @@ def test_scores_are_of_every_class(rng):
     scores = numpy(layer(x.astype("float32")))
     assert scores.dtype == "float32" and scores.shape == (12, 2)
     for label in range(2):
-        own = scores[labels == label, label]
-        np.testing.assert_allclose([own.mean(), own.std()], [0, 1], rtol=0, atol=1e-3)
+        class_scores = scores[labels == label, label]
+        np.testing.assert_allclose(
+            [class_scores.mean(), class_scores.std()], [0, 1], rtol=0, atol=1e-3
+        )
 
 
 def test_a_class_without_statistics_has_no_score(rng):
@@ -69,7 +71,7 @@ def test_an_update_moves_the_weights_as_the_geometry_says(rng):
     ],
     ids=str,
 )
-def test_what_cannot_be_calibrated_is_refused_and_changes_nothing(rng, labels, change, message):
+def test_failed_calibration_changes_nothing(rng, labels, change, message):
     layer, x, _ = calibrated(rng)
     before = layer.get_weights()
     x = x[:6].copy()
@@ -77,18 +79,18 @@ def test_what_cannot_be_calibrated_is_refused_and_changes_nothing(rng, labels, c
         x[1] *= change
     with pytest.raises(ValueError, match=message):
         layer.calibrate(x, labels)
-    for one, other in zip(before, layer.get_weights(), strict=True):
-        np.testing.assert_array_equal(one, other)
+    for first, second in zip(before, layer.get_weights(), strict=True):
+        np.testing.assert_array_equal(first, second)
 
 
 @pytest.mark.parametrize("classes", [0, 2.5, "2"])
-def test_a_number_of_classes_that_is_none_is_refused(classes):
+def test_invalid_numbers_of_classes_are_refused(classes):
     with pytest.raises(ValueError, match="`classes` must be a whole number.*Received"):
         ClassPotatoes(classes)
 
 
 @pytest.mark.parametrize("shape", [(None, 3), (None, 3, 2), (None, 4, 3, 3)])
-def test_other_inputs_than_one_matrix_a_row_are_refused(shape):
+def test_inputs_other_than_matrices_are_refused(shape):
     with pytest.raises(ValueError, match=r"shape \(batch, n, n\). Received shape"):
         ClassPotatoes(2).build(shape)
 

@@ -1,4 +1,4 @@
-"""Covariance matrices of recordings as a layer; the estimators are tested with the geometry."""
+"""The layer Covariance; `tests/geometry` tests its estimators."""
 
 import numpy as np
 import pytest
@@ -19,17 +19,17 @@ def numpy(tensor):
 def test_values_are_those_of_the_definition(estimator, dtype):
     example = golden("covariance", "seeds_p3")
     x, mask = np.array(example["inputs"]["x"]), np.array(example["inputs"]["mask"], bool)
-    found = numpy(Covariance(estimator, dtype=dtype)(x[None], mask=mask[None]))[0]
+    actual = numpy(Covariance(estimator, dtype=dtype)(x[None], mask=mask[None]))[0]
     bounds = {key: example["tolerance"][dtype][key] for key in ("rtol", "atol")}
     expected = example["expected"][estimator.replace("ized", "ised")]
-    np.testing.assert_allclose(found, expected, **bounds)
+    np.testing.assert_allclose(actual, expected, **bounds)
 
 
 def test_two_steps_give_rank_one():
     example = golden("covariance_rank_one", "seeds_p3")
-    found = numpy(Covariance(dtype="float64")(np.array([example["inputs"]["x"]])))[0]
-    np.testing.assert_allclose(found, example["expected"]["sample"], rtol=1e-9, atol=1e-11)
-    assert np.linalg.matrix_rank(found) == 1
+    actual = numpy(Covariance(dtype="float64")(np.array([example["inputs"]["x"]])))[0]
+    np.testing.assert_allclose(actual, example["expected"]["sample"], rtol=1e-9, atol=1e-11)
+    assert np.linalg.matrix_rank(actual) == 1
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
@@ -38,16 +38,16 @@ def test_silence_is_the_zero_matrix_and_too_few_steps_are_nan(estimator, rng):
     x[0] = 0
     mask = np.ones((3, 7), bool)
     mask[1, 1:] = False
-    found = numpy(Covariance(estimator)(x, mask=mask))
-    assert (found[0] == 0).all() and np.isnan(found[1]).all() and np.isfinite(found[2]).all()
+    actual = numpy(Covariance(estimator)(x, mask=mask))
+    assert (actual[0] == 0).all() and np.isnan(actual[1]).all() and np.isfinite(actual[2]).all()
 
 
 @pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
 def test_a_great_offset_survives_half_precision(rng, policy):
     x = rng.normal(size=(1, 500, 3)).astype("float32")
-    found = numpy(Covariance(dtype=policy)(x + 1e3))
-    assert found.dtype == "float32"
-    np.testing.assert_allclose(found[0], np.cov(x[0], rowvar=False), rtol=0, atol=1e-3)
+    actual = numpy(Covariance(dtype=policy)(x + 1e3))
+    assert actual.dtype == "float32"
+    np.testing.assert_allclose(actual[0], np.cov(x[0], rowvar=False), rtol=0, atol=1e-3)
 
 
 @pytest.mark.parametrize("shape", [(None, 4), (None, None, None), (None, 3, 4, 4)])

@@ -12,17 +12,17 @@ def numpy(tensor):
 @pytest.mark.parametrize("channels", [1, 3])
 def test_one_number_serves_all_channels(channels, rng):
     x = rng.random((2, 4, 5, channels), "float32")
-    found = numpy(FixedNormalization(0.25, 0.5)(x))
-    np.testing.assert_allclose(found, (x - 0.25) / 0.5, rtol=1e-6, atol=1e-6)
+    actual = numpy(FixedNormalization(0.25, 0.5)(x))
+    np.testing.assert_allclose(actual, (x - 0.25) / 0.5, rtol=1e-6, atol=1e-6)
 
 
 def test_each_channel_has_its_own_numbers(rng):
     x, mean, stddev = rng.random((2, 4, 5, 3), "float32"), (0.1, 0.2, 0.3), (1, 2, 4)
-    found = numpy(FixedNormalization(mean, stddev)(x))
-    np.testing.assert_allclose(found, (x - mean) / stddev, rtol=1e-6, atol=1e-6)
+    actual = numpy(FixedNormalization(mean, stddev)(x))
+    np.testing.assert_allclose(actual, (x - mean) / stddev, rtol=1e-6, atol=1e-6)
 
 
-def test_it_has_no_weights_so_a_file_of_them_fits_with_other_numbers():
+def test_layer_has_no_weights():
     layer = FixedNormalization()
     layer.build((None, 4, 5, 3))
     assert not layer.weights

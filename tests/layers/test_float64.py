@@ -1,4 +1,4 @@
-"""Layers that average compute in float64 when asked to: on JAX Keras's own mean does not."""
+"""Layers that average in float64 under a float64 policy; Keras's mean on JAX does not."""
 
 import numpy as np
 import pytest
@@ -43,8 +43,8 @@ CASES = {
 def test_means_over_time_are_not_rounded_to_float32(rng, name, masked):
     build, expected = CASES[name]
     x = rng.normal(size=(3, 12, 4)) * 10 + 3
-    found = numpy(build(dtype="float64")(x, mask=np.ones((3, 12), bool) if masked else None))
-    np.testing.assert_allclose(found, expected(x), rtol=ROUNDING, atol=ROUNDING)
+    actual = numpy(build(dtype="float64")(x, mask=np.ones((3, 12), bool) if masked else None))
+    np.testing.assert_allclose(actual, expected(x), rtol=ROUNDING, atol=ROUNDING)
 
 
 @pytest.mark.parametrize("masked", [False, True])
@@ -55,23 +55,23 @@ def test_log_mel_bands_are_not_rounded_to_float32(rng, masked):
     windowed = (frames - 0.97 * before) * np.hamming(400)
     power = np.abs(np.fft.rfft(windowed, 512)) ** 2
     bands = np.log(power @ mel_filters(512, 8).T)
-    found = numpy(layer(audio, mask=np.ones((1, 720), bool) if masked else None))[0]
-    np.testing.assert_allclose(found, bands - bands.mean(axis=0), rtol=ROUNDING, atol=ROUNDING)
+    actual = numpy(layer(audio, mask=np.ones((1, 720), bool) if masked else None))[0]
+    np.testing.assert_allclose(actual, bands - bands.mean(axis=0), rtol=ROUNDING, atol=ROUNDING)
 
 
 def test_the_level_of_speech_is_not_rounded_to_float32():
-    """A mean in float32, off by 1e-8 of the level, would cross a margin that 1e-12 does."""
+    """Changes the level by 1e-12, where the error of a mean in float32 would be 1e-8."""
     level = np.array([1.0, 1.2, 1.4, 1.7])
     gap, stddev = level - level.mean(), np.sqrt(level.var() + 1e-4)
-    for change, kept in ((1e-12, True), (-1e-12, False)):
+    for change, expected in ((1e-12, True), (-1e-12, False)):
         layer = layers.VoiceActivity(-gap[1] / stddev + change, dtype="float64")
         mask = layer.compute_mask(np.repeat(level[None, :, None], 3, axis=2))
-        assert numpy(mask).tolist() == [[False, kept, True, True]]
+        assert numpy(mask).tolist() == [[False, expected, True, True]]
 
 
 def test_the_batch_mean_of_matrices_is_not_rounded_to_float32(rng):
     x = np.exp(rng.normal(scale=1e-4, size=(8, 1, 1)))
     start = x.mean()
     center = start * np.exp(np.mean(np.log(x / start)))
-    found = numpy(layers.RiemannianBatchNormalization(dtype="float64")(x, training=True))
-    np.testing.assert_allclose(found, x / center, rtol=ROUNDING)
+    actual = numpy(layers.RiemannianBatchNormalization(dtype="float64")(x, training=True))
+    np.testing.assert_allclose(actual, x / center, rtol=ROUNDING)

@@ -1,4 +1,4 @@
-"""How the sensor lies does not matter: gravity and the walk give the frame."""
+"""GravityFrame: invariance to the orientation of the sensor."""
 
 import numpy as np
 import pytest
@@ -13,8 +13,10 @@ GRAVITY = 9.81
 
 
 def walk(rng, time=100, period=20):
-    """Acceleration of a walk whose vertical channel is a tenth of a stride ahead of the forward
-    one: forward, left, up."""
+    """Returns accelerations of a walk: forward, left, up.
+
+    The vertical channel leads the forward channel by a tenth of a stride.
+    """
     phase = 2 * np.pi * np.arange(time) / period + rng.uniform(0, 6)
     noise = 0.1 * rng.normal(size=(time, 3))
     moved = np.stack([2 * np.sin(phase - 0.6), 0.5 * np.cos(2 * phase), 3 * np.sin(phase)], axis=1)
@@ -39,8 +41,8 @@ def test_a_rotation_of_the_sensor_changes_nothing(kind, seed):
     np.testing.assert_allclose(framed(turned(x, seed), kind), framed(x, kind), rtol=0, atol=2e-3)
 
 
-def test_a_turn_by_half_about_each_axis_changes_nothing(rng):
-    """Where the construction of the frame has its branches."""
+def test_half_turns_about_each_axis_change_nothing(rng):
+    """Tests the branches in the construction of the frame."""
     x = walk(rng)
     for signs in ((1, -1, -1), (-1, 1, -1), (-1, -1, 1)):
         np.testing.assert_allclose(framed(x * signs), framed(x), rtol=0, atol=1e-4)
@@ -48,31 +50,31 @@ def test_a_turn_by_half_about_each_axis_changes_nothing(rng):
 
 def test_axes_are_up_forward_and_left(rng):
     x = walk(rng)
-    found = framed(turned(x, 5))
+    actual = framed(turned(x, 5))
     forward, left, up = (x - [0, 0, GRAVITY]).T
-    np.testing.assert_allclose(found[:, 0], up, rtol=0, atol=1e-3)
-    assert np.corrcoef(found[:, 1], forward)[0, 1] > 0.99
-    assert np.corrcoef(found[:, 2], left)[0, 1] > 0.98
+    np.testing.assert_allclose(actual[:, 0], up, rtol=0, atol=1e-3)
+    assert np.corrcoef(actual[:, 1], forward)[0, 1] > 0.99
+    assert np.corrcoef(actual[:, 2], left)[0, 1] > 0.98
 
 
 @pytest.mark.parametrize("kind", ["axes", "magnitude"])
-def test_lengths_stay(kind, rng):
+def test_lengths_do_not_change(kind, rng):
     x = walk(rng)
-    found = framed(turned(x, 2), kind)
-    found[:, 0] += GRAVITY
-    np.testing.assert_allclose(np.linalg.norm(found, axis=1), np.linalg.norm(x, axis=1), rtol=1e-4)
+    actual = framed(turned(x, 2), kind)
+    actual[:, 0] += GRAVITY
+    np.testing.assert_allclose(np.linalg.norm(actual, axis=1), np.linalg.norm(x, axis=1), rtol=1e-4)
 
 
 def test_both_are_the_axes_and_the_magnitude(rng):
     x = walk(rng)
-    axes, magnitude, both = (framed(x, kind) for kind in KINDS)
-    np.testing.assert_array_equal(both[:, :3], axes)
-    np.testing.assert_array_equal(both[:, [0, 3]], magnitude)
+    axes, magnitude, all_channels = (framed(x, kind) for kind in KINDS)
+    np.testing.assert_array_equal(all_channels[:, :3], axes)
+    np.testing.assert_array_equal(all_channels[:, [0, 3]], magnitude)
 
 
-def test_the_forward_channel_varies_most_and_goes_its_own_way(rng):
-    found = framed(turned(walk(rng), 3)).astype("float64")
-    spread = found[:, 1:].T @ found[:, 1:] / len(found)
+def test_forward_channel_has_the_largest_variance_and_a_defined_sign(rng):
+    actual = framed(turned(walk(rng), 3)).astype("float64")
+    spread = actual[:, 1:].T @ actual[:, 1:] / len(actual)
     assert spread[0, 0] > spread[1, 1]
     assert abs(spread[0, 1]) < 1e-4
 
@@ -91,9 +93,9 @@ def test_the_unit_does_not_matter(rng):
 def test_padding_of_any_content_changes_nothing_and_becomes_zero(kind, rng):
     x = walk(rng)
     padded = np.concatenate([x, np.full((7, 3), np.nan)])
-    found = framed(padded, kind, mask=np.arange(107) < 100)
-    np.testing.assert_allclose(found[:100], framed(x, kind), rtol=0, atol=1e-4)
-    np.testing.assert_array_equal(found[100:], 0)
+    actual = framed(padded, kind, mask=np.arange(107) < 100)
+    np.testing.assert_allclose(actual[:100], framed(x, kind), rtol=0, atol=1e-4)
+    np.testing.assert_array_equal(actual[100:], 0)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -107,7 +109,7 @@ def test_a_recording_of_one_step_has_no_direction():
 
 
 @pytest.mark.parametrize("given", [{"horizontal": "plane"}, {"lag": 0}, {"lag": 0.5}])
-def test_what_is_none_is_refused(given):
+def test_invalid_arguments_are_refused(given):
     with pytest.raises(ValueError, match=f"`{next(iter(given))}` must be.*Received"):
         GravityFrame(**given)
 

@@ -23,5 +23,5 @@ def test_every_loss_and_mining_trains(floatx):
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "mixed_bfloat16", "mixed_float16"])
 def test_an_lstm_draws_orthogonal_weights_of_any_dtype(dtype):
-    found = layers.LastLSTM(3, depth=2, dtype=dtype)(np.ones((2, 4, 3), "float32"))
-    assert np.isfinite(ops.convert_to_numpy(ops.cast(found, "float32"))).all()
+    actual = layers.LastLSTM(3, depth=2, dtype=dtype)(np.ones((2, 4, 3), "float32"))
+    assert np.isfinite(ops.convert_to_numpy(ops.cast(actual, "float32"))).all()

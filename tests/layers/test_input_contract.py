@@ -1,4 +1,4 @@
-"""A model carries what it takes: in its file, in its parts, in front of a model that is trained."""
+"""InputContract: in saved files, in parts of a model, and added to a trained model."""
 
 import numpy as np
 import pytest
@@ -49,8 +49,8 @@ def test_it_is_in_a_keras_file_and_in_parts_of_the_model(tmp_path):
     within = keras.Model(signal, loaded(signal))
     encoder = keras.Sequential([loaded, keras.layers.Dense(2)])
     classifier = models.PrototypicalClassifier(encoder, 2, hidden=4)
-    for one in (loaded, part, within, classifier):
-        assert carried(one) == [expected]
+    for item in (loaded, part, within, classifier):
+        assert carried(item) == [expected]
 
 
 def test_it_measures_the_range_of_standard_deviations():
@@ -72,7 +72,7 @@ def test_a_trained_model_gets_its_contract_and_keeps_its_weights(rng):
     assert with_it.name == net.name and with_it.input.name == net.input.name
     assert [layer.name for layer in with_it.layers[2:]] == [layer.name for layer in net.layers[1:]]
     np.testing.assert_array_equal(ops.convert_to_numpy(with_it(x)), ops.convert_to_numpy(net(x)))
-    with pytest.raises(ValueError, match="carries an input contract already"):
+    with pytest.raises(ValueError, match="already has an input contract"):
         models.with_contract(with_it, contract())
 
 

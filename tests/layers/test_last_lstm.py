@@ -48,4 +48,4 @@ def test_many_layers_are_called_without_a_warning_of_retracing(rng, caplog):
             LastLSTM(2)(x)
     finally:
         logger.removeHandler(caplog.handler)
-    assert not [one for one in caplog.messages if "retracing" in one]
+    assert not [message for message in caplog.messages if "retracing" in message]

@@ -1,4 +1,4 @@
-"""The learned similarity as a layer: its variants, its dropout, its distance."""
+"""The layer LearnedSimilarity: symmetries, dropout and distance."""
 
 import numpy as np
 import pytest
@@ -18,17 +18,17 @@ JAX = keras.backend.backend() == "jax"
 
 
 def layer_of(layers, slope, **options):
-    """A layer with the weights of a golden's `layers`."""
+    """Returns a layer with the weights of a golden file's `layers`."""
     hidden = [len(layer["bias"]) for layer in layers[:-1]]
     layer = LearnedSimilarity(hidden, slope=slope, dropout=0.0, **options)
     features = len(layers[0]["kernel"]) // (1 if layer.symmetry == "absdiff" else 2)
     layer.build((None, features), (None, features))
-    layer.set_weights([np.array(one[key]) for one in layers for key in ("kernel", "bias")])
+    layer.set_weights([np.array(item[key]) for item in layers for key in ("kernel", "bias")])
     return layer
 
 
 def random_layer(rng, features=3, **options):
-    """A built layer with biases that are not zero."""
+    """Returns a built layer with random biases."""
     layer = LearnedSimilarity(**{"hidden": (UNITS,), **options})
     layer.build((None, features), (None, features))
     for bias in layer.biases:
@@ -77,13 +77,13 @@ def test_normalized_embeddings_have_a_direction_only(rng, z):
     layer = random_layer(rng, normalize=True)
     np.testing.assert_allclose(numpy(layer(5 * z, z / 7)), numpy(layer(z, z)), rtol=1e-4, atol=1e-5)
     z[0] = 0
-    found = gradients(staged(lambda z: ops.sum(layer(z, z))), z)[0]
-    np.testing.assert_array_equal(found[0], 0)
-    assert np.isfinite(found).all()
+    actual = gradients(staged(lambda z: ops.sum(layer(z, z))), z)[0]
+    np.testing.assert_array_equal(actual[0], 0)
+    assert np.isfinite(actual).all()
 
 
-def test_both_halves_of_the_first_kernel_start_as_one_does(rng):
-    """Two kernels would be drawn for half as many inputs, 1.2 times as wide here."""
+def test_first_kernel_is_initialized_for_both_inputs_together(rng):
+    """Tests the scale of the kernel; two kernels of half as many inputs would be 1.2 times it."""
     layer = LearnedSimilarity(hidden=(512,))
     layer.build((None, 256), (None, 256))
     kernel = numpy(layer.kernels[0])
@@ -106,7 +106,7 @@ def test_similarities_are_float32_whatever_the_policy(rng, z, policy):
 
 @pytest.fixture
 def watched():
-    """A layer whose hidden units are all 1 before the dropout."""
+    """Returns a layer whose hidden units are all 1 before dropout."""
     keras.utils.set_random_seed(1)
     layer = LearnedSimilarity((UNITS,), dropout=0.25)
     layer.build((None, 3), (None, 3))
@@ -119,33 +119,33 @@ def watched():
 
 
 def shares(layer, n, m, training=True):
-    """Share of units kept by each pair, times 1 / 0.75."""
+    """Returns the fraction of units that dropout keeps for each pair, times 1 / 0.75."""
     table = layer(np.ones((n, 3), "float32"), np.ones((m, 3), "float32"), training=training)
     return numpy(table) / UNITS
 
 
-def test_dropout_leaves_out_its_share_of_the_units_of_each_pair_by_itself(watched):
-    found = shares(watched, 40, 50)
-    kept = found * 0.75
-    assert abs(kept.mean() - 0.75) < 0.005  # standard error 0.0012
+def test_dropout_drops_its_fraction_independently_for_each_pair(watched):
+    actual = shares(watched, 40, 50)
+    fractions = actual * 0.75
+    assert abs(fractions.mean() - 0.75) < 0.005  # standard error 0.0012
     stddev = np.sqrt(0.25 * 0.75 / UNITS)
-    for axis in (0, 1):  # pairs that share a vector are as different as others
-        assert 0.9 < kept.std(axis=axis).mean() / stddev < 1.1
+    for axis in (0, 1):  # masks of pairs with a common vector are independent too
+        assert 0.9 < fractions.std(axis=axis).mean() / stddev < 1.1
     np.testing.assert_allclose(shares(watched, 4, 5, training=False), 1, rtol=1e-6)
-    assert (shares(watched, 40, 50) != found).mean() > 0.8  # anew in each call
+    assert (shares(watched, 40, 50) != actual).mean() > 0.8  # anew in each call
 
 
-def test_each_block_has_masks_of_its_own(watched, monkeypatch):
+def test_blocks_have_different_masks(watched, monkeypatch):
     one_row = 4 * UNITS * 40
     monkeypatch.setattr(geometry, "DROPPED_BYTES", one_row)
-    kept = shares(watched, 40, 50) * 0.75
-    assert (kept[:, 1:] != kept[:, :-1]).mean() > 0.8
-    assert abs(kept.mean() - 0.75) < 0.005
+    fractions = shares(watched, 40, 50) * 0.75
+    assert (fractions[:, 1:] != fractions[:, :-1]).mean() > 0.8
+    assert abs(fractions.mean() - 0.75) < 0.005
 
 
 @pytest.mark.parametrize("blocks", ["whole", "in blocks"])
 def test_the_backward_pass_uses_the_mask_of_the_forward_pass(rng, monkeypatch, blocks):
-    """Finite differences of one seed: the backward pass computes hidden units again."""
+    """Compares with finite differences of one seed, because the backward pass recomputes units."""
     if blocks == "in blocks":
         monkeypatch.setattr(geometry, "DROPPED_BYTES", 8 * 4 * 2 * 2)
     layer = random_layer(rng, 2, hidden=(4,), dropout=0.5, dtype="float64")
@@ -170,7 +170,7 @@ def test_the_backward_pass_uses_the_mask_of_the_forward_pass(rng, monkeypatch, b
 # ---- as a distance ----------------------------------------------------------------------------
 
 
-def test_as_a_distance_it_is_negative_similarity_without_dropout(rng, z):
+def test_distance_is_negative_similarity_without_dropout(rng, z):
     layer = random_layer(rng)
     distance = layer.distance
     np.testing.assert_array_equal(numpy(distance(z, z[:2])), -numpy(layer(z, z[:2])))
@@ -201,40 +201,38 @@ def test_options_out_of_range_are_refused(options, message):
 
 @pytest.mark.parametrize("shape", [(None, 4), (None, None), (None, 3, 3)])
 def test_vectors_of_another_width_are_refused(shape):
-    with pytest.raises(ValueError, match="vectors of one known width.*Received shapes"):
+    with pytest.raises(ValueError, match="known width.*Received shapes"):
         LearnedSimilarity((4,)).build((None, 3), shape)
 
 
-def test_a_table_large_enough_for_xla_is_that_of_single_pairs(rng, monkeypatch):
+def test_large_table_compiled_by_xla_equals_single_pairs(rng, monkeypatch):
     """The weights are variables here, which a custom gradient of TensorFlow refuses."""
     monkeypatch.setattr(geometry, "BLOCK_BYTES", 64)
     monkeypatch.setattr(geometry, "FUSED_FROM", 1)
     layer = LearnedSimilarity(hidden=(5,))
     x, y = (rng.normal(size=(rows, 3)).astype("float32") for rows in (4, 6))
-    found = np.asarray(layer(x, y))
+    actual = np.asarray(layer(x, y))
     monkeypatch.undo()
     single = [[float(np.asarray(layer(a[None], b[None]))[0, 0]) for b in y] for a in x]
-    np.testing.assert_allclose(found, single, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(actual, single, rtol=0, atol=1e-5)
 
 
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("symmetry", ["none", "mean", "absdiff"])
-def test_a_table_large_enough_for_xla_trains_the_weights_like_a_small_one(
-    symmetry, rng, monkeypatch
-):
+def test_large_table_compiled_by_xla_has_the_same_gradients(symmetry, rng, monkeypatch):
     layer = LearnedSimilarity(hidden=(5, 4), symmetry=symmetry)
     x, y = (ops.convert_to_tensor(rng.normal(size=(n, 3)).astype("float32")) for n in (4, 6))
     layer(x, y)  # builds
     expected = of_weights(layer, x, y)
     monkeypatch.setattr(geometry, "BLOCK_BYTES", 64)
     monkeypatch.setattr(geometry, "FUSED_FROM", 1)
-    for found, wanted in zip(of_weights(layer, x, y), expected, strict=True):
-        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+    for actual, wanted in zip(of_weights(layer, x, y), expected, strict=True):
+        np.testing.assert_allclose(actual, wanted, rtol=1e-4, atol=1e-5)
     assert len(expected) == 6 and all(np.any(wanted) for wanted in expected)
 
 
 def of_weights(layer, x, y):
-    """Gradients of the sum of squares in each weight of the layer, which sees plain arrays."""
+    """Computes gradients of the sum of squares by each weight, with plain arrays as weights."""
     if JAX:
         import jax
 
@@ -253,8 +251,8 @@ def of_weights(layer, x, y):
 
 
 @pytest.mark.parametrize("symmetry", ["none", "absdiff"])
-def test_layers_of_other_widths_follow_each_other(symmetry, rng, monkeypatch):
-    """One compiled function served both, and no longer knew a width."""
+def test_layers_of_different_widths_work_in_sequence(symmetry, rng, monkeypatch):
+    """Tests two widths in a row; an earlier version compiled one function for all widths."""
     monkeypatch.setattr(geometry, "BLOCK_BYTES", 64)
     for features, hidden in ((3, (5,)), (4, (7,)), (4, (7, 2))):
         layer = LearnedSimilarity(hidden, symmetry=symmetry)

@@ -18,25 +18,25 @@ def discriminants(rng, units=2, **options):
     return layer
 
 
-def test_a_new_one_gives_zeros(rng):
+def test_new_layer_returns_zeros(rng):
     np.testing.assert_array_equal(numpy(LinearDiscriminants(4)(np.ones((2, 3)))), np.zeros((2, 4)))
 
 
 def test_discriminants_are_linear_up_to_the_limit(rng):
     layer, features = discriminants(rng, limit=0.5), 3 * rng.normal(size=(6, 3)).astype("float32")
-    found = numpy(layer(features))
+    actual = numpy(layer(features))
     kernel, bias = layer.get_weights()
     expected = 0.5 * np.tanh((features @ kernel + bias) / 0.5)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
-    assert 0.4 < np.abs(found).max() <= 0.5001
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-5)
+    assert 0.4 < np.abs(actual).max() <= 0.5001
 
 
 def test_vectors_are_compared_by_cosine(rng):
     layer, features = discriminants(rng), rng.normal(size=(2, 3)).astype("float32")
     assert isinstance(layer.distance, distances.Cosine)
-    found = numpy(layer(features))
-    x, y = found / np.linalg.norm(found, axis=1, keepdims=True)
-    assert numpy(layer.distance(found, found))[0, 1] == pytest.approx(-x @ y, abs=1e-6)
+    actual = numpy(layer(features))
+    x, y = actual / np.linalg.norm(actual, axis=1, keepdims=True)
+    assert numpy(layer.distance(actual, actual))[0, 1] == pytest.approx(-x @ y, abs=1e-6)
 
 
 def test_weights_get_the_gradients_of_finite_differences(rng):
@@ -47,13 +47,13 @@ def test_weights_get_the_gradients_of_finite_differences(rng):
         answer, _ = layer.stateless_call([kernel, bias], [], features)
         return ops.sum(answer * slopes)
 
-    found = gradients(value, *weights)
+    actual = gradients(value, *weights)
     for place, weight in enumerate(weights):
 
         def of_one(array, place=place):
-            return value(*[array if i == place else other for i, other in enumerate(weights)])
+            return value(*[array if i == place else second for i, second in enumerate(weights)])
 
-        np.testing.assert_allclose(found[place], finite_differences(of_one, weight), rtol=1e-6)
+        np.testing.assert_allclose(actual[place], finite_differences(of_one, weight), rtol=1e-6)
 
 
 @pytest.mark.parametrize("shape", [(None, None, 4), (None, None), (4,)])

@@ -17,7 +17,7 @@ def numpy(tensor):
 
 
 def speech(samples, rng, batch=1):
-    """Harmonics that come and go in a little noise, in [-1, 1]."""
+    """Returns modulated harmonics with weak noise, in [-1, 1]."""
     t = np.arange(samples) / RATE
     voice = np.sin(2 * np.pi * 140 * t + np.sin(20 * t)) ** 3 * (1.1 + np.sin(30 * t)) * 0.2
     noise = rng.normal(scale=0.01, size=(batch, samples))
@@ -25,7 +25,7 @@ def speech(samples, rng, batch=1):
 
 
 def by_loops(audio, bands):
-    """The definition, frame by frame in float64."""
+    """Computes the definition frame by frame in float64."""
     audio, filters, frames = audio.astype("float64"), mel_filters(512, bands), []
     for start in range(0, len(audio) - 400 + 1, 160):
         frame = audio[start : start + 400, 0]
@@ -40,14 +40,14 @@ def by_loops(audio, bands):
 
 def test_the_triangles_are_those_of_the_definition():
     example = golden("mel-filters", "seeds_p2")
-    given, expected = example["inputs"], example["expected"]
-    found = mel_filters(
-        given["n_fft"], given["filters"], given["sample_rate"], given["low"], given["high"]
+    inputs, expected = example["inputs"], example["expected"]
+    actual = mel_filters(
+        inputs["n_fft"], inputs["filters"], inputs["sample_rate"], inputs["low"], inputs["high"]
     )
-    np.testing.assert_allclose(found, expected["matrix"], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(actual, expected["matrix"], rtol=1e-9, atol=1e-12)
     frequencies = np.arange(33) * 250
     for band, low, high in zip(
-        found, expected["edges_hz"][:-2], expected["edges_hz"][2:], strict=True
+        actual, expected["edges_hz"][:-2], expected["edges_hz"][2:], strict=True
     ):
         np.testing.assert_array_equal(band > 0, (frequencies > low) & (frequencies < high))
 
@@ -56,26 +56,26 @@ def test_the_triangles_are_those_of_the_definition():
 def test_bands_are_those_of_the_definition(samples, rng):
     layer, audio = LogMel(30), speech(samples, rng)
     expected = by_loops(audio[0], 30)
-    found = numpy(layer(audio))[0]
-    assert found.shape == (1 + (samples - 400) // 160, 30)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=2e-4)
+    actual = numpy(layer(audio))[0]
+    assert actual.shape == (1 + (samples - 400) // 160, 30)
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=2e-4)
 
 
 @given(st.integers(400, 10**6))
-def test_the_declared_frames_are_those_that_fit(samples):
+def test_output_shape_matches_the_number_of_frames(samples):
     _, frames, _ = LogMel(4).compute_output_shape((1, samples, 1))
     assert 400 + 160 * (frames - 1) <= samples < 400 + 160 * frames
 
 
-def test_loudness_and_microphone_move_nothing(rng):
-    """A factor of the signal is a constant in each band, and the mean is taken off."""
+def test_bands_are_invariant_to_loudness_and_microphone(rng):
+    """Tests that a factor of the signal, a constant in each band, is removed with the mean."""
     layer, audio = LogMel(30), speech(4000, rng)
     np.testing.assert_allclose(numpy(layer(2 * audio)), numpy(layer(audio)), rtol=0, atol=1e-4)
 
 
 def test_silence_is_zero_and_finite():
-    found = numpy(LogMel(30)(np.zeros((1, 4000, 1), "float32")))
-    np.testing.assert_allclose(found, 0, rtol=0, atol=1e-5)
+    actual = numpy(LogMel(30)(np.zeros((1, 4000, 1), "float32")))
+    np.testing.assert_allclose(actual, 0, rtol=0, atol=1e-5)
 
 
 def test_another_rate_has_frames_of_the_same_duration():
@@ -91,9 +91,9 @@ def test_gradients_are_those_of_finite_differences(rng):
     def value(x):
         return ops.sum(layer(x) * weights)
 
-    (found,) = gradients(value, audio)
+    (actual,) = gradients(value, audio)
     expected = finite_differences(lambda x: numpy(value(x)), audio)
-    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(actual, expected, rtol=1e-6, atol=1e-8)
 
 
 # ---- masks ------------------------------------------------------------------------------------
@@ -102,24 +102,24 @@ def test_gradients_are_those_of_finite_differences(rng):
 def test_a_frame_is_valid_if_all_its_samples_are(rng):
     layer, audio, mask = LogMel(4), speech(2000, rng), np.ones((1, 2000), bool)
     mask[0, 700] = False  # in the frames that start at 320, 480 and 640
-    found = numpy(layer.compute_mask(audio, mask))[0]
-    np.testing.assert_array_equal(np.flatnonzero(~found), [2, 3, 4])
+    actual = numpy(layer.compute_mask(audio, mask))[0]
+    np.testing.assert_array_equal(np.flatnonzero(~actual), [2, 3, 4])
 
 
-def test_a_padded_recording_has_the_bare_ones_frames_and_zeros_behind(rng):
+def test_padding_changes_no_frame_and_adds_zeros(rng):
     layer, audio = LogMel(8), speech(2500, rng)
     bare = numpy(layer(audio[:, :1700]))
     audio[:, 1700:] = np.nan
-    found = numpy(layer(audio, mask=np.arange(2500)[None] < 1700))
-    np.testing.assert_allclose(found[:, : bare.shape[1]], bare, rtol=0, atol=1e-5)
-    assert (found[:, bare.shape[1] :] == 0).all()
+    actual = numpy(layer(audio, mask=np.arange(2500)[None] < 1700))
+    np.testing.assert_allclose(actual[:, : bare.shape[1]], bare, rtol=0, atol=1e-5)
+    assert (actual[:, bare.shape[1] :] == 0).all()
 
 
 # ---- bad input --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("shape", [(1, 4000), (1, 4000, 2), (4000,)])
-def test_other_shapes_are_refused_with_a_way_out(shape):
+def test_other_shapes_are_refused(shape):
     with pytest.raises(ValueError, match=r"shape \(batch, samples, 1\)[^$]*stereo"):
         LogMel()(np.zeros(shape, "float32"))
 
@@ -131,7 +131,7 @@ def test_a_recording_shorter_than_a_frame_is_refused():
         LogMel()(keras.Input((399, 1)))
 
 
-def test_a_recording_shorter_than_the_network_sees_is_refused_in_samples(rng):
+def test_recordings_shorter_than_min_frames_are_refused(rng):
     layer = LogMel(4, min_frames=3)
     assert layer.compute_output_shape((1, 720, 1)) == (1, 3, 4)
     with pytest.raises(ValueError, match="719 samples, 45 ms at 16000 Hz; .* at least 720, 45 ms"):
@@ -146,8 +146,8 @@ def test_a_recording_shorter_than_the_network_sees_is_refused_in_samples(rng):
     [
         ({"rate": 22050}, "multiple of 200 Hz. Received rate=22050[^$]*Resample"),
         ({"rate": 0}, "multiple of 200 Hz"),
-        ({"rate": 8000}, "within 0 and 4000 Hz, half the rate[^$]*high=7600"),
-        ({"low": -1}, "within 0 and 8000 Hz"),
+        ({"rate": 8000}, "4000 Hz, half the rate.*high=7600"),
+        ({"low": -1}, "8000 Hz"),
         ({"bands": 0}, "at least one"),
         ({"bands": 200}, "200 bands between 20 and 7600 Hz are too many"),
     ],

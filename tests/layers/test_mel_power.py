@@ -33,9 +33,9 @@ def test_bands_are_those_of_the_definition(rng):
     frames = [audio[0, start : start + 400, 0] for start in range(0, 601, 160)]
     power = np.abs(np.fft.rfft(np.array(frames, "float64") * window)) ** 2
     expected = power @ slaney_filters(400, 40, 16_000).T
-    found = ops.convert_to_numpy(MelPower(40)(audio))[0]
-    assert found.shape == (4, 40)
-    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5 * expected.max())
+    actual = ops.convert_to_numpy(MelPower(40)(audio))[0]
+    assert actual.shape == (4, 40)
+    np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5 * expected.max())
 
 
 def test_padding_changes_no_frame_and_is_masked(rng):
@@ -57,6 +57,6 @@ def test_padding_changes_no_frame_and_is_masked(rng):
         (lambda: MelPower()(np.zeros((1, 900, 2))), r"must have shape \(batch, samples, 1\)"),
     ],
 )
-def test_an_impossible_rate_no_bands_and_stereo_are_refused(make, message):
+def test_invalid_rates_bands_and_stereo_are_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()

@@ -23,41 +23,41 @@ def test_training_steps_end_with_mean_zero_and_deviation_one(rng):
     signals, layer = recordings(rng), ChannelNormalization()
     layer.adapt(signals)
     steps = np.concatenate(signals)
-    found = numpy(layer(steps[None].astype("float32")))[0]
-    np.testing.assert_allclose(found.mean(axis=0), 0, rtol=0, atol=1e-2)  # 1e3 +- 0.01 in float32
-    np.testing.assert_allclose(found.std(axis=0), 1, rtol=1e-2)
+    actual = numpy(layer(steps[None].astype("float32")))[0]
+    np.testing.assert_allclose(actual.mean(axis=0), 0, rtol=0, atol=1e-2)  # 1e3 +- 0.01 in float32
+    np.testing.assert_allclose(actual.std(axis=0), 1, rtol=1e-2)
     np.testing.assert_allclose(numpy(layer.mean), steps.mean(axis=0), rtol=1e-6)
     np.testing.assert_allclose(numpy(layer.stddev), steps.std(axis=0), rtol=1e-6)
 
 
-def test_every_step_weighs_the_same_not_every_recording(rng):
+def test_all_steps_have_equal_weight(rng):
     layer = ChannelNormalization()
     layer.adapt([np.zeros((3, 1)), np.full((9, 1), 4.0)])
     np.testing.assert_allclose(numpy(layer.mean), [3.0])
     np.testing.assert_allclose(numpy(layer.stddev), [np.sqrt(3)], rtol=1e-6)
 
 
-def test_one_array_or_a_generator_of_recordings_will_do(rng):
+def test_adapt_accepts_an_array_or_a_generator(rng):
     signals, layers = rng.normal(size=(4, 6, 3)), [ChannelNormalization() for _ in range(2)]
     layers[0].adapt(signals)
     layers[1].adapt(signal for signal in signals)
-    for one, other in zip(layers[0].get_weights(), layers[1].get_weights(), strict=True):
-        np.testing.assert_array_equal(one, other)
+    for first, second in zip(layers[0].get_weights(), layers[1].get_weights(), strict=True):
+        np.testing.assert_array_equal(first, second)
 
 
 @pytest.mark.parametrize("level", [0.0, 0.1, 9.81, -1e5])
-def test_a_dead_channel_is_only_shifted(rng, level):
-    """NumPy's deviation of a constant may be 1e-17: dividing by it would blow up any change."""
+def test_constant_channel_is_only_shifted(rng, level):
+    """Tests a constant channel, whose standard deviation in NumPy may be 1e-17."""
     signal = rng.normal(size=(1000, 2))
     signal[:, 1] = level
     layer = ChannelNormalization()
     layer.adapt([signal])
     assert numpy(layer.stddev)[1] == 1
-    found = numpy(layer(np.array([[[0.0, level + 0.5]]], "float32")))
-    np.testing.assert_allclose(found[0, 0, 1], 0.5, rtol=0, atol=1e-2)
+    actual = numpy(layer(np.array([[[0.0, level + 0.5]]], "float32")))
+    np.testing.assert_allclose(actual[0, 0, 1], 0.5, rtol=0, atol=1e-2)
 
 
-def test_adapting_again_forgets_the_first_time(rng):
+def test_adapt_replaces_earlier_statistics(rng):
     layer = ChannelNormalization()
     layer.adapt(recordings(rng))
     layer.adapt([np.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])])
@@ -77,16 +77,16 @@ def test_a_compiled_model_sees_what_adapt_measured(rng):
 
 
 @pytest.mark.parametrize("policy", HALF)
-def test_a_sensor_with_a_great_offset_survives_half_precision(rng, policy):
-    """1e5 is infinite in float16 and one of a thousand units wide in bfloat16."""
+def test_large_offset_is_exact_under_half_precision(rng, policy):
+    """Uses an offset of 1e5, which is infinite in float16 and has steps of 512 in bfloat16."""
     x = (1e5 + rng.normal(size=(2, 50, 3))).astype("float32")
     with contracts.dtype_policy(policy):
         layer = ChannelNormalization()
         layer.adapt(x)
-        found = layer(x)
+        actual = layer(x)
     expected = (x - x.mean(axis=(0, 1), dtype="float64")) / x.std(axis=(0, 1), dtype="float64")
-    assert keras.backend.standardize_dtype(found.dtype) == policy.removeprefix("mixed_")
-    np.testing.assert_allclose(numpy(found), expected, rtol=1e-2, atol=1e-2)
+    assert keras.backend.standardize_dtype(actual.dtype) == policy.removeprefix("mixed_")
+    np.testing.assert_allclose(numpy(actual), expected, rtol=1e-2, atol=1e-2)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_a_sensor_with_a_great_offset_survives_half_precision(rng, policy):
         ([np.zeros((7, 3)), np.full((7, 3), np.nan)], "Recording 1 holds NaN or infinity"),
     ],
 )
-def test_adapting_to_what_is_no_set_of_recordings_is_refused(signals, message):
+def test_adapt_refuses_invalid_recordings(signals, message):
     with pytest.raises(ValueError, match=message):
         ChannelNormalization().adapt(signals)
 
@@ -118,8 +118,8 @@ def test_each_recording_ends_with_mean_zero_and_deviation_one_over_its_valid_ste
     x = np.stack([signal[:5] for signal in recordings(rng)]).astype("float32")
     mask = np.array([[1, 1, 1, 1, 1], [1, 0, 1, 1, 0], [0, 1, 1, 1, 1]], bool)
     x[~mask] = np.nan
-    found = numpy(InstanceStandardization(epsilon=1e-9)(x, mask=mask))
-    for row, valid in zip(found, mask, strict=True):
+    actual = numpy(InstanceStandardization(epsilon=1e-9)(x, mask=mask))
+    for row, valid in zip(actual, mask, strict=True):
         np.testing.assert_allclose(row[valid].mean(axis=0), 0, rtol=0, atol=1e-2)
         np.testing.assert_allclose(row[valid].std(axis=0), 1, rtol=1e-2)
         assert (row[~valid] == 0).all()
@@ -127,11 +127,11 @@ def test_each_recording_ends_with_mean_zero_and_deviation_one_over_its_valid_ste
 
 def test_a_full_mask_changes_nothing(rng):
     x, layer = rng.normal(size=(2, 9, 3)).astype("float32"), InstanceStandardization()
-    found = numpy(layer(x, mask=np.ones((2, 9), bool)))
-    np.testing.assert_allclose(found, numpy(layer(x)), rtol=0, atol=1e-6)
+    actual = numpy(layer(x, mask=np.ones((2, 9), bool)))
+    np.testing.assert_allclose(actual, numpy(layer(x)), rtol=0, atol=1e-6)
 
 
-def test_dead_channels_single_steps_and_empty_recordings_become_zero():
+def test_constant_channels_single_steps_and_empty_recordings_become_zero():
     layer = InstanceStandardization()
     assert (numpy(layer(np.full((2, 9, 1), 9.81, "float32"))).round(2) == 0).all()
     assert (numpy(layer(np.full((2, 1, 1), 5.0, "float32"))) == 0).all()
@@ -142,13 +142,13 @@ def test_dead_channels_single_steps_and_empty_recordings_become_zero():
 @pytest.mark.parametrize("policy", HALF)
 @pytest.mark.parametrize("with_mask", [False, True])
 def test_many_steps_with_an_offset_survive_half_precision(rng, policy, with_mask):
-    """Counting 6000 steps in float16 was off by 8 %."""
+    """Uses 6000 steps, whose count in float16 would be wrong by 8 %."""
     x = (1e5 + rng.normal(size=(1, 6000, 2))).astype("float32")
     mask = np.ones((1, 6000), bool) if with_mask else None
     with contracts.dtype_policy(policy):
-        found = InstanceStandardization()(x, mask=mask)
-    assert keras.backend.standardize_dtype(found.dtype) == policy.removeprefix("mixed_")
-    np.testing.assert_allclose(numpy(found).std(axis=(0, 1)), 1, rtol=1e-2)
+        actual = InstanceStandardization()(x, mask=mask)
+    assert keras.backend.standardize_dtype(actual.dtype) == policy.removeprefix("mixed_")
+    np.testing.assert_allclose(numpy(actual).std(axis=(0, 1)), 1, rtol=1e-2)
 
 
 # ---- FirstDifference ---------------------------------------------------------------------------
@@ -157,24 +157,24 @@ def test_many_steps_with_an_offset_survive_half_precision(rng, policy, with_mask
 def test_a_step_without_a_valid_predecessor_has_no_change(rng):
     x = rng.normal(size=(1, 6, 2)).astype("float32")
     mask = np.array([[1, 1, 0, 1, 1, 1]], bool)
-    found = numpy(FirstDifference()(x, mask=mask))[0]
+    actual = numpy(FirstDifference()(x, mask=mask))[0]
     change = np.diff(x[0], axis=0)
-    np.testing.assert_allclose(found[[1, 4, 5]], change[[0, 3, 4]], rtol=0, atol=1e-6)
-    assert (found[[0, 2, 3]] == 0).all()
+    np.testing.assert_allclose(actual[[1, 4, 5]], change[[0, 3, 4]], rtol=0, atol=1e-6)
+    assert (actual[[0, 2, 3]] == 0).all()
 
 
 def test_padding_does_not_move_the_changes(rng):
     x = rng.normal(size=(1, 5, 2)).astype("float32")
     padded = np.concatenate([x, np.full((1, 3, 2), 1e6, "float32")], axis=1)
-    found = numpy(FirstDifference()(padded, mask=np.arange(8)[None] < 5))
-    np.testing.assert_array_equal(found[:, :5], numpy(FirstDifference()(x)))
-    assert (found[:, 5:] == 0).all()
+    actual = numpy(FirstDifference()(padded, mask=np.arange(8)[None] < 5))
+    np.testing.assert_array_equal(actual[:, :5], numpy(FirstDifference()(x)))
+    assert (actual[:, 5:] == 0).all()
 
 
 @pytest.mark.parametrize("policy", HALF)
 def test_changes_on_a_great_offset_survive_half_precision(rng, policy):
     x = (1e5 + rng.normal(size=(1, 50, 2))).astype("float32")
     with contracts.dtype_policy(policy):
-        found = FirstDifference()(x)
-    assert keras.backend.standardize_dtype(found.dtype) == policy.removeprefix("mixed_")
-    np.testing.assert_allclose(numpy(found)[:, 1:], np.diff(x, axis=1), rtol=1e-2, atol=1e-2)
+        actual = FirstDifference()(x)
+    assert keras.backend.standardize_dtype(actual.dtype) == policy.removeprefix("mixed_")
+    np.testing.assert_allclose(numpy(actual)[:, 1:], np.diff(x, axis=1), rtol=1e-2, atol=1e-2)

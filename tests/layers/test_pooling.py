@@ -17,7 +17,7 @@ def numpy(tensor):
 
 
 def windows(x, mask, pool_size):
-    """Averages over the valid steps of windows from the first step on; NaN where there is none."""
+    """Computes averages over the valid steps of each window; NaN without a valid step."""
     averages = np.full((len(x), -(-x.shape[1] // pool_size), x.shape[2]), np.nan)
     for row in range(len(x)):
         for window in range(averages.shape[1]):
@@ -45,18 +45,18 @@ def test_only_valid_steps_count(mode, seed):
 @pytest.mark.parametrize("mode", REDUCTIONS)
 def test_without_a_mask_all_steps_count(rng, mode):
     x = rng.normal(size=(3, 9, 2)).astype("float32")
-    found = numpy(SequencePooling(mode)(x))
-    np.testing.assert_allclose(found, REDUCTIONS[mode](x, axis=1), rtol=1e-5, atol=1e-6)
+    actual = numpy(SequencePooling(mode)(x))
+    np.testing.assert_allclose(actual, REDUCTIONS[mode](x, axis=1), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(
-        numpy(SequencePooling(mode)(x, mask=np.ones((3, 9), bool))), found, rtol=0, atol=1e-6
+        numpy(SequencePooling(mode)(x, mask=np.ones((3, 9), bool))), actual, rtol=0, atol=1e-6
     )
 
 
 @pytest.mark.parametrize("mode", REDUCTIONS)
-def test_a_recording_without_a_valid_step_is_nan_beside_whole_neighbors(rng, mode):
+def test_only_a_recording_without_valid_steps_is_nan(rng, mode):
     x, mask = rng.normal(size=(2, 5, 3)).astype("float32"), np.array([[0] * 5, [1] * 5], bool)
-    found = numpy(SequencePooling(mode)(x, mask=mask))
-    assert np.isnan(found[0]).all() and np.isfinite(found[1]).all()
+    actual = numpy(SequencePooling(mode)(x, mask=mask))
+    assert np.isnan(actual[0]).all() and np.isfinite(actual[1]).all()
     (slopes,) = gradients(lambda x: ops.sum(SequencePooling(mode)(x, mask=mask)[1]), x)
     assert np.isfinite(slopes).all() and (slopes[0] == 0).all()
 
@@ -72,9 +72,9 @@ def test_a_nan_in_a_valid_step_stays_a_nan(mode):
 def test_means_of_many_steps_are_counted_in_float32(rng, policy):
     x, mask = rng.normal(size=(1, 5000, 2)).astype("float32") + 3, np.ones((1, 5000), bool)
     with contracts.dtype_policy(policy):
-        found = SequencePooling("mean")(x, mask=mask)
-    assert keras.backend.standardize_dtype(found.dtype) == "float32"
-    np.testing.assert_allclose(numpy(found), x.mean(axis=1), rtol=1e-5)
+        actual = SequencePooling("mean")(x, mask=mask)
+    assert keras.backend.standardize_dtype(actual.dtype) == "float32"
+    np.testing.assert_allclose(numpy(actual), x.mean(axis=1), rtol=1e-5)
 
 
 @pytest.mark.parametrize("mode", ["median", None, 1, "MAX"])
@@ -93,7 +93,7 @@ def test_the_head_names_cosine():
 @pytest.mark.parametrize("pool_size", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("time", [1, 7, 8])
 def test_windows_start_at_the_first_step_and_the_last_may_be_cut(rng, pool_size, time):
-    """`"same"` pads half on the left, which shifts windows of three and more."""
+    """Tests windows of at least three steps, which padding `"same"` on the left would shift."""
     x = rng.normal(size=(2, time, 3)).astype("float32")
     expected = windows(x, np.ones((2, time), bool), pool_size)
     layer = MaskedAveragePooling1D(pool_size)
@@ -104,7 +104,7 @@ def test_windows_start_at_the_first_step_and_the_last_may_be_cut(rng, pool_size,
 
 @pytest.mark.parametrize("pool_size", [2, 3, 4])
 @pytest.mark.parametrize("time", [7, 8])
-def test_windows_average_their_valid_steps_and_hand_their_mask_on(rng, pool_size, time):
+def test_windows_average_valid_steps_and_pass_the_mask_on(rng, pool_size, time):
     layer = MaskedAveragePooling1D(pool_size)
     for _ in range(5):
         x, mask = rng.normal(size=(2, time, 3)).astype("float32"), rng.random((2, time)) < 0.5
@@ -112,9 +112,9 @@ def test_windows_average_their_valid_steps_and_hand_their_mask_on(rng, pool_size
         valid = np.isfinite(expected[..., 0])
         x[~mask] = 1e30
         np.testing.assert_array_equal(numpy(layer.compute_mask(x, mask)), valid)
-        found = numpy(layer(x, mask=mask))
-        np.testing.assert_allclose(found[valid], expected[valid], rtol=1e-5, atol=1e-5)
-        assert (found[~valid] == 0).all()
+        actual = numpy(layer(x, mask=mask))
+        np.testing.assert_allclose(actual[valid], expected[valid], rtol=1e-5, atol=1e-5)
+        assert (actual[~valid] == 0).all()
 
 
 def test_no_gradient_reaches_masked_steps(rng):
@@ -123,11 +123,11 @@ def test_no_gradient_reaches_masked_steps(rng):
     np.testing.assert_array_equal(slopes[0, :, 0], [1, 0, 0, 0, 1])
 
 
-def test_without_a_mask_none_is_handed_on():
+def test_output_has_no_mask_without_an_input_mask():
     assert MaskedAveragePooling1D(2).compute_mask(np.zeros((1, 4, 2)), None) is None
 
 
 @pytest.mark.parametrize("pool_size", [0, -2, 1.5, "2", None])
-def test_windows_that_are_none_are_refused(pool_size):
+def test_invalid_pool_sizes_are_refused(pool_size):
     with pytest.raises(ValueError, match="`pool_size` must be a whole number of at least 1"):
         MaskedAveragePooling1D(pool_size)

@@ -1,4 +1,4 @@
-"""Prototypes as state: what moves them, what adds and replaces them, what leaves them alone."""
+"""PrototypeSimilarity: updates of prototypes, adding, extending, replacing, removing classes."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ NAMES = ["a", "b"]
 
 
 def state(layer):
-    return [numpy(one) for one in (layer.prototypes, layer.visits, layer.counts)]
+    return [numpy(item) for item in (layer.prototypes, layer.visits, layer.counts)]
 
 
 def layer_of(prototypes, class_names=NAMES, counts=None, **options):
@@ -23,7 +23,7 @@ def layer_of(prototypes, class_names=NAMES, counts=None, **options):
 
 @pytest.fixture
 def layer(rng):
-    """Two classes in the plane, means of five and of an unknown number."""
+    """Returns a layer with two classes in the plane, means of five and of an unknown number."""
     return layer_of(rng.normal(size=(2, 2)), counts=[5, 0])
 
 
@@ -35,7 +35,7 @@ def update(layer, z, labels):
 # ---- answers ----------------------------------------------------------------------------------
 
 
-def test_answers_are_the_learned_similarity_to_each_prototype(rng, layer):
+def test_scores_are_learned_similarities_to_each_prototype(rng, layer):
     z = rng.normal(size=(3, 2)).astype("float32")
     expected = layer.similarity(z, numpy(layer.prototypes))
     np.testing.assert_array_equal(numpy(layer(z)), numpy(expected))
@@ -43,7 +43,7 @@ def test_answers_are_the_learned_similarity_to_each_prototype(rng, layer):
     assert layer.compute_output_shape((3, 2)) == (3, 2)
 
 
-def test_its_options_are_those_of_the_similarity_and_prototypes_are_not_trained():
+def test_options_reach_the_similarity_and_prototypes_are_not_trainable():
     options = {"hidden": [3, 2], "slope": 0.2, "dropout": 0.1, "symmetry": "max", "normalize": True}
     layer = PrototypeSimilarity(3, **options)
     layer.build((None, 2))
@@ -104,7 +104,7 @@ def test_no_gradient_goes_through_an_update(layer):
 def test_golden_added_classes():
     inputs, expected, _, close, _ = perceptrons.example("add-classes")
     layer = layer_of(inputs["prototypes"], inputs["names"], slope=inputs["slope"], dropout=0.0)
-    weights = [np.array(one[key]) for one in inputs["layers"] for key in ("kernel", "bias")]
+    weights = [np.array(item[key]) for item in inputs["layers"] for key in ("kernel", "bias")]
     layer.similarity.set_weights(weights)
     before = numpy(layer.prototypes)
     layer.add_classes(inputs["new_names"], inputs["support"], inputs["support_y"])
@@ -162,39 +162,39 @@ def test_labels_of_new_classes_may_be_their_names(rng, kind):
     by_index.add_classes(["c", "d"], z, [1, 0, 1, 1, 0])
     by_name.add_classes(["c", "d"], z, kind(["d", "c", "d", "d", "c"]))
     of_bytes.add_classes(["c", "d"], z, [b"d", b"c", b"d", b"d", b"c"])
-    for one, other, third in zip(*map(state, (by_index, by_name, of_bytes)), strict=True):
-        np.testing.assert_array_equal(one, other)
-        np.testing.assert_array_equal(one, third)
+    for first, second, third in zip(*map(state, (by_index, by_name, of_bytes)), strict=True):
+        np.testing.assert_array_equal(first, second)
+        np.testing.assert_array_equal(first, third)
 
 
-def test_refitting_takes_names_too(rng, layer):
+def test_refit_accepts_names(rng, layer):
     z = rng.normal(size=(3, 2))
     layer.refit(z, ["b", "a", "b"])
     np.testing.assert_allclose(numpy(layer.prototypes), [z[1], (z[0] + z[2]) / 2], rtol=1e-5)
 
 
-def test_a_removed_class_is_gone_and_the_others_keep_their_bits(rng):
+def test_removing_a_class_keeps_the_others_bit_for_bit(rng):
     layer = layer_of(rng.normal(size=(4, 2)), list("abcd"), counts=[5, 0, 2, 7])
     update(layer, [[1, 2]], [1])
     z = rng.normal(size=(3, 2)).astype("float32")
     before, scores = state(layer), numpy(layer(z))
     assert layer.remove_classes(["c", "a"]) == [2, 0]
     assert layer.class_names == ["b", "d"] and layer.classes == 2
-    for one, other in zip(before, state(layer), strict=True):
-        np.testing.assert_array_equal(other, one[[1, 3]])
+    for first, second in zip(before, state(layer), strict=True):
+        np.testing.assert_array_equal(second, first[[1, 3]])
     np.testing.assert_array_equal(numpy(layer(z)), scores[:, [1, 3]])
     assert PrototypeSimilarity.from_config(layer.get_config()).class_names == ["b", "d"]
     assert len(layer.weights) == 3 + len(layer.similarity.weights)
 
 
-def test_a_layer_that_is_not_built_removes_classes_all_the_same():
+def test_unbuilt_layer_removes_classes():
     layer = PrototypeSimilarity(3, hidden=2, class_names=["a", "b", "c"])
     layer.remove_classes(["b"])
     layer.build((None, 2))
     assert layer.class_names == ["a", "c"] and layer.prototypes.shape == (2, 2)
 
 
-def test_a_layer_that_is_not_built_takes_classes_all_the_same():
+def test_unbuilt_layer_adds_classes():
     layer = PrototypeSimilarity(1, hidden=2)
     layer.add_classes(["new"], np.ones((2, 3)), [0, 0])
     assert layer.class_names == ["0", "new"] and layer.prototypes.shape == (2, 3)
@@ -202,13 +202,13 @@ def test_a_layer_that_is_not_built_takes_classes_all_the_same():
 
 def test_a_file_keeps_added_classes(tmp_path, rng, layer):
     layer.add_classes(["c"], rng.normal(size=(3, 2)), [0, 0, 0])
-    given = keras.Input((2,))
-    model = keras.Model(given, layer(given))
+    inputs = keras.Input((2,))
+    model = keras.Model(inputs, layer(inputs))
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras").layers[-1]
     assert loaded.class_names == ["a", "b", "c"]
-    for one, other in zip(state(loaded), state(layer), strict=True):
-        np.testing.assert_array_equal(one, other)
+    for first, second in zip(state(loaded), state(layer), strict=True):
+        np.testing.assert_array_equal(first, second)
 
 
 # ---- bad input --------------------------------------------------------------------------------
@@ -220,9 +220,9 @@ WITH_NAN = np.array([[1, 1], [1, np.nan]])
 @pytest.mark.parametrize(
     "change, message",
     [
-        (lambda layer: layer.add_classes(["b"], Z, [0, 0]), r"named \['b'\] already.*extend_class"),
-        (lambda layer: layer.add_classes(["c", "c"], Z, [0, 1]), r"come twice: \['c'\]"),
-        (lambda layer: layer.add_classes(["c", "d"], Z, [0, 0]), r"None is given for \['d'\]"),
+        (lambda layer: layer.add_classes(["b"], Z, [0, 0]), r"'b'.*extend_class"),
+        (lambda layer: layer.add_classes(["c", "c"], Z, [0, 1]), r"twice: \['c'\]"),
+        (lambda layer: layer.add_classes(["c", "d"], Z, [0, 0]), r"'d'"),
         (lambda layer: layer.add_classes(["c"], Z, [0, 1]), r"ids from 0 to 0. Received \[1\]"),
         (lambda layer: layer.add_classes(["c"], Z, [0]), r"shape \(2,\). Received shape \(1,\)"),
         (lambda layer: layer.add_classes("c", Z, [0, 0]), "must be a list of names.*'c'"),
@@ -238,9 +238,9 @@ WITH_NAN = np.array([[1, 1], [1, np.nan]])
         (lambda layer: layer.extend_class("c", Z), "no class 'c'; `add_classes` adds one"),
         (
             lambda layer: layer.remove_classes(["a", "c"]),
-            r"Received \['a', 'c'\], of which these are none: \['c'\]",
+            r"Received \['a', 'c'\].*'c'",
         ),
-        (lambda layer: layer.remove_classes(["a", "a"]), r"come twice: \['a'\]"),
+        (lambda layer: layer.remove_classes(["a", "a"]), r"twice: \['a'\]"),
         (lambda layer: layer.remove_classes("a"), "must be a list of names.*'a'"),
         (lambda layer: layer.remove_classes([]), "must name some of the classes"),
         (lambda layer: layer.remove_classes(["b", "a"]), "At least one class must be left"),
@@ -250,31 +250,31 @@ WITH_NAN = np.array([[1, 1], [1, np.nan]])
         ),
         (
             lambda layer: layer.extend_class("b", Z),
-            "moving mean of unknown count.*refit_prototypes",
+            "average.*refit_prototypes",
         ),
         (lambda layer: layer.extend_class("a", WITH_NAN), "first in row 1"),
         (lambda layer: layer.extend_class("a", Z[:0]), "at least one embedding"),
-        (lambda layer: layer.refit(Z, [1, 1]), r"None is given for \['a'\]"),
+        (lambda layer: layer.refit(Z, [1, 1]), r"'a'"),
         (lambda layer: layer.refit(Z, [0, 2]), r"ids from 0 to 1. Received \[2\]"),
         (lambda layer: layer.refit(WITH_NAN, [0, 1]), "first in row 1"),
         (lambda layer: layer.set_prototypes(np.ones((2, 3))), r"\(count, 2\).*\(2, 3\)"),
         (lambda layer: layer.set_prototypes(np.ones(2)), r"Received shape \(2,\)"),
         (lambda layer: layer.set_prototypes(WITH_NAN), "`prototypes` holds NaN.*row 1"),
-        (lambda layer: layer.set_prototypes(np.ones((3, 2))), "one name a class, 3. Received 2"),
-        (lambda layer: layer.set_prototypes(Z, ["x", "x"]), r"come twice: \['x'\]"),
+        (lambda layer: layer.set_prototypes(np.ones((3, 2))), "3 classes.*Received 2"),
+        (lambda layer: layer.set_prototypes(Z, ["x", "x"]), r"twice: \['x'\]"),
         (
             lambda layer: layer.set_prototypes(np.ones((3, 2)), ["x", "y", "z"], counts=[1, 2]),
-            r"`counts` must be one number a row, shape \(3,\). Received shape \(2,\)",
+            r"`counts`.*shape \(3,\). Received shape \(2,\)",
         ),
     ],
 )
-def test_what_is_refused_changes_nothing(layer, change, message):
+def test_failed_changes_leave_the_layer_unchanged(layer, change, message):
     before = state(layer)
     with pytest.raises(ValueError, match=message):
         change(layer)
     assert layer.class_names == NAMES
-    for one, other in zip(state(layer), before, strict=True):
-        np.testing.assert_array_equal(one, other)
+    for first, second in zip(state(layer), before, strict=True):
+        np.testing.assert_array_equal(first, second)
 
 
 @pytest.mark.parametrize(
@@ -284,8 +284,8 @@ def test_what_is_refused_changes_nothing(layer, change, message):
         ({"classes": 2.0}, "`classes`"),
         ({"decay": 1.1}, "`decay` must be a number from 0 to 1"),
         ({"init": "zeros"}, "`init` must be one of .*first_mean"),
-        ({"class_names": ["a"]}, "one name a class, 2. Received 1"),
-        ({"class_names": ["a", "a"]}, "come twice"),
+        ({"class_names": ["a"]}, "2 classes.*Received 1"),
+        ({"class_names": ["a", "a"]}, "twice"),
         ({"symmetry": "min"}, "`symmetry` must be one of"),
     ],
 )
@@ -295,13 +295,13 @@ def test_options_out_of_range_are_refused(options, message):
 
 
 @pytest.mark.parametrize("shape", [(None, None), (None, 4, 4)])
-def test_inputs_that_are_no_vectors_are_refused_with_what_makes_them(shape):
+def test_inputs_other_than_vectors_are_refused(shape):
     with pytest.raises(ValueError, match="vectors of known width.*keras.layers.Flatten"):
         PrototypeSimilarity(2).build(shape)
 
 
 @pytest.mark.parametrize("counts", [[-1, 2], [np.nan, 2], [np.inf, 2]])
-def test_counts_that_are_none_are_refused(counts):
+def test_invalid_counts_are_refused(counts):
     layer = PrototypeSimilarity(classes=2, hidden=(4,))
     with pytest.raises(ValueError, match="`counts` must be at least 0"):
         layer.set_prototypes(np.zeros((2, 3)), counts=counts)

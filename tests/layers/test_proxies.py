@@ -13,7 +13,7 @@ def test_fewer_than_two_proxies_are_refused(classes):
 
 
 @pytest.mark.parametrize("shape", [(None, 4, 4), (None, None), (None, 5, 3)])
-def test_inputs_that_are_no_vectors_are_refused_with_what_makes_them(shape):
+def test_inputs_other_than_vectors_are_refused(shape):
     with pytest.raises(ValueError, match="TangentVector.*SequencePooling"):
         Proxies(3).build(shape)
 
@@ -31,5 +31,5 @@ def test_a_proxy_is_at_distance_zero_of_its_direction_and_a_zero_vector_at_two(r
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "mixed_bfloat16"])
 def test_distances_are_float32_whatever_the_policy(dtype):
-    found = Proxies(2, dtype=dtype)(np.ones((1, 3), "float32"))
-    assert keras.backend.standardize_dtype(found.dtype) == "float32"
+    actual = Proxies(2, dtype=dtype)(np.ones((1, 3), "float32"))
+    assert keras.backend.standardize_dtype(actual.dtype) == "float32"

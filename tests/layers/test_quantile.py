@@ -1,4 +1,4 @@
-"""The quantile head as a layer; the function behind it is tested in `tests/geometry`."""
+"""The layer QuantileLayer; `tests/geometry` tests quantile functions."""
 
 import numpy as np
 import pytest
@@ -30,31 +30,31 @@ def numpy(tensor):
 def test_last_row_holds_the_knots_and_the_others_the_values_at_them(rng):
     x = activations(rng)
     layer = QuantileLayer(KNOTS)
-    found = numpy(layer(x))
+    actual = numpy(layer(x))
     knots = np.arange(KNOTS + 2) / (KNOTS + 1)
-    assert found.shape == (BATCH, FILTERS + 1, KNOTS + 2)
-    np.testing.assert_allclose(found[:, -1], np.stack([knots] * BATCH), rtol=0, atol=1e-6)
-    np.testing.assert_allclose(found[:, :-1], quantile.quantiles(x, knots), rtol=0, atol=1e-5)
+    assert actual.shape == (BATCH, FILTERS + 1, KNOTS + 2)
+    np.testing.assert_allclose(actual[:, -1], np.stack([knots] * BATCH), rtol=0, atol=1e-6)
+    np.testing.assert_allclose(actual[:, :-1], quantile.quantiles(x, knots), rtol=0, atol=1e-5)
 
 
 def test_first_and_last_value_are_minimum_and_maximum(rng):
     x = activations(rng)
-    found = numpy(QuantileLayer(1)(x))[:, :-1]
-    np.testing.assert_array_equal(found[..., 0], x.min(axis=1))
-    np.testing.assert_array_equal(found[..., -1], x.max(axis=1))
+    actual = numpy(QuantileLayer(1)(x))[:, :-1]
+    np.testing.assert_array_equal(actual[..., 0], x.min(axis=1))
+    np.testing.assert_array_equal(actual[..., -1], x.max(axis=1))
 
 
 @settings(max_examples=25)
 @given(arrays(bool, (BATCH, TIME)), st.integers(0, 2**31))
-def test_a_mask_of_any_pattern_leaves_what_the_valid_steps_give_alone(mask, seed):
-    """The bare recordings in NumPy: another length would compile anew on JAX."""
+def test_masked_recordings_equal_their_valid_steps(mask, seed):
+    """Computes unpadded recordings in NumPy, because JAX compiles each length again."""
     rng = np.random.default_rng(seed)
     mask[:, rng.integers(TIME)] = True
     x = activations(rng)
     x[~mask] = rng.choice([np.nan, np.inf, -np.inf, 1e30, 0.0])
-    found = numpy(QuantileLayer(KNOTS)(x, mask=mask))
+    actual = numpy(QuantileLayer(KNOTS)(x, mask=mask))
     r = np.arange(KNOTS + 2) / (KNOTS + 1)
-    for row, valid, values in zip(x, mask, found, strict=True):
+    for row, valid, values in zip(x, mask, actual, strict=True):
         places = np.minimum(r + 1 / valid.sum(), 1)
         expected = np.quantile(row[valid], places, axis=0, method="interpolated_inverted_cdf").T
         np.testing.assert_allclose(values[:-1], expected, rtol=1e-5, atol=1e-5)
@@ -64,8 +64,8 @@ def test_a_mask_of_any_pattern_leaves_what_the_valid_steps_give_alone(mask, seed
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("flatten", [False, True])
 @pytest.mark.parametrize("masked", [False, True])
-def test_one_step_that_is_lost_is_not_left_out(rng, masked, flatten, training, lost):
-    """A flat embedding has no ends, to which it may sort; with a NaN, nothing is sorted."""
+def test_nan_in_a_valid_step_gives_nan(rng, masked, flatten, training, lost):
+    """Tests recordings with a NaN, which has no rank, for flat embeddings too."""
     x = rng.normal(size=(2, 23, 4)).astype("float32")
     mask = np.arange(23) < np.array([[20], [23]]) if masked else None
     layer = QuantileLayer(5, flatten=flatten)
@@ -73,10 +73,10 @@ def test_one_step_that_is_lost_is_not_left_out(rng, masked, flatten, training, l
     for step in (0, 7, 19):
         spoiled = x.copy()
         spoiled[0, step, 1] = lost
-        found = numpy(layer(spoiled, mask=mask, training=training)).reshape(whole.shape)
-        assert np.isnan(found[0, 1]).all()
-        found[0, 1] = whole[0, 1]
-        np.testing.assert_allclose(found, whole, rtol=0, atol=1e-6)
+        actual = numpy(layer(spoiled, mask=mask, training=training)).reshape(whole.shape)
+        assert np.isnan(actual[0, 1]).all()
+        actual[0, 1] = whole[0, 1]
+        np.testing.assert_allclose(actual, whole, rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("host_sort", [True, False])
@@ -86,50 +86,50 @@ def test_no_gradient_reaches_masked_steps_whatever_they_hold(rng, host_sort):
     layer = QuantileLayer(KNOTS, host_sort=host_sort)
     weight = activations(rng, (BATCH, FILTERS + 1, KNOTS + 2))
     layer(x)
-    (found,) = gradients(lambda x: ops.sum(weight * layer(x, mask=mask, training=True)), x)
-    assert np.isfinite(found).all()
-    assert (found[~mask] == 0).all()
-    assert (found[mask] != 0).any()
+    (actual,) = gradients(lambda x: ops.sum(weight * layer(x, mask=mask, training=True)), x)
+    assert np.isfinite(actual).all()
+    assert (actual[~mask] == 0).all()
+    assert (actual[mask] != 0).any()
 
 
 @pytest.mark.parametrize("flatten", [False, True])
-def test_a_recording_without_a_valid_step_is_nan_beside_whole_neighbors(rng, flatten):
+def test_only_a_recording_without_valid_steps_is_nan(rng, flatten):
     x, mask = activations(rng), np.ones((BATCH, TIME), bool)
     mask[0] = False
-    found = numpy(QuantileLayer(KNOTS, flatten=flatten)(x, mask=mask))
-    values = found[0] if flatten else found[0, :-1]
+    actual = numpy(QuantileLayer(KNOTS, flatten=flatten)(x, mask=mask))
+    values = actual[0] if flatten else actual[0, :-1]
     assert np.isnan(values).all()
-    assert np.isfinite(found[1]).all()
+    assert np.isfinite(actual[1]).all()
 
 
 def test_one_step_is_a_distribution(rng):
     x = activations(rng, (BATCH, 1, FILTERS))
-    found = numpy(QuantileLayer(KNOTS)(x))[:, :-1]
-    np.testing.assert_array_equal(found, np.repeat(x.transpose(0, 2, 1), KNOTS + 2, axis=2))
+    actual = numpy(QuantileLayer(KNOTS)(x))[:, :-1]
+    np.testing.assert_array_equal(actual, np.repeat(x.transpose(0, 2, 1), KNOTS + 2, axis=2))
 
 
 @pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16", "float16", "bfloat16"])
-def test_half_precision_policies_compute_and_answer_in_float32(rng, policy):
-    """bfloat16 knots are off in the third digit, float16 ranks of 6000 steps by whole steps."""
+def test_half_precision_policies_compute_in_float32(rng, policy):
+    """Tests knots, wrong in the third digit in bfloat16, and ranks of 6000 steps, in float16."""
     x = activations(rng, (1, 6000, 1))
     expected = numpy(QuantileLayer(KNOTS)(x))
     with contracts.dtype_policy(policy):
         layer = QuantileLayer(KNOTS)
-        found = layer(x)
-    assert keras.backend.standardize_dtype(found.dtype) == "float32"
+        actual = layer(x)
+    assert keras.backend.standardize_dtype(actual.dtype) == "float32"
     assert {keras.backend.standardize_dtype(weight.dtype) for weight in layer.weights} == {
         "float32"
     }
-    np.testing.assert_array_equal(numpy(found), expected)
+    np.testing.assert_array_equal(numpy(actual), expected)
     half = layer(ops.cast(x, "float16"))
     assert keras.backend.standardize_dtype(half.dtype) == "float32"
     np.testing.assert_allclose(numpy(half), expected, rtol=0, atol=2e-3)
 
 
-def test_a_dtype_of_its_own_is_widened_to_float32_and_float64_kept(rng):
-    for given_dtype, kept in [("bfloat16", "float32"), ("float64", "float64")]:
-        found = QuantileLayer(KNOTS, dtype=given_dtype)(activations(rng).astype("float64"))
-        assert keras.backend.standardize_dtype(found.dtype) == kept
+def test_explicit_dtype_is_widened_to_float32(rng):
+    for given_dtype, expected_dtype in [("bfloat16", "float32"), ("float64", "float64")]:
+        actual = QuantileLayer(KNOTS, dtype=given_dtype)(activations(rng).astype("float64"))
+        assert keras.backend.standardize_dtype(actual.dtype) == expected_dtype
 
 
 def test_flat_output_is_filter_major_without_borders_and_knots():
@@ -140,12 +140,12 @@ def test_flat_output_is_filter_major_without_borders_and_knots():
     knots = columns - 2
     # Steps N = M + 1 with knots at i / N: order statistic i + 1 sits at knot i.
     x = np.asarray(values[:, :-1].T[None], "float64")  # (1, M + 1, filters)
-    found = numpy(QuantileLayer(knots, flatten=True, dtype="float64")(x))
-    assert found.shape == (1, filters * knots)
+    actual = numpy(QuantileLayer(knots, flatten=True, dtype="float64")(x))
+    assert actual.shape == (1, filters * knots)
     whole = numpy(QuantileLayer(knots, dtype="float64")(x))
-    np.testing.assert_array_equal(found, whole[:, :-1, 1:-1].reshape(1, -1))
+    np.testing.assert_array_equal(actual, whole[:, :-1, 1:-1].reshape(1, -1))
     np.testing.assert_allclose(
-        found[0], example["expected"]["flat_A"], rtol=0, atol=example["tolerance"]
+        actual[0], example["expected"]["flat_A"], rtol=0, atol=example["tolerance"]
     )
 
 
@@ -160,7 +160,7 @@ def test_the_head_names_the_distance_of_its_embeddings(flatten, kind):
 
 
 @pytest.mark.parametrize("knots", [0, -1, 1.5, "16", None])
-def test_counts_of_knots_that_are_none_are_refused(knots):
+def test_invalid_numbers_of_knots_are_refused(knots):
     with pytest.raises(ValueError, match="`knots` must be a whole number of at least 1"):
         QuantileLayer(knots)
 
@@ -171,7 +171,7 @@ def test_an_order_below_one_is_refused():
 
 
 @pytest.mark.parametrize("shape", [(4, 5), (4, 5, 6, 7)])
-def test_input_that_is_no_sequence_is_refused_with_its_shape(shape):
+def test_inputs_other_than_sequences_are_refused(shape):
     with pytest.raises(ValueError, match="shape .batch, time, filters.[^$]*Received shape"):
         QuantileLayer(KNOTS)(np.zeros(shape, "float32"))
 
@@ -179,7 +179,7 @@ def test_input_that_is_no_sequence_is_refused_with_its_shape(shape):
 @pytest.mark.parametrize("with_mask", [False, True])
 @pytest.mark.parametrize("shape", [SHAPE, (4, 1000, 30)])
 def test_sorting_on_the_host_equals_sorting_in_the_graph(rng, with_mask, shape):
-    """The second shape is above the size from which threads sort; ties and both zeros are in it."""
+    """Includes a shape that several threads sort, with ties and both signs of zero."""
     if keras.backend.backend() != "tensorflow" and shape != SHAPE:
         return  # one sorter there
     x = activations(rng, shape).round(1)
@@ -192,13 +192,13 @@ def test_sorting_on_the_host_equals_sorting_in_the_graph(rng, with_mask, shape):
         answers.append(numpy(layer(x, mask=mask, training=True)))
         run = lambda x, layer=layer: ops.sum(layer(x, mask=mask, training=True) ** 2)  # noqa: E731
         (slope,) = gradients(run, x)
-        slopes.append(slope.sum(axis=1))  # which of several tied steps gets a gradient is open
+        slopes.append(slope.sum(axis=1))  # the gradient may go to any of several tied steps
     np.testing.assert_array_equal(*answers)
     np.testing.assert_allclose(*slopes, rtol=1e-5, atol=1e-5)
 
 
 def test_inference_never_sorts_on_the_host(rng):
-    """The path that is exported is the path that is tested."""
+    """Tests that inference uses the same path as export."""
     x, layer = activations(rng), QuantileLayer(KNOTS, host_sort=True)
     model = contracts.as_model(keras.Sequential([keras.Input((None, FILTERS)), layer]))
     if keras.backend.backend() == "tensorflow":
@@ -218,8 +218,8 @@ def test_inference_never_sorts_on_the_host(rng):
     [(False, WassersteinLoss, None), (False, WassersteinLoss, True), (True, NPairLoss, False)],
 )
 def test_it_trains_compiled_by_xla(rng, flatten, loss, host_sort):
-    """XLA cannot call NumPy, so that such a step sorts in the graph, and is the same step."""
-    steps = TIME - 1  # no knot stands on a step, where rounding decides between two slopes
+    """Tests a step that XLA compiles, which sorts in the graph because XLA cannot call NumPy."""
+    steps = TIME - 1  # no knot is at a step, where rounding would select one of two slopes
     x, labels = activations(rng, (4, steps, FILTERS)), np.array([0, 1, 1, 0])
     trained = {}
     for jit_compile in (True, False):

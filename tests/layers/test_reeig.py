@@ -1,5 +1,4 @@
-"""ReEig lifts eigenvalues, by either solver; its function and gradient are tested with the
-geometry."""
+"""The layer ReEig with both solvers; `tests/geometry` tests its function and gradient."""
 
 import numpy as np
 import pytest
@@ -16,7 +15,7 @@ def numpy(tensor):
 
 
 def with_spectrum(values, seed=0):
-    """A symmetric matrix with these eigenvalues, float32."""
+    """Returns a symmetric matrix with these eigenvalues, float32."""
     frame = np.linalg.qr(np.random.default_rng(seed).normal(size=(len(values),) * 2))[0]
     return (frame * values @ frame.T).astype("float32")
 
@@ -40,8 +39,8 @@ def lifted(x):
 )
 def test_any_symmetric_matrix_becomes_positive_definite(solver, values):
     x = with_spectrum(values)
-    found = numpy(ReEig(EPSILON, solver=solver)(x[None]))[0]
-    np.testing.assert_allclose(found, lifted(x), rtol=0, atol=1e-5 * max(1, max(values)))
+    actual = numpy(ReEig(EPSILON, solver=solver)(x[None]))[0]
+    np.testing.assert_allclose(actual, lifted(x), rtol=0, atol=1e-5 * max(1, max(values)))
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -55,13 +54,13 @@ def test_only_the_symmetric_part_counts(solver, rng):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_single_channel_is_a_maximum(solver):
-    found = numpy(ReEig(EPSILON, solver=solver)(np.array([[[-2.0]], [[0.0]], [[3.0]]])))
-    np.testing.assert_allclose(found.ravel(), [EPSILON, EPSILON, 3], rtol=0, atol=1e-6)
+    actual = numpy(ReEig(EPSILON, solver=solver)(np.array([[[-2.0]], [[0.0]], [[3.0]]])))
+    np.testing.assert_allclose(actual.ravel(), [EPSILON, EPSILON, 3], rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_a_matrix_that_is_not_finite_becomes_nan_alone(solver, bad):
+def test_only_a_matrix_that_is_not_finite_becomes_nan(solver, bad):
     x = np.stack([with_spectrum([1.0, 2.0, 3.0])] * 3)
     x[1, 0, 2] = bad
     y = numpy(ReEig(solver=solver)(x))

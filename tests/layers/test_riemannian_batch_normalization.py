@@ -1,4 +1,4 @@
-"""Riemannian batch normalization moves means of positive definite matrices."""
+"""The layer RiemannianBatchNormalization."""
 
 import numpy as np
 import pytest
@@ -48,7 +48,7 @@ def test_a_batch_is_moved_to_the_identity_with_its_distances(rng):
 
 
 def test_a_common_mixture_of_channels_is_taken_away(rng):
-    """Up to a rotation, which no distance sees."""
+    """Compares distances, which a rotation does not change."""
     x, mixture, metric = covariances(rng, 5, 4), rng.normal(size=(4, 4)), built(4).distance
     mixed = built(4)(mixture @ x @ mixture.T, training=True)
     plain = built(4)(x, training=True)
@@ -75,7 +75,7 @@ def test_the_running_mean_follows_the_batches(rng):
     )
 
 
-def test_the_gradient_takes_the_mean_for_a_constant_and_is_finite_at_equal_eigenvalues(rng):
+def test_gradient_ignores_the_mean_and_is_finite_at_equal_eigenvalues(rng):
     x, layer = np.stack([np.eye(3)] * 3), built(3)
     probe = rng.normal(size=(3, 3))
 
@@ -100,6 +100,6 @@ def test_any_optimizer_keeps_it_positive_definite(rng):
 
 
 @pytest.mark.parametrize("momentum", [-0.1, 1.5])
-def test_a_share_that_is_none_is_refused(momentum):
+def test_invalid_momentum_is_refused(momentum):
     with pytest.raises(ValueError, match="`momentum` must be between 0 and 1"):
         RiemannianBatchNormalization(momentum)

@@ -1,4 +1,4 @@
-"""Silence is cut out of sound, wherever it lies and however loud the recording is."""
+"""SilenceRemoval: silence at any place in recordings of any loudness."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ BLOCK = 320
 
 
 def speech(seconds, seed=0, level=0.1):
-    """Noise whose loudness changes as syllables do, between 0 and -8 dB."""
+    """Returns noise whose loudness changes like syllables, between 0 and -8 dB."""
     rng = np.random.default_rng(seed)
     time = np.arange(round(seconds * RATE)) / RATE
     loudness = 0.7 + 0.3 * np.sin(2 * np.pi * 3 * time)
@@ -21,7 +21,7 @@ def speech(seconds, seed=0, level=0.1):
 
 
 def cut(sound, **options):
-    """The steps that the layer leaves valid."""
+    """Returns the steps that are valid in the output of the layer."""
     layer = layers.SilenceRemoval(**options)
     batch = ops.convert_to_tensor(np.asarray(sound, "float32")[None, :, None])
     mask = np.asarray(ops.convert_to_numpy(layer.compute_mask(batch)))[0]
@@ -55,7 +55,7 @@ def test_silence_before_after_and_within_is_cut_out(kind, seconds):
     sound = np.concatenate([quiet, first, quiet, second, quiet])
     output = cut(sound)
     assert len(output) <= len(first) + len(second) + 4 * BLOCK  # blocks at the four ends
-    for part in (first, second):  # whole blocks of both parts are there, one after the other
+    for part in (first, second):  # the output has whole blocks of both parts, one after the other
         start = np.flatnonzero(np.isclose(output, part[BLOCK], rtol=0, atol=1e-7))
         rest = part[BLOCK:-BLOCK]
         assert any(np.array_equal(output[i : i + len(rest)], rest) for i in start)
@@ -63,7 +63,7 @@ def test_silence_before_after_and_within_is_cut_out(kind, seconds):
 
 @pytest.mark.parametrize("where", ["before", "after", "within"])
 def test_zeros_change_nothing(where):
-    """Whole blocks, so that the blocks of the speech stay the same."""
+    """Adds whole blocks of zeros, so that the blocks of the speech do not shift."""
     sound, zeros = speech(2.0), np.zeros(10 * RATE, "float32")
     half = len(sound) // 2
     parts = {
@@ -94,8 +94,8 @@ def test_a_click_does_not_hide_the_speech():
 
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("start", [0.02, 0.1, 0.6])
-def test_short_pauses_stay_and_longer_ones_do_not(start):
-    """Wherever the recording begins and ends."""
+def test_only_long_pauses_are_removed(start):
+    """Tests recordings that begin and end at several offsets."""
     for seconds, length in ((0.6, 0.6), (0.64, 0)):
         pause = silence("quiet noise", seconds)
         parts = [speech(start), pause, speech(0.62, 2), pause, speech(start, 3)]
@@ -108,7 +108,7 @@ def test_weak_sounds_between_loud_ones_stay():
 
 
 @pytest.mark.parametrize("sound", [np.zeros(20_000), np.full(20_000, 0.3), speech(1.25)])
-def test_something_is_left_of_silence_and_all_of_even_sound(sound):
+def test_silence_keeps_some_samples_and_constant_sound_keeps_all(sound):
     output = cut(sound, least=8000)
     assert 8000 <= len(output) <= len(sound)
     assert len(output) == len(sound) or np.ptp(sound) == 0
@@ -116,7 +116,7 @@ def test_something_is_left_of_silence_and_all_of_even_sound(sound):
 
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("seconds", [0.02, 0.1, 0.5])
-def test_at_least_so_much_is_left_of_a_short_sound_in_silence(seconds):
+def test_least_samples_of_a_short_sound_are_kept(seconds):
     output = cut(np.concatenate([np.zeros(30_000), speech(seconds), np.zeros(30_000)]), least=8000)
     assert 8000 <= len(output) <= 8000 + 2 * BLOCK + len(speech(seconds))
 
@@ -144,7 +144,7 @@ def test_padding_is_never_speech_and_changes_nothing():
         np.testing.assert_array_equal(row[rest, 0], cut(sound))
 
 
-def test_what_is_not_a_number_stays_in_the_recording():
+def test_nan_stays_in_the_recording():
     sound = np.concatenate([speech(1.0), np.zeros(RATE)])
     sound[20_000] = np.nan
     assert np.isnan(cut(sound)).any()
@@ -152,7 +152,7 @@ def test_what_is_not_a_number_stays_in_the_recording():
 
 @pytest.mark.slow_on_jax
 def test_a_recurrent_layer_sees_the_speech_alone():
-    """Also in a model that is saved and called on a batch."""
+    """Includes a saved model that is called on a batch."""
     keras.utils.set_random_seed(3)
     audio = keras.Input((None, 1))
     x = layers.SilenceRemoval(least=3200)(audio)
@@ -163,8 +163,8 @@ def test_a_recurrent_layer_sees_the_speech_alone():
     sound, zeros = speech(1.0), np.zeros(5 * RATE, "float32")
     padded = np.concatenate([zeros, sound[:8000], zeros, sound[8000:], zeros])
     alone, within = (
-        ops.convert_to_numpy(model(ops.convert_to_tensor(one[None, :, None])))
-        for one in (sound, padded)
+        ops.convert_to_numpy(model(ops.convert_to_tensor(item[None, :, None])))
+        for item in (sound, padded)
     )
     np.testing.assert_allclose(within, alone, rtol=0, atol=1e-6)
 
@@ -180,7 +180,7 @@ def test_a_recurrent_layer_sees_the_speech_alone():
         ({"least": 2.5}, TypeError),
     ],
 )
-def test_an_impossible_argument_is_refused_by_its_name(options, error):
+def test_invalid_arguments_are_refused_by_name(options, error):
     with pytest.raises(error, match=f"`{next(iter(options))}`"):
         layers.SilenceRemoval(**options)
 

@@ -14,7 +14,7 @@ def numpy(tensor):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_values_and_gradients_are_those_of_the_definition(dtype):
-    """With a channel that stands still, and a mask."""
+    """Includes a constant channel and a mask."""
     example = golden("statistics-pooling", "seeds_p2")
     x = np.array(example["inputs"]["x"], dtype)
     mask = np.array(example["inputs"]["mask"], bool)
@@ -27,8 +27,8 @@ def test_values_and_gradients_are_those_of_the_definition(dtype):
     pooled = numpy(layer(x, mask=mask))
     np.testing.assert_allclose(pooled, example["expected"]["pooled"], rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(numpy(value(x)), example["expected"]["value"], rtol=1e-5)
-    (found,) = gradients(value, x)
-    np.testing.assert_allclose(found, example["gradient"]["x"], rtol=1e-4, atol=1e-5)
+    (actual,) = gradients(value, x)
+    np.testing.assert_allclose(actual, example["gradient"]["x"], rtol=1e-4, atol=1e-5)
 
 
 def test_without_a_mask_every_step_counts(rng):
@@ -40,11 +40,11 @@ def test_without_a_mask_every_step_counts(rng):
     np.testing.assert_allclose(numpy(layer(x)), expected, rtol=1e-5, atol=1e-6)
 
 
-def test_a_deviation_survives_a_large_mean(rng):
-    """The mean of squares less the square of the mean would have no digit left."""
+def test_standard_deviation_is_accurate_at_a_large_mean(rng):
+    """Uses a mean for which the mean of squares minus the squared mean loses all digits."""
     noise = rng.normal(size=(1, 500, 1))
-    found = numpy(StatisticsPooling()((noise + 3000).astype("float32")))
-    np.testing.assert_allclose(found[0, 1], noise.std(), rtol=1e-3)
+    actual = numpy(StatisticsPooling()((noise + 3000).astype("float32")))
+    np.testing.assert_allclose(actual[0, 1], noise.std(), rtol=1e-3)
 
 
 def test_masked_steps_move_nothing_and_get_no_gradient(rng):
@@ -57,23 +57,23 @@ def test_masked_steps_move_nothing_and_get_no_gradient(rng):
     np.testing.assert_allclose(numpy(layer(x, mask=mask)), expected, rtol=1e-5)
 
 
-def test_a_single_step_has_the_least_deviation_and_finite_gradients():
+def test_single_step_has_the_minimum_deviation_and_finite_gradients():
     layer, x = StatisticsPooling(dtype="float64"), np.array([[[2.0, -1.0]]])
     np.testing.assert_allclose(numpy(layer(x))[0], [2, -1, 1e-5**0.5, 1e-5**0.5])
-    (found,) = gradients(lambda x: ops.sum(layer(x)), x)
+    (actual,) = gradients(lambda x: ops.sum(layer(x)), x)
     expected = finite_differences(lambda x: numpy(ops.sum(layer(x))), x)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-8)
 
 
-def test_a_recording_without_a_valid_step_is_refused_or_compiled_not_a_number():
+def test_recording_without_valid_steps_raises_or_gives_nan_if_compiled():
     layer, x = StatisticsPooling(), np.ones((2, 3, 1), "float32")
     mask = np.array([[1, 1, 1], [0, 0, 0]], bool)
     with pytest.raises(ValueError, match="Recording 1 of the batch has no valid step"):
         layer(x, mask=mask)
-    found = compiled(lambda x, mask: layer(x, mask=mask))(x, mask)
-    assert np.isfinite(found[0]).all() and np.isnan(found[1]).all()
+    actual = compiled(lambda x, mask: layer(x, mask=mask))(x, mask)
+    assert np.isfinite(actual[0]).all() and np.isnan(actual[1]).all()
 
 
-def test_what_is_no_recording_is_refused():
+def test_inputs_other_than_recordings_are_refused():
     with pytest.raises(ValueError, match=r"takes recordings.*Received shape \(2, 3\)"):
         StatisticsPooling()(np.ones((2, 3), "float32"))

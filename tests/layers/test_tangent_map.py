@@ -1,4 +1,4 @@
-"""TangentMap is BiMap, LogEig and TangentVector, also where its pieces are compiled."""
+"""TangentMap equals BiMap, LogEig and TangentVector, also if its parts are compiled."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def built(n, units, rng, **kwargs):
 
 
 def in_three(layer, x, **kwargs):
-    """The three layers that it stands for, with its kernel, as a model of matrices like x."""
+    """Returns a model of the three equivalent layers with the kernel of a layer."""
     inputs = keras.Input(x.shape[1:], **kwargs)
     mapped = BiMap(layer.units, **kwargs)(inputs)
     logarithm = LogEig(layer.logarithm.epsilon, solver=layer.logarithm.solver, **kwargs)(mapped)
@@ -54,8 +54,8 @@ def trained(model, x, probe):
     if not TENSORFLOW:
         import jax
 
-        found, y = jax.jit(jax.grad(value, argnums=(0, 1), has_aux=True))(*arguments)
-        return [np.asarray(tensor) for tensor in (y, *found)]
+        actual, y = jax.jit(jax.grad(value, argnums=(0, 1), has_aux=True))(*arguments)
+        return [np.asarray(tensor) for tensor in (y, *actual)]
     import tensorflow as tf
 
     @tf.function(autograph=False)
@@ -70,7 +70,7 @@ def trained(model, x, probe):
 
 @pytest.mark.parametrize("epsilon", [None, EPSILON])
 @pytest.mark.parametrize("solver", ["eigh", "polynomial"])
-def test_it_is_the_three_layers(solver, epsilon, rng):
+def test_it_equals_the_three_layers(solver, epsilon, rng):
     layer = built(6, 4, rng, epsilon=epsilon, solver=solver)
     x = np.stack([with_spectrum([0.0, 1e-3, 0.1, 1, 2, 3], rng) for _ in range(3)])
     np.testing.assert_array_equal(numpy(layer(x)), numpy(in_three(layer, x)(x)))
@@ -91,15 +91,15 @@ SPECTRA = {
 @pytest.mark.parametrize("name", SPECTRA)
 @pytest.mark.parametrize("shape", [(5,), (2, 3)], ids=str)
 def test_a_training_step_in_a_graph_is_right(shape, name, rng):
-    """Against the three layers in float64; not symmetric, so that this counts too."""
+    """Compares with the three layers in float64, on matrices that are not symmetric."""
     count = np.prod(shape)
     x = np.stack([with_spectrum(SPECTRA[name], rng) for _ in range(count)])
     x += np.triu(np.ones((6, 6)), 1) - np.tril(np.ones((6, 6)), -1)
     x = x.reshape(*shape, 6, 6).astype("float32")
     layer, probe = built(6, 4, rng, epsilon=EPSILON), rng.normal(size=(*shape, 10))
     expected = trained(in_three(layer, x, dtype="float64"), x.astype("float64"), probe)
-    found = trained(layer, x, probe.astype("float32"))
-    for ours, exact in zip(found, expected, strict=True):
+    actual = trained(layer, x, probe.astype("float32"))
+    for ours, exact in zip(actual, expected, strict=True):
         assert ours.dtype == "float32"
         np.testing.assert_allclose(ours, exact, rtol=0, atol=1e-4 * np.abs(exact).max())
 
@@ -123,8 +123,8 @@ def test_a_nan_stays_in_its_matrix(rng):
     assert np.isnan(y[1]).all() and np.isfinite(y[[0, 2]]).all()
     probe = np.ones((3, 6), "float32")
     expected = trained(in_three(layer, x), x, probe)
-    for found, same in zip(trained(layer, x, probe), expected, strict=True):
-        np.testing.assert_allclose(found, same, rtol=1e-4, atol=1e-4)
+    for actual, reference in zip(trained(layer, x, probe), expected, strict=True):
+        np.testing.assert_allclose(actual, reference, rtol=1e-4, atol=1e-4)
 
 
 def test_an_empty_batch_has_no_gradient(rng):
@@ -169,7 +169,7 @@ def test_only_a_training_graph_of_small_matrices_is_compiled(rng):
 
 
 @only_tensorflow
-def test_batches_of_about_one_size_are_compiled_as_one(rng):
+def test_batches_of_similar_size_share_a_compilation(rng):
     layer = built(8, 4, rng)
     graphs = [in_graph(layer, 8, training=True, batch=batch) for batch in (65, 67, 80)]
     calls = [next(op for op in graph.get_operations() if op.type == EIGH) for graph in graphs]
@@ -178,8 +178,8 @@ def test_batches_of_about_one_size_are_compiled_as_one(rng):
 
 @only_tensorflow
 @pytest.mark.parametrize("given, own", [("float32", "float64"), ("float64", "float32")])
-def test_gradients_keep_the_types_of_what_they_are_of(given, own, rng):
-    """Without autocast matrices and kernel may be of two types."""
+def test_gradients_have_the_types_of_their_variables(given, own, rng):
+    """Tests matrices and kernels of different types, which occur without autocast."""
     layer = built(6, 3, rng, epsilon=EPSILON, dtype=own, autocast=False)
     x = np.stack([with_spectrum(SPECTRA["apart"], rng) for _ in range(4)]).astype(given)
     y, of_x, of_kernel = trained(layer, x, np.ones((4, 6)))
@@ -194,13 +194,13 @@ def test_gradients_keep_the_types_of_what_they_are_of(given, own, rng):
         ({"units": 2, "solver": "svd"}, "`solver` must be one of.*'svd'"),
     ],
 )
-def test_arguments_that_are_none_are_refused(arguments, message):
+def test_invalid_arguments_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         TangentMap(**arguments)
 
 
 def test_shapes_that_do_not_fit_are_refused():
-    with pytest.raises(ValueError, match="TangentMap reduces matrices.*at most 3"):
+    with pytest.raises(ValueError, match="at most 3.*TangentMap"):
         TangentMap(4).build((None, 3, 3))
     with pytest.raises(ValueError, match=r"TangentMap needs square matrices.*\(None, 5, 6\)"):
         TangentMap(4).build((None, 5, 6))

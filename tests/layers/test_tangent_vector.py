@@ -1,4 +1,4 @@
-"""Tangent vectors keep what symmetric matrices say."""
+"""TangentVector: inner products of symmetric matrices."""
 
 import numpy as np
 import pytest
@@ -28,8 +28,8 @@ def test_inner_products_are_kept(rng):
 def test_its_distance_of_logarithms_is_the_log_euclidean_one(rng):
     x, layer = covariances(rng, 4, 5), TangentVector(dtype="float64")
     vectors = layer(LogEig(dtype="float64")(x))
-    found = numpy(layer.distance(vectors, vectors))
-    np.testing.assert_allclose(found, numpy(distances.LogEuclidean()(x, x)), rtol=0, atol=1e-6)
+    actual = numpy(layer.distance(vectors, vectors))
+    np.testing.assert_allclose(actual, numpy(distances.LogEuclidean()(x, x)), rtol=0, atol=1e-6)
 
 
 def test_matrices_that_are_not_square_are_refused():

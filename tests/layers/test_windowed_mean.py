@@ -15,7 +15,7 @@ def network():
 
 
 def by_loops(network, x):
-    """The definition for one recording, `(time, channels)`."""
+    """Computes the definition for one recording, `(time, channels)`."""
     padded = np.concatenate([np.zeros((LEAD, 2)), x, np.zeros((WINDOW, 2))]).astype("float32")
     vectors = []
     for start in range(0, len(x), STEP):
@@ -32,23 +32,23 @@ def test_the_embedding_is_that_of_the_definition(time, windows, network, rng):
     x = rng.normal(size=(time, 2)).astype("float32")
     expected, count = by_loops(network, x)
     assert count == windows
-    found = ops.convert_to_numpy(layer(x[None]))[0]
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
+    actual = ops.convert_to_numpy(layer(x[None]))[0]
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-6)
 
 
 def test_recordings_of_a_padded_batch_have_their_own_windows(network, rng):
     layer, lengths = WindowedMean(network, STEP, REACH, LEAD), np.array([4, 9, 14, 20])
     batch = rng.normal(size=(4, 20, 2)).astype("float32")
     mask = np.arange(20) < lengths[:, None]
-    found = ops.convert_to_numpy(layer(batch, mask=ops.convert_to_tensor(mask)))
+    actual = ops.convert_to_numpy(layer(batch, mask=ops.convert_to_tensor(mask)))
     expected = [by_loops(network, x[:n])[0] for x, n in zip(batch, lengths, strict=True)]
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-6)
 
 
-def test_a_network_of_another_form_and_impossible_numbers_are_refused(network):
+def test_invalid_networks_and_numbers_are_refused(network):
     any_length = keras.Sequential([keras.Input((None, 2)), keras.layers.Dense(3)])
     with pytest.raises(ValueError, match="must take windows .* of a fixed length"):
         WindowedMean(any_length, 3, 3)
     for numbers in ((0, 6, 2), (3, 9, 2), (3, 0, 2), (3, 6, 8), (3, 6, -1)):
-        with pytest.raises(ValueError, match="`reach` in 1 ... 8, the window"):
+        with pytest.raises(ValueError, match="`reach` from 1 to 8"):
             WindowedMean(network, *numbers)

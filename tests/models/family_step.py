@@ -1,7 +1,7 @@
-"""A step of every loss and model of the library, on several devices and on one.
+"""Steps of every loss and model of the library, on several devices and on one device.
 
-`one_step.py` has the losses of pairs, `prototype_step.py` the prototypical classifier, whose
-expected steps need more than the mean of two losses.
+`one_step.py` has the losses of pairs. `prototype_step.py` has the prototypical classifier, whose
+expected steps are not the mean of two losses.
 """
 
 import dataclasses
@@ -13,23 +13,24 @@ from keras_dml import layers, losses, models
 from keras_dml._backend import keras
 
 RATE, CHANNELS = 0.1, 3
-# the second half lacks a class, has one alone, and a pair that the first half does not have
+# the second half lacks a class, has a class with one row, and a pair that the first half lacks
 LABELS = np.array([0, 0, 1, 1, 2, 2, 2, 1])
 PAIRS = np.repeat(np.arange(4), 2)
 
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """What is trained: a model that is not compiled, its loss, and its batch."""
+    """Model that is not compiled, its loss, and its batch."""
 
     build: Callable
     loss: Callable
     shape: tuple = (4,)
     pairs: bool = False  # whether each label comes twice in a half
-    state: str | None = None  # what two replicas leave: a key of `STATES`; None: no statistics
+    # statistics after a step of two replicas: a key of `STATES`; None: no statistics
+    state: str | None = None
 
 
-# Statistics that two replicas leave, of those after each half and of one device's.
+# Statistics after a step of two replicas, from those after each half and on one device.
 STATES = {
     "first": lambda first, second, whole: first,
     "mean": lambda first, second, whole: (first + second) / 2,
@@ -42,13 +43,13 @@ def vectors():
 
 
 def in_chunks():
-    """Of three rows, which neither the batch nor its halves divide into."""
+    """Wraps a model in GradCache with chunks of three rows, which do not divide the batch."""
     stack = [keras.layers.Dense(3), keras.layers.BatchNormalization(momentum=0.5)]
     return models.GradCache(keras.Sequential([keras.Input((4,)), *stack]), 3)
 
 
 def exact_vectors():
-    """Without rounding, of which a hash would make other numbers."""
+    """Draws vectors without rounding errors, which would change a hash."""
     return keras.Sequential(
         [keras.Input((4,)), keras.layers.Dense(4, kernel_initializer="identity")]
     )
@@ -64,7 +65,7 @@ def proxies():
 
 
 def matrices(*more):
-    head = [layers.ReEig(0.01), keras.layers.Rescaling(1.0)]  # any distance goes with the last one
+    head = [layers.ReEig(0.01), keras.layers.Rescaling(1.0)]  # the last one accepts any distance
     return keras.Sequential([keras.Input((4, 4)), layers.BiMap(3), *more, *head])
 
 
@@ -172,7 +173,7 @@ CASES = {
 
 
 def some(shape):
-    """Rows in [0, 1], where attacks stay; matrices are positive definite, sound is around 0."""
+    """Draws rows in [0, 1], the range of attacks; positive definite matrices; sound around 0."""
     rng = np.random.default_rng(6)
     if shape[1:] in (SOUND, LONG_SOUND):
         return rng.normal(scale=0.1, size=shape).astype("float32")
@@ -199,18 +200,17 @@ def lists(weights):
 
 
 def after_a_step(case, model):
-    """What is trained and the statistics after a step, the loss that is told, and how far the step
-    went."""
+    """Returns the weights and statistics after a step, the reported loss, and the step's length."""
     (x, y), before = batch(case), [np.array(weight) for weight in lists(model.trainable_weights)]
-    told = model.fit(x, y, batch_size=len(x), shuffle=False, verbose=0).history["loss"][0]
+    reported = model.fit(x, y, batch_size=len(x), shuffle=False, verbose=0).history["loss"][0]
     after = lists(model.trainable_weights)
     moved = max(np.abs(new - old).max() for new, old in zip(after, before, strict=True))
     state = lists(model.non_trainable_weights) if case.state else []
-    return {"trained": after, "state": state, "loss": told, "moved": float(moved)}
+    return {"trained": after, "state": state, "loss": reported, "moved": float(moved)}
 
 
 def averaging_step(case):
-    """One device: a step down the mean of the losses of the batch's halves."""
+    """Takes a step on one device by the mean of the losses of the batch's halves."""
     import tensorflow as tf
 
     model, (x, y) = compiled(case), batch(case)
@@ -220,33 +220,33 @@ def averaging_step(case):
         model.set_weights(before)
         data = x[part], y[part]
         if isinstance(model, models.AdversarialTraining):
-            data = model._joined(data)
+            data = model._join(data)
         with tf.GradientTape() as tape:
             value = model.compute_loss(*data, model(data[0], training=True), training=True)
         values.append(float(value))
         gradients.append(tape.gradient(value, model.trainable_weights))
         states.append([weight.numpy() for weight in model.non_trainable_weights])
-    means = [(one + other) / 2 for one, other in zip(*gradients, strict=True)]
+    means = [(first + second) / 2 for first, second in zip(*gradients, strict=True)]
     model.optimizer.apply(means, model.trainable_weights)
-    found = {"trained": lists(model.trainable_weights), "state": [], "loss": sum(values) / 2}
+    actual = {"trained": lists(model.trainable_weights), "state": [], "loss": sum(values) / 2}
     if case.state:
         whole = map(np.array, after_a_step(case, compiled(case))["state"])
-        found["state"] = lists(map(STATES[case.state], *states, whole))
-    return found
+        actual["state"] = lists(map(STATES[case.state], *states, whole))
+    return actual
 
 
 def on_devices():
-    """By case what a step leaves."""
+    """Returns the state after a step, by case."""
     return {name: after_a_step(case, compiled(case)) for name, case in CASES.items()}
 
 
 def of_replicas(case, strategy):
-    """What two replicas find, and what they must."""
+    """Returns the states after a step on two replicas and the expected states."""
     with strategy.scope():
-        several = compiled(case)
-    return {"found": after_a_step(case, several), "expected": averaging_step(case)}
+        replicated = compiled(case)
+    return {"found": after_a_step(case, replicated), "expected": averaging_step(case)}
 
 
 def on_replicas(strategy):
-    """By case what two replicas find, and what they must."""
+    """Returns the states after a step on two replicas and the expected states, by case."""
     return {name: of_replicas(case, strategy) for name, case in CASES.items()}

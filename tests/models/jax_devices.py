@@ -9,7 +9,7 @@ from tests.models.one_step import LOSSES, after_fit, batch, network, report
 
 
 def steps(x, y):
-    """What a step of each method, loss and model leaves."""
+    """Returns the states after a step of each method, loss and model."""
     return {
         "pairs": {method: after_fit(network(method), x, y) for method in LOSSES},
         "prototypes": prototype_step.on_devices(),

@@ -13,7 +13,7 @@ LOSSES = {"QP-WL": WassersteinLoss, "QP-NPL": NPairLoss}
 
 
 def batch():
-    """Rows `2 i` and `2 i + 1` are a pair, as the samplers put them."""
+    """Draws a batch in which rows `2 i` and `2 i + 1` are a pair, as in the samplers."""
     rng = np.random.default_rng(4)
     x = rng.normal(size=(2 * PAIRS, TIME, CHANNELS)).astype("float32")
     return x, np.repeat(np.arange(PAIRS), 2).astype("int32")
@@ -34,11 +34,11 @@ def network(method):
 
 
 def after_fit(net, x, y):
-    """Weights and the reported loss after one step on the whole batch."""
+    """Returns the weights and the reported loss after one step on the whole batch."""
     history = net.fit(x, y, batch_size=len(x), shuffle=False, verbose=0).history["loss"]
     return [weight.tolist() for weight in net.get_weights()], history[0]
 
 
 def report(**results):
-    """The last line that the script prints."""
+    """Prints the last line of the script."""
     print(json.dumps(results))

@@ -1,4 +1,4 @@
-"""A step of a prototypical classifier, also on attacked inputs, on several devices and on one."""
+"""Steps of a prototypical classifier and of adversarial training, on several devices and one."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ CLASSES, RATE = 3, 0.1
 
 
 def batch():
-    """Unequal counts of a class on the two halves, and a class that comes on one of them only."""
+    """Draws a batch whose halves differ in the counts of classes; one half lacks a class."""
     x = np.random.default_rng(6).random(size=(8, 4)).astype("float32")
     return x, np.array([0, 0, 0, 1, 0, 1, 1, 2])
 
@@ -37,7 +37,7 @@ def arrays(weights):
 
 
 def result(model, told):
-    """What is trained, the prototypes and visits, and the loss that is told."""
+    """Returns the weights, the prototypes and visits, and the reported loss."""
     head = getattr(model, "classifier", model).prototypes_layer
     return arrays(model.trainable_weights), arrays([head.prototypes, head.visits]), told
 
@@ -48,8 +48,7 @@ def after_a_step(model):
 
 
 def averaging_step(model):
-    """One device: prototypes move by the whole batch, then a step down the mean of the halves'
-    losses."""
+    """Takes a step on one device by the mean loss of the halves; prototypes follow all rows."""
     import tensorflow as tf
 
     x, y = batch()
@@ -60,33 +59,33 @@ def averaging_step(model):
     inner.prototypes_layer.update(together, ops.concatenate(labels))
     with tf.GradientTape() as tape:
         terms = [inner.terms(inner.embed(x), y) for (x, _), y in zip(parts, labels, strict=True)]
-        loss = sum(sum(one[:3]) for one in terms) / 2
+        loss = sum(sum(term[:3]) for term in terms) / 2
     gradients = tape.gradient(loss, model.trainable_weights)
     model.optimizer.apply(gradients, model.trainable_weights)
     return result(model, {"loss": [float(loss)]})
 
 
 def _joined(model, x, y):
-    """What the first step of a replica trains on."""
+    """Returns the inputs and labels of the first step of a replica."""
     if not isinstance(model, models.AdversarialTraining):
         return x, y
     model.steps_taken.assign(0)
-    return model._joined((x, y))
+    return model._join((x, y))
 
 
 def on_devices():
-    """By model what a step leaves."""
+    """Returns the state after a step, by model."""
     return {name: after_a_step(build()) for name, build in BUILDS.items()}
 
 
 def on_replicas(strategy):
-    """By model what two replicas find, and what they must; what one device finds."""
+    """Returns the states on two replicas, the expected states, and the states on one device."""
     results = {}
     for name, build in BUILDS.items():
         with strategy.scope():
-            several = build()
+            replicated = build()
         results[name] = {
-            "found": after_a_step(several),
+            "found": after_a_step(replicated),
             "expected": averaging_step(build()),
             "one_device": after_a_step(build()),
         }

@@ -1,4 +1,4 @@
-"""Prints steps on two replicas and those they must equal; run by `test_distribution.py`."""
+"""Prints steps on two replicas and the expected steps; run by `test_distribution.py`."""
 
 import tensorflow as tf
 
@@ -10,7 +10,7 @@ from tests.models.one_step import LOSSES, RATE, after_fit, batch, network, repor
 
 
 def averaging_step(method, x, y):
-    """One device: the mean of the losses of the batch's halves, and a step down its gradient."""
+    """Takes a step on one device by the mean of the losses of the batch's halves."""
     net = network(method)
     loss, half = LOSSES[method](), len(x) // 2
     with tf.GradientTape() as tape:
@@ -27,11 +27,11 @@ def averaging_step(method, x, y):
 
 
 def dropped(strategy):
-    """What each replica leaves of ones."""
+    """Returns the output of dropout for ones on each replica."""
     with strategy.scope():
         layer = keras.layers.Dropout(0.5, seed=1)
-    found = strategy.run(lambda: layer(tf.ones((4, 8)), training=True))
-    return [one.numpy().tolist() for one in strategy.experimental_local_results(found)]
+    actual = strategy.run(lambda: layer(tf.ones((4, 8)), training=True))
+    return [item.numpy().tolist() for item in strategy.experimental_local_results(actual)]
 
 
 def main():

@@ -1,4 +1,4 @@
-"""Adversarial training: what a step attacks, what it trains, what it must leave alone."""
+"""AdversarialTraining: attacks, steps of all methods, saved files, errors."""
 
 import numpy as np
 import pytest
@@ -10,13 +10,13 @@ from keras_dml.models.adversarial_training import METHODS
 
 EPSILON, STEPS, CLASSES = 0.2, 3, 3
 ON_JAX = keras.backend.backend() == "jax"
-QUICK = {"jit_compile": ON_JAX}  # what compiles sooner
+QUICK = {"jit_compile": ON_JAX}  # small sizes, which compile faster
 
 pytestmark = pytest.mark.shares_nothing
 
 
 def data(rows=12, seed=5):
-    """Inputs in [0, 1] around one point a class."""
+    """Draws inputs in [0, 1] around one point for each class."""
     rng = np.random.default_rng(seed)
     y = np.arange(rows) % CLASSES
     centers = np.random.default_rng(1).random((CLASSES, 6))
@@ -42,7 +42,7 @@ def training(method="prototypes", inner=None, **options):
 
 
 def state(model):
-    return [np.array(ops.convert_to_numpy(one)) for one in model.weights]
+    return [np.array(ops.convert_to_numpy(weight)) for weight in model.weights]
 
 
 @pytest.mark.slow
@@ -92,19 +92,19 @@ def test_the_attack_of_prototypes_is_on_both_heads():
 
 
 @pytest.mark.slow_on_jax
-def test_a_step_is_the_classifiers_own_on_clean_and_attacked_inputs():
-    """One step of the wrapper, against the classifier's step on what the wrapper attacks."""
+def test_step_equals_the_classifiers_step_on_clean_and_attacked_inputs():
+    """Compares a step of the wrapper with a step of the classifier on the attacked inputs."""
     x, y = data()
     model, plain = training(), classifier(dropout=0.0)
     model = training(inner=classifier(dropout=0.0))
     twin = np.asarray(training(inner=classifier(dropout=0.0)).attack(x, y))
-    for one in (model, plain):
-        one.compile(keras.optimizers.SGD(0.1), PrototypicalLoss(label_smoothing=0.1), **QUICK)
-    told = model.train_on_batch(x, y, return_dict=True)
+    for item in (model, plain):
+        item.compile(keras.optimizers.SGD(0.1), PrototypicalLoss(label_smoothing=0.1), **QUICK)
+    reported = model.train_on_batch(x, y, return_dict=True)
     expected = plain.train_on_batch(np.concatenate([x, twin]), np.tile(y, 2), return_dict=True)
-    assert set(told) == set(expected)
+    assert set(reported) == set(expected)
     for name, value in expected.items():
-        np.testing.assert_allclose(told[name], value, rtol=1e-5, err_msg=name)
+        np.testing.assert_allclose(reported[name], value, rtol=1e-5, err_msg=name)
     for old, new in zip(state(plain), state(model.classifier), strict=True):
         np.testing.assert_allclose(old, new, rtol=1e-4, atol=1e-6)
 
@@ -115,9 +115,9 @@ def test_other_methods_train_the_encoder_and_the_auxiliary_head_by_their_loss(me
     x, y = data()
     model = training(method)
     twin = np.asarray(training(method).attack(x, y))
-    untouched = [np.array(one) for one in model.classifier.prototypes_layer.weights]
+    untouched = [np.array(weight) for weight in model.classifier.prototypes_layer.weights]
     model.compile(keras.optimizers.SGD(0.1), **QUICK)
-    told = model.train_on_batch(x, y, return_dict=True)
+    reported = model.train_on_batch(x, y, return_dict=True)
 
     fresh = classifier()
     joined = twin if method == "at" else np.concatenate([x, twin])
@@ -130,7 +130,7 @@ def test_other_methods_train_the_encoder_and_the_auxiliary_head_by_their_loss(me
         "tla": lambda: robust.tla(y, z[: len(x)], z[len(x) :], attacked),
         "trades": lambda: robust.trades(y, clean, attacked, 6.0),
     }[method]()
-    np.testing.assert_allclose(told["loss"], np.mean(expected), rtol=1e-5)
+    np.testing.assert_allclose(reported["loss"], np.mean(expected), rtol=1e-5)
     for old, new in zip(untouched, model.classifier.prototypes_layer.weights, strict=True):
         np.testing.assert_array_equal(old, new)
     assert np.abs(
@@ -138,7 +138,7 @@ def test_other_methods_train_the_encoder_and_the_auxiliary_head_by_their_loss(me
     ).max()
 
 
-def test_trades_attacks_from_beside_the_inputs_where_the_divergence_is_flat():
+def test_trades_starts_at_random_points_near_the_inputs():
     x, y = data()
     model = training("trades", steps=1, step_size=1e-6)
     moved = np.abs(np.asarray(model.attack(x, y)) - x)
@@ -157,14 +157,14 @@ def test_epsilon_grows_over_the_first_steps():
 
 
 @pytest.mark.parametrize("share, rows", [(0.0, 12), (0.25, 16), (0.4, 20), (0.5, 24)])
-def test_clean_inputs_are_joined_by_their_share(share, rows):
+def test_clean_fraction_sets_the_number_of_clean_inputs(share, rows):
     x, y = data()
-    joined, labels = training(clean_fraction=share)._joined((x, y))
+    joined, labels = training(clean_fraction=share)._join((x, y))
     assert joined.shape[0] == labels.shape[0] == rows
     clean = np.asarray(joined)[: rows - 12]
     np.testing.assert_array_equal(np.asarray(labels)[rows - 12 :], y)
-    for one, label in zip(clean, np.asarray(labels), strict=False):
-        assert (x[y == label] == one).all(axis=1).any()
+    for first, label in zip(clean, np.asarray(labels), strict=False):
+        assert (x[y == label] == first).all(axis=1).any()
 
 
 @pytest.mark.slow
@@ -183,7 +183,7 @@ def test_evaluate_is_on_clean_inputs_and_moves_nothing():
         model = training(method)
         model.compile("sgd", metrics=["accuracy"], **QUICK)
         before = state(model)
-        told = model.evaluate(x, y, verbose=0, return_dict=True)
+        reported = model.evaluate(x, y, verbose=0, return_dict=True)
         head = "sim" if method == "prototypes" else "dol"
         scores = model.classifier.scores(x, head)
         expected = float(np.mean(robust.cross_entropy(y, scores)))
@@ -191,8 +191,8 @@ def test_evaluate_is_on_clean_inputs_and_moves_nothing():
             labels = ops.convert_to_tensor(y.astype("int32"))
             terms = model.classifier.terms(model.classifier.embed(x), labels)
             expected = sum(float(term) for term in terms[:3])
-        assert told["loss"] == pytest.approx(expected, rel=1e-4)
-        assert told["accuracy"] == pytest.approx(float(np.mean(np.argmax(scores, axis=1) == y)))
+        assert reported["loss"] == pytest.approx(expected, rel=1e-4)
+        assert reported["accuracy"] == pytest.approx(float(np.mean(np.argmax(scores, axis=1) == y)))
         np.testing.assert_allclose(model.predict(x, verbose=0), scores, rtol=1e-5, atol=1e-6)
         for old, new in zip(before, state(model), strict=True):
             np.testing.assert_array_equal(old, new)
@@ -200,7 +200,7 @@ def test_evaluate_is_on_clean_inputs_and_moves_nothing():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["prototypes", "at"])
-def test_a_loaded_model_goes_on_like_the_original(method, tmp_path):
+def test_loaded_model_continues_like_the_original(method, tmp_path):
     x, y = data()
     model = training(method, ramp_steps=4, inner=classifier(dropout=0.0))
     model.compile(keras.optimizers.Adam(0.01), **QUICK)
@@ -208,8 +208,8 @@ def test_a_loaded_model_goes_on_like_the_original(method, tmp_path):
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
     for _ in range(2):
-        told = [one.train_on_batch(x, y) for one in (model, loaded)]
-    np.testing.assert_allclose(*told, rtol=1e-5)
+        reported = [item.train_on_batch(x, y) for item in (model, loaded)]
+    np.testing.assert_allclose(*reported, rtol=1e-5)
     for old, new in zip(state(model), state(loaded), strict=True):
         np.testing.assert_allclose(old, new, rtol=1e-4, atol=1e-6)
 
@@ -239,7 +239,7 @@ def test_a_classifier_without_an_auxiliary_head_or_with_margins_is_attacked_too(
     [
         ({"method": "pgd"}, "`method` must be one of"),
         ({"epsilon": 0.0}, "`epsilon` must be above 0"),
-        ({"epsilon": 8.0}, "inputs lie in \\[0, 1\\]"),
+        ({"epsilon": 8.0}, "epsilon=8.0"),
         ({"steps": 0}, "`steps` must be a whole number"),
         ({"step_size": 0.0}, "`step_size` must be above 0"),
         ({"clean_fraction": 0.9}, "every input is attacked"),
@@ -260,25 +260,25 @@ def test_wrong_classifiers_losses_labels_and_weights_are_refused():
         training("at", classifier(aux="am"))
     model = training("at")
     model.compile("sgd", PrototypicalLoss(), **QUICK)
-    with pytest.raises(ValueError, match="is its own loss"):
+    with pytest.raises(ValueError, match="loss="):
         model.train_on_batch(x, y)
     model = training("at")
     model.compile("sgd", **QUICK)
     with pytest.raises(ValueError, match="class ids from 0 to 2"):
         model.fit(x, y + 1, verbose=0)
-    with pytest.raises(ValueError, match="no sample weights"):
+    with pytest.raises(ValueError, match="no `sample_weight`"):
         model.train_on_batch(x, y, sample_weight=np.ones(12))
     before = state(model)
     with pytest.raises(ValueError, match=r"Received \["):
         model.attack(x, y + 1)
-    for one, as_before in zip(state(model), before, strict=True):
-        np.testing.assert_array_equal(one, as_before)
+    for first, as_before in zip(state(model), before, strict=True):
+        np.testing.assert_array_equal(first, as_before)
 
 
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("method", METHODS)
-def test_a_label_of_no_class_stops_a_compiled_step(method):
-    """The attack too asks for the score of its class."""
+def test_invalid_label_stops_a_compiled_step(method):
+    """Tests a label outside of the classes, whose score the attack needs too."""
     model, (x, y) = training(method), data(6)
     model.compile("sgd", **QUICK)
     with pytest.raises(Exception, match="class ids from 0 to.*Received.*7"):
@@ -286,7 +286,7 @@ def test_a_label_of_no_class_stops_a_compiled_step(method):
 
 
 @pytest.mark.slow
-def test_without_a_seed_starts_differ_and_the_model_comes_back():
+def test_without_a_seed_starts_differ_and_the_model_loads():
     def made():
         encoder = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3)])
         classifier = models.PrototypicalClassifier(encoder, classes=2, hidden=4)
@@ -302,7 +302,7 @@ def test_without_a_seed_starts_differ_and_the_model_comes_back():
 
 
 @pytest.mark.parametrize("seed", [-1, 2**32, 0.5, True, "0"])
-def test_a_seed_that_no_generator_takes_is_refused(seed):
+def test_seeds_out_of_range_are_refused(seed):
     encoder = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3)])
     classifier = models.PrototypicalClassifier(encoder, classes=2, hidden=4)
     with pytest.raises((TypeError, ValueError), match="`seed` must be"):

@@ -1,4 +1,4 @@
-"""Attacks made in training: the goldens, what a step may do, and traces."""
+"""Attacks for training (FGSM, PGD): golden values, bounds of a step, compilation."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ CLOSE = {"rtol": 1e-5, "atol": 1e-6}
 
 
 def compiled(function):
-    """The function as the backend compiles it."""
+    """Returns the compiled function."""
     if keras.backend.backend() == "jax":
         import jax
 
@@ -26,31 +26,31 @@ def compiled(function):
 
 
 def linear(name):
-    """Inputs, the loss of a linear network, and the golden."""
-    found = golden(name, "seeds_p2")
+    """Returns inputs, the loss of a linear network, and the golden values."""
+    actual = golden(name, "seeds_p2")
     inputs = {
         key: np.array(value, "int32" if key == "y" else "float32")
-        for key, value in found["inputs"].items()
+        for key, value in actual["inputs"].items()
         if key in ("x", "y", "kernel", "bias", "start")
     }
 
     def loss(x):
         return robust.cross_entropy(inputs["y"], ops.matmul(x, inputs["kernel"]) + inputs["bias"])
 
-    return inputs, loss, found
+    return inputs, loss, actual
 
 
 def test_gradient_of_the_golden_network():
-    inputs, loss, found = linear("fgsm-linear-model")
+    inputs, loss, actual = linear("fgsm-linear-model")
     values, gradient = value_and_gradient(loss, inputs["x"])
-    np.testing.assert_allclose(values, found["expected"]["loss_before"], **CLOSE)
-    np.testing.assert_allclose(gradient, found["expected"]["x_gradient"], rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(values, actual["expected"]["loss_before"], **CLOSE)
+    np.testing.assert_allclose(gradient, actual["expected"]["x_gradient"], rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("wrap", [lambda function: function, compiled], ids=["eager", "compiled"])
 def test_fgsm_of_the_golden_network(wrap):
-    inputs, loss, found = linear("fgsm-linear-model")
-    epsilon, x, expected = found["inputs"]["epsilon"], inputs["x"], found["expected"]
+    inputs, loss, actual = linear("fgsm-linear-model")
+    epsilon, x, expected = actual["inputs"]["epsilon"], inputs["x"], actual["expected"]
     twin = wrap(lambda x: _attacks.pgd(loss, x, x, epsilon, epsilon, 1))(ops.convert_to_tensor(x))
     # the last column's gradient is 0 in exact arithmetic only
     np.testing.assert_allclose(
@@ -62,21 +62,21 @@ def test_fgsm_of_the_golden_network(wrap):
 
 @pytest.mark.parametrize("wrap", [lambda function: function, compiled], ids=["eager", "compiled"])
 def test_pgd_of_the_golden_network(wrap):
-    inputs, loss, found = linear("pgd-linear-model")
-    given = found["inputs"]
-    x, epsilon = ops.convert_to_tensor(inputs["x"]), given["epsilon"]
+    inputs, loss, actual = linear("pgd-linear-model")
+    options = actual["inputs"]
+    x, epsilon = ops.convert_to_tensor(inputs["x"]), options["epsilon"]
     start = _attacks.project(x + inputs["start"], x, epsilon)
-    iterates = np.array(found["expected"]["iterates"])  # (examples, steps + 1, features)
-    for steps in range(given["steps"] + 1):
-        attack = wrap(lambda x, n=steps: _attacks.pgd(loss, x, start, epsilon, given["alpha"], n))
+    iterates = np.array(actual["expected"]["iterates"])  # (examples, steps + 1, features)
+    for steps in range(options["steps"] + 1):
+        attack = wrap(lambda x, n=steps: _attacks.pgd(loss, x, start, epsilon, options["alpha"], n))
         np.testing.assert_allclose(attack(x), iterates[:, steps], **CLOSE)
 
 
 def test_projection_is_on_the_ball_and_the_bounds():
-    found = golden("linf-projection", "seeds_p2")
-    points, centers = (np.array(found["inputs"][key], "float32") for key in ("points", "centres"))
-    projected = _attacks.project(points, centers, found["inputs"]["epsilon"])
-    np.testing.assert_allclose(projected, found["expected"]["projected"], **CLOSE)
+    actual = golden("linf-projection", "seeds_p2")
+    points, centers = (np.array(actual["inputs"][key], "float32") for key in ("points", "centres"))
+    projected = _attacks.project(points, centers, actual["inputs"]["epsilon"])
+    np.testing.assert_allclose(projected, actual["expected"]["projected"], **CLOSE)
 
 
 @given(st.integers(0, 10**6), st.floats(0.01, 1.0), st.integers(0, 4))
@@ -87,9 +87,9 @@ def test_a_twin_stays_in_the_ball_and_the_bounds(seed, epsilon, steps):
     twin = _attacks.pgd(
         lambda point: ops.sum(ops.matmul(point, kernel), axis=1), x, start, epsilon, epsilon, steps
     )
-    for one in (np.asarray(start), np.asarray(twin)):
-        assert np.abs(one - x).max() <= epsilon + 1e-6
-        assert one.min() >= 0 and one.max() <= 1
+    for item in (np.asarray(start), np.asarray(twin)):
+        assert np.abs(item - x).max() <= epsilon + 1e-6
+        assert item.min() >= 0 and item.max() <= 1
 
 
 def test_a_gradient_that_is_zero_or_no_number_moves_nothing():
@@ -104,9 +104,9 @@ def test_a_function_that_uses_no_input_has_gradient_zero():
 
 def test_starts_repeat_with_their_seed_and_fill_the_ball():
     x = np.full((50, 8), 0.5, "float32")
-    first, again, other = (
+    first, again, third = (
         np.asarray(_attacks.uniform_start(x, 0.2, seed)) - x for seed in (1, 1, 2)
     )
     np.testing.assert_array_equal(first, again)
-    assert (first != other).any()
+    assert (first != third).any()
     assert first.min() < -0.19 and first.max() > 0.19 and abs(first.mean()) < 0.02

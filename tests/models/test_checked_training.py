@@ -1,5 +1,4 @@
-"""`fit`, `evaluate` and `predict` of the models that train by embeddings, as Keras's users call
-them."""
+"""`fit`, `evaluate` and `predict` of the models that train by embeddings."""
 
 import inspect
 
@@ -57,8 +56,8 @@ def test_arguments_may_be_positional_as_in_keras(kind):
     model, (x, y) = build(kind), data()
     model.fit(x, y, 4, 2, 0)
     assert int(model.optimizer.iterations) == 2 * 4  # ceil(14 / 4) steps an epoch
-    told = model.evaluate(x, y, 4, 0)
-    assert np.isfinite(told).all()
+    reported = model.evaluate(x, y, 4, 0)
+    assert np.isfinite(reported).all()
     assert model.predict(x, 4, 0).shape == (14, CLASSES)
 
 
@@ -75,34 +74,34 @@ def test_arguments_may_be_positional_as_in_keras(kind):
     ids=["weighted", "of the batch", "default"],
 )
 def test_validation_has_the_terms_of_training(loss):
-    """Where nothing moves, the same batches have the same loss, the smaller last one included."""
+    """Tests that equal batches have equal losses if nothing moves, also the smaller last batch."""
     model, (x, y) = build("classifier", rate=0.0, loss=loss, decay=1.0), data()
-    found = model.fit(x, y, batch_size=6, shuffle=False, validation_data=(x, y), verbose=0).history
+    actual = model.fit(x, y, batch_size=6, shuffle=False, validation_data=(x, y), verbose=0).history
     names = {"loss", "accuracy", "positives", *TERMS}
-    assert set(found) == names | {f"val_{name}" for name in names}
+    assert set(actual) == names | {f"val_{name}" for name in names}
     for name in names:
-        np.testing.assert_allclose(found[f"val_{name}"], found[name], rtol=1e-5, err_msg=name)
-    terms = [found[f"val_{name}"][0] for name in TERMS]
+        np.testing.assert_allclose(actual[f"val_{name}"], actual[name], rtol=1e-5, err_msg=name)
+    terms = [actual[f"val_{name}"][0] for name in TERMS]
     weights = [
         (loss or losses.PrototypicalLoss()).get_config()[f"{name}_weight"]
         for name in ("class", "pair", "aux")
     ]
     penalty = 0.01 * np.sum(np.square(model.encoder.get_weights()[0]))
-    np.testing.assert_allclose(found["val_loss"], np.dot(terms, weights) + penalty, rtol=1e-5)
+    np.testing.assert_allclose(actual["val_loss"], np.dot(terms, weights) + penalty, rtol=1e-5)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_validation_has_the_terms_of_the_method_of_adversarial_training(method):
-    """An attack that reaches nowhere leaves the clean loss."""
+    """Uses an attack without effect, for which the training loss equals the clean loss."""
     model, (x, y) = build(method, rate=0.0, epsilon=1e-7, decay=1.0), data(12)
-    found = model.fit(x, y, batch_size=6, shuffle=False, validation_data=(x, y), verbose=0).history
+    actual = model.fit(x, y, batch_size=6, shuffle=False, validation_data=(x, y), verbose=0).history
     names = {"loss", "accuracy"} | ({"positives", *TERMS} if method == "prototypes" else set())
-    assert set(found) == names | {f"val_{name}" for name in names}
-    if method == "prototypes":  # a twin is a positive of its input too: other pairs, other counts
+    assert set(actual) == names | {f"val_{name}" for name in names}
+    if method == "prototypes":  # adversarial examples add pairs
         names -= {"loss", "pair_loss", "positives"}
     for name in names:
-        np.testing.assert_allclose(found[f"val_{name}"], found[name], rtol=1e-4, err_msg=name)
+        np.testing.assert_allclose(actual[f"val_{name}"], actual[name], rtol=1e-4, err_msg=name)
 
 
 def test_classes_without_a_unit_in_the_auxiliary_head_are_evaluated_by_the_other_terms():
@@ -110,9 +109,9 @@ def test_classes_without_a_unit_in_the_auxiliary_head_are_evaluated_by_the_other
     model.add_classes(["new"], x[:1], ["new"])
     old = model.evaluate(x, y, batch_size=14, verbose=0, return_dict=True)
     more = np.concatenate([x, x[:2]])
-    found = model.evaluate(more, np.append(y, [3, 3]), batch_size=16, verbose=0, return_dict=True)
-    assert found["aux_loss"] == pytest.approx(old["aux_loss"], rel=1e-5)
-    assert found["positives"] == old["positives"] + 2 and np.isfinite(found["loss"])
+    actual = model.evaluate(more, np.append(y, [3, 3]), batch_size=16, verbose=0, return_dict=True)
+    assert actual["aux_loss"] == pytest.approx(old["aux_loss"], rel=1e-5)
+    assert actual["positives"] == old["positives"] + 2 and np.isfinite(actual["loss"])
 
 
 @once
@@ -192,15 +191,15 @@ def test_a_split_early_stopping_and_a_file_work_as_in_keras(kind, tmp_path):
     model, (x, y) = build(kind), data(30)
     stop = keras.callbacks.EarlyStopping("val_loss", patience=1, restore_best_weights=True)
     best = keras.callbacks.ModelCheckpoint(tmp_path / "best.keras", save_best_only=True)
-    found = model.fit(
+    actual = model.fit(
         x, y, batch_size=8, epochs=3, validation_split=0.3, callbacks=[stop, best], verbose=0
     ).history
-    assert np.isfinite(found["val_loss"]).all()
+    assert np.isfinite(actual["val_loss"]).all()
     loaded = keras.saving.load_model(tmp_path / "best.keras")
     expected = model.evaluate(x[-9:], y[-9:], batch_size=8, verbose=0, return_dict=True)
     again = loaded.evaluate(x[-9:], y[-9:], batch_size=8, verbose=0, return_dict=True)
     assert again["loss"] == pytest.approx(expected["loss"], rel=1e-5)
-    assert again["loss"] == pytest.approx(min(found["val_loss"]), rel=1e-5)
+    assert again["loss"] == pytest.approx(min(actual["val_loss"]), rel=1e-5)
     loaded.fit(x, y, validation_data=(x, y), verbose=0)
 
 
@@ -212,8 +211,8 @@ def test_data_sets_of_tensorflow_train_and_validate(kind):
 
     model, (x, y) = build(kind), data(24)
     batches = tf.data.Dataset.from_tensor_slices((x, y)).batch(8)
-    found = model.fit(batches, validation_data=batches, epochs=2, shuffle=False, verbose=0).history
-    assert np.isfinite(found["val_loss"]).all()
+    actual = model.fit(batches, validation_data=batches, epochs=2, shuffle=False, verbose=0).history
+    assert np.isfinite(actual["val_loss"]).all()
     assert model.predict(batches.map(lambda x, y: x), verbose=0).shape == (24, CLASSES)
 
 

@@ -1,6 +1,6 @@
-"""Training on several devices takes the step that the documents promise, on virtual CPU devices.
+"""Training on several devices takes the documented steps, tested on virtual CPU devices.
 
-A backend counts its devices once, before the first operation, so each run has its own process.
+A backend counts its devices once, before its first operation, so each run is a separate process.
 """
 
 import json
@@ -46,27 +46,27 @@ def run(script, **environment):
 def assert_same_step(found, expected):
     (weights, loss), (expected_weights, expected_loss) = found, expected
     np.testing.assert_allclose(loss, expected_loss, rtol=1e-5)
-    for one, other in zip(weights, expected_weights, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+    for first, second in zip(weights, expected_weights, strict=True):
+        np.testing.assert_allclose(first, second, rtol=1e-5, atol=1e-6)
 
 
 def assert_close(found, expected, atol=1e-6):
-    for one, other in zip(found, expected, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-5, atol=atol)
+    for first, second in zip(found, expected, strict=True):
+        np.testing.assert_allclose(first, second, rtol=1e-5, atol=atol)
 
 
 def assert_same_prototypes(found, expected):
-    """What is trained, the prototypes and their visits, and the loss that is told."""
-    (trained, prototypes, told), (expected, expected_prototypes, wanted) = found, expected
+    """Compares weights, prototypes with their visits, and the reported loss."""
+    (trained, prototypes, reported), (expected, expected_prototypes, wanted) = found, expected
     assert_close([*trained, *prototypes], [*expected, *expected_prototypes])
     for name, value in wanted.items():
-        np.testing.assert_allclose(told[name], value, rtol=1e-5)
+        np.testing.assert_allclose(reported[name], value, rtol=1e-5)
 
 
 def assert_same_leavings(found, expected):
-    """What is trained, the statistics, and the loss that is told, of a step that went somewhere.
+    """Compares weights, statistics and the reported loss after a step, which must not be zero.
 
-    Sixteen layers in float32 with a batch normalization each round to 2e-5 in another order.
+    Another order of sums changes sixteen layers with batch normalization by 2e-5 in float32.
     """
     assert found["moved"] > 1e-4
     np.testing.assert_allclose(found["loss"], expected["loss"], rtol=1e-5)
@@ -94,7 +94,7 @@ def devices():
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_two_replicas_take_the_step_that_averages_their_losses(replicas, method):
-    """A scalar loss would take twice that step; a pair cut in two would be NaN."""
+    """Tests the scale of the step, and that no pair is divided, whose loss would be NaN."""
     result = replicas[method]
     assert replicas["replicas"] == 2
     assert_same_step(result["found"], result["expected"])
@@ -102,9 +102,9 @@ def test_two_replicas_take_the_step_that_averages_their_losses(replicas, method)
 
 @pytest.mark.parametrize("method", METHODS)
 def test_replicas_see_their_own_negatives_only(replicas, method):
-    """So the step is not that of one device on the whole batch, and the test above has a point."""
-    (_, found), (_, one_device) = replicas[method]["found"], replicas[method]["one_device"]
-    assert found < 0.9 * one_device
+    """Tests that the step differs from the step of one device on the whole batch."""
+    (_, actual), (_, one_device) = replicas[method]["found"], replicas[method]["one_device"]
+    assert actual < 0.9 * one_device
 
 
 def test_a_sampler_feeds_replicas_whole_pairs(replicas):
@@ -120,7 +120,7 @@ def test_four_jax_devices_take_the_step_of_one_even_where_pairs_are_apart(device
 
 @PROTOTYPES
 def test_two_replicas_move_prototypes_by_the_global_batch(replicas, name):
-    """And take the step down the mean of their losses."""
+    """Tests also that the weights follow the mean of the losses of the replicas."""
     result = replicas["prototypes"][name]
     assert_same_prototypes(result["found"], result["expected"])
 
@@ -132,19 +132,19 @@ def test_two_replicas_move_prototypes_as_one_device_does(replicas):
 
 @PROTOTYPES
 def test_four_jax_devices_move_prototypes_as_one_does(devices, name):
-    found, expected = (devices[key]["prototypes"][name] for key in ("found", "expected"))
-    assert_same_prototypes(found, expected)
+    actual, expected = (devices[key]["prototypes"][name] for key in ("found", "expected"))
+    assert_same_prototypes(actual, expected)
 
 
 @FAMILY
 def test_two_replicas_average_the_losses_of_every_loss_and_model(replicas, name):
-    """Pairs are those of a replica; statistics as the page on several devices says."""
+    """Tests that pairs come from one replica, and statistics as documented."""
     result = replicas["family"][name]
     assert_same_leavings(result["found"], result["expected"])
 
 
 def test_replicas_drop_the_same_units(replicas):
-    """As the page says: their generators start alike."""
+    """Tests the documented behavior, which follows from equal random generators."""
     first, second = replicas["dropped"]
     assert first == second and 0 < np.mean(first) < 2
 
@@ -155,6 +155,6 @@ def test_four_jax_devices_take_the_step_of_one_for_every_loss_and_model(devices,
 
 
 def test_every_loss_is_trained_on_several_devices():
-    shown = {type(case.loss()) for case in family_step.CASES.values()}
-    shown |= {losses.WassersteinLoss, losses.NPairLoss, losses.PrototypicalLoss}  # the other steps
-    assert {getattr(losses, name) for name in losses.__all__} <= shown
+    tested = {type(case.loss()) for case in family_step.CASES.values()}
+    tested |= {losses.WassersteinLoss, losses.NPairLoss, losses.PrototypicalLoss}  # the other steps
+    assert {getattr(losses, name) for name in losses.__all__} <= tested

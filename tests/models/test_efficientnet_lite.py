@@ -18,14 +18,14 @@ def network():
 
 
 def test_it_has_the_published_weights(network):
-    """4,652,008 of Lite0, less those of its classifier."""
+    """Tests the count 4,652,008 of Lite0 minus the weights of its classifier."""
     trained = sum(int(np.prod(weight.shape)) for weight in network.trainable_weights)
     assert trained == 4_652_008 - (1280 * 1000 + 1000)
     assert network.output_shape == (None, 1280)
 
 
 def test_activations_stay_within_what_int8_holds_well(network):
-    """ReLU6 throughout: no swish, no squeeze."""
+    """Tests that ReLU6 is the only activation, without swish and squeeze-and-excite."""
     kinds = {type(layer).__name__ for layer in network.layers}
     assert kinds == {
         *("Add", "BatchNormalization", "Conv2D", "DepthwiseConv2D", "GlobalAveragePooling2D"),
@@ -36,14 +36,14 @@ def test_activations_stay_within_what_int8_holds_well(network):
 
 def test_a_file_of_weights_fits_another_size_and_an_embedding(network, tmp_path, rng):
     network.save_weights(tmp_path / "some.weights.h5")
-    other = models.efficientnet_lite0((40, 48, 3), tmp_path / "some.weights.h5", embedding=5)
-    assert other.output_shape == (None, 5)
-    for ours, theirs in zip(network.get_weights(), other.get_weights(), strict=False):
-        np.testing.assert_array_equal(ours, theirs)
+    loaded = models.efficientnet_lite0((40, 48, 3), tmp_path / "some.weights.h5", embedding=5)
+    assert loaded.output_shape == (None, 5)
+    for ours, loaded_weights in zip(network.get_weights(), loaded.get_weights(), strict=False):
+        np.testing.assert_array_equal(ours, loaded_weights)
 
 
 def test_a_missing_file_of_weights_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="no file of weights .*nowhere.*efficientnet_lite0"):
+    with pytest.raises(ValueError, match="nowhere.*efficientnet_lite0"):
         models.efficientnet_lite0(weights=tmp_path / "nowhere.weights.h5")
 
 
@@ -57,7 +57,7 @@ def test_other_shapes_are_refused(shape):
 
 
 def published(network, rng):
-    """Arrays with the names and shapes of PyTorch's file."""
+    """Returns arrays with the names and shapes of PyTorch's file."""
     arrays = {"_fc.weight": (1000, 1280), "_fc.bias": (1000,)}
     for layer in network.layers:
         if not layer.weights:
@@ -68,8 +68,8 @@ def published(network, rng):
                 arrays[f"{name}.{part}"] = layer.gamma.shape
             arrays[f"{name}.num_batches_tracked"] = ()
         else:
-            height, width, given, made = layer.kernel.shape
-            filters = (given, made) if "_filter_" in layer.name else (made, given)
+            height, width, in_channels, made = layer.kernel.shape
+            filters = (in_channels, made) if "_filter_" in layer.name else (made, in_channels)
             arrays[f"{name}.weight"] = (*filters, height, width)
     return {name: rng.normal(size=shape).astype("float32") for name, shape in arrays.items()}
 

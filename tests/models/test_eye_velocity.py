@@ -24,7 +24,7 @@ def velocity(rng):
 
 
 def weights_by_hand(filters, steps):
-    """Weights of a part without its output layer, those of batch normalization included."""
+    """Counts the weights of a part without its output layer, with batch normalization."""
     count, channels = 0, 2
     for width, kernel in zip(filters, KERNELS, strict=True):
         count += kernel * channels * width + width + 4 * width
@@ -40,8 +40,8 @@ def weights_by_hand(filters, steps):
 def test_a_part_has_the_published_layout(kind):
     part = models.eye_velocity_part(kind, 1000, 75)
     first = {"slow": 0, "fast": 2 * 2 + 1}[kind]  # mean and variance of the standardization
-    found = part.count_params() - part.get_layer("people").count_params() - first
-    assert found == weights_by_hand(FILTERS[kind], 1000)
+    actual = part.count_params() - part.get_layer("people").count_params() - first
+    assert actual == weights_by_hand(FILTERS[kind], 1000)
     assert part.get_layer("features").output.shape == (None, 2 * FILTERS[kind][-1])
     assert part.output_shape == (None, 75)
 
@@ -52,7 +52,7 @@ def test_the_slow_part_reads_the_bounded_velocity(velocity):
     np.testing.assert_allclose(read, np.tanh(20.0 * velocity), rtol=1e-5)
 
 
-def test_the_fast_part_reads_standardized_saccades_alone(velocity):
+def test_fast_part_uses_only_standardized_saccades(velocity):
     _, fast = parts()
     saccades = np.hypot(*np.moveaxis(velocity, -1, 0)) > 0.04
     expected = np.where(saccades[..., None], velocity, 0)
@@ -68,15 +68,15 @@ def test_the_fast_part_reads_standardized_saccades_alone(velocity):
 
 
 @pytest.mark.slow
-def test_the_head_learns_and_the_parts_stay(velocity):
+def test_training_changes_only_the_head(velocity):
     slow, fast = parts()
     network = models.eye_velocity_network(slow, fast, narrower=16)
     before = [part.get_weights() for part in (slow, fast)]
     network.compile("adam", "sparse_categorical_crossentropy")
     network.fit(velocity, np.arange(6) % 3, epochs=2, verbose=0)
     for part, weights in zip((slow, fast), before, strict=True):
-        for one, other in zip(part.get_weights(), weights, strict=True):
-            np.testing.assert_array_equal(one, other)
+        for first, second in zip(part.get_weights(), weights, strict=True):
+            np.testing.assert_array_equal(first, second)
     assert len(network.trainable_weights) == 2 * 4 + 2
     joined = network.get_layer("parts").output
     read = np.asarray(keras.Model(network.input, joined)(velocity))

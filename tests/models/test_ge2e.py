@@ -10,7 +10,7 @@ SMALL = {"units": 5, "depth": 2, "bands": 12}
 
 
 def small():
-    """A random network that hears noise of 0.1, and none of whose embeddings is zero."""
+    """Returns a random network whose embeddings of weak noise are not zero."""
     keras.utils.set_random_seed(20)
     model = models.ge2e(**SMALL)
     network = model.get_layer("embedding").network
@@ -45,24 +45,24 @@ def test_a_recording_has_the_same_embedding_alone_and_in_a_padded_batch(rng):
 
 def test_recordings_below_the_level_are_heard_as_if_they_had_it(rng):
     model, (sound,) = small(), noise(rng, 30_000)
-    found = keras_dml.embed(model, [sound * 1e-2, sound * 1e-3, sound * 2])
-    np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-5)
-    assert np.abs(found[2] - found[0]).max() > 1e-3
+    actual = keras_dml.embed(model, [sound * 1e-2, sound * 1e-3, sound * 2])
+    np.testing.assert_allclose(actual[0], actual[1], rtol=0, atol=1e-5)
+    assert np.abs(actual[2] - actual[0]).max() > 1e-3
 
 
 def test_weights_of_a_file_are_read_and_a_missing_one_named(tmp_path):
-    with pytest.raises(ValueError, match="no file of weights .*nowhere.*voice_ge2e_sim.convert"):
+    with pytest.raises(ValueError, match="nowhere.*voice_ge2e_sim.convert"):
         models.ge2e(tmp_path / "nowhere.weights.h5")
     keras.utils.set_random_seed(3)
-    one = models.ge2e(**SMALL)
-    one.save_weights(tmp_path / "some.weights.h5")
-    other = models.ge2e(tmp_path / "some.weights.h5", **SMALL)
-    for a, b in zip(one.get_weights(), other.get_weights(), strict=True):
+    item = models.ge2e(**SMALL)
+    item.save_weights(tmp_path / "some.weights.h5")
+    second = models.ge2e(tmp_path / "some.weights.h5", **SMALL)
+    for a, b in zip(item.get_weights(), second.get_weights(), strict=True):
         np.testing.assert_array_equal(a, b)
 
 
 def of_pytorch(rng, bands=12, units=5, depth=2):
-    """Arrays as PyTorch names them, and the embedding of mel bands by its equations."""
+    """Returns arrays by PyTorch's names, and the embedding of mel bands by PyTorch's equations."""
     weights = {"linear.weight": (units, units), "linear.bias": (units,)}
     for i in range(depth):
         weights[f"lstm.weight_ih_l{i}"] = (4 * units, units if i else bands)

@@ -1,4 +1,4 @@
-"""The step of GradCache is that of a network which embeds the same chunks in one piece."""
+"""GradCache takes the same step as a network that embeds the chunks and keeps all activations."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.shares_nothing
 
 @keras.saving.register_keras_serializable(package="tests")
 class InChunks(keras.Model):
-    """Embeds the chunks of GradCache one by one and keeps all activations."""
+    """Model that embeds the chunks of GradCache one by one and keeps all activations."""
 
     def __init__(self, encoder, chunk):
         super().__init__()
@@ -32,7 +32,7 @@ class InChunks(keras.Model):
 
 @keras.saving.register_keras_serializable(package="tests")
 class Growing(keras.layers.Layer):
-    """Multiplies by one more in each training call."""
+    """Layer whose factor increases by one with each training call."""
 
     def build(self, input_shape):
         self.factor = self.add_weight(shape=(), initializer="ones", trainable=False)
@@ -82,22 +82,22 @@ def batch(model, rows=ROWS):
 
 
 def step(build, loss, wrap=lambda encoder: encoder, **options):
-    """Weights before and after a step on a batch, all of them, and the loss that is told."""
+    """Returns all weights before and after a step on a batch, and the reported loss."""
     keras.utils.set_random_seed(1)
     model = wrap(build())
     model.compile(keras.optimizers.SGD(1.0), loss, **options)
     x, y = batch(model)
     before = model.get_weights()
-    told = model.fit(x, y, batch_size=ROWS, shuffle=False, verbose=0).history["loss"][0]
-    return before, model.get_weights(), told
+    reported = model.fit(x, y, batch_size=ROWS, shuffle=False, verbose=0).history["loss"][0]
+    return before, model.get_weights(), reported
 
 
 def assert_same(found, expected):
-    """With a rate of 1 weights differ by gradients; each of them has moved something."""
+    """Compares changes of weights, which are gradients at a learning rate of 1, and not zero."""
     np.testing.assert_allclose(found[2], expected[2], rtol=1e-6)
     assert max(np.abs(new - old).max() for old, new in zip(*found[:2], strict=True)) > 1e-2
-    for one, other in zip(found[1], expected[1], strict=True):
-        np.testing.assert_allclose(one, other, rtol=0, atol=1e-5)
+    for first, second in zip(found[1], expected[1], strict=True):
+        np.testing.assert_allclose(first, second, rtol=0, atol=1e-5)
 
 
 @pytest.mark.slow
@@ -112,12 +112,12 @@ def test_gradients_are_those_of_the_large_batch(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STATES)
 def test_state_and_random_numbers_are_those_of_one_pass_over_the_chunks(name):
-    """Both passes drop the same units, and what moves has moved once a chunk after both."""
+    """Tests that both passes drop the same units, and that statistics move once per chunk."""
     layer, chunk = STATES[name]
     loss = losses.TripletLoss(mining="all")
     expected = step(lambda: vectors(layer()), loss, lambda one: InChunks(one, chunk))
-    found = step(lambda: vectors(layer()), loss, lambda one: models.GradCache(one, chunk))
-    assert_same(found, expected)
+    actual = step(lambda: vectors(layer()), loss, lambda one: models.GradCache(one, chunk))
+    assert_same(actual, expected)
 
 
 def test_batch_normalization_that_is_frozen_leaves_the_step_of_the_large_batch():
@@ -141,14 +141,14 @@ def test_dropout_draws_again_in_the_next_step():
 
 @once
 def test_pairs_across_chunks_count():
-    """With one row a chunk there are no others."""
-    _, _, found = step(vectors, losses.ContrastiveLoss(), lambda one: models.GradCache(one, 1))
+    """Uses chunks of one row, in which all pairs are across chunks."""
+    _, _, actual = step(vectors, losses.ContrastiveLoss(), lambda one: models.GradCache(one, 1))
     keras.utils.set_random_seed(1)
     encoder = vectors()
     x, y = batch(encoder)
     penalty = float(sum(encoder.losses))
-    np.testing.assert_allclose(found, losses.ContrastiveLoss()(y, encoder(x)) + penalty, rtol=1e-6)
-    assert found > penalty
+    np.testing.assert_allclose(actual, losses.ContrastiveLoss()(y, encoder(x)) + penalty, rtol=1e-6)
+    assert actual > penalty
 
 
 @pytest.mark.slow
@@ -160,8 +160,8 @@ def test_a_step_compiled_by_xla_or_run_eagerly_is_the_same(options):
 
     loss = losses.TripletLoss(mining="hard")
     expected = step(normalized, loss, lambda one: models.GradCache(one, 3))
-    found = step(normalized, loss, lambda one: models.GradCache(one, 3), **options)
-    assert_same(found, expected)
+    actual = step(normalized, loss, lambda one: models.GradCache(one, 3), **options)
+    assert_same(actual, expected)
 
 
 @once
@@ -179,9 +179,9 @@ def test_a_classifier_trains_on_it_as_on_its_encoder():
 @once
 def test_a_potato_network_trains_on_it_as_on_its_encoder():
     def network(encoder):
-        found = models.PotatoNetwork(encoder, ROWS // 2)
-        found.calibrate(*batch(encoder, 16))
-        return found
+        actual = models.PotatoNetwork(encoder, ROWS // 2)
+        actual.calibrate(*batch(encoder, 16))
+        return actual
 
     def cached(encoder):
         return network(models.GradCache(encoder, 3))
@@ -203,9 +203,12 @@ def test_a_last_smaller_batch_and_weights_of_rows_train():
 
 
 def test_a_loop_does_not_grow_with_the_chunks():
-    """Neither the compiled step nor, on JAX, its memory: a fourth of that of one piece."""
+    """Tests the size of the compiled step and, on JAX, its memory compared with one piece."""
     encoder = keras.Sequential([keras.Input((16,)), *(keras.layers.Dense(64) for _ in range(4))])
-    weights = [ops.convert_to_tensor(one) for one in encoder.trainable_variables]
+    weights = [
+        ops.convert_to_tensor(trainable_variable)
+        for trainable_variable in encoder.trainable_variables
+    ]
     sizes = {chunk: compiled_size(models.GradCache(encoder, chunk), weights) for chunk in (8, 64)}
     one_piece = compiled_size(encoder, weights)
     assert sizes[8][0] <= 1.2 * sizes[64][0]
@@ -214,17 +217,17 @@ def test_a_loop_does_not_grow_with_the_chunks():
 
 
 def two_inputs():
-    given = [keras.Input((2,)), keras.Input((2,))]
-    return keras.Model(given, keras.layers.Add()(given))
+    options = [keras.Input((2,)), keras.Input((2,))]
+    return keras.Model(options, keras.layers.Add()(options))
 
 
 def compiled_size(model, weights):
-    """Operations of a gradient step on 512 rows, and on JAX bytes of its temporaries."""
+    """Returns the operations of a gradient step on 512 rows and, on JAX, its temporary bytes."""
     x = np.ones((512, 16), "float32")
 
     def total(weights, x):
-        found, _ = model.stateless_call(weights, [], x, training=True)
-        return ops.sum(ops.square(found))
+        actual, _ = model.stateless_call(weights, [], x, training=True)
+        return ops.sum(ops.square(actual))
 
     if ON_JAX:
         import jax
@@ -241,7 +244,7 @@ def compiled_size(model, weights):
         return tape.gradient(value, weights)
 
     definition = tf.function(gradient).get_concrete_function(*weights).graph.as_graph_def()
-    inner = sum(len(one.node_def) for one in definition.library.function)
+    inner = sum(len(item.node_def) for item in definition.library.function)
     return len(definition.node) + inner, None
 
 
@@ -260,7 +263,7 @@ def compiled_size(model, weights):
     ids=["not built", "a classifier", "a layer", "two inputs"],
 )
 def test_an_encoder_that_cannot_be_cached_is_refused(encoder, given):
-    with pytest.raises(ValueError, match=f"`encoder` must be .*{given}.*wrap the encoder"):
+    with pytest.raises(ValueError, match=f"`encoder` must be .*{given}.*GradCache"):
         models.GradCache(encoder(), 2)
 
 

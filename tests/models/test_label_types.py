@@ -1,4 +1,4 @@
-"""Labels of small integer types, in the models that train by their own loss.
+"""Labels of small integer types in the models that have their own loss.
 
 `tests/losses/test_label_types.py` has all types; a step of a model is compiled anew for each.
 """
@@ -60,18 +60,18 @@ CASES = {
 @pytest.mark.slow
 @pytest.mark.parametrize("make, data", CASES.values(), ids=CASES)
 def test_fit_takes_labels_of_small_types_as_those_of_int32(make, data):
-    x, found = data(), {}
+    x, actual = data(), {}
     for dtype in ("int32", "uint8", "int16"):
         model = make()
         before = model.get_weights()
         labels = LABELS.astype(dtype)
         history = model.fit(x, labels, batch_size=6, shuffle=False, verbose=0).history
         assert np.isfinite(history["loss"]).all(), dtype
-        found[dtype] = model.get_weights()
-        moved = [(a != b).any() for a, b in zip(found[dtype], before, strict=True)]
+        actual[dtype] = model.get_weights()
+        moved = [(a != b).any() for a, b in zip(actual[dtype], before, strict=True)]
         assert sum(moved) > 1, dtype
-        for one, expected in zip(found[dtype], found["int32"], strict=True):
-            np.testing.assert_allclose(one, expected, rtol=1e-4, atol=1e-6, err_msg=dtype)
+        for first, expected in zip(actual[dtype], actual["int32"], strict=True):
+            np.testing.assert_allclose(first, expected, rtol=1e-4, atol=1e-6, err_msg=dtype)
 
 
 @pytest.mark.slow

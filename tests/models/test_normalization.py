@@ -1,4 +1,4 @@
-"""Batch normalization of the architectures, right in inference after few steps."""
+"""Batch normalization of the architectures, whose inference is right after few steps."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,9 @@ BUILT = {
 )
 def test_moving_statistics_follow_after_tens_of_steps(build):
     layers = build()._flatten_layers()
-    momenta = [one.momentum for one in layers if isinstance(one, keras.layers.BatchNormalization)]
+    momenta = [
+        layer.momentum for layer in layers if isinstance(layer, keras.layers.BatchNormalization)
+    ]
     assert momenta and set(momenta) == {0.9}
 
 
@@ -40,7 +42,7 @@ def test_a_file_keeps_its_own_momentum(tmp_path):
 
 @pytest.mark.slow
 def test_inference_is_right_after_forty_steps():
-    """Dark images with a bright half, left or right."""
+    """Trains on dark images with a bright left or right half."""
     rng = np.random.default_rng(0)
     y = np.arange(160) % 2
     x = 0.1 * rng.random((160, 8, 8, 1), "float32")
@@ -50,6 +52,6 @@ def test_inference_is_right_after_forty_steps():
     encoder = models.conv4((8, 8, 1), width=8, blocks=2)
     model = models.PrototypicalClassifier(encoder, 2, hidden=8, decay=0.5)
     model.compile(keras.optimizers.Adam(0.003), metrics=["accuracy"])
-    found = model.fit(x, y, batch_size=16, epochs=4, validation_data=(x, y), verbose=0).history
-    assert found["accuracy"][-1] > 0.95
-    assert found["val_accuracy"][-1] > 0.95
+    actual = model.fit(x, y, batch_size=16, epochs=4, validation_data=(x, y), verbose=0).history
+    assert actual["accuracy"][-1] > 0.95
+    assert actual["val_accuracy"][-1] > 0.95

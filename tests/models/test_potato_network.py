@@ -1,4 +1,4 @@
-"""Training by potatoes under plain `fit`: what is scored, what moves, and what a file keeps."""
+"""PotatoNetwork: scores, updates of statistics, training by plain `fit`, saved files."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ N, CLASSES, EACH = 5, 3, 8
 
 
 def recordings(seed=3):
-    """Covariances of classes that differ in the scale of one channel."""
+    """Draws covariances of classes that differ in the scale of one channel."""
     rng = np.random.default_rng(seed)
     labels = np.arange(CLASSES * EACH) % CLASSES
     x = rng.normal(size=(len(labels), 40, N))
@@ -41,16 +41,16 @@ def weights(net):
     return {weight.path: np.asarray(ops.convert_to_numpy(weight)) for weight in net.weights}
 
 
-def assert_same(one, other, **close):
-    one, other = weights(one), weights(other)
-    assert list(one) == list(other)
-    for path, value in one.items():
-        np.testing.assert_allclose(value, other[path], err_msg=path, **{"rtol": 0, **close})
+def assert_same(actual, expected, **close):
+    actual, expected = weights(actual), weights(expected)
+    assert list(actual) == list(expected)
+    for path, value in actual.items():
+        np.testing.assert_allclose(value, expected[path], err_msg=path, **{"rtol": 0, **close})
 
 
 @pytest.fixture(scope="module")
 def trained():
-    """A network after an epoch, to ask and not to train."""
+    """Returns a network after an epoch, which tests must not change."""
     net = network()
     fit(net)
     return net
@@ -65,43 +65,43 @@ def evaluated(net, x, y):
 
 @pytest.mark.slow_on_jax
 def test_a_step_scores_before_it_moves_and_moves_each_class_once():
-    """On rows of two of the three classes."""
+    """Uses rows of two of the three classes."""
     net, (x, y) = network(update_rate=0.1), recordings()
     rows = np.flatnonzero(y != 1)[:6]
     labels = y[rows].astype("int32")
     before, embeddings = weights(net), keras_dml.embed(net, x[rows])
     names = ("center", "log_mu", "log_sigma", "count")
     state = potato.Statistics(*(before[f"potatoes/{name}"] for name in names))
-    told = net.train_on_batch(x[rows], labels, return_dict=True)
+    reported = net.train_on_batch(x[rows], labels, return_dict=True)
 
     @compiled
     def expected(state, embeddings, labels):
         logs = potato.log_distances(state.center, embeddings)
         z = potato.z_score(ops.transpose(logs), state.mean, state.stddev)
-        own = ops.take_along_axis(logs, labels[None], axis=0)[0]
-        return z, potato.update(state, embeddings, labels, own, 0.1)
+        class_logs = ops.take_along_axis(logs, labels[None], axis=0)[0]
+        return z, potato.update(state, embeddings, labels, class_logs, 0.1)
 
     z, moved = expected(state, embeddings, ops.convert_to_tensor(labels))
     z = np.asarray(z)
-    np.testing.assert_allclose(told["loss"], float(net.loss(labels, z)), rtol=1e-4)
+    np.testing.assert_allclose(reported["loss"], float(net.loss(labels, z)), rtol=1e-4)
     mined = net.loss.mined(labels, query_scores(labels, z))
     for name, mask in zip(("positives", "negatives"), mined, strict=True):
-        np.testing.assert_allclose(told[name], np.asarray(mask).sum(axis=1).mean(), rtol=1e-6)
-    np.testing.assert_allclose(told["log_mu"], state.mean.mean(), rtol=1e-5)
-    np.testing.assert_allclose(told["log_sigma"], state.stddev.mean(), rtol=1e-5)
+        np.testing.assert_allclose(reported[name], np.asarray(mask).sum(axis=1).mean(), rtol=1e-6)
+    np.testing.assert_allclose(reported["log_mu"], state.mean.mean(), rtol=1e-5)
+    np.testing.assert_allclose(reported["log_sigma"], state.stddev.mean(), rtol=1e-5)
 
     after = weights(net)
     for name, value in zip(names, moved, strict=True):
-        found = after[f"potatoes/{name}"]
-        np.testing.assert_allclose(found, value, rtol=1e-4, atol=1e-5)
-        np.testing.assert_array_equal(found[1], before[f"potatoes/{name}"][1])
+        actual = after[f"potatoes/{name}"]
+        np.testing.assert_allclose(actual, value, rtol=1e-4, atol=1e-5)
+        np.testing.assert_array_equal(actual[1], before[f"potatoes/{name}"][1])
     assert (after["bimap_1/kernel"] != before["bimap_1/kernel"]).any()
 
 
 def test_evaluation_moves_nothing(trained):
     before = weights(trained)
-    told = evaluated(trained, *recordings())
-    assert set(told) == {"loss", "positives", "negatives", "log_mu", "log_sigma"}
+    reported = evaluated(trained, *recordings())
+    assert set(reported) == {"loss", "positives", "negatives", "log_mu", "log_sigma"}
     for path, value in weights(trained).items():
         np.testing.assert_array_equal(value, before[path])
 
@@ -115,7 +115,7 @@ def test_repeated_eigenvalues_and_silence_take_a_finite_step():
 
 
 def test_a_nan_is_a_loud_loss_and_a_label_without_a_potato_stops_a_compiled_step():
-    net = network()  # on JAX, Keras gives its weights to the step that stops
+    net = network()  # on JAX, a step that stops has taken over Keras's weights
     x, y = recordings()
     nan = x.copy()
     nan[1, 0, 0] = np.nan
@@ -129,8 +129,7 @@ def test_a_nan_is_a_loud_loss_and_a_label_without_a_potato_stops_a_compiled_step
 
 @pytest.mark.slow
 def test_training_finds_what_tells_classes_apart(rng):
-    """Three classes that differ in the amplitude of one channel of eight, by a network that begins
-    with two others."""
+    """Trains on classes that differ in one channel of eight, from a kernel of two others."""
     labels = np.arange(48) % 3
     x = rng.normal(size=(48, 60, 8))
     x[:, :, 2] *= 2.0 ** labels[:, None]

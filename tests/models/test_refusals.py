@@ -1,4 +1,4 @@
-"""What the models that train by their own loss refuse, with the place, and what they survive."""
+"""Errors of models with their own loss for invalid arrays, with the position of invalid values."""
 
 import numpy as np
 import pytest
@@ -81,27 +81,27 @@ def test_a_nan_in_a_pipeline_leaves_the_prototypes_to_the_other_rows(init):
 
     history = model.fit(batches(), steps_per_epoch=1, shuffle=False, verbose=0).history
     assert np.isnan(history["loss"]).all()
-    kept = np.arange(6) != 4
+    mask = np.arange(6) != 4
     for label in range(2):
-        mean = vectors()[kept & (LABELS == label)].mean(axis=0)
+        mean = vectors()[mask & (LABELS == label)].mean(axis=0)
         np.testing.assert_allclose(model.prototypes[label], mean, rtol=1e-5)
 
 
 @pytest.mark.slow_on_jax
 def test_a_nan_in_a_pipeline_leaves_the_potatoes_to_the_other_rows():
     model = calibrated()
-    kept = np.arange(6) != 4
+    mask = np.arange(6) != 4
     x, labels = ops.convert_to_tensor(model.predict(matrices(), verbose=0)), LABELS.astype("int32")
     values = numpy(model.potatoes.log_distances(x, np.arange(2)))[labels, np.arange(6)]
     before = model.potatoes.get_weights()
     model.potatoes.update(x[:4], labels[:4], values[:4])
     model.potatoes.set_weights(before)
-    model.potatoes.update(numpy(x)[kept], labels[kept], values[kept])
+    model.potatoes.update(numpy(x)[mask], labels[mask], values[mask])
     expected = model.potatoes.get_weights()
     model.potatoes.set_weights(before)
     model.potatoes.update(spoiled(numpy(x)), labels, values)
-    for found, value in zip(model.potatoes.get_weights(), expected, strict=True):
-        np.testing.assert_allclose(found, value, rtol=1e-5, atol=1e-6)
+    for actual, value in zip(model.potatoes.get_weights(), expected, strict=True):
+        np.testing.assert_allclose(actual, value, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
@@ -112,8 +112,8 @@ def test_a_potato_network_names_the_matrix_that_is_not_finite(value):
     for call in (model.calibrate, lambda x, y: model.fit(x, y, verbose=0)):
         with pytest.raises(ValueError, match="Input 4 of `x` holds NaN|`x` holds NaN.* row 4"):
             call(bad, LABELS)
-    for found, expected in zip(model.get_weights(), before, strict=True):
-        np.testing.assert_array_equal(found, expected)
+    for actual, expected in zip(model.get_weights(), before, strict=True):
+        np.testing.assert_array_equal(actual, expected)
 
 
 @pytest.mark.parametrize("value, message", [(np.nan, "first in row 4"), (1.5, r"in \[0, 1\]")])

@@ -9,7 +9,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def test_the_image_is_standardized_inside_as_the_stock_network_wants_it(rng):
+def test_image_is_standardized_as_in_keras_applications(rng):
     x = rng.random((1, 32, 32, 3), "float32")
     model = models.resnet50((32, 32, 3))
     inside = keras.Model(model.input, model.get_layer("conv1_pad").input)

@@ -26,7 +26,7 @@ def numpy(tensor):
 
 @functools.cache
 def encoder(aggregation="quantile", halvings=3, **options):
-    """With random statistics and slopes, so that padding is not zero after any layer."""
+    """Returns an encoder with random statistics and slopes, for which padding is never zero."""
     keras.utils.set_random_seed(5)
     model = sequence_encoder(
         CHANNELS, aggregation=aggregation, halvings=halvings, knots=4, **options
@@ -39,13 +39,13 @@ def encoder(aggregation="quantile", halvings=3, **options):
 
 
 def assert_close(found, expected):
-    """To 1e-5 of the embedding's size, which random statistics in sixteen layers make hundreds."""
+    """Compares relative to the size of embeddings, which random statistics make large."""
     size = max(1, np.abs(expected).max())
     np.testing.assert_allclose(found / size, expected / size, rtol=1e-5, atol=1e-5)
 
 
 def padded(signal, before, after, rng):
-    """The recording amid garbage, and its mask."""
+    """Returns a recording with arbitrary numbers around it, and its mask."""
     garbage = rng.normal(scale=1e3, size=(1, before + signal.shape[1] + after, CHANNELS))
     garbage[:, before : before + signal.shape[1]] = signal
     mask = np.zeros(garbage.shape[:2], bool)
@@ -60,7 +60,7 @@ def recording(rng, length):
 @pytest.mark.slow
 @pytest.mark.parametrize("aggregation, halvings", ENCODERS)
 @pytest.mark.parametrize("length", [1, 8, 13])
-def test_the_embedding_of_a_padded_recording_is_the_bare_ones(rng, aggregation, halvings, length):
+def test_padding_does_not_change_the_embedding(rng, aggregation, halvings, length):
     model, signal = encoder(aggregation, halvings), recording(rng, length)
     x, mask = padded(signal, 0, LONGEST - length, rng)
     assert_close(numpy(model(x, mask=mask)), numpy(model(signal)))
@@ -68,13 +68,13 @@ def test_the_embedding_of_a_padded_recording_is_the_bare_ones(rng, aggregation, 
 
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("normalization", ["channel", "instance", "difference"])
-def test_recordings_of_one_batch_do_not_see_each_other(rng, normalization):
+def test_recordings_of_a_batch_are_independent(rng, normalization):
     model = encoder(normalization=normalization)
     lengths = [13, 8, 24, 1]
     signals = [recording(rng, length) for length in lengths]
     batch, masks = zip(*(padded(s, 0, LONGEST - s.shape[1], rng) for s in signals), strict=True)
-    found = numpy(model(np.concatenate(batch), mask=np.concatenate(masks)))
-    for row, signal in zip(found, signals, strict=True):
+    actual = numpy(model(np.concatenate(batch), mask=np.concatenate(masks)))
+    for row, signal in zip(actual, signals, strict=True):
         assert_close(row, numpy(model(signal))[0])
 
 
@@ -86,16 +86,16 @@ def test_padding_in_front_by_whole_windows_changes_nothing_either(rng, aggregati
 
 
 @pytest.mark.parametrize("aggregation, halvings", ENCODERS[::3])
-def test_steps_masked_in_the_middle_do_not_count_whatever_they_hold(rng, aggregation, halvings):
+def test_masked_steps_in_the_middle_are_ignored(rng, aggregation, halvings):
     model, x = encoder(aggregation, halvings), recording(rng, LONGEST)
     mask = np.ones((1, LONGEST), bool)
     mask[:, [3, 9, 10, 11, 12, 13, 14, 15, 16, 21]] = False  # two whole windows of four among them
-    found = numpy(model(x, mask=mask))
-    assert np.isfinite(found).all()
+    actual = numpy(model(x, mask=mask))
+    assert np.isfinite(actual).all()
     for garbage in (0, np.nan, 1e6):
         changed = np.where(mask[..., None], x, garbage).astype("float32")
-        np.testing.assert_array_equal(numpy(model(changed, mask=mask)), found)
-    assert np.abs(numpy(model(x)) - found).max() > 1e-3  # the mask is not just ignored
+        np.testing.assert_array_equal(numpy(model(changed, mask=mask)), actual)
+    assert np.abs(numpy(model(x)) - actual).max() > 1e-3  # the mask is not just ignored
 
 
 def test_no_gradient_reaches_masked_steps(rng):
@@ -130,14 +130,14 @@ def test_sizes_are_sixteen_convolutions_of_three_steps(size, filters, halvings):
     "options, expected",
     [({}, ["prelu_4", "prelu_8"]), ({"halve_every": 5}, ["prelu_5", "prelu_10"])],
 )
-def test_halvings_stand_after_every_so_many_convolutions(options, expected):
+def test_halvings_follow_every_halve_every_convolutions(options, expected):
     names = [layer.name for layer in encoder(halvings=2, **options).layers]
     after = [names[names.index(f"halving_{i}") - 1] for i in (1, 2)]
     assert after == expected and "halving_3" not in names
 
 
-def test_halving_sooner_sees_further(rng):
-    """How many steps move when one step of the signal does."""
+def test_earlier_halving_extends_the_receptive_field(rng):
+    """Counts the steps that change when one step of the signal changes."""
     signal = recording(rng, 512)
     seen = {}
     for every in (2, 4):
@@ -151,7 +151,7 @@ def test_halving_sooner_sees_further(rng):
 
 
 def test_edge_has_the_parameters_of_its_table():
-    """By hand, for six channels: kernels 3 * in * out, four statistics and one slope a filter."""
+    """Counts by hand for six channels: kernels 3 * in * out, five more weights per filter."""
     model = sequence_encoder(6)
     kernels = 3 * (6 * 32 + 3 * 32 * 32 + 32 * 48 + 3 * 48 * 48 + 48 * 64 + 7 * 64 * 64)
     filters = 4 * 32 + 4 * 48 + 8 * 64

@@ -1,4 +1,4 @@
-"""The SPD network: its values, what it leaves out, its gradients where eigenvalues meet."""
+"""The SPD network: its values, omitted layers, and gradients at equal eigenvalues."""
 
 import numpy as np
 import pytest
@@ -52,13 +52,13 @@ def test_values_and_gradients_are_those_of_the_definition(solver):
 
     model.set_weights(kernels)
     np.testing.assert_allclose(numpy(model(x)), example["expected"]["output"], rtol=0, atol=bound)
-    for i, found in enumerate(gradients(value, *kernels)):
+    for i, actual in enumerate(gradients(value, *kernels)):
         expected = np.array(example["gradient"][f"kernels[{i}]"])
-        np.testing.assert_allclose(found, expected, rtol=0, atol=steep * np.abs(expected).max())
+        np.testing.assert_allclose(actual, expected, rtol=0, atol=steep * np.abs(expected).max())
 
 
 def with_every_reeig(model, sizes, epsilon):
-    """The network as the paper prints it, with the kernels of `model`."""
+    """Returns the network of the paper with the kernels of `model`."""
     inputs = x = keras.Input((sizes[0], sizes[0]))
     for units in sizes[1:]:
         x = ReEig(epsilon)(BiMap(units)(x))
@@ -70,7 +70,7 @@ def with_every_reeig(model, sizes, epsilon):
 @pytest.mark.slow
 @pytest.mark.parametrize("steps", [30, 3])
 def test_the_later_reeigs_are_the_identity(steps, rng):
-    """Also after training, and on singular matrices."""
+    """Includes trained networks and singular matrices."""
     sizes, epsilon = (10, 8, 6, 4), 0.05
     model = network(sizes, epsilon=epsilon)
     x = covariances(rng, 16, 10, steps)
@@ -124,7 +124,7 @@ def test_recordings_go_in_where_an_estimator_is_given(rng):
     assert model.input_shape == (None, None, 4)
     recordings = [rng.normal(size=(steps, 4)) for steps in (9, 31, 9, 200)]
     together = keras_dml.embed(model, recordings)
-    alone = np.concatenate([keras_dml.embed(model, [one]) for one in recordings])
+    alone = np.concatenate([keras_dml.embed(model, [recording]) for recording in recordings])
     np.testing.assert_allclose(together, alone, rtol=0, atol=1e-4)
 
 
@@ -162,12 +162,12 @@ def test_another_solver_has_the_same_weights_and_answers(rng):
     x = RiemannianBatchNormalization()(ReEig(1e-2)(BiMap(5)(x)))
     model = keras.Model(inputs, models.spdnet((5, 4, 2), epsilon=1e-2)(x))
     x = rng.normal(size=(4, 40, 6))
-    other = models.with_solver(model, "polynomial")
-    np.testing.assert_allclose(numpy(other(x)), numpy(model(x)), rtol=0, atol=1e-4)
-    back = models.with_solver(other, "eigh")
+    second = models.with_solver(model, "polynomial")
+    np.testing.assert_allclose(numpy(second(x)), numpy(model(x)), rtol=0, atol=1e-4)
+    back = models.with_solver(second, "eigh")
     np.testing.assert_array_equal(numpy(back(x)), numpy(model(x)))
-    for mine, its in zip(model.get_weights(), other.get_weights(), strict=True):
-        np.testing.assert_array_equal(mine, its)
+    for original, its in zip(model.get_weights(), second.get_weights(), strict=True):
+        np.testing.assert_array_equal(original, its)
 
 
 def test_a_compiled_model_is_copied_without_its_optimizer(rng):
@@ -201,7 +201,7 @@ SPECTRA = {
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("name", SPECTRA)
 def test_the_first_layers_gradient_is_right_where_eigenvalues_meet(solver, name, rng):
-    """Through an eigensolver alone, autodiff was 57 % off (TensorFlow) or NaN (JAX)."""
+    """Tests a case in which autodiff of eigensolvers is 57 % off (TensorFlow) or NaN (JAX)."""
     model = network((12, 8, 4), epsilon=1e-2, solver=solver)
     x = np.stack([with_spectrum(SPECTRA[name], rng) for _ in range(6)]).astype("float32")
     target = rng.normal(size=(6, 10)).astype("float32")
@@ -216,8 +216,8 @@ def test_the_first_layers_gradient_is_right_where_eigenvalues_meet(solver, name,
         return gradients(loss, *kernels)[0]
 
     exact = first_gradient(in_float64(models.with_solver(model, "eigh")), "float64")
-    found = first_gradient(model, "float32")
-    assert np.linalg.norm(found - exact) < 1e-3 * np.linalg.norm(exact)
+    actual = first_gradient(model, "float32")
+    assert np.linalg.norm(actual - exact) < 1e-3 * np.linalg.norm(exact)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -230,7 +230,7 @@ def test_a_step_on_silence_and_singular_matrices_is_finite(solver, rng):
 
 
 def test_training_finds_the_directions_that_tell_classes_apart(rng):
-    """Two classes that differ in the variance of one channel of ten."""
+    """Trains on two classes that differ in the variance of one of ten channels."""
     labels = np.arange(64) % 2
     scale = np.ones((64, 1, 10))
     scale[labels == 1, :, 7] = 3

@@ -33,7 +33,7 @@ def test_it_starts_by_looking_at_single_pixels_through_thresholds(channels):
     random[1, 1] -= ups / channels
     limit = NOISE * np.sqrt(6 / (9 * channels + 9 * 6))  # of Keras's usual start
     assert 0.5 * limit < np.abs(random).max() <= limit + 1e-6
-    # without the random part a flat image passes the thresholds below it, then those above it
+    # without the random part, a flat image activates filters with thresholds below or above it
     model.get_layer("thresholds").kernel.assign(kernel - random)
     first = model.get_layer("thresholds")(np.full((1, 8, 8, channels), 0.5, "float32"))
     expected = np.maximum(ups * (0.5 - np.linspace(LOWEST, HIGHEST, 6)), 0)
@@ -70,9 +70,9 @@ def test_gradients_pass_a_gray_band_as_if_nothing_were_cut_off(rng):
     stretched = tf.clip_by_value((x - 0.5) / band + 0.5, 0.0, 1.0)
     with tf.GradientTape(persistent=True) as tape:
         tape.watch([x, stretched])
-        found, expected = (tf.reduce_sum(one**2) for one in (model(x), after(stretched)))
+        actual, expected = (tf.reduce_sum(item**2) for item in (model(x), after(stretched)))
     np.testing.assert_allclose(
-        tape.gradient(found, x), tape.gradient(expected, stretched) / band, rtol=1e-3, atol=1e-6
+        tape.gradient(actual, x), tape.gradient(expected, stretched) / band, rtol=1e-3, atol=1e-6
     )
 
 
@@ -80,8 +80,8 @@ def test_a_network_with_a_gray_band_is_saved_whole(rng, tmp_path):
     model = models.thresholding_cnn((8, 8, 1), width=4, embedding=3, gray_band=0.2)
     model.save(tmp_path / "model.keras")
     x = rng.random((3, 8, 8, 1)).astype("float32")
-    kept = keras.saving.load_model(tmp_path / "model.keras")
-    np.testing.assert_array_equal(numpy(kept(x)), numpy(model(x)))
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    np.testing.assert_array_equal(numpy(loaded(x)), numpy(model(x)))
 
 
 @pytest.mark.parametrize("band", [0, -0.1, 1.5, "wide"])

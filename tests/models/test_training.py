@@ -1,4 +1,4 @@
-"""The four methods of Abdelwahab2019 under `fit`, and training that goes on after a file."""
+"""Training by the four methods of Abdelwahab2019 with `fit`, also from a saved file."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ PEOPLE, EACH, TIME, CHANNELS = 4, 6, 24, 2
 
 
 def recordings():
-    """People who differ in the spread of their signals, not in the mean."""
+    """Draws people who differ in the spread and not in the mean of their signals."""
     rng = np.random.default_rng(8)
     people = np.repeat(np.arange(PEOPLE), EACH)
     x = rng.normal(size=(len(people), TIME, CHANNELS)) * (0.4 + people[:, None, None] / 2)
@@ -72,12 +72,12 @@ def fit(net, epochs, first=0):
 
 
 def assert_same_state(one, other):
-    """Weights and what the optimizer remembers, bit for bit."""
-    for mine, its in zip(one.variables, other.variables, strict=True):
-        np.testing.assert_array_equal(ops.convert_to_numpy(mine), ops.convert_to_numpy(its))
-    mine, its = one.optimizer.variables, other.optimizer.variables
-    assert len(mine) == len(its) > len(one.trainable_weights)
-    for left, right in zip(mine, its, strict=True):
+    """Compares weights and the state of the optimizer bit for bit."""
+    for first, its in zip(one.variables, other.variables, strict=True):
+        np.testing.assert_array_equal(ops.convert_to_numpy(first), ops.convert_to_numpy(its))
+    first, its = one.optimizer.variables, other.optimizer.variables
+    assert len(first) == len(its) > len(one.trainable_weights)
+    for left, right in zip(first, its, strict=True):
         np.testing.assert_array_equal(ops.convert_to_numpy(left), ops.convert_to_numpy(right))
 
 
@@ -110,15 +110,15 @@ def test_a_compiled_model_that_was_saved_and_loaded_goes_on_training_bit_for_bit
 
 @pytest.mark.slow
 def test_the_seed_determines_the_training():
-    first, again, other = (network("QP-WL", seed) for seed in (1, 1, 2))
-    losses = [fit(net, epochs=2) for net in (first, again, other)]
+    first, again, third = (network("QP-WL", seed) for seed in (1, 1, 2))
+    losses = [fit(net, epochs=2) for net in (first, again, third)]
     assert losses[0] == losses[1] != losses[2]
     assert_same_state(first, again)
 
 
 @pytest.mark.slow
 def test_masked_recordings_train_like_their_bare_selves():
-    """Cut to one length by hand or padded under a mask: one step takes the same way."""
+    """Tests that a step on cut recordings equals a step on padded recordings with a mask."""
     x, people = recordings()
     rows = np.concatenate([np.flatnonzero(people == person)[:2] for person in range(3)])
     bare, padded = (network("QP-WL") for _ in range(2))
@@ -127,7 +127,7 @@ def test_masked_recordings_train_like_their_bare_selves():
     garbage[:, 13:] = 1e3
 
     class Masked(keras.layers.Layer):
-        """Marks the first thirteen steps, as `keras.layers.Masking` would mark zeros."""
+        """Layer that marks the first thirteen steps as valid, like `keras.layers.Masking`."""
 
         def call(self, inputs):
             return inputs
@@ -143,5 +143,5 @@ def test_masked_recordings_train_like_their_bare_selves():
     masked = keras.Model(signal, outer)
     masked.compile(keras.optimizers.Adam(0.02), loss("QP-WL"))
     masked.train_on_batch(garbage, people[rows])
-    for one, other in zip(bare.get_weights(), padded.get_weights(), strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+    for item, third in zip(bare.get_weights(), padded.get_weights(), strict=True):
+        np.testing.assert_allclose(item, third, rtol=1e-4, atol=1e-5)

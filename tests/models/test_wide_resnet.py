@@ -10,7 +10,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def test_28_10_has_the_published_weights():
-    """36,479,194 of the reference, less those of its classifier."""
+    """Tests the count 36,479,194 of the reference minus the weights of its classifier."""
     model = models.wide_resnet()
     trained = sum(int(np.prod(weight.shape)) for weight in model.trainable_weights)
     assert trained == 36_479_194 - (640 * 10 + 10)

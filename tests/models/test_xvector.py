@@ -9,7 +9,7 @@ from keras_dml.models.xvector import FRAME_LAYERS
 from tests.goldens import golden
 
 COMPACT = {"frame_layers": [(8, 5, 1), (8, 3, 2), (12, 1, 1)], "embedding": 6, "bands": 10}
-SEEN = 9  # frames that the compact network sees at once
+SEEN = 9  # frames that the compact network covers at once
 
 
 def noise(rng, *lengths):
@@ -22,20 +22,20 @@ def samples(frames):
 
 def test_layout_and_weights_are_those_published():
     example = golden("tdnn-layout", "seeds_p2")
-    given, expected = example["inputs"], example["expected"]
-    assert [[width, step] for _, width, step in FRAME_LAYERS] == given["width_and_dilation"]
-    model = models.xvector(bands=given["features"])
+    inputs, expected = example["inputs"], example["expected"]
+    assert [[width, step] for _, width, step in FRAME_LAYERS] == inputs["width_and_dilation"]
+    model = models.xvector(bands=inputs["features"])
     frames = [layer for layer in model.layers if isinstance(layer, MaskedConv1D)]
     kernels = [layer.kernel for layer in (*frames, model.layers[-1])]
     sizes = [int(np.prod(kernel.shape)) for kernel in kernels]
     assert sizes == expected["weights_without_biases"][: len(sizes)]
     assert sum(sizes) == expected["weights_to_segment_6"]
-    for count in given["frames"]:
-        shape, found = (1, count, given["features"]), []
+    for count in inputs["frames"]:
+        shape, actual = (1, count, inputs["features"]), []
         for layer in frames:
             shape = layer.compute_output_shape(shape)
-            found.append(shape[1])
-        assert found == expected["frames_after_each_layer"][str(count)]
+            actual.append(shape[1])
+        assert actual == expected["frames_after_each_layer"][str(count)]
     log_mel = model.get_layer("log_mel")
     assert log_mel.min_frames == expected["shortest_input"]
 

@@ -76,7 +76,7 @@ def test_the_command_changes_card_and_page_and_not_the_file(tiny_zoo, tmp_path, 
     assert card["quality"] == gates.of(TAKES, recordings())
     assert (folder / "README.md").read_text() == page.render(card, figure_files(folder))
     assert (folder / "model.keras").read_bytes() == file
-    gate = quality.of(zoo.load(str(folder)))
+    gate = quality.gate_of(zoo.load(str(folder)))
     good, weak = recordings(2)
     assert list(gate.refused([good, 0.01 * weak])) == [1]
 

@@ -41,7 +41,7 @@ def test_silence_moves_no_embedding_of_a_voice_model(name, gain):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_gate_of_a_voice_model_refuses_a_clipped_voice(name):
-    gate = quality.of(zoo.load(name))
+    gate = quality.gate_of(zoo.load(name))
     clean = voice(5)
     clipped = np.clip(10 * clean, -0.9, 0.9)
     recordings = [clean, clean / np.abs(clean).max(), 1e-3 * clean]

@@ -161,7 +161,7 @@ def test_too_few_people_get_a_model_and_no_rate(train):
 
 def test_one_person_is_enough_for_a_model(train):
     found = train(people=1)
-    assert quality.of(zoo.load(str(found.folder))).potato is None
+    assert quality.gate_of(zoo.load(str(found.folder))).potato is None
 
 
 @pytest.mark.slow
@@ -275,10 +275,10 @@ def test_a_window_is_no_longer_than_nearly_all_recordings(train):
 def test_a_gate_of_another_file_is_refused(made, tmp_path):
     folder = tmp_path / "phone"
     shutil.copytree(made.folder, folder)
-    assert quality.of(zoo.load(str(folder))).potato is not None
+    assert quality.gate_of(zoo.load(str(folder))).potato is not None
     (folder / quality.FILE).write_bytes(b"another")
     with pytest.raises(ValueError, match="not the file that the card beside it describes"):
-        quality.of(zoo.load(str(folder)))
+        quality.gate_of(zoo.load(str(folder)))
     (folder / quality.FILE).unlink()
     with pytest.raises(FileNotFoundError):
-        quality.of(zoo.load(str(folder)))
+        quality.gate_of(zoo.load(str(folder)))
