@@ -5,8 +5,8 @@ import pytest
 
 from keras_dml._backend import keras, ops
 from keras_dml._backend.gradients import value_and_gradient
-from keras_dml.evaluation import _ascent, attacks
-from keras_dml.evaluation._attacked import Network
+from keras_dml.evaluation import attacks
+from keras_dml.evaluation._robustness import Network
 from keras_dml.losses import robust
 from tests.goldens import load
 
@@ -97,7 +97,7 @@ def test_it_takes_the_steps_of_algorithm_1(network, given, case):
     x, y = given["x"][rows], given["y"][rows]
     start = np.array(case["start"], "float32")[rows]
     recorded = Recorded(network, y, case["loss"])
-    best, broken = _ascent.apgd(recorded, x, start, given["epsilon"], 60)
+    best, broken = attacks._apgd(recorded, x, start, given["epsilon"], 60)
     assert not broken.any()
     for row in rows:
 
@@ -113,7 +113,7 @@ def test_it_takes_the_steps_of_algorithm_1(network, given, case):
 def test_the_toolbox_meets_the_same_losses_up_to_the_first_checkpoint(network, given, case):
     recorded = Recorded(network, given["y"], case["loss"])
     start = np.array(case["start"], "float32")
-    _ascent.apgd(recorded, given["x"], start, given["epsilon"], int(given["steps"]))
+    attacks._apgd(recorded, given["x"], start, given["epsilon"], int(given["steps"]))
     theirs = np.array(case["values"])
     ours = np.array(recorded.values[: len(theirs)])
     # until an image is broken: where its class comes third, the DLR is 1 and its gradient rounding
@@ -126,7 +126,7 @@ def test_the_toolbox_meets_the_same_losses_up_to_the_first_checkpoint(network, g
 def test_it_breaks_what_the_toolbox_breaks(network, given, case):
     objective = Recorded(network, given["y"], case["loss"], stops=True)
     start = np.array(case["start"], "float32")
-    _, broken = _ascent.apgd(objective, given["x"], start, given["epsilon"], int(given["steps"]))
+    _, broken = attacks._apgd(objective, given["x"], start, given["epsilon"], int(given["steps"]))
     theirs = np.array(case["broken"])
     assert 0.2 < theirs.mean() < 0.8
     assert not (theirs & ~broken).any()  # the best iterate finds no less than the last
@@ -138,7 +138,7 @@ def test_what_is_broken_stays_broken_and_is_not_asked_for_again(network, given, 
     x, y = given["x"], given["y"]
     objective = Recorded(network, y, loss, stops=True)
     start = np.clip(x + rng.uniform(-0.06, 0.06, x.shape), 0, 1).astype("float32")
-    found, broken = _ascent.apgd(objective, x, start, 0.06, 40)
+    found, broken = attacks._apgd(objective, x, start, 0.06, 40)
     fell = np.concatenate(
         [rows[mask] for rows, mask in zip(objective.rows, objective.broken, strict=True)]
     )
@@ -154,7 +154,7 @@ def test_the_best_point_is_returned_and_more_steps_never_lower_its_value(network
     x, y = given["x"], given["y"]
     start = np.clip(x + rng.uniform(-0.06, 0.06, x.shape), 0, 1).astype("float32")
     recorded = Recorded(network, y, "margin")
-    found, _ = _ascent.apgd(recorded, x, start, 0.06, 40)
+    found, _ = attacks._apgd(recorded, x, start, 0.06, 40)
     np.testing.assert_allclose(
         network.margins(found, y), np.max(recorded.values, axis=0), rtol=1e-5, atol=1e-6
     )
@@ -163,7 +163,7 @@ def test_the_best_point_is_returned_and_more_steps_never_lower_its_value(network
 
 
 def test_the_checkpoints_are_those_of_the_paper():
-    assert sorted(_ascent.checkpoints(100)) == [22, 41, 57, 70, 80, 87, 93, 99]
+    assert sorted(attacks._apgd_checkpoints(100)) == [22, 41, 57, 70, 80, 87, 93, 99]
 
 
 @pytest.mark.parametrize("loss", ["dlr", "targeted"])
@@ -215,7 +215,7 @@ def test_targets_are_the_nearest_other_classes_and_broken_images_are_left_out(
         asked.append((objective.y, objective.targets))
         return x, np.arange(len(x)) % 2 == 0
 
-    monkeypatch.setattr(_ascent, "apgd", apgd)
+    monkeypatch.setattr(attacks, "_apgd", apgd)
     attacks.TargetedAPGD(0.06, targets=2).perturb(network, x, y, rng)
     (first_y, first), (_, second) = asked
     logits = network.logits(x)

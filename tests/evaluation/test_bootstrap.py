@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keras_dml.evaluation import (
-    _bootstrap,
-    _people_weights,
+    _error_curves,
+    _intervals,
     accept_rates,
     equal_error_rate,
     verification,
 )
-from keras_dml.evaluation._equal_error_rate import crossing, crossing_threshold
+from keras_dml.evaluation._error_curves import crossing, crossing_threshold
 from tests.goldens import golden
 
 
@@ -27,7 +27,7 @@ def matrix(people=24, seed=1, shift=1.6):
 def test_a_trial_counts_as_often_as_its_people_were_drawn():
     example = golden("bootstrap-weights-of-identities", "seeds_p2")
     enroll, test, multiplicities = map(np.array, example["inputs"].values())
-    weights = _bootstrap.trial_weights(enroll == test, (enroll, test), multiplicities)
+    weights = _intervals.trial_weights(enroll == test, (enroll, test), multiplicities)
     np.testing.assert_array_equal(weights, example["expected"]["weights"])
 
 
@@ -39,7 +39,7 @@ def test_a_weighted_replicate_of_similarities_has_the_golden_rate_and_threshold(
     assert (np.diff(scores[order]) > 0).all()
     imposter = ~genuine[order].astype(bool)
     every = np.arange(scores.size)
-    far, tar = _bootstrap._weighted_curves(weights[None, order].astype(float), imposter, every)
+    far, tar = _error_curves.weighted_curves(weights[None, order].astype(float), imposter, every)
     rate, index = crossing(far, tar)
     assert rate[0] == pytest.approx(example["expected"]["eer"], rel=1e-9)
     thresholds = np.concatenate([[-np.inf], scores[order]])
@@ -47,6 +47,7 @@ def test_a_weighted_replicate_of_similarities_has_the_golden_rate_and_threshold(
     assert found == pytest.approx(example["expected"]["threshold"], rel=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:`scores` may be similarities:UserWarning")
 @given(
     st.lists(st.tuples(st.integers(0, 5), st.booleans(), st.integers(0, 3)), min_size=4).filter(
         lambda rows: len({kind for _, kind, weight in rows if weight}) == 2
@@ -56,8 +57,8 @@ def test_a_weighted_replicate_is_the_trials_repeated_so_often(rows):
     scores, genuine, weights = (np.array(column) for column in zip(*rows, strict=True))
     order = np.argsort(scores, kind="stable")
     ends = np.append(np.flatnonzero(np.diff(scores[order])), scores.size - 1)
-    curves = _bootstrap._weighted_curves(weights[None, order].astype(float), genuine[order], ends)
-    auc, eer, tar = _people_weights._figures(*curves, (0.25,))[0]
+    curves = _error_curves.weighted_curves(weights[None, order].astype(float), genuine[order], ends)
+    auc, eer, tar = _intervals.curve_figures(*curves, (0.25,))[0]
     repeated = verification(np.repeat(scores, weights), np.repeat(genuine, weights))
     assert auc == pytest.approx(repeated.auc, abs=1e-12)
     assert eer == pytest.approx(repeated.eer, abs=1e-12)
@@ -183,7 +184,7 @@ def test_the_order_of_the_trials_does_not_matter(by_people, rng):
 def test_memory_at_once_does_not_change_the_replicates(monkeypatch):
     scores, genuine, people = matrix()
     whole = verification(scores, genuine, people=people, bootstrap=50)
-    monkeypatch.setattr(_people_weights, "VALUES_AT_ONCE", 7 * scores.size)
+    monkeypatch.setattr(_intervals, "VALUES_AT_ONCE", 7 * scores.size)
     chunked = verification(scores, genuine, people=people, bootstrap=50)
     assert chunked.intervals == whole.intervals
 

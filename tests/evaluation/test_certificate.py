@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import genpareto
 
 from keras_dml.evaluation import certificate, false_accepts
-from keras_dml.evaluation._false_accepts import said_rate
-from keras_dml.evaluation._tail import tail
+from keras_dml.evaluation._thresholds import fit_tail, percent_rounded_up
 from tests.evaluation.people import claims
 
 
@@ -91,9 +90,9 @@ def test_a_tail_is_followed_only_where_it_was_asked_for_and_says_so():
     found = certificate(scores, people, far, extrapolate=True)
     assert found.method == "extrapolated by a generalized Pareto tail"
     assert found.threshold < counted.threshold and found.ci95[0] <= far <= found.ci95[1]
-    with pytest.raises(ValueError, match="`extrapolate=True` gives what a model of the tail says"):
+    with pytest.raises(ValueError, match="`extrapolate=True` gives the threshold of a model"):
         certificate(scores, people, far)
-    with pytest.raises(ValueError, match="a tail is followed to a 10th of that"):
+    with pytest.raises(ValueError, match="extrapolated to a 10th of that"):
         certificate(scores, people, far / 10, extrapolate=True)
 
 
@@ -101,7 +100,7 @@ def test_tied_scores_that_show_no_tail_give_no_threshold():
     scores, people = trials(12)
     tied = np.maximum(scores, np.quantile(scores, 0.15))
     tied[np.argsort(scores)[:3]] -= [3, 2, 1]
-    with pytest.raises(ValueError, match="too few of the lowest scores differ to show a tail"):
+    with pytest.raises(ValueError, match="too few of the lowest scores differ to fit a tail"):
         certificate(tied, people, 0.03, extrapolate=True)
 
 
@@ -119,14 +118,14 @@ def test_an_extrapolated_rate_is_near_the_true_one():
 @pytest.mark.parametrize("shape", [-0.3, 0.0, 0.2])
 def test_moments_find_the_tail_that_was_drawn_from(shape):
     excess = genpareto.rvs(shape, scale=2.0, size=20_000, random_state=0)
-    found = tail(-excess, np.full(excess.size, 1 / excess.size), 0.0)
+    found = fit_tail(-excess, np.full(excess.size, 1 / excess.size), 0.0)
     assert (found.shape, found.scale) == pytest.approx((shape, 2.0), abs=0.1)
     assert found.far(found.threshold(0.01)) == pytest.approx(0.01)
 
 
 def test_equal_scores_have_no_tail():
     scores = np.array([-1.0, -1.0, 0.0, 0.0])
-    assert tail(scores, np.full(4, 0.25), -1.0) is None
+    assert fit_tail(scores, np.full(4, 0.25), -1.0) is None
 
 
 @pytest.mark.parametrize("far", [0.0, 1.0, -0.1, float("nan"), "0.1", None])
@@ -139,12 +138,12 @@ def test_what_is_no_rate_is_refused(far):
     "rate, said", [(0.004561, "0.46 %"), (0.0046, "0.46 %"), (0.0101, "1.1 %"), (1.0, "100 %")]
 )
 def test_a_rate_that_is_said_to_be_supported_is_rounded_up(rate, said):
-    assert said_rate(rate) == said
+    assert percent_rounded_up(rate) == said
 
 
 def test_moments_weigh_each_excess_at_the_middle_of_its_rank():
     """By hand: excesses 1, 2 and 6 lie beyond 5/6, 3/6 and 1/6, so that a0 = 3 and a1 = 17/18."""
-    fit = tail(np.array([-6.0, 4.0, -1.0, -2.0]), np.full(4, 0.25), 0.0)
+    fit = fit_tail(np.array([-6.0, 4.0, -1.0, -2.0]), np.full(4, 0.25), 0.0)
     assert (fit.start, fit.rate) == (0.0, 0.75)
     assert (fit.shape, fit.scale) == pytest.approx((-0.7, 5.1), rel=1e-12)
 
@@ -153,7 +152,7 @@ def test_moments_weigh_each_excess_at_the_middle_of_its_rank():
 def test_the_tail_of_weighted_scores_is_by_the_moments_of_hosking(seed):
     rng = np.random.default_rng(seed)
     excess, weights = rng.exponential(2, 6), rng.dirichlet(np.ones(7))
-    fit = tail(np.append(3 - excess, 5.0), weights, 3.0)
+    fit = fit_tail(np.append(3 - excess, 5.0), weights, 3.0)
     mass, first, second = 0.0, 0.0, 0.0
     for i in np.argsort(excess):
         share = weights[i] / weights[:6].sum()

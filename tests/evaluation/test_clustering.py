@@ -92,14 +92,14 @@ def test_it_prints_the_figures_with_their_counts():
 
 @pytest.mark.parametrize("labels", [[], [0], [[0, 1, 2]]])
 def test_labels_and_clusters_of_other_shapes_are_refused(labels):
-    with pytest.raises(ValueError, match=r"one entry a sample.*\(3,\)|at least one"):
+    with pytest.raises(ValueError, match=r"one entry per sample.*\(3,\)|at least one"):
         clustering(labels, [0, 1, 2] if labels else [])
 
 
 @pytest.mark.parametrize(
     ("vectors", "options", "message"),
     [
-        (np.zeros((3, 2, 2)), {}, "SPD matrices become vectors"),
+        (np.zeros((3, 2, 2)), {}, "Convert SPD matrices to vectors"),
         (np.zeros((2, 4)), {}, r"Received shapes \(2, 4\) and \(3,\)"),
         (np.full((3, 4), np.nan), {}, "`embeddings` must be finite"),
         (np.zeros((3, 4)), {"clusters": 4}, "from 1 to the number of samples, 3. Received 4"),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from keras_dml import evaluation
-from keras_dml.evaluation._people_weights import mean_interval
+from keras_dml.evaluation._intervals import mean_interval
 from tests.evaluation import fresh_worlds, worlds
 
 DRAWS, REPLICATES = 200, 200

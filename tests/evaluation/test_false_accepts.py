@@ -4,11 +4,8 @@ import numpy as np
 import pytest
 
 from keras_dml.evaluation import false_accepts
-from keras_dml.evaluation._imposter_pairs import (
-    ImposterPairs,
-    independent_pairs,
-    interval_of_others,
-)
+from keras_dml.evaluation._intervals import independent_pairs, interval_of_others
+from keras_dml.evaluation._thresholds import ImposterPairs
 from tests.evaluation.people import claims
 
 

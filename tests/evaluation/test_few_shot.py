@@ -149,7 +149,7 @@ def test_support_means_keep_the_dtype_and_lose_no_digits(dtype):
 def test_it_prints_the_figure_with_its_interval():
     found = _few_shot.FewShot(0.96123, 0.00321, 20, 1, 15, np.ones(600))
     assert str(found) == (
-        "20-way 1-shot accuracy 96.12 ± 0.32 % (600 episodes, 15 queries a class)"
+        "20-way 1-shot accuracy 96.12 ± 0.32 % (600 episodes, 15 queries per class)"
     )
 
 

@@ -5,7 +5,7 @@ import pytest
 import scipy.stats
 
 from keras_dml import evaluation
-from keras_dml.evaluation._people_weights import mean_interval
+from keras_dml.evaluation._intervals import mean_interval
 from tests.evaluation import worlds
 
 PEOPLE, RECORDINGS = 12, 5

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keras_dml.evaluation import false_accepts, promise
-from keras_dml.evaluation._imposter_pairs import ImposterPairs
+from keras_dml.evaluation._thresholds import ImposterPairs
 from tests.evaluation import worlds
 from tests.evaluation.people import claims
 

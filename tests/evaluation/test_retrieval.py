@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from sklearn.neighbors import NearestNeighbors
 
-from keras_dml.evaluation import _ranking, retrieval
+from keras_dml.evaluation import _retrieval, retrieval
 from tests.evaluation import oracles
 from tests.goldens import golden
 
@@ -134,14 +134,14 @@ def test_the_nearest_are_found_with_all_their_ties(size, data):
     distances = data.draw(npst.arrays(float, size, elements=st.integers(0, 9)))
     count = data.draw(st.integers(1, size))
     expected = np.flatnonzero(distances <= np.sort(distances)[count - 1])
-    np.testing.assert_array_equal(np.sort(_ranking.nearest(distances, count)), expected)
+    np.testing.assert_array_equal(np.sort(_retrieval.nearest(distances, count)), expected)
 
 
 def test_the_nearest_are_found_where_the_sample_misleads():
     distances = np.ones(1600)
     distances[::16] = 0.0  # every one of the sample
-    assert len(_ranking.nearest(distances, 100)) == 100
-    assert len(_ranking.nearest(distances, 101)) == 1600
+    assert len(_retrieval.nearest(distances, 100)) == 100
+    assert len(_retrieval.nearest(distances, 101)) == 1600
 
 
 def test_memory_does_not_grow_with_the_number_of_pairs(rng):

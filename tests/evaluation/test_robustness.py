@@ -7,7 +7,7 @@ from scipy import stats
 from keras_dml import evaluation, models
 from keras_dml._backend import keras, ops
 from keras_dml.evaluation import attacks
-from keras_dml.evaluation._attacked import Network
+from keras_dml.evaluation._robustness import Network
 from keras_dml.losses import robust
 from keras_dml.models import _attacks
 from tests.goldens import golden
@@ -411,7 +411,7 @@ def test_wrong_inputs_labels_and_lists_are_refused():
         ((x.astype("uint8"), y, [fgsm]), "divided by 255"),
         ((x * np.nan, y, [fgsm]), "must lie in"),
         ((x[:0], y[:0], [fgsm]), "at least one example"),
-        ((x, y[:2], [fgsm]), "one class id an example"),
+        ((x, y[:2], [fgsm]), "one class id per example"),
         ((x, y.astype(float), [fgsm]), "integers from 0"),
         ((x, y + 1, [fgsm]), "class ids from 0 to 1"),
         ((x, y, [fgsm, attacks.FGSM(0.2)]), "come twice: \\['FGSM'\\]"),

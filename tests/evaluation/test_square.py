@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from keras_dml._backend import keras
-from keras_dml.evaluation import _square, attacks
-from keras_dml.evaluation._attacked import Network
+from keras_dml.evaluation import attacks
+from keras_dml.evaluation._robustness import Network
 from tests.goldens import load
 
 SQUARE = load("toolbox")["cases"][-1]
@@ -27,7 +27,7 @@ def tried_by(x, epsilon, queries, rng, margins=rising):
         values.append(margins(x, rows))
         return values[-1].copy()
 
-    found, asked = _square.search(recorded, x, epsilon, queries, rng)
+    found, asked = attacks._square_search(recorded, x, epsilon, queries, rng)
     assert asked == sum(map(len, points))
     return found, np.stack(points), np.stack(values)
 
@@ -58,7 +58,7 @@ def test_it_starts_from_vertical_stripes_and_draws_squares(rng):
     np.testing.assert_array_equal(start, np.broadcast_to(start[:, :1], start.shape))
     assert len(np.unique(start[:, 0, :, 0])) == 2
     for number, point in enumerate(points[1:]):  # nothing is kept: each square is on the stripes
-        side = _square.side(number / 60, x[0])
+        side = attacks._square_side(number / 60, x[0])
         rows, columns = (np.flatnonzero((point[0] != start[0]).any(axis=axes)) for axes in
                          ((1, 2), (0, 2)))  # fmt: skip
         assert np.ptp(rows) < side and np.ptp(columns) < side
@@ -68,11 +68,10 @@ def test_the_share_of_a_square_follows_the_published_schedule():
     """Halved after 10, 50, 200, ... of 10,000 squares, as the toolbox has it, too."""
     queries = load("toolbox")["inputs"]["queries"]
     for done, fraction in zip(SQUARE["squares"], SQUARE["fractions"], strict=True):
-        side = _square.side(done / queries, np.zeros(PIXELS))
+        side = attacks._square_side(done / queries, np.zeros(PIXELS))
         assert side == max(1, round(np.sqrt(fraction * 36)))
-    sides = [
-        _square.side(i / 10_000, np.zeros((100, 100, 1))) for i in (10, 11, 50, 51, 8000, 8001)
-    ]
+    image = np.zeros((100, 100, 1))
+    sides = [attacks._square_side(i / 10_000, image) for i in (10, 11, 50, 51, 8000, 8001)]
     assert sides == [89, 63, 63, 45, 6, 4]
 
 
@@ -88,7 +87,7 @@ def test_it_breaks_what_the_toolbox_breaks(rng):
     model = keras.Sequential([keras.Input(PIXELS), *layers])
     model.set_weights([given[name] for name in ("first", "bias", "last")])
     network, y = Network(model, None, 64), given["y"]
-    found, _ = _square.search(
+    found, _ = attacks._square_search(
         lambda x, rows: network.margins(x, y[rows]), x, float(given["epsilon"]), 500, rng
     )
     broken, theirs = network.margins(found, y) > 0, np.array(SQUARE["broken"])
@@ -106,7 +105,7 @@ def test_on_vectors_it_raises_the_margin_and_leaves_what_is_broken(rng):
         return x.sum(axis=1) - np.array([2.0, 9.0])[rows]
 
     x = np.full((2, 6), 0.5, "float32")
-    adversarial, queries = _square.search(margins, x, 0.3, 400, rng)
+    adversarial, queries = attacks._square_search(margins, x, 0.3, 400, rng)
     assert margins(adversarial, np.array([0, 1]))[0] > 0  # at the start, 6 x 0.5 is above 2
     assert adversarial[1].sum() == pytest.approx(4.8)  # 6 x 0.8
     assert queries == sum(map(len, asked[:-1])) == 401
@@ -144,6 +143,6 @@ def test_each_halving_of_the_published_schedule_comes_after_its_square():
     """At 0.8 / 2^k of a million pixels, from squares 10, 50, ... of 10,000 (Andriushchenko2020)."""
     image = np.zeros((1000, 1000, 1))
     for k, after in enumerate((10, 50, 200, 500, 1000, 2000, 4000, 6000, 8000)):
-        before, halved = (_square.side((after + i + 0.5) / 10_000, image) for i in (0, 1))
+        before, halved = (attacks._square_side((after + i + 0.5) / 10_000, image) for i in (0, 1))
         assert before == round(1000 * np.sqrt(0.8 / 2**k))
         assert halved == round(1000 * np.sqrt(0.8 / 2 ** (k + 1)))
