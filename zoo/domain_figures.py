@@ -91,7 +91,7 @@ def mcnemar(found, first, second):
     for seed in seeds:
         right = (_joined(found, method, AVERAGE, [seed]) for method in (first, second))
         tests.append(_difference(*map(Answers, right))["mcnemar_p"])
-    return style.listed([f"{p:.2g}" for p in tests])
+    return style.join_words([f"{p:.2g}" for p in tests])
 
 
 def over_seeds(found, method, domain):
@@ -172,8 +172,8 @@ def finding(found, methods):
     best, *others = sorted(methods, key=lambda method: -values[method][0])
     said = [f"{name} {style.percent(values[name][0])}" for name in (best, *others)]
     if gain(found, best, others[0])["ci95"][0] > 0:
-        return f"{best} is ahead on domains never trained on: {style.listed(said)}"
-    return f"{best} and {others[0]} are level on domains never trained on: {style.listed(said)}"
+        return f"{best} is ahead on domains never trained on: {style.join_words(said)}"
+    return f"{best} and {others[0]} are level on domains never trained on: {style.join_words(said)}"
 
 
 def save(found, methods, stem):

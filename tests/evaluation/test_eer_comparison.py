@@ -1,4 +1,4 @@
-"""Methods compared over people and seeds."""
+"""Tests the comparison of methods over people and seeds."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""One score of a learned similarity and a cosine."""
+"""Tests the fusion of a learned similarity and a cosine."""
 
 import dataclasses
 import json
@@ -78,7 +78,7 @@ def test_bounded_scores_are_bounded_and_every_method_grows_in_both(pairs):
         assert (fuse(similarity, cosine + 1, method) > fuse(similarity, cosine, method)).all()
 
 
-def test_score_matrices_are_fused_as_they_are(rng):
+def test_score_matrices_are_fused_elementwise(rng):
     matrix = rng.normal(size=(4, 5))
     np.testing.assert_array_equal(fuse(matrix, np.tanh(matrix)), matrix + np.tanh(matrix))
 

@@ -1,4 +1,4 @@
-"""All figures of a list of verification trials."""
+"""Tests the figures of verification trials."""
 
 import dataclasses
 
@@ -13,7 +13,7 @@ from keras_dml.evaluation._robustness import Robustness
 from tests.evaluation import oracles
 from tests.goldens import golden
 
-# drawn scores may be reversed, of which `verification` warns
+# drawn scores may be reversed, and `verification` warns of them
 MAY_BE_REVERSED = pytest.mark.filterwarnings("ignore:`scores` may be similarities:UserWarning")
 SCORES = st.lists(st.integers(-6, 6).map(float), min_size=1, max_size=12)
 
@@ -25,7 +25,7 @@ def trials(genuine, imposter):
 
 @pytest.fixture
 def people_scores():
-    """Scores of 30 probes against 30 claims, and the ids of both."""
+    """Draws scores of 30 probes against 30 claims, and the ids of both."""
     rng = np.random.default_rng(5)
     scores = rng.normal(2.0, 0.7, (30, 30)) - 1.5 * np.eye(30)
     ids = np.array([f"person-{i:02d}" for i in range(30)])
@@ -78,7 +78,7 @@ def test_det_holds_the_points_of_scikit_learn():
     assert det.thresholds.size == scores.size + 1
 
 
-def test_score_matrices_are_taken_as_they_are(people_scores):
+def test_score_matrices_are_accepted(people_scores):
     scores, genuine, _ = people_scores
     found = verification(scores, genuine)
     assert found.trials == (30, 870)
@@ -155,7 +155,7 @@ EERS = (
 @MAY_BE_REVERSED
 @pytest.mark.parametrize("name", EERS)
 def test_similarities_have_the_golden_rates_with_the_kinds_exchanged(name):
-    """Monteiro2020 accepts s > t: FAR and FRR change places, the EER does not."""
+    """Monteiro2020 accepts s > t, which exchanges FAR and FRR and does not change the EER."""
     example = golden(f"eer-{name}", "seeds_p2")
     expected = example["expected"]
     scores, genuine = (np.array(example["inputs"][key]) for key in ("scores", "genuine"))
@@ -180,7 +180,7 @@ def test_errors_at_a_threshold_are_counted(scores, cut, threshold):
     assert found == pytest.approx(oracles.rates(scores[genuine], scores[~genuine], threshold))
 
 
-def test_the_representation_of_a_result_holds_figures_and_no_trials(rng):
+def test_the_representation_of_a_result_contains_no_trials(rng):
     result = verification(rng.normal(size=50), np.arange(50) % 2 == 0)
     assert f"eer={result.eer!r}" in repr(result) and "array" not in repr(result)
     robust = Robustness(None, 0.5, (0.4, 0.6), {}, 0.2, (0.1, 0.3), np.ones(9), np.zeros(9))
@@ -188,6 +188,6 @@ def test_the_representation_of_a_result_holds_figures_and_no_trials(rng):
 
 
 @pytest.mark.parametrize("people", [3, (["a", "b"],), (["a", "b"], ["a", "c"], ["b", "c"])])
-def test_people_of_trials_are_one_pair_of_names(people):
+def test_people_that_are_not_a_pair_are_refused(people):
     with pytest.raises(ValueError, match=r"`people` must be the pair .*(3|1 entries|3 entries)\.$"):
         verification([0.1, 0.2], [True, False], people=people)
