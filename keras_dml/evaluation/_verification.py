@@ -17,7 +17,7 @@ from keras_dml.evaluation._intervals import verification_intervals
 from keras_dml.evaluation._thresholds import TarAtFar, min_imposters, tar_at_far
 
 FARS = (0.01, 0.001)  # the rates that published figures quote
-SUSPECT_AUC = 0.4  # few trials of uninformative scores often have an AUC between 0.4 and 0.6
+SUSPECT_AUC = 0.25  # uninformative scores of few people often have an AUC between 0.25 and 0.75
 
 
 class Roc(NamedTuple):
@@ -84,8 +84,8 @@ class Verification:
     roc: Roc = field(repr=False)
     det: Det = field(repr=False)
     intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
-    scores: np.ndarray = field(default=None, repr=False)
-    genuine: np.ndarray = field(default=None, repr=False)
+    scores: np.ndarray = field(default_factory=lambda: np.empty(0), repr=False)
+    genuine: np.ndarray = field(default_factory=lambda: np.empty(0), repr=False)
 
     def errors_at(self, threshold: float) -> tuple[float, float]:
         """Returns FAR and FRR if trials with `score <= threshold` are accepted.
@@ -147,7 +147,7 @@ def verification(
         `Verification`.
 
     Warns:
-        UserWarning: If the AUC is below 0.4. Scores without information have an AUC of about 0.5,
+        UserWarning: If the AUC is below 0.25. Scores without information have an AUC of about 0.5,
             so the usual cause is that `scores` are similarities.
 
     Raises:
@@ -176,8 +176,8 @@ def verification(
 def verification_figures(scores, genuine, *, people=None, bootstrap=0, seed=0):
     """Computes the result of `verification`, with its arguments, and never warns.
 
-    For few trials, which may have an AUC far below 0.5 by chance, and for scores whose direction is
-    known.
+    Other figures use it: their trials may be so few that the AUC is far below 0.5 by chance, and
+    the direction of their scores is fixed.
     """
     bootstrap = whole("bootstrap", bootstrap, minimum=0)
     seed = whole("seed", seed, minimum=0)

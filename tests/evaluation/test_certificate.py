@@ -68,7 +68,7 @@ def test_equal_smallest_scores_count_as_fully_dependent():
         certificate(np.round(scores) * 0, people, 0.01)
 
 
-def test_people_who_cause_most_errors_reduce_the_support():
+def test_more_people_support_stricter_rates():
     strictest = [certificate(*trials(n), 0.3).strictest for n in (15, 30, 60)]
     assert strictest[0] > strictest[1] > strictest[2]
 

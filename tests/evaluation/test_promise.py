@@ -13,9 +13,12 @@ from tests.evaluation import worlds
 from tests.evaluation.people import claims
 
 
-def of_new_people(scores, far):
-    """Mean rate of two of the people under the threshold that the others promise, and the largest
-    mean rate of one of the people as a new person."""
+def rates_of_new_people(scores, far):
+    """Computes the rates of people who are left out of the people that a threshold is set on.
+
+    Returns:
+        The mean rate of two people left out, and the largest mean rate of one of them.
+    """
     n = len(scores)
     rates = np.zeros((n, n))
     for a, b in itertools.combinations(range(n), 2):
@@ -42,7 +45,7 @@ def test_two_new_people_are_matched_at_most_at_the_promised_rate(seed, far):
     people = 10
     lamb = rng.pareto(0.5, people) * rng.integers(0, 2, people)
     scores = -np.maximum(lamb[:, None], lamb) - rng.pareto(1.0) * rng.random((people, people))
-    rate, most = of_new_people(np.round(scores, int(rng.integers(0, 3))), far)
+    rate, most = rates_of_new_people(np.round(scores, int(rng.integers(0, 3))), far)
     beyond = max(0.0, min(1.0, 2 * most) - 0.5)
     assert rate <= far + 2 * beyond / people + 1e-9
 
@@ -53,16 +56,16 @@ def test_the_promise_holds_for_people_who_differ_moderately(seed):
     rng = np.random.default_rng(seed)
     person = rng.normal(size=12)
     scores = 0.5 * (person[:, None] + person) + rng.normal(size=(12, 12))
-    rate, most = of_new_people(scores, 0.2)
+    rate, most = rates_of_new_people(scores, 0.2)
     assert rate <= 0.2 or most > 0.25
 
 
 def test_the_promise_holds_if_few_people_resemble_everybody():
-    """With such people at hand the bound holds without an assumption, and is attained."""
+    """With such people at hand the bound needs no assumption; the rate is at least 30 % of it."""
     level = np.arange(22.0)
     scores = np.minimum(level[:, None], level)
     for far in (2 / 22, 6 / 22):
-        rate, most = of_new_people(scores, far)
+        rate, most = rates_of_new_people(scores, far)
         assert most > 0.9
         assert 0.3 * far < rate <= far
 

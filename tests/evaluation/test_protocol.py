@@ -180,7 +180,7 @@ def test_people_with_too_few_recordings_are_left_out_and_counted():
     assert {(r["people"], r["left_out"]) for r in records} == {(5, 1)}
 
 
-def test_more_observed_recordings_lower_the_error():
+def test_more_observed_recordings_raise_the_auc():
     records = paper_protocol(*recordings(people=20, each=12, noise=3.0)[:2])
     aucs = [value(records, protocol="verification", metric="auc", n=n) for n in range(1, 6)]
     assert aucs[-1] > aucs[0] + 0.02
