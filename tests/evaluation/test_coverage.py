@@ -18,7 +18,7 @@ LEAST_OF_TAR = 176
 
 
 def covered(world, eer, people, recordings):
-    """Counts the intervals of each figure that contain the truth, and the EERs that are 0."""
+    """Counts the intervals of each figure that contain the truth."""
     truth = worlds.truth(world, eer)
     counts = dict.fromkeys(("eer", "auc", "tar", "far at a threshold", "tar at a threshold"), 0)
     for seed in range(DRAWS):
