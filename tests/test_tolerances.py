@@ -1,4 +1,4 @@
-"""Comparisons with an absolute tolerance say the relative one, which NumPy does not set to 0."""
+"""Tests that comparisons with `atol` also set `rtol`, because NumPy's default is not 0."""
 
 import ast
 import pathlib
@@ -9,7 +9,7 @@ COMPARISONS = {"assert_allclose", "allclose", "isclose"}
 
 
 def without_rtol(program):
-    """Lines of comparisons that are given `atol` but not `rtol`."""
+    """Returns the lines of comparisons with `atol` but without `rtol`."""
     calls = [node for node in ast.walk(ast.parse(program)) if isinstance(node, ast.Call)]
     return [call.lineno for call in calls if _name(call) in COMPARISONS and _lacks_rtol(call)]
 
@@ -19,17 +19,18 @@ def _name(call):
 
 
 def _lacks_rtol(call):
-    given = {keyword.arg for keyword in call.keywords}  # None stands for `**options`
-    return "atol" in given and not given & {"rtol", None} and len(call.args) < 3
+    names = {keyword.arg for keyword in call.keywords}  # None stands for `**options`
+    return "atol" in names and not names & {"rtol", None} and len(call.args) < 3
 
 
-def test_every_comparison_with_an_absolute_tolerance_says_its_relative_one():
-    found = {str(path.relative_to(TESTS)): without_rtol(path.read_text()) for path in FILES}
-    found = {path: lines for path, lines in found.items() if lines}
-    assert not found, f"add `rtol=0` where an absolute tolerance is meant: {found}"
+def test_every_comparison_with_atol_sets_rtol():
+    assert FILES
+    lines = {str(path.relative_to(TESTS)): without_rtol(path.read_text()) for path in FILES}
+    missing = {path: numbers for path, numbers in lines.items() if numbers}
+    assert not missing, f"add `rtol=0` to these comparisons with `atol`: {missing}"
 
 
-def test_what_lacks_a_relative_tolerance_is_found():
+def test_comparisons_without_rtol_are_found():
     lines = [
         "np.testing.assert_allclose(x, y, atol=1e-6)",
         "np.testing.assert_allclose(x, y, rtol=0, atol=1e-6)",

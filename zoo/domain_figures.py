@@ -98,7 +98,7 @@ def mcnemar(answers: Right, first: str, second: str) -> str:
     for seed in _seeds(answers):
         right = (_concatenate(answers, method, AVERAGE, [seed]) for method in (first, second))
         tests.append(_difference(*map(Answers, right))["mcnemar_p"])
-    return style.listed([f"{p:.2g}" for p in tests])
+    return style.join_words([f"{p:.2g}" for p in tests])
 
 
 def accuracies(answers: Right, method: str, domain: str) -> list[float]:
@@ -182,7 +182,7 @@ def finding(answers: Right, methods: Sequence[str]) -> str:
     }
     ranked = sorted(methods, key=lambda method: -means[method])
     best, second = ranked[:2]
-    values = style.listed([f"{name} {style.percent(means[name])}" for name in ranked])
+    values = style.join_words([f"{name} {style.percent(means[name])}" for name in ranked])
     if gain(answers, best, second)["ci95"][0] > 0:
         return f"{best} is ahead on domains never trained on: {values}"
     return f"{best} and {second} are level on domains never trained on: {values}"

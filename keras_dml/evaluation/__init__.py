@@ -1,9 +1,12 @@
-"""Figures from scores and embeddings: verification, identification, imposters, few-shot episodes,
-retrieval, novelty, two-sample tests, clustering, and the protocols that draw trials.
+"""Figures from scores and embeddings.
 
-Built on NumPy, SciPy and scikit-learn. Only `robustness` and distances given by name load Keras.
-Scores are distances: smaller is closer, and a trial is accepted where `score <= threshold`; a
-similarity S enters as -S. Names load on first use.
+Verification (EER, ROC, DET, minDCF), thresholds for a false accept rate, identification and
+imposters, few-shot episodes, retrieval, novelty detection, two-sample tests, clustering, robustness
+to attacks, and the protocols that draw trials.
+
+Built on NumPy, SciPy and scikit-learn. Only `robustness`, its result classes and distances given by
+name load Keras. Scores are distances: smaller is closer, and trials with `score <= threshold` are
+accepted. A similarity S enters as -S. Names load on first use.
 """
 
 from keras_dml import _lazy
@@ -11,29 +14,30 @@ from keras_dml import _lazy
 _HOME = {
     "EqualErrorRate": "_equal_error_rate",
     "equal_error_rate": "_equal_error_rate",
+    "EerDifference": "_equal_error_rate",
+    "eer_difference": "_equal_error_rate",
+    "ComparedEer": "_equal_error_rate",
+    "EerComparison": "_equal_error_rate",
+    "eer_comparison": "_equal_error_rate",
     "FarThreshold": "_thresholds",
     "TarAtFar": "_thresholds",
     "threshold_at_far": "_thresholds",
-    "AcceptRates": "_accept_rates",
-    "accept_rates": "_accept_rates",
-    "BestOfTries": "_tries",
-    "best_of_tries": "_tries",
-    "FalseAccepts": "_false_accepts",
-    "false_accepts": "_false_accepts",
-    "Certificate": "_certificate",
-    "certificate": "_certificate",
-    "Promise": "_promise",
-    "promise": "_promise",
-    "EerDifference": "_eer_difference",
-    "eer_difference": "_eer_difference",
-    "ComparedEer": "_eer_comparison",
-    "eer_comparison": "_eer_comparison",
+    "AcceptRates": "_thresholds",
+    "accept_rates": "_thresholds",
+    "BestOfTries": "_thresholds",
+    "best_of_tries": "_thresholds",
+    "FalseAccepts": "_thresholds",
+    "false_accepts": "_thresholds",
+    "Certificate": "_thresholds",
+    "certificate": "_thresholds",
+    "Promise": "_thresholds",
+    "promise": "_thresholds",
     "Verification": "_verification",
     "verification": "_verification",
     "Identification": "_identification",
     "identification": "_identification",
-    "Imposters": "_imposters",
-    "imposters": "_imposters",
+    "Imposters": "_identification",
+    "imposters": "_identification",
     "DetectionCost": "_detection_cost",
     "detection_cost": "_detection_cost",
     "bayes_threshold": "_detection_cost",
@@ -44,14 +48,14 @@ _HOME = {
     "FewShot": "_few_shot",
     "few_shot": "_few_shot",
     "support_means": "_few_shot",
-    "GeneralizedAccuracy": "_generalized",
-    "generalized_accuracy": "_generalized",
+    "GeneralizedAccuracy": "_few_shot",
+    "generalized_accuracy": "_few_shot",
     "Retrieval": "_retrieval",
     "retrieval": "_retrieval",
-    "TwoStages": "_reranking",
-    "nearest_entries": "_nearest",
-    "AttackResult": "_robustness_result",
-    "Robustness": "_robustness_result",
+    "TwoStages": "_retrieval",
+    "nearest_entries": "_retrieval",
+    "AttackResult": "_robustness",
+    "Robustness": "_robustness",
     "robustness": "_robustness",
     "NoveltyDetection": "_novelty",
     "novelty": "_novelty",

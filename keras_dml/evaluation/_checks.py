@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 
 from keras_dml._arrays import real, refuse_masked
+from keras_dml._typing import ArrayLike
+
+PeopleOfTrials: TypeAlias = tuple[ArrayLike, ArrayLike]
+"""`(probe_ids, claimed_ids)`: both people of each trial, broadcast to the shape of the scores."""
 
 
 def check_finite(name, values):
-    """Raise if `values` holds NaN or infinity, with the count and the index of the first."""
+    """Checks that all values are finite; the error names the index of the first bad value."""
     bad = ~np.isfinite(values)
     if bad.any():
         first = tuple(int(i) for i in np.argwhere(bad)[0])
@@ -20,20 +26,20 @@ def check_finite(name, values):
 
 
 def ids(name, values):
-    """Names of people, classes or clusters as an array of numbers, strings or bytes.
+    """Converts names of people, classes or clusters to an array of numbers, strings or bytes.
 
     Args:
         name: Name of the argument in error messages.
         values: The names, any shape.
 
     Raises:
-        TypeError: They are masked, dates, structured, complex, or of several kinds, which NumPy
-            would turn into strings.
-        ValueError: One is NaN.
+        TypeError: If the names are masked, dates, structured or complex, or if they are of
+            different kinds, which NumPy would turn into strings.
+        ValueError: If a name is NaN.
     """
     refuse_masked(name, values)
     array = np.asarray(values)
-    if array.dtype == object:  # as pandas hands out strings
+    if array.dtype == object:  # dtype of strings in pandas
         array = np.asarray(array.tolist())
     if array.dtype.kind in "US" and not hasattr(values, "dtype"):
         kinds = {type(value).__name__ for value in np.asarray(values, object).ravel()}
@@ -53,30 +59,30 @@ def ids(name, values):
 
 
 def check_trials(scores, genuine):
-    """Verification trials as two flat arrays.
+    """Checks verification trials and flattens them.
 
     Args:
         scores: Distances of the trials, any shape.
-        genuine: Booleans of the same shape, True where probe and claim are one person.
+        genuine: Booleans of the same shape, True if probe and claim are one person.
 
     Returns:
         `(scores, genuine)`: float64 and bool, both of shape `(trials,)`.
 
     Raises:
-        TypeError: `genuine` is not boolean, or the scores are not real numbers.
-        ValueError: Shapes differ, a score is not finite, or one kind of trial is missing.
+        TypeError: If `genuine` is not boolean, or the scores are not real numbers.
+        ValueError: If shapes differ, a score is not finite, or one kind of trial is missing.
     """
     scores = real("`scores`", scores, np.float64)
     genuine = real("`genuine`", genuine)
     if genuine.dtype != bool:
         raise TypeError(
-            "`genuine` must be boolean, True where probe and claim are the same person. Received "
+            "`genuine` must be boolean, True if probe and claim are the same person. Received "
             f"dtype {genuine.dtype}. Compare ids: `probe_ids == claimed_ids`."
         )
     if scores.shape != genuine.shape:
         raise ValueError(
-            "`scores` and `genuine` must have the same shape, one entry a trial. Received shapes "
-            f"{scores.shape} and {genuine.shape}."
+            "`scores` and `genuine` must have the same shape, one entry for each trial. Received "
+            f"shapes {scores.shape} and {genuine.shape}."
         )
     check_finite("scores", scores)
     count, imposter = int(genuine.sum()), int(genuine.size - genuine.sum())
@@ -90,7 +96,7 @@ def check_trials(scores, genuine):
 
 
 def check_embeddings(embeddings, gallery):
-    """Raise unless two sets of embeddings (the second may be None) are finite and of one shape."""
+    """Checks that embeddings and a gallery (or None) are finite and have rows of one shape."""
     for name, values in (("embeddings", embeddings), ("gallery", gallery)):
         if values is not None:
             check_finite(name, values)
@@ -102,15 +108,21 @@ def check_embeddings(embeddings, gallery):
 
 
 def check_distance_matrix(distances, probe_ids, gallery_ids):
-    """A distance matrix, probes in rows and gallery entries in columns, with its ids.
+    """Checks a distance matrix and the ids of its rows and columns.
+
+    Args:
+        distances: Distances, probes in rows and gallery entries in columns.
+        probe_ids: Person of each row.
+        gallery_ids: Person of each column.
 
     Returns:
         `(distances, probe_ids, gallery_ids)` as arrays `(probes, entries)`, `(probes,)`,
         `(entries,)`.
 
     Raises:
-        TypeError: The distances are not real numbers, or the ids are invalid, see `ids`.
-        ValueError: The shapes do not fit together, a distance is not finite, or there are none.
+        TypeError: If the distances are not real numbers, or the ids are invalid, see `ids`.
+        ValueError: If the shapes do not fit together, a distance is not finite, or the matrix is
+            empty.
     """
     distances = real("`distances`", distances, np.float64)
     probe_ids, gallery_ids = ids("`probe_ids`", probe_ids), ids("`gallery_ids`", gallery_ids)
@@ -129,42 +141,48 @@ def check_distance_matrix(distances, probe_ids, gallery_ids):
     return distances, probe_ids, gallery_ids
 
 
-def both_people(people, shape):
-    """The two people of each trial as flat arrays of names.
+def ids_of_trials(people, shape):
+    """Returns the names of the two people of each trial as flat arrays.
 
     Args:
         people: `(probe_ids, claimed_ids)`.
-        shape: Shape of the scores as given, to which the ids broadcast.
+        shape: Shape of the scores before they are flattened, to which the ids broadcast.
+
+    Returns:
+        `(probe_ids, claimed_ids)`, both of shape `(trials,)`.
 
     Raises:
-        TypeError, ValueError: They are no pair, are invalid, see `ids`, or do not broadcast.
+        TypeError: If the ids are invalid, see `ids`.
+        ValueError: If `people` is not a pair, the ids are invalid, or they do not broadcast.
     """
     if not hasattr(people, "__len__") or len(people) != 2:
-        found = f"{len(people)} entries" if hasattr(people, "__len__") else repr(people)
-        raise ValueError(f"`people` must be the pair (probe_ids, claimed_ids). Received {found}.")
+        received = f"{len(people)} entries" if hasattr(people, "__len__") else repr(people)
+        raise ValueError(
+            f"`people` must be the pair (probe_ids, claimed_ids). Received {received}."
+        )
     pair = [ids("`people`", entry) for entry in people]
     try:
         probe, claimed = (np.broadcast_to(entry, shape).ravel() for entry in pair)
     except ValueError:
         raise ValueError(
-            "`people` must hold the two people of each trial, of shapes that broadcast to that "
-            f"of `scores`, {shape}. Received {pair[0].shape} and {pair[1].shape}; for a matrix of "
-            "probes by claims give `(probe_ids[:, None], claimed_ids[None, :])`."
+            "`people` must hold the two people of each trial, of shapes that broadcast to the "
+            f"shape of `scores`, {shape}. Received {pair[0].shape} and {pair[1].shape}. For a "
+            "matrix of probes by claims pass `(probe_ids[:, None], claimed_ids[None, :])`."
         ) from None
     return probe, claimed
 
 
 def person_codes(people, genuine, shape):
-    """The two people of each trial as integers 0, 1, ..., each of shape `(trials,)`.
+    """Returns the two people of each trial as integers 0, 1, ..., each of shape `(trials,)`.
 
     Args:
-        people: `(probe_ids, claimed_ids)`, or None, which is returned.
+        people: `(probe_ids, claimed_ids)`; for None the result is None.
         genuine: Checked booleans, shape `(trials,)`.
-        shape: Shape of the scores as given, to which the ids broadcast.
+        shape: Shape of the scores before they are flattened, to which the ids broadcast.
     """
     if people is None:
         return None
-    probe, claimed = both_people(people, shape)
+    probe, claimed = ids_of_trials(people, shape)
     contradictions = int(((probe == claimed) != genuine).sum())
     if contradictions:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Figures of a clustering: agreement of clusters and classes."""
+"""Figures of a clustering: agreement of clusters and classes (NMI, pair-counting F1)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from sklearn.metrics import normalized_mutual_info_score
 from sklearn.metrics.cluster import pair_confusion_matrix
 
 from keras_dml._arrays import real, whole
+from keras_dml._typing import ArrayLike
 from keras_dml.evaluation._checks import check_finite, ids
 
-STARTS = 10
+STARTS = 10  # of k-means
 
 
 @dataclass(frozen=True)
@@ -20,11 +21,12 @@ class Clustering:
     """Figures of the agreement of clusters and classes.
 
     Attributes:
-        nmi: Mutual information over the mean of the two entropies; 1 where both are 0.
-        f1: 2 TP / (2 TP + FP + FN) over pairs of samples: a pair of one class in one cluster is a
-            true positive. 1 where no pair shares a class or a cluster.
-        precision: Fraction of the pairs in one cluster that are of one class; 1 if there are none.
-        recall: Fraction of the pairs of one class that are in one cluster; 1 if there are none.
+        nmi: Normalized mutual information: the mutual information divided by the mean of the two
+            entropies; 1 if both entropies are 0.
+        f1: 2 TP / (2 TP + FP + FN) over pairs of samples. A pair of one class in one cluster is a
+            true positive. 1 if no pair shares a class or a cluster.
+        precision: Fraction of the pairs in one cluster that are of one class; 1 without such pairs.
+        recall: Fraction of the pairs of one class that are in one cluster; 1 without such pairs.
         pairs: True positive, false positive and false negative pairs.
         samples: Number of samples.
         classes: Number of classes.
@@ -47,8 +49,8 @@ class Clustering:
         )
 
 
-def clustering(labels, clusters):
-    """NMI and pair-counting F1 of given clusters.
+def clustering(labels: ArrayLike, clusters: ArrayLike) -> Clustering:
+    """Computes NMI and pair-counting F1 of clusters.
 
     Neither the names of the clusters nor their order matter.
 
@@ -57,22 +59,22 @@ def clustering(labels, clusters):
         clusters: Cluster of each sample, shape `(samples,)`.
 
     Returns:
-        `Clustering`; printing it shows the figures and their counts.
+        `Clustering`; printing it shows the figures and their numbers of samples.
 
     Raises:
-        ValueError: Shapes differ, or there are no samples.
+        ValueError: If shapes differ, or there are no samples.
 
-    >>> found = clustering([0, 0, 1, 1], ["a", "a", "a", "b"])
-    >>> round(found.nmi, 3), found.f1
+    >>> result = clustering([0, 0, 1, 1], ["a", "a", "a", "b"])
+    >>> round(result.nmi, 3), result.f1
     (0.344, 0.4)
     """
     labels, clusters = ids("`labels`", labels), ids("`clusters`", clusters)
     if labels.ndim != 1 or labels.shape != clusters.shape or labels.size == 0:
         raise ValueError(
-            "`labels` and `clusters` must have one entry a sample, at least one. Received shapes "
+            "`labels` and `clusters` must have one entry per sample, at least one. Received shapes "
             f"{labels.shape} and {clusters.shape}."
         )
-    labels, clusters = (np.unique(one, return_inverse=True)[1] for one in (labels, clusters))
+    labels, clusters = (np.unique(names, return_inverse=True)[1] for names in (labels, clusters))
     pairs = pair_confusion_matrix(labels, clusters) // 2  # each pair is counted twice
     (_, fp), (fn, tp) = pairs.tolist()
     return Clustering(
@@ -87,27 +89,30 @@ def clustering(labels, clusters):
     )
 
 
-def embedding_clustering(embeddings, labels, *, clusters=None, seed=0):
-    """NMI and pair-counting F1 of the clusters that k-means finds in embeddings.
+def embedding_clustering(
+    embeddings: ArrayLike, labels: ArrayLike, *, clusters: int | None = None, seed: int = 0
+) -> Clustering:
+    """Computes NMI and pair-counting F1 of the clusters that k-means finds in embeddings.
 
-    The best of ten seeded starts by the sum of squares, by default as many clusters as
-    classes; Kim2020 does not describe its clustering. SPD embeddings enter as vectors of their
-    logarithms, so that the figures of several losses compare.
+    k-means runs from ten seeded starts, and the result with the smallest sum of squares is used.
+    Kim2020 does not describe its clustering. Pass SPD embeddings as vectors of their logarithms, so
+    that figures of different losses are comparable.
 
     Args:
         embeddings: Vectors, shape `(samples, features)`.
         labels: Class of each sample, shape `(samples,)`.
-        clusters: Number of clusters; that of the classes by default.
+        clusters: Number of clusters; None: the number of classes.
         seed: Seed of the starts.
 
     Returns:
-        `Clustering`. Where there are fewer different vectors than clusters it has fewer clusters;
-        a network that maps everything to one point gets one, and NMI 0.
+        `Clustering`. If there are fewer different vectors than `clusters`, the number of clusters
+        is the number of different vectors. A network that maps everything to one point has one
+        cluster and NMI 0.
 
     Raises:
-        ValueError: Shapes do not fit, a value is not finite, or there are more clusters than
+        TypeError: If `clusters` or `seed` is not a whole number.
+        ValueError: If shapes do not fit, a value is not finite, or there are more clusters than
             samples.
-        TypeError: `clusters` or `seed` is not a whole number.
 
     >>> vectors = np.array([[0.0, 0.0], [0.1, 0.0], [5.0, 5.0], [5.0, 5.1]])
     >>> embedding_clustering(vectors, ["walk", "walk", "run", "run"]).nmi
@@ -117,7 +122,7 @@ def embedding_clustering(embeddings, labels, *, clusters=None, seed=0):
     if embeddings.ndim != 2 or labels.shape != embeddings.shape[:1] or embeddings.size == 0:
         raise ValueError(
             "`embeddings` must be vectors, shape (samples, features), with one of `labels` for "
-            f"each. Received shapes {embeddings.shape} and {labels.shape}. SPD matrices become "
+            f"each. Received shapes {embeddings.shape} and {labels.shape}. Convert SPD matrices to "
             "vectors by `geometry.spd.vectorize(geometry.spd.log(x))`."
         )
     check_finite("embeddings", embeddings)

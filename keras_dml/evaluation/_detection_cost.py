@@ -1,4 +1,4 @@
-"""Minimum detection cost of verification."""
+"""Minimum detection cost (minDCF) of verification, and the Bayes threshold of similarities."""
 
 from __future__ import annotations
 
@@ -8,23 +8,25 @@ from dataclasses import dataclass
 import numpy as np
 
 from keras_dml._arrays import number, positive, whole
-from keras_dml.evaluation._checks import check_trials, person_codes
-from keras_dml.evaluation._equal_error_rate import error_curve
-from keras_dml.evaluation._people_weights import cost_interval
+from keras_dml._typing import ArrayLike
+from keras_dml.evaluation._checks import PeopleOfTrials, check_trials, person_codes
+from keras_dml.evaluation._error_curves import error_curve
+from keras_dml.evaluation._intervals import cost_interval
 
 
 @dataclass(frozen=True)
 class DetectionCost:
-    """The minimum normalized detection cost and its counts.
+    """Minimum normalized detection cost (minDCF) and its numbers of trials.
 
     Attributes:
-        cost: At best 0; 1 is that of always accepting or always rejecting, whichever costs less.
-        threshold: Threshold that reaches it, in units of the scores; the smallest of several, and
-            -inf where nothing is better than accepting nobody.
-        prior: Probability of a genuine trial.
+        cost: The cost, at best 0. Always accepting or always rejecting, whichever costs less, has
+            the cost 1.
+        threshold: Smallest threshold with this cost, in units of the scores; -inf if accepting
+            nobody costs least.
+        prior: Probability that a trial is genuine.
         genuine: Number of genuine trials.
         imposter: Number of imposter trials.
-        cost_ci95: 95 % interval of the cost; None if no bootstrap was asked for.
+        cost_ci95: 95 % interval of the cost; None without a bootstrap.
     """
 
     cost: float
@@ -43,36 +45,37 @@ class DetectionCost:
 
 
 def detection_cost(
-    scores,
-    genuine,
+    scores: ArrayLike,
+    genuine: ArrayLike,
     *,
-    prior=0.05,
-    cost_miss=1.0,
-    cost_false_accept=1.0,
-    people=None,
-    bootstrap=0,
-):
-    """Minimum detection cost (minDCF), as reported in speaker verification.
+    prior: float = 0.05,
+    cost_miss: float = 1.0,
+    cost_false_accept: float = 1.0,
+    people: PeopleOfTrials | None = None,
+    bootstrap: int = 0,
+) -> DetectionCost:
+    """Computes the minimum detection cost (minDCF), as reported in speaker verification.
 
     `min_t [C_miss prior FRR(t) + C_fa (1 - prior) FAR(t)] / min(C_miss prior, C_fa (1 - prior))`.
-    The threshold is chosen on the same trials, so the figure is a lower bound of what it costs.
+    The threshold t is chosen on the same trials, so the result is a lower bound of the cost on
+    other trials.
 
     Args:
         scores: Distances of the trials, any shape; smaller is closer. A similarity S enters as -S.
-        genuine: Booleans of the same shape, True where probe and claim are one person.
+        genuine: Booleans of the same shape, True if probe and claim are one person.
         prior: Probability that a trial is genuine, above 0 and below 1.
         cost_miss: Cost of rejecting a genuine trial, above 0.
         cost_false_accept: Cost of accepting an imposter, above 0.
-        people: As in `verification`: with them the bootstrap weights people.
-        bootstrap: Number of replicates for the 95 % interval, see `verification`; 0 for none, 1000
-            is usual. Each replicate chooses the threshold anew.
+        people: See `verification`. With `people` the bootstrap weights people.
+        bootstrap: Number of replicates for the 95 % interval, see `verification`. 0 computes no
+            interval, and 1000 is usual. Each replicate has its own minimum over thresholds.
 
     Returns:
-        `DetectionCost`; printing it shows the cost and its counts.
+        `DetectionCost`.
 
     Raises:
-        TypeError: `genuine` is not boolean, or `bootstrap` is not a whole number.
-        ValueError: Shapes differ, a score is not finite, one kind of trial is missing, `people`
+        TypeError: If `genuine` is not boolean, or `bootstrap` is not a whole number.
+        ValueError: If shapes differ, a score is not finite, one kind of trial is missing, `people`
             contradicts `genuine`, or a prior, a cost or `bootstrap` is out of range.
 
     >>> detection_cost([0.1, 0.3, 0.2, 0.9], np.array([True, True, False, False])).cost
@@ -100,11 +103,14 @@ def detection_cost(
     )
 
 
-def bayes_threshold(*, prior=0.05, cost_miss=1.0, cost_false_accept=1.0):
-    """The similarity above which accepting costs less, if similarities are log likelihood ratios.
+def bayes_threshold(
+    *, prior: float = 0.05, cost_miss: float = 1.0, cost_false_accept: float = 1.0
+) -> float:
+    """Computes the similarity above which accepting costs less than rejecting.
 
-    `log(C_fa (1 - prior) / (C_miss prior))`. The pair term of Monteiro2020 (Eq. 3) aims at such
-    ratios; whether a model's are must be seen on a development set before this threshold is used.
+    `log(C_fa (1 - prior) / (C_miss prior))` holds for similarities that are log likelihood ratios.
+    The pair term of Monteiro2020 (Eq. 3) trains similarities toward such ratios. Check on a
+    development set that the similarities of a model are such ratios before using this threshold.
 
     Args:
         prior: Probability that a trial is genuine, above 0 and below 1.
@@ -112,10 +118,10 @@ def bayes_threshold(*, prior=0.05, cost_miss=1.0, cost_false_accept=1.0):
         cost_false_accept: Cost of accepting an imposter, above 0.
 
     Returns:
-        Threshold of the similarity S; as a distance -S, minus that.
+        Threshold of the similarity S. For distances -S the threshold is the negative number.
 
     Raises:
-        ValueError: The prior or a cost is out of range.
+        ValueError: If the prior or a cost is out of range.
 
     >>> round(bayes_threshold(prior=0.5, cost_false_accept=10.0), 3)
     2.303
@@ -125,7 +131,7 @@ def bayes_threshold(*, prior=0.05, cost_miss=1.0, cost_false_accept=1.0):
 
 
 def _prices(prior, cost_miss, cost_false_accept):
-    """Cost of rejecting all genuine trials and of accepting all imposters."""
+    """Returns the cost of rejecting all genuine trials and of accepting all imposters."""
     prior = number("prior", prior)
     if not 0.0 < prior < 1.0:
         raise ValueError(f"`prior` must be a probability above 0 and below 1. Received {prior!r}.")

@@ -1,4 +1,4 @@
-"""Rows of a distance matrix in which equal gallery entries have exactly equal distances."""
+"""Distance matrices of queries and gallery entries, in which equal entries have equal distances."""
 
 from __future__ import annotations
 
@@ -19,18 +19,21 @@ def distance_matrix_rows(embeddings, gallery, distance):
         distance: Name or callable, see `retrieval`.
 
     Returns:
-        Function from a slice of the queries to float64 of shape `(rows, entries)`, which may be
-        written to. Its values rank the entries as the distance does, but need not be the distance.
+        Function from a slice of the queries to a new float64 array of shape `(rows, entries)`. Its
+        values rank the entries in the same order as the distance, but need not be distances.
     """
     if isinstance(distance, str) and distance == PRECOMPUTED:
         return lambda rows: np.array(embeddings[rows], np.float64)
     gallery, copies = distinct(np.asarray(gallery))
-    rows_of = _rows_of_distinct(embeddings, gallery, distance)
-    return rows_of if copies is None else lambda rows: rows_of(rows)[:, copies]
+    distinct_rows = _rows_of_distinct(embeddings, gallery, distance)
+    return distinct_rows if copies is None else lambda rows: distinct_rows(rows)[:, copies]
 
 
 def distinct(gallery):
-    """The distinct entries, and the index of each entry among them; None where all differ."""
+    """Returns the distinct entries, and the index of each entry among them.
+
+    The index is None if all entries differ.
+    """
     flat = np.ascontiguousarray(gallery.reshape(len(gallery), -1) + 0.0)  # -0.0 is 0.0
     rows = flat.view(np.dtype((np.void, flat.dtype.itemsize * flat.shape[1])))[:, 0]
     _, first, copies = np.unique(rows, return_index=True, return_inverse=True)
@@ -45,7 +48,7 @@ def _rows_of_distinct(embeddings, gallery, distance):
     if by_name and embeddings.ndim != distance.rank:
         raise ValueError(
             f'`distance="{distance.name}"` takes {distance.embeddings}. Received embeddings of '
-            f"shape {embeddings.shape}. For other embeddings give the model's distance, "
+            f"shape {embeddings.shape}. For other embeddings pass the model's distance, "
             "`model.layers[-1].distance`."
         )
     ranking = distance.ranking(gallery) if by_name else None
@@ -55,7 +58,7 @@ def _rows_of_distinct(embeddings, gallery, distance):
 
 
 def pairwise_values(name, function, x, y):
-    """Values of a distance or similarity for all pairs, float64 of shape `(n, m)`.
+    """Computes a distance or similarity for all pairs, float64 of shape `(n, m)`.
 
     Args:
         name: Name of the function in error messages.

@@ -1,20 +1,44 @@
-"""The error curve of a list of trials and its equal error rate."""
+"""Equal error rate (EER) of one method, of two methods, and of several methods with seeds.
+
+The EER is the rate at which false accepts and false rejects are equally frequent.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.metrics import roc_curve
 
-from keras_dml.evaluation._checks import check_trials
-
-ON_DIAGONAL = 1e-12  # FAR and FRR are ratios of counts below 1e9: closer than this is equal
+from keras_dml._arrays import whole
+from keras_dml._typing import ArrayLike
+from keras_dml.evaluation._checks import PeopleOfTrials, check_trials, person_codes
+from keras_dml.evaluation._error_curves import (
+    WeightedCurves,
+    crossing,
+    crossing_threshold,
+    error_curve,
+)
+from keras_dml.evaluation._intervals import (
+    eer_replicates,
+    interval,
+    percentiles,
+    rate_without_errors,
+    replicates,
+)
 
 
 @dataclass(frozen=True)
 class EqualErrorRate:
-    """The equal error rate, the threshold that reaches it, and how many trials it rests on."""
+    """Equal error rate with its threshold and its numbers of trials.
+
+    Attributes:
+        rate: The equal error rate, a fraction.
+        threshold: Threshold at which FAR equals FRR, in units of the scores. If FAR and FRR are
+            equal for an interval of thresholds, the middle of this interval.
+        genuine: Number of genuine trials.
+        imposter: Number of imposter trials.
+    """
 
     rate: float
     threshold: float
@@ -28,74 +52,24 @@ class EqualErrorRate:
         )
 
 
-def error_curve(scores, genuine):
-    """FAR and TAR at -inf and at every distinct score, in ascending order of the threshold.
+def equal_error_rate(scores: ArrayLike, genuine: ArrayLike) -> EqualErrorRate:
+    """Computes the rate at which false accepts and false rejects are equally frequent.
 
-    FAR(t) is the fraction of imposter trials with score <= t, TAR(t) that of genuine trials and
-    FRR(t) = 1 - TAR(t). No point is left out, so that lines between neighbors are the true curve.
-
-    Args:
-        scores: Checked distances, shape `(trials,)`.
-        genuine: Checked booleans, shape `(trials,)`.
-
-    Returns:
-        `(thresholds, far, tar)`, each of shape `(points,)`; from (-inf, 0, 0) to (max, 1, 1).
-    """
-    far, tar, negated = roc_curve(genuine, -scores, drop_intermediate=False)
-    return -negated, far, tar
-
-
-def crossing(far, tar):
-    """Equal error rate on the straight lines between the points of error curves.
+    FAR = FRR on straight lines between the points (FAR, FRR) over all thresholds, from -inf with
+    the point (0, 1) to the largest score with the point (1, 0). Two other definitions, the nearest
+    point and the convex hull of the ROC, give other numbers for short lists of trials.
 
     Args:
-        far: False accept rates, shape `(..., points)`, ascending along the last axis.
-        tar: True accept rates, same shape, ascending.
+        scores: Distances of the trials, any shape; smaller is closer. Trials with
+            `score <= threshold` are accepted. A similarity S enters as -S.
+        genuine: Booleans of the same shape, True if probe and claim are one person.
 
     Returns:
-        `(rate, index)`: the equal error rate and the first point at or after the crossing, both of
-        shape `(...)`.
-    """
-    gap = far - (1.0 - tar)  # FAR - FRR, from -1 to 1
-    index = np.argmax(gap > -ON_DIAGONAL, axis=-1)
-    at = np.stack([index - 1, index], axis=-1)
-    far, gap = np.take_along_axis(far, at, axis=-1), np.take_along_axis(gap, at, axis=-1)
-    weight = gap[..., 0] / (gap[..., 0] - gap[..., 1])
-    return far[..., 0] + weight * (far[..., 1] - far[..., 0]), index
-
-
-def crossing_threshold(thresholds, far, tar, index):
-    """Threshold of the equal error rate of one curve, which crosses the diagonal at point `index`.
-
-    A point on the diagonal holds from its own score to the next at which the curve changes. The
-    threshold is the middle of this interval, for separated trials the middle of the gap.
-    Otherwise it is the score of the point.
-    """
-    behind = far + tar - 1.0 > ON_DIAGONAL
-    if behind[index]:
-        return thresholds[index]
-    return (thresholds[index] + thresholds[np.argmax(behind)]) / 2
-
-
-def equal_error_rate(scores, genuine):
-    """The rate at which false accepts and false rejects are equally frequent.
-
-    FAR = FRR on straight lines between the points (FAR, FRR) over all thresholds from -inf, (0, 1),
-    to the largest score, (1, 0). Neither the nearest point nor the convex hull of the ROC: both
-    give other numbers on short lists of trials.
-
-    Args:
-        scores: Distances of the trials, any shape; smaller is closer, accepted where
-            `score <= threshold`. A similarity S enters as -S.
-        genuine: Booleans of the same shape, True where probe and claim are one person.
-
-    Returns:
-        `EqualErrorRate` with `rate`, `threshold` (in units of the scores; the middle of the
-        interval where the curve stands on the diagonal), and the numbers of trials.
+        `EqualErrorRate`.
 
     Raises:
-        TypeError: `genuine` is not boolean.
-        ValueError: Shapes differ, a score is not finite, or one kind of trial is missing.
+        TypeError: If `genuine` is not boolean.
+        ValueError: If shapes differ, a score is not finite, or one kind of trial is missing.
 
     >>> import numpy as np
     >>> scores, genuine = np.array([0.1, 0.25, 0.75, 0.9]), np.array([1, 1, 0, 0], bool)
@@ -112,3 +86,240 @@ def equal_error_rate(scores, genuine):
         genuine=count,
         imposter=genuine.size - count,
     )
+
+
+@dataclass(frozen=True)
+class EerDifference:
+    """Equal error rate of a method minus that of a second method, with a paired 95 % interval.
+
+    Attributes:
+        value: The difference; negative if the first method is better.
+        ci95: 95 % interval of the difference.
+        first: Equal error rate of the first method.
+        second: Equal error rate of the second method.
+    """
+
+    value: float
+    ci95: tuple[float, float]
+    first: float
+    second: float
+
+    def __str__(self):
+        return (
+            f"EER {100 * self.first:.1f} % and {100 * self.second:.1f} %, difference "
+            f"{100 * self.value:+.1f} % [{_signed(self.ci95)} %]"
+        )
+
+
+def eer_difference(
+    first: ArrayLike,
+    second: ArrayLike,
+    genuine: ArrayLike,
+    *,
+    people: PeopleOfTrials | None = None,
+    bootstrap: int = 1000,
+    seed: int = 0,
+) -> EerDifference:
+    """Computes the difference of the equal error rates of two methods on the same trials.
+
+    Each replicate of the bootstrap draws people once for both methods. People who are difficult for
+    both methods therefore do not widen the interval of the difference.
+
+    Args:
+        first: Distances of the trials by the first method, any shape; smaller is closer.
+        second: Distances by the second method, same shape; its unit may differ.
+        genuine: Booleans of the same shape, True if probe and claim are one person.
+        people: See `verification`. With `people` the bootstrap draws people.
+        bootstrap: Number of replicates, at least 1.
+        seed: Seed of the bootstrap.
+
+    Returns:
+        `EerDifference`. If neither method has an error, its interval is that of the rule of three,
+        plus or minus 3 / n for n people.
+
+    Raises:
+        TypeError: If the trials are invalid, see `verification`.
+        ValueError: If the trials are invalid, see `verification`, or `bootstrap` is not a whole
+            number of at least 1.
+
+    >>> import numpy as np
+    >>> genuine = np.arange(8) < 4
+    >>> print(eer_difference(np.arange(8), [1, 2, 3, 5, 4, 6, 7, 8], genuine, bootstrap=100))
+    EER 0.0 % and 25.0 %, difference -25.0 % [-50.0 to +0.0 %]
+    """
+    bootstrap = whole("bootstrap", bootstrap, minimum=1)
+    seed = whole("seed", seed, minimum=0)
+    shape = np.shape(first)
+    first, _ = check_trials(first, genuine)
+    second, genuine = check_trials(second, genuine)
+    codes = person_codes(people, genuine, shape)
+    curves = [WeightedCurves(scores, genuine) for scores in (first, second)]
+    drawn = []
+    for weights in replicates(genuine, people=codes, draws=bootstrap, seed=seed):
+        rates = [crossing(*curve(weights))[0] for curve in curves]
+        drawn.append(rates[0] - rates[1])
+    rates = [equal_error_rate(scores, genuine).rate for scores in (first, second)]
+    low, high = percentiles(np.concatenate(drawn))
+    if not any(rates):
+        high = rate_without_errors(codes, genuine)
+        low = -high
+    return EerDifference(rates[0] - rates[1], (low, high), *rates)
+
+
+@dataclass(frozen=True)
+class ComparedEer:
+    """Equal error rate of one of several methods, with 95 % intervals over people and seeds.
+
+    Attributes:
+        value: Mean of the equal error rate over the method's seeds.
+        ci95: 95 % interval of `value`.
+        difference: Rate of the first method minus the rate of this method, negative if the first
+            method is better. None for the first method itself.
+        difference_ci95: Paired 95 % interval of `difference`. None for the first method.
+    """
+
+    value: float
+    ci95: tuple[float, float]
+    difference: float | None = None
+    difference_ci95: tuple[float, float] | None = None
+
+    def __str__(self):
+        low, high = (100 * bound for bound in self.ci95)
+        text = f"EER {100 * self.value:.1f} % [{low:.1f} to {high:.1f} %]"
+        if self.difference is None:
+            return text
+        return (
+            f"{text}, first method minus this method {100 * self.difference:+.1f} % "
+            f"[{_signed(self.difference_ci95)} %]"
+        )
+
+
+class EerComparison(dict[str, ComparedEer]):
+    """`ComparedEer` of each method by its name, the first method first; prints as sentences."""
+
+    def __str__(self):
+        return "\n".join(self._sentence(name) for name in self)
+
+    def _sentence(self, name):
+        first, method = next(iter(self)), self[name]
+        low, high = (100 * bound for bound in method.ci95)
+        rate = f"{name} has an EER of {100 * method.value:.1f} % [{low:.1f} to {high:.1f} %]"
+        if method.difference is None:
+            return f"{rate}."
+        word = "lower" if method.difference < 0 else "higher"
+        is_significant = method.difference_ci95[0] > 0 or method.difference_ci95[1] < 0
+        return (
+            f"{rate}. The EER of {first} is {abs(100 * method.difference):.1f} percentage points "
+            f"{word} (95 % interval of {first} minus {name}: {_signed(method.difference_ci95)}), "
+            f"which is {'' if is_significant else 'not '}significant."
+        )
+
+
+def eer_comparison(
+    scores: Mapping[str, Sequence[ArrayLike]],
+    genuine: ArrayLike,
+    *,
+    people: PeopleOfTrials | None = None,
+    bootstrap: int = 1000,
+    seed: int = 0,
+) -> EerComparison:
+    """Compares the equal error rates of methods on the same trials, each trained from some seeds.
+
+    Each replicate of the bootstrap draws people and seeds once for all methods. People who are
+    difficult for all methods, and seeds that are good for all methods, therefore do not widen the
+    intervals of the differences.
+
+    Args:
+        scores: Dict from the name of a method to a list of distances of the trials, one array for
+            each seed, all of one shape; smaller is closer. A method without seeds has one array.
+        genuine: Booleans of that shape, True if probe and claim are one person.
+        people: See `verification`. With `people` the bootstrap draws people.
+        bootstrap: Number of replicates, at least 1.
+        seed: Seed of the bootstrap.
+
+    Returns:
+        `EerComparison`, a dict of `ComparedEer` by the method's name. The interval of a rate is
+        that of `verification`, with drawn seeds. The interval of a difference is a percentile
+        bootstrap over people. If neither method has an error, it is that of the rule of three.
+
+    Raises:
+        TypeError: If the trials are invalid, see `verification`.
+        ValueError: If the trials are invalid, see `verification`, there is no method, `bootstrap`
+            is not a whole number of at least 1, or methods have different numbers of seeds.
+
+    >>> genuine = np.arange(8) < 4
+    >>> worse = [1, 2, 3, 5, 4, 6, 7, 8]
+    >>> result = eer_comparison({"a": [np.arange(8)], "b": [worse]}, genuine, bootstrap=100)
+    >>> result["a"].value, result["b"].difference, result["b"].difference_ci95
+    (0.0, -0.25, (-0.5, 0.0))
+    """
+    bootstrap = whole("bootstrap", bootstrap, minimum=1)
+    seed = whole("seed", seed, minimum=0)
+    seeds = _number_of_seeds(scores)
+    shape = np.shape(genuine)
+    checked = {
+        name: [check_trials(run, genuine)[0] for run in runs] for name, runs in scores.items()
+    }
+    genuine = np.asarray(genuine).ravel()
+    codes = person_codes(people, genuine, shape)
+    drawn = _drawn_rates(checked, genuine, codes, seeds, bootstrap, seed)
+    values = {
+        name: float(np.mean([equal_error_rate(run, genuine).rate for run in runs]))
+        for name, runs in checked.items()
+    }
+    first, comparison = next(iter(values)), EerComparison()
+    for name, value in values.items():
+        bounds = _interval_of_rate(checked[name], genuine, codes, bootstrap, seed)
+        if name == first:
+            comparison[name] = ComparedEer(value, bounds)
+            continue
+        difference_bounds = tuple(percentiles(drawn[first] - drawn[name]))
+        if not value and not values[first]:
+            most = rate_without_errors(codes, genuine)
+            difference_bounds = (-most, most)
+        comparison[name] = ComparedEer(value, bounds, values[first] - value, difference_bounds)
+    return comparison
+
+
+def _drawn_rates(scores, genuine, codes, seeds, draws, seed):
+    """Returns the mean EER over drawn seeds by method, shape `(draws,)`."""
+    curves = {name: [WeightedCurves(run, genuine) for run in runs] for name, runs in scores.items()}
+    drawn, rng = {name: [] for name in scores}, np.random.default_rng([seed, 1])
+    for weights in replicates(genuine, people=codes, draws=draws, seed=seed):
+        drawn_seeds = rng.integers(seeds, size=(len(weights), seeds))
+        for name, curves_of_method in curves.items():
+            rates = np.stack([crossing(*curve(weights))[0] for curve in curves_of_method], axis=1)
+            if len(curves_of_method) > 1:
+                rates = np.take_along_axis(rates, drawn_seeds, axis=1)
+            drawn[name].append(rates.mean(axis=1))
+    return {name: np.concatenate(parts) for name, parts in drawn.items()}
+
+
+def _interval_of_rate(runs, genuine, codes, draws, seed):
+    """Computes the interval of the mean over runs, over people and drawn runs."""
+    ends = [eer_replicates(run, genuine, people=codes, draws=draws, seed=seed) for run in runs]
+    drawn_runs = np.random.default_rng([seed, 1]).integers(len(runs), size=(len(runs), draws))
+    better, worse = (
+        np.take_along_axis(np.stack(end), drawn_runs, axis=0).mean(axis=0)
+        for end in zip(*ends, strict=True)
+    )
+    return interval(better, worse)
+
+
+def _number_of_seeds(scores):
+    if not scores:
+        raise ValueError("`scores` must hold at least one method. Received none.")
+    counts = {name: len(runs) for name, runs in scores.items()}
+    most = max(counts.values())
+    if not set(counts.values()) <= {1, most} or 0 in counts.values():
+        raise ValueError(
+            "Each method of `scores` must have one entry for each seed, the same number for all "
+            f"methods, or one entry if it has no seeds. Received {counts}."
+        )
+    return most
+
+
+def _signed(bounds):
+    """Returns an interval of differences in percent, such as `-50.0 to +0.0`."""
+    low, high = (100 * bound for bound in bounds)
+    return f"{low:+.1f} to {high:+.1f}"

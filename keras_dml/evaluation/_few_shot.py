@@ -1,18 +1,21 @@
-"""Few-shot episodes: accuracy on new classes from one or a few examples."""
+"""Accuracy on new classes: few-shot episodes, and generalized accuracy among all classes."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.stats import norm
 
 from keras_dml._arrays import real, whole
+from keras_dml._typing import ArrayLike
 from keras_dml.evaluation._checks import check_finite, ids
 from keras_dml.evaluation._distance_matrix import PRECOMPUTED, distance_matrix_rows, pairwise_values
 
 QUANTILE = norm.ppf(0.975)
+_KINDS = {**dict.fromkeys("biuf", "number"), **dict.fromkeys("UT", "string"), "S": "bytes"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,11 +25,11 @@ class FewShot:
     Attributes:
         mean: Mean accuracy of the episodes, a fraction.
         half_width: Half the width of the 95 % interval of the mean: 1.96 standard deviations
-            (n - 1) over the root of the number of episodes. It covers the draw of episodes from
-            these examples, not the choice of another test set.
-        ways: Classes in an episode.
-        shots: Support examples of a class.
-        queries: Query examples of a class.
+            (n - 1) divided by the square root of the number of episodes. It covers the draw of
+            episodes from these examples, not the choice of another test set.
+        ways: Number of classes in an episode.
+        shots: Number of support examples per class.
+        queries: Number of query examples per class.
         accuracies: Accuracy of each episode, shape `(episodes,)`.
     """
 
@@ -41,59 +44,59 @@ class FewShot:
         return (
             f"{self.ways}-way {self.shots}-shot accuracy {100 * self.mean:.2f} ± "
             f"{100 * self.half_width:.2f} % ({len(self.accuracies):,} episodes, {self.queries} "
-            "queries a class)"
+            "queries per class)"
         )
 
 
 def few_shot(
-    embeddings,
-    labels,
-    ways,
-    shots,
+    embeddings: ArrayLike,
+    labels: ArrayLike,
+    ways: int,
+    shots: int,
     *,
-    queries=15,
-    similarity=None,
-    distance=None,
-    episodes=600,
-    seed=0,
-):
-    """Accuracy in N-way K-shot episodes (Monteiro2020, Eq. 4 on support means).
+    queries: int = 15,
+    similarity: Callable | None = None,
+    distance: str | Callable | None = None,
+    episodes: int = 600,
+    seed: int = 0,
+) -> FewShot:
+    """Computes the accuracy in N-way K-shot episodes (Monteiro2020, Eq. 4 on support means).
 
-    An episode draws `ways` classes, and of each `shots` support and `queries` query examples, all
-    without replacement. A query belongs to the class whose support mean is most similar, ties to
-    the class drawn first. Episode i depends on `(seed, i)` alone, so methods compare on the same
-    episodes. Compute the embeddings once, in inference mode.
+    An episode draws `ways` classes, and for each class `shots` support examples and `queries` query
+    examples, all without replacement. A query is assigned to the class whose support mean is most
+    similar, and in a tie to the class drawn first. Episode i depends on `(seed, i)` alone, so
+    methods are compared on the same episodes. Compute the embeddings once, in inference mode.
 
     Args:
         embeddings: Examples, shape `(examples, ...)`.
-        labels: Class of each example, shape `(examples,)`: classes that were not trained on.
-        ways: Classes in an episode, at least 2.
-        shots: Support examples of a class, at least 1.
-        queries: Query examples of a class, at least 1.
+        labels: Class of each example, shape `(examples,)`; classes that were not trained on.
+        ways: Number of classes in an episode, at least 2.
+        shots: Number of support examples per class, at least 1.
+        queries: Number of query examples per class, at least 1.
         similarity: `S(queries, prototypes) -> (n, m)`, higher is more similar, as
-            `PrototypicalClassifier.similarity`. Either this or `distance`.
+            `PrototypicalClassifier.similarity`. Pass either this or `distance`.
         distance: `"cosine"`, `"euclidean"`, another name of `keras_dml.distances`, or a callable
-            `d(queries, prototypes) -> (n, m)` where smaller is closer.
+            `d(queries, prototypes) -> (n, m)`, smaller is closer.
         episodes: Number of episodes, at least 2.
         seed: Seed of the episodes, not negative.
 
     Returns:
-        `FewShot`; printing it shows the figure and its interval.
+        `FewShot`; printing it shows the mean and its interval.
 
     Raises:
-        TypeError: A number is not an integer.
-        ValueError: Shapes do not fit, a value or a score is not finite, there are fewer classes
-            than `ways`, a class has fewer than `shots + queries` examples, or not exactly one of
-            `similarity` and `distance` is given.
+        TypeError: If a number is not an integer.
+        ValueError: If shapes do not fit, a value or a score is not finite, there are fewer classes
+            than `ways`, a class has fewer than `shots + queries` examples, or both or neither of
+            `similarity` and `distance` are passed.
 
     >>> points = np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]])
     >>> print(few_shot(points, [0, 0, 0, 1, 1, 1], 2, 1, queries=2, distance="euclidean"))
-    2-way 1-shot accuracy 100.00 ± 0.00 % (600 episodes, 2 queries a class)
+    2-way 1-shot accuracy 100.00 ± 0.00 % (600 episodes, 2 queries per class)
     """
     embeddings, labels = _checked(embeddings, labels)
     if (similarity is None) == (distance is None) or distance == PRECOMPUTED:
         raise ValueError(
-            "Give either `similarity`, a function (higher is more similar), or `distance`, a "
+            "Pass either `similarity`, a function (higher is more similar), or `distance`, a "
             'name such as "cosine" or a function (smaller is closer). Received '
             f"similarity={similarity!r}, distance={distance!r}."
         )
@@ -108,14 +111,14 @@ def few_shot(
         rows = _draw(members, ways, shots + queries, (seed, episode))  # (ways, shots + queries)
         means = _means(embeddings[rows[:, :shots]], axis=1)
         asked = embeddings[rows[:, shots:].ravel()]  # (ways * queries, ...)
-        found = nearest_prototypes(asked, means, similarity, distance)
-        accuracies[episode] = np.mean(found == right)
+        predicted = nearest_prototypes(asked, means, similarity, distance)
+        accuracies[episode] = np.mean(predicted == right)
     mean, half_width = mean_and_half_width(accuracies)
     return FewShot(mean, half_width, ways, shots, queries, accuracies)
 
 
-def support_means(embeddings, labels):
-    """Prototypes of new classes: the mean embedding of each (Monteiro2020).
+def support_means(embeddings: ArrayLike, labels: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Computes the prototype of each new class, the mean of its embeddings (Monteiro2020).
 
     Args:
         embeddings: Support examples, shape `(examples, ...)`, computed in inference mode.
@@ -123,10 +126,10 @@ def support_means(embeddings, labels):
 
     Returns:
         `(names, means)`: the sorted classes, shape `(classes,)`, and their means, shape
-        `(classes, ...)`, of the embeddings' dtype.
+        `(classes, ...)`, in the dtype of the embeddings.
 
     Raises:
-        ValueError: The support set is empty, shapes do not fit, or a value is not finite.
+        ValueError: If the support set is empty, shapes do not fit, or a value is not finite.
 
     >>> names, means = support_means(np.array([[0.0], [2.0], [5.0]]), ["a", "a", "b"])
     >>> names.tolist(), means.tolist()
@@ -140,14 +143,89 @@ def support_means(embeddings, labels):
     return names, means
 
 
+@dataclass(frozen=True)
+class GeneralizedAccuracy:
+    """Generalized accuracy: among all classes, of examples of new and of old classes (Xian2019).
+
+    Attributes:
+        new: Fraction of the examples of new classes that are classified correctly.
+        old: Fraction of the examples of old classes that are classified correctly.
+        harmonic_mean: Harmonic mean of both fractions; 0 if one of them is 0.
+        new_examples: Number of examples of new classes.
+        old_examples: Number of examples of old classes.
+    """
+
+    new: float
+    old: float
+    harmonic_mean: float
+    new_examples: int
+    old_examples: int
+
+    def __str__(self):
+        return (
+            f"new classes {100 * self.new:.1f} % of {self.new_examples:,}, old classes "
+            f"{100 * self.old:.1f} % of {self.old_examples:,}, harmonic mean "
+            f"{100 * self.harmonic_mean:.1f} %"
+        )
+
+
+def generalized_accuracy(
+    predicted: ArrayLike, labels: ArrayLike, new_classes: ArrayLike
+) -> GeneralizedAccuracy:
+    """Computes the accuracy on new and on old classes if all classes can be predicted.
+
+    Accuracy among the new classes alone does not show whether a classifier prefers the classes that
+    it was trained on. Generalized few-shot learning and class-incremental learning report the
+    generalized accuracy.
+
+    Args:
+        predicted: Predicted class of each example, shape `(examples,)`, chosen among all classes.
+        labels: Class of each example, shape `(examples,)`; names or ids, as in `predicted`.
+        new_classes: Classes that were added after training.
+
+    Returns:
+        `GeneralizedAccuracy`; printing it shows all three figures.
+
+    Raises:
+        ValueError: If shapes or kinds of labels differ, or `labels` lacks new or old classes.
+
+    >>> print(generalized_accuracy(["a", "a", "new"], ["a", "new", "new"], ["new"]))
+    new classes 50.0 % of 2, old classes 100.0 % of 1, harmonic mean 66.7 %
+    """
+    predicted, labels = ids("`predicted`", predicted), ids("`labels`", labels)
+    new_classes = ids("`new_classes`", new_classes)
+    arrays = (predicted, labels, new_classes)
+    if len({_KINDS[array.dtype.kind] for array in arrays}) > 1:
+        raise ValueError(
+            "`predicted`, `labels` and `new_classes` must all be numbers or all be strings. "
+            f"Received dtypes {', '.join(str(array.dtype) for array in arrays)}."
+        )
+    if predicted.shape != labels.shape or labels.ndim != 1:
+        raise ValueError(
+            "`predicted` and `labels` must be one class for each example, of the same shape "
+            f"(examples,). Received shapes {predicted.shape} and {labels.shape}."
+        )
+    is_new = np.isin(labels, new_classes)
+    if is_new.all() or not is_new.any():
+        raise ValueError(
+            "`labels` must hold examples of new and of old classes. Received "
+            f"{int(is_new.sum())} examples of `new_classes` and {int((~is_new).sum())} of other "
+            "classes."
+        )
+    right = predicted == labels
+    new, old = float(right[is_new].mean()), float(right[~is_new].mean())
+    mean = 2 * new * old / (new + old) if new and old else 0.0
+    return GeneralizedAccuracy(new, old, mean, int(is_new.sum()), int((~is_new).sum()))
+
+
 def mean_and_half_width(accuracies):
-    """Mean over episodes and half the width of its 95 % interval, by the normal distribution."""
+    """Returns the mean over episodes and half the width of its normal 95 % interval."""
     stddev = np.std(accuracies, ddof=1)
     return float(np.mean(accuracies)), float(QUANTILE * stddev / math.sqrt(len(accuracies)))
 
 
 def nearest_prototypes(queries, prototypes, similarity, distance):
-    """Index of the most similar prototype of each query, the first of tied ones."""
+    """Returns the index of the most similar prototype of each query, the first one in a tie."""
     if similarity is None:
         scores = distance_matrix_rows(queries, prototypes, distance)(slice(None))
     else:
@@ -157,14 +235,14 @@ def nearest_prototypes(queries, prototypes, similarity, distance):
 
 
 def _draw(members, ways, count, key):
-    """Rows of an episode, shape `(ways, count)`."""
+    """Draws the rows of an episode, shape `(ways, count)`."""
     rng = np.random.default_rng(key)
-    chosen = rng.choice(len(members), ways, replace=False)
-    return np.stack([rng.choice(members[i], count, replace=False) for i in chosen])
+    classes = rng.choice(len(members), ways, replace=False)
+    return np.stack([rng.choice(members[i], count, replace=False) for i in classes])
 
 
 def _members(labels, ways, count):
-    """Rows of each class, after a check that an episode can be drawn."""
+    """Returns the rows of each class, after a check that an episode can be drawn."""
     names, codes, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     if len(names) < ways:
         raise ValueError(
@@ -181,7 +259,7 @@ def _members(labels, ways, count):
 
 
 def _means(embeddings, axis):
-    """Means, computed in float64 and cast to the dtype of the embeddings."""
+    """Computes means in float64 and casts them to the dtype of the embeddings."""
     return embeddings.mean(axis=axis, dtype=np.float64).astype(embeddings.dtype)
 
 

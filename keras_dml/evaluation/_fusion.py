@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import expit
 
 from keras_dml._arrays import real
+from keras_dml._typing import ArrayLike
 from keras_dml.evaluation._checks import check_finite
 
 METHODS = ("sum", "zscore", "bounded")
@@ -16,9 +17,15 @@ SMALLEST_SQUARE = 1e-24  # squared length below which a vector has no direction
 
 @dataclass(frozen=True)
 class FusionStatistics:
-    """Mean and standard deviation of both scores on a development set, kinds of trial together.
+    """Mean and standard deviation of both scores over all trials of a development set.
 
     `dataclasses.asdict` gives the entry of a model card.
+
+    Attributes:
+        similarity_mean: Mean of the learned similarities.
+        similarity_stddev: Sample standard deviation of the learned similarities.
+        cosine_mean: Mean of the cosines.
+        cosine_stddev: Sample standard deviation of the cosines.
     """
 
     similarity_mean: float
@@ -26,9 +33,15 @@ class FusionStatistics:
     cosine_mean: float
     cosine_stddev: float
 
+    def __str__(self):
+        return (
+            f"similarity {self.similarity_mean:.4g} ± {self.similarity_stddev:.4g}, cosine "
+            f"{self.cosine_mean:.4g} ± {self.cosine_stddev:.4g} (mean ± standard deviation)"
+        )
 
-def fusion_statistics(similarity, cosine):
-    """Statistics for `fuse(..., method="zscore")`, from trials that no figure uses.
+
+def fusion_statistics(similarity: ArrayLike, cosine: ArrayLike) -> FusionStatistics:
+    """Computes the statistics for `fuse(..., method="zscore")` from trials that no figure uses.
 
     Args:
         similarity: Learned similarities of development trials, any shape.
@@ -38,8 +51,8 @@ def fusion_statistics(similarity, cosine):
         `FusionStatistics`, with sample standard deviations (n - 1).
 
     Raises:
-        ValueError: Shapes differ, there are fewer than two trials, a score is not finite, or one
-            of the scores is the same in all trials.
+        ValueError: If shapes differ, there are fewer than two trials, a score is not finite, or all
+            similarities or all cosines are equal.
 
     >>> fusion_statistics([-1.0, 1.0], [0.0, 0.5]).cosine_mean
     0.25
@@ -47,20 +60,26 @@ def fusion_statistics(similarity, cosine):
     similarity, cosine = _checked(similarity, cosine)
     if similarity.size < 2:
         raise ValueError(
-            f"A standard deviation needs two trials or more. Received {similarity.size}."
+            f"A standard deviation needs at least two trials. Received {similarity.size}."
         )
     figures = []
     for name, scores in (("similarity", similarity), ("cosine", cosine)):
         if np.ptp(scores) == 0:
             raise ValueError(
                 f"`{name}` is the same in all {scores.size:,} development trials, so it has no "
-                "scale. Take trials of both kinds."
+                "scale. Use genuine and imposter trials."
             )
         figures += [float(scores.mean()), float(scores.std(ddof=1))]
     return FusionStatistics(*figures)
 
 
-def fuse(similarity, cosine, method="sum", *, development=None):
+def fuse(
+    similarity: ArrayLike,
+    cosine: ArrayLike,
+    method: str = "sum",
+    *,
+    development: FusionStatistics | None = None,
+) -> np.ndarray:
     """Fuses a learned similarity and a cosine into one score; higher is more similar.
 
     `verification` takes distances: pass the negative score.
@@ -68,17 +87,17 @@ def fuse(similarity, cosine, method="sum", *, development=None):
     Args:
         similarity: Learned similarities S of trials, any shape.
         cosine: Cosines of the same trials, same shape.
-        method: `"sum"`: S + cos, as in Table 3 of Monteiro2020, where S may outweigh the cosine by
-            its scale; `"zscore"`: the sum of both z-scores, standardized on a development set;
+        method: `"sum"`: S + cos, as in Table 3 of Monteiro2020; S may outweigh the cosine by its
+            scale. `"zscore"`: the sum of both z-scores, standardized on a development set.
             `"bounded"`: the mean of sigma(S) and (cos + 1) / 2, in [0, 1].
-        development: `FusionStatistics`, for `"zscore"`.
+        development: `FusionStatistics`, required for `"zscore"`.
 
     Returns:
         Scores, float64, of the same shape.
 
     Raises:
-        ValueError: Shapes differ, a score is not finite, `method` is unknown, or `development` is
-            missing or not used.
+        ValueError: If shapes differ, a score is not finite, `method` is unknown, `development` is
+            missing for `"zscore"`, or it is passed with another method.
 
     >>> fuse([2.0, -3.0], [0.5, -0.5]).tolist()
     [2.5, -3.5]
@@ -88,9 +107,9 @@ def fuse(similarity, cosine, method="sum", *, development=None):
         raise ValueError(f"`method` must be one of {METHODS}. Received {method!r}.")
     if (development is not None) != (method == "zscore"):
         raise ValueError(
-            'The method "zscore" needs `development`, and no other takes it: compute it by '
-            f"`fusion_statistics` from development trials. Received method={method!r}, "
-            f"development={development!r}."
+            'The method "zscore" needs `development`, and no other method accepts it. Received '
+            f"method={method!r}, development={development!r}. Compute it by `fusion_statistics` "
+            "from development trials."
         )
     if method == "sum":
         return similarity + cosine
@@ -100,18 +119,18 @@ def fuse(similarity, cosine, method="sum", *, development=None):
     return zscore + (cosine - development.cosine_mean) / development.cosine_stddev
 
 
-def paired_cosine(x, y):
-    """Cosine of each row of `x` with the same row of `y`, for a list of trials.
+def paired_cosine(x: ArrayLike, y: ArrayLike) -> np.ndarray:
+    """Computes the cosine of each row of `x` and the same row of `y`, for a list of trials.
 
     Args:
         x: Embeddings, shape `(trials, features)`.
         y: Embeddings, same shape.
 
     Returns:
-        Cosines, float64 of shape `(trials,)`; 0 with a vector of squared length below 1e-24.
+        Cosines, float64 of shape `(trials,)`; 0 if a vector has a squared length below 1e-24.
 
     Raises:
-        ValueError: Shapes differ or a value is not finite.
+        ValueError: If shapes differ or a value is not finite.
 
     >>> paired_cosine([[1.0, 0.0], [0.0, 0.0]], [[1.0, 1.0], [1.0, 1.0]]).round(3).tolist()
     [0.707, 0.0]

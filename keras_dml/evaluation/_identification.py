@@ -1,4 +1,10 @@
-"""Figures of identification: which of the enrolled people is this?"""
+"""Identification among enrolled people (closed set), and with strangers among them (open set).
+
+`identification` computes the rank-1 rate, which is the first point of the CMC (cumulative match
+characteristic). `imposters` computes figures of open-set identification. The false accept rate of
+its `detection` is the FPIR (false positive identification rate). The FNIR (false negative
+identification rate) counts false rejects and misidentifications.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +13,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from keras_dml._arrays import whole
+from keras_dml._typing import ArrayLike
 from keras_dml.evaluation._checks import check_distance_matrix
-from keras_dml.evaluation._people_weights import mean_interval
+from keras_dml.evaluation._intervals import mean_interval, probe_codes
+from keras_dml.evaluation._verification import Verification, verification_figures
 
 
 @dataclass(frozen=True)
 class Identification:
-    """Rate at which the nearest enrolled person is the right one.
+    """Rate at which the nearest enrolled person is the right one; prints as a sentence.
 
     Attributes:
-        accuracy: Fraction of probes.
+        accuracy: Fraction of the probes that are identified correctly.
         trials: Number of probes.
         people: Number of people enrolled.
-        accuracy_ci95: 95 % interval over the people of the probes; None if no bootstrap was asked
-            for.
+        accuracy_ci95: 95 % interval over the people of the probes; None without a bootstrap.
     """
 
     accuracy: float
@@ -35,28 +42,31 @@ class Identification:
         )
 
 
-def identification(distances, probe_ids, gallery_ids, *, bootstrap=0):
-    """Rank-1 accuracy against a gallery (Abdelwahab2019, section 5.2, multiclass identification).
+def identification(
+    distances: ArrayLike, probe_ids: ArrayLike, gallery_ids: ArrayLike, *, bootstrap: int = 0
+) -> Identification:
+    """Computes the rank-1 accuracy against a gallery (Abdelwahab2019, section 5.2).
 
-    A person enrolled with several recordings counts by the nearest. A minimum tied between c people
-    counts 1/c if the right one is among them, so that no order of the columns is an advantage.
+    The distance to a person enrolled with several recordings is that to the nearest recording. If c
+    people have the smallest distance and the right one is among them, the probe counts 1 / c, so
+    the order of the columns has no effect.
 
     Args:
         distances: Distances of probes to gallery entries, shape `(probes, entries)`; smaller is
             closer.
-        probe_ids: Person of each probe, shape `(probes,)`; each must be enrolled.
+        probe_ids: Person of each probe, shape `(probes,)`. Each person must be enrolled.
         gallery_ids: Person of each gallery entry, shape `(entries,)`.
         bootstrap: Number of replicates for the 95 % interval over the people of the probes, see
-            `verification`; 0 for none, 1000 is usual. It holds for a gallery of as many people:
-            who else is enrolled is taken as given.
+            `verification`. 0 computes no interval, and 1000 is usual. The interval holds for
+            galleries of as many people and does not vary who is enrolled.
 
     Returns:
-        `Identification`; printing it shows the accuracy and its counts.
+        `Identification`.
 
     Raises:
-        TypeError: `bootstrap` is not a whole number.
-        ValueError: Shapes do not fit, a distance is not finite, a probe's person is not enrolled,
-            or `bootstrap` is negative.
+        TypeError: If `bootstrap` is not a whole number.
+        ValueError: If shapes do not fit, a distance is not finite, a probe's person is not
+            enrolled, or `bootstrap` is negative.
 
     >>> import numpy as np
     >>> identification(np.array([[0.1, 0.4], [0.3, 0.3]]), ["ann", "bob"], ["ann", "bob"]).accuracy
@@ -71,8 +81,8 @@ def identification(distances, probe_ids, gallery_ids, *, bootstrap=0):
             f"{np.unique(probe_ids).size} people in `probe_ids` are not in `gallery_ids`. For "
             "people who were never enrolled use `evaluation.imposters`."
         )
-    people, nearest = nearest_by_person(distances, gallery_ids)
-    credits = credit(nearest, np.searchsorted(people, probe_ids))
+    people, nearest = _nearest_by_person(distances, gallery_ids)
+    credits = _credit(nearest, np.searchsorted(people, probe_ids))
     return Identification(
         accuracy=float(credits.mean()),
         trials=probe_ids.size,
@@ -81,16 +91,111 @@ def identification(distances, probe_ids, gallery_ids, *, bootstrap=0):
     )
 
 
+@dataclass(frozen=True, eq=False)
+class Imposters:
+    """Figures of open-set identification, of enrolled people and strangers; prints as a sentence.
+
+    Attributes:
+        detection: `Verification` of the distances to the nearest enrolled person. Probes of
+            enrolled people are its genuine trials, probes of strangers its imposter trials. Its
+            intervals are over enrolled people and strangers.
+        misidentification: Fraction of probes of enrolled people whose nearest person is somebody
+            else. The AUC counts such a probe as rightly accepted, so read the two figures together.
+        people: Number of people enrolled.
+        misidentification_ci95: 95 % interval over the enrolled people; None without a bootstrap.
+    """
+
+    detection: Verification
+    misidentification: float
+    people: int
+    misidentification_ci95: tuple[float, float] | None = None
+
+    @property
+    def auc(self) -> float:
+        """AUC of probes of enrolled people compared with probes of strangers."""
+        return self.detection.auc
+
+    def __str__(self):
+        counts, auc = self.detection.trials, self.detection.intervals.get("auc")
+        bounds = "" if auc is None else f" [{auc[0]:.4f} to {auc[1]:.4f}]"
+        return (
+            f"imposter AUC {self.auc:.4f}{bounds}, misidentified "
+            f"{100 * self.misidentification:.1f} %{in_percent(self.misidentification_ci95)} "
+            f"({counts.genuine:,} probes of {self.people:,} people enrolled, {counts.imposter:,} "
+            "probes of imposters)"
+        )
+
+
+def imposters(
+    distances: ArrayLike, probe_ids: ArrayLike, gallery_ids: ArrayLike, *, bootstrap: int = 0
+) -> Imposters:
+    """Computes figures of open-set identification, with strangers among the probes.
+
+    The score of a probe is its distance to the nearest enrolled person. A probe whose score is at
+    most a threshold is accepted as that person (Abdelwahab2019, section 5.2, multiclass imposters).
+    As in the paper, an enrolled person who is accepted as somebody else counts as accepted.
+    `misidentification` is the fraction of these probes.
+
+    Args:
+        distances: Distances of probes to gallery entries, shape `(probes, entries)`; smaller is
+            closer.
+        probe_ids: Person of each probe, shape `(probes,)`. People who are not in `gallery_ids` are
+            the imposters.
+        gallery_ids: Person of each gallery entry, shape `(entries,)`.
+        bootstrap: Number of replicates for 95 % intervals over the people of the probes, see
+            `verification`. 0 computes no intervals, and 1000 is usual. The intervals do not vary
+            who is enrolled.
+
+    Returns:
+        `Imposters`.
+
+    Raises:
+        TypeError: If `bootstrap` is not a whole number.
+        ValueError: If shapes do not fit, a distance is not finite, `bootstrap` is negative, or
+            there are no probes of enrolled people or no probes of imposters.
+
+    >>> import numpy as np
+    >>> distances = np.array([[0.1, 0.8], [0.9, 0.3], [0.7, 0.6]])
+    >>> result = imposters(distances, ["ann", "bob", "eve"], ["ann", "bob"])
+    >>> result.auc, result.misidentification
+    (1.0, 0.0)
+    """
+    bootstrap = whole("bootstrap", bootstrap, minimum=0)
+    distances, probe_ids, gallery_ids = check_distance_matrix(distances, probe_ids, gallery_ids)
+    enrolled = np.isin(probe_ids, gallery_ids)
+    if enrolled.all() or not enrolled.any():
+        raise ValueError(
+            "Probes of enrolled people and of imposters, who are not in `gallery_ids`, are "
+            f"needed. Received {int(enrolled.sum())} and {int((~enrolled).sum())}."
+        )
+    people, nearest = _nearest_by_person(distances, gallery_ids)
+    right = np.searchsorted(people, probe_ids[enrolled])
+    wrong = 1.0 - _credit(nearest[enrolled], right)
+    return Imposters(
+        detection=verification_figures(
+            nearest.min(axis=1),
+            enrolled,
+            people=probe_codes(probe_ids, enrolled) if bootstrap else None,
+            bootstrap=bootstrap,
+        ),
+        misidentification=float(wrong.mean()),
+        people=people.size,
+        misidentification_ci95=(
+            mean_interval(wrong, probe_ids[enrolled], draws=bootstrap) if bootstrap else None
+        ),
+    )
+
+
 def in_percent(bounds):
-    """An interval in brackets after a space; empty for None."""
+    """Returns an interval in percent, in brackets after a space; an empty string for None."""
     return "" if bounds is None else f" [{100 * bounds[0]:.1f} to {100 * bounds[1]:.1f} %]"
 
 
-def nearest_by_person(distances, gallery_ids):
-    """Distance of each probe to the nearest entry of each person.
+def _nearest_by_person(distances, gallery_ids):
+    """Computes the distance of each probe to the nearest entry of each person.
 
     Args:
-        distances: Shape `(..., probes, entries)`.
+        distances: Shape `(probes, entries)`.
         gallery_ids: Person of each entry, shape `(entries,)`, in any order.
 
     Returns:
@@ -101,8 +206,8 @@ def nearest_by_person(distances, gallery_ids):
     return people, np.minimum.reduceat(distances[:, order], starts, axis=1)
 
 
-def credit(nearest, right):
-    """Credit of each probe: 1/c where the right person is among c people at the minimum, else 0.
+def _credit(nearest, right):
+    """Returns 1/c for each probe whose right person is among c people at the minimum, else 0.
 
     Args:
         nearest: Distances to people, shape `(probes, people)`.

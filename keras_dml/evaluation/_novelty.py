@@ -1,4 +1,4 @@
-"""Novelty detection: is an example of a class that was never seen?"""
+"""Novelty detection: does an example belong to a class that was not in the training data?"""
 
 from __future__ import annotations
 
@@ -11,43 +11,44 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
 
 from keras_dml._arrays import positive, real, whole
+from keras_dml._typing import ArrayLike
 from keras_dml.evaluation._checks import check_finite, ids
 from keras_dml.evaluation._identification import in_percent
-from keras_dml.evaluation._people_weights import of_probes, verification_intervals
+from keras_dml.evaluation._intervals import probe_codes, verification_intervals
 from keras_dml.evaluation._thresholds import TarAtFar, check_far, tar_at_far
-from keras_dml.evaluation._verification import Verification, verification
+from keras_dml.evaluation._verification import Verification, verification_figures
 
 KINDS = ("max", "energy")
 
 
 @dataclass(frozen=True, eq=False)
 class NoveltyDetection:
-    """Figures of how well examples of new classes are separated from those of known ones.
+    """Figures of how well novelty scores separate new classes from known classes.
 
     Attributes:
-        detection: `Verification` of the novelty scores: examples of known classes are its genuine
-            trials, those of new classes its imposter trials. Its intervals, if a bootstrap was
-            asked for, are of the AUC, the EER and the TAR at the wanted rate.
-        at_far: `TarAtFar`: fraction of known examples taken as known where at most the wanted
-            fraction of new ones is.
+        detection: `Verification` of the novelty scores. Examples of known classes are its genuine
+            trials, examples of new classes its imposter trials. With a bootstrap it has intervals
+            of the AUC, the EER and the TAR at the wanted rate.
+        at_far: `TarAtFar`: fraction of known examples classified as known at a threshold that
+            classifies at most the wanted fraction of new examples as known.
     """
 
     detection: Verification
     at_far: TarAtFar
 
     @property
-    def auroc(self):
-        """Probability that a new example has a larger novelty than a known one."""
+    def auroc(self) -> float:
+        """Probability that a new example has a larger novelty than a known example (AUROC)."""
         return self.detection.auc
 
     @property
-    def frr_at_far(self):
-        """Fraction of known examples taken as new; NaN where the new ones are too few."""
+    def frr_at_far(self) -> float:
+        """Fraction of known examples classified as new; NaN if there are too few new examples."""
         return 1.0 - self.at_far.tar
 
     @property
-    def frr_at_far_ci95(self):
-        """95 % interval of that fraction; None if no bootstrap was asked for."""
+    def frr_at_far_ci95(self) -> tuple[float, float] | None:
+        """95 % interval of `frr_at_far`; None without a bootstrap."""
         bounds = self.detection.intervals.get(f"tar_at_far_{self.at_far.far:g}")
         return None if bounds is None else (1.0 - bounds[1], 1.0 - bounds[0])
 
@@ -65,22 +66,24 @@ class NoveltyDetection:
         )
 
 
-def novelty(similarities, kind="max"):
-    """Novelty of examples from their similarities to the prototypes (Monteiro2020, section 5);
-    higher is more novel.
+def novelty(similarities: ArrayLike, kind: str = "max") -> np.ndarray:
+    """Computes the novelty of examples from similarities to prototypes; higher is more novel.
 
-    Not 1 - max softmax: a softmax does not see a constant added to all similarities of an example,
-    and that constant is what the pair term of Monteiro2020 (Eq. 3) calibrates.
+    The novelty of Monteiro2020 (section 5) is not 1 - max softmax: a softmax does not change if a
+    constant is added to all similarities of an example, and the pair term of Monteiro2020 (Eq. 3)
+    trains exactly this constant.
 
     Args:
         similarities: S(x, C_j), shape `(examples, classes)`, as `PrototypicalClassifier.scores`.
-        kind: `"max"`: minus the largest similarity; `"energy"`: minus log sum exp of them.
+        kind: `"max"`: the largest similarity, negated; `"energy"`: the logarithm of the sum of
+            exponentials of the similarities, negated.
 
     Returns:
         Novelty, float64 of shape `(examples,)`.
 
     Raises:
-        ValueError: Wrong shape, no class, a similarity is not finite, or `kind` is unknown.
+        ValueError: If the shape is wrong, there is no class, a similarity is not finite, or `kind`
+            is unknown.
 
     >>> novelty([[0.2, 0.7], [-3.0, -1.0]]).tolist()
     [-0.7, 1.0]
@@ -93,90 +96,102 @@ def novelty(similarities, kind="max"):
     return -logsumexp(similarities, axis=1)
 
 
-def novelty_by_one_class_svm(known, similarities, *, outliers=0.1):
-    """Novelty by a one-class SVM on the vector of similarities (Monteiro2020, section 5); large is
-    new.
+def novelty_by_one_class_svm(
+    known: ArrayLike, similarities: ArrayLike, *, outliers: float = 0.1
+) -> np.ndarray:
+    """Computes novelty by a one-class SVM on vectors of similarities; higher is more novel.
 
-    The kernel is an RBF of these vectors, standardized by `known`: a learned similarity itself need
-    not be positive definite, so it is not a kernel.
+    As in Monteiro2020 (section 5). The kernel is an RBF of these vectors, standardized by the mean
+    and standard deviation of `known`. A learned similarity itself need not be positive definite, so
+    it cannot be the kernel.
 
     Args:
-        known: Similarities of examples of known classes, shape `(examples, classes)`: examples
-            that neither trained the model nor enter the figure.
-        similarities: Similarities of the examples to score, shape `(others, classes)`.
-        outliers: Upper bound of the fraction of `known` left outside, above 0 and below 1 (nu).
+        known: Similarities of examples of known classes, shape `(examples, classes)`. Use examples
+            that neither trained the model nor are scored.
+        similarities: Similarities of the examples to score, shape `(scored, classes)`.
+        outliers: Upper bound of the fraction of `known` outside the border (nu), above 0 and below
+            1.
 
     Returns:
-        Novelty, float64 of shape `(others,)`; above 0 the SVM calls it new.
+        Novelty, float64 of shape `(scored,)`. The SVM classifies an example above 0 as new.
 
     Raises:
-        ValueError: Wrong shapes, a similarity is not finite, or `outliers` is out of range.
+        ValueError: If shapes are wrong, a similarity is not finite, or `outliers` is out of range.
     """
-    known, similarities = _checked("known", known), _checked("similarities", similarities)
-    if known.shape[1] != similarities.shape[1]:
+    known_similarities = _checked("known", known)
+    similarities = _checked("similarities", similarities)
+    if known_similarities.shape[1] != similarities.shape[1]:
         raise ValueError(
-            "`known` and `similarities` must be to the same prototypes. Received shapes "
-            f"{known.shape} and {similarities.shape}."
+            "`known` and `similarities` must be similarities to the same prototypes. Received "
+            f"shapes {known_similarities.shape} and {similarities.shape}."
         )
     nu = positive("outliers", outliers)
-    if nu >= 1:  # with all of them outside nothing says where the border is
+    if nu >= 1:  # with all examples outside, the border is arbitrary
         raise ValueError(f"`outliers` must be above 0 and below 1. Received {outliers!r}.")
-    machine = make_pipeline(StandardScaler(), OneClassSVM(kernel="rbf", nu=nu)).fit(known)
+    machine = make_pipeline(StandardScaler(), OneClassSVM(kernel="rbf", nu=nu))
+    machine.fit(known_similarities)
     return -machine.decision_function(similarities)
 
 
-def novelty_detection(known, new, *, far=0.05, people=None, bootstrap=0):
-    """AUROC and FRR at a FAR of novelty scores, from `novelty` or any other source.
+def novelty_detection(
+    known: ArrayLike,
+    new: ArrayLike,
+    *,
+    far: float = 0.05,
+    people: tuple[ArrayLike, ArrayLike] | None = None,
+    bootstrap: int = 0,
+) -> NoveltyDetection:
+    """Computes the AUROC, and the FRR at a FAR, of novelty scores from `novelty` or elsewhere.
 
-    A new example taken as known is a false accept, a known one taken as new a false reject.
+    A new example classified as known is a false accept, and a known example classified as new is a
+    false reject.
 
     Args:
         known: Novelty of examples of known classes, shape `(examples,)`; higher is more novel.
-        new: Novelty of examples of other classes, shape `(others,)`.
-        far: Wanted fraction of new examples taken as known, above 0 and below 1.
+        new: Novelty of examples of new classes, shape `(new_examples,)`.
+        far: Wanted fraction of new examples classified as known, above 0 and below 1.
         people: The pair `(people of known, people of new)`, names of shapes `(examples,)` and
-            `(others,)`: with them the bootstrap weights people. None: each example is of another
-            person.
-        bootstrap: Number of replicates for the 95 % intervals, see `verification`; 0 for none, 1000
-            is usual.
+            `(new_examples,)`. With `people` the bootstrap weights people. None: no two examples
+            share a person.
+        bootstrap: Number of replicates for the 95 % intervals, see `verification`. 0 computes no
+            intervals, and 1000 is usual.
 
     Returns:
-        `NoveltyDetection`; printing it shows the figures and their counts.
+        `NoveltyDetection`; printing it shows the figures and their numbers of examples.
 
     Raises:
-        TypeError: `bootstrap` is not a whole number, or names are invalid.
-        ValueError: One of the kinds is missing, a score is not finite, `people` does not name the
+        TypeError: If `bootstrap` is not a whole number, or names are invalid.
+        ValueError: If `known` or `new` is empty, a score is not finite, `people` does not name the
             person of each example, or `far` or `bootstrap` is out of range.
 
     >>> round(novelty_detection([-3.0, -2.0, 0.5], [0.0, 1.0]).auroc, 3)
     0.833
     """
     check_far(far)
-    known = real("`known`", known, np.float64).ravel()
-    new = real("`new`", new, np.float64).ravel()
+    known_scores = real("`known`", known, np.float64).ravel()
+    new_scores = real("`new`", new, np.float64).ravel()
     bootstrap = whole("bootstrap", bootstrap, minimum=0)
-    names = None if people is None else _named(people, known.size, new.size)
-    is_known = np.arange(known.size + new.size) < known.size
-    detection = verification(np.concatenate([known, new]), is_known)
+    names = None if people is None else _named(people, known_scores.size, new_scores.size)
+    scores = np.concatenate([known_scores, new_scores])
+    is_known = np.arange(scores.size) < known_scores.size
+    detection = verification_figures(scores, is_known)
     if bootstrap:
         intervals = verification_intervals(
             detection.scores,
             is_known,
-            people=None if names is None else of_probes(names, is_known),
+            people=None if names is None else probe_codes(names, is_known),
             draws=bootstrap,
             fars=(float(far),),
             seed=0,
         )
         detection = replace(detection, intervals=intervals)
     curve = detection.roc
-    return NoveltyDetection(
-        detection=detection,
-        at_far=tar_at_far(curve.thresholds, curve.far, curve.tar, float(far), new.size),
-    )
+    at_far = tar_at_far(curve.thresholds, curve.far, curve.tar, float(far), new_scores.size)
+    return NoveltyDetection(detection, at_far)
 
 
 def _named(people, known, new):
-    """Person of each example, known ones first."""
+    """Returns the person of each example, known examples first."""
     if not hasattr(people, "__len__") or isinstance(people, str) or len(people) != 2:
         raise ValueError(
             f"`people` must be the pair (people of known, people of new). Received {people!r}."

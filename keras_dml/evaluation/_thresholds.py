@@ -1,22 +1,100 @@
-"""Thresholds that keep the false accept rate at or below a wanted one."""
+"""Thresholds for a false accept rate (FAR), and the rates of a given threshold.
+
+A threshold accepts trials with `score <= threshold`. Three public functions compute a threshold for
+a wanted false accept rate. They differ in what holds for people who were not measured:
+
+`threshold_at_far` (empirical)
+    The largest observed score that accepts at most the wanted fraction of the imposter trials at
+    hand. It promises nothing about other people: its Clopper-Pearson interval treats trials as
+    independent. It needs 1 / far imposter trials. Use it to report a figure at a fixed FAR.
+
+`certificate`
+    The same quantile with every pair of people weighted alike, and an interval of the rate of as
+    many other people. It refuses a rate that the people at hand cannot support (rule of three over
+    independent pairs of people). It needs from about sqrt(6 / far) people, if all pairs of people
+    are worth an independent pair, to 6 / far people, if people differ as much as possible. Use it
+    for a threshold that should have the wanted rate on average, with a stated interval.
+
+`promise` (conformal)
+    A stricter threshold: for two new people the false accept rate is at most the wanted rate on
+    average, for scores of any distribution (distribution-free, by exchangeability of people). It
+    needs about 1 / far people and a trial for every two of them. Use it if exceeding the rate is
+    worse than rejecting more genuine trials.
+
+Two functions compute the rates of a threshold that is already set: `accept_rates` from genuine and
+imposter trials, `false_accepts` from imposter trials with every pair of people weighted alike.
+`best_of_tries` computes the rates if a person may try several times.
+"""
 
 from __future__ import annotations
 
+import bisect
 import math
 import numbers
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import binomtest
+from scipy.stats import binomtest, genpareto, norm
 
 from keras_dml import _percents
-from keras_dml.evaluation._checks import check_trials
-from keras_dml.evaluation._equal_error_rate import ON_DIAGONAL, error_curve
+from keras_dml._arrays import real, whole
+from keras_dml._typing import ArrayLike
+from keras_dml.evaluation._checks import (
+    PeopleOfTrials,
+    check_finite,
+    check_trials,
+    ids_of_trials,
+    person_codes,
+)
+from keras_dml.evaluation._error_curves import error_curve, last_point_within
+from keras_dml.evaluation._intervals import (
+    ACCEPTED_OF_ONE_MORE,
+    DRAWS,
+    RULE_OF_THREE,
+    accept_intervals,
+    independent_pairs,
+    interval_of_others,
+)
+
+COUNTED = "counted over people"
+EXTRAPOLATED = "extrapolated by a generalized Pareto tail"
+REACH = 10  # a tail is extrapolated to a tenth of the rate that is supported
+TAIL_FRACTION = 0.1  # the tail is fitted to this fraction of the imposter trials, the lowest scores
+TAIL_DRAWS, TAIL_SEED = 1000, 0
+# Percentiles of the rate of as many other people, whose difference has twice the variance.
+PERCENTILES_OF_OTHERS = 100 * norm.cdf(np.sqrt(2) * norm.ppf([0.025, 0.975]))
+# A new person is accepted in at most this fraction of the trials with everybody else: the fraction
+# for claims of this person, averaged with 0 for claims to be this person.
+ACCEPTED_OF_NEW_PERSON = ACCEPTED_OF_ONE_MORE / 2
+
+
+def check_far(far):
+    """Checks that a false accept rate is a fraction above 0 and below 1."""
+    if not isinstance(far, numbers.Real) or not 0.0 < far < 1.0:
+        raise ValueError(
+            f"`far` must be a fraction above 0 and below 1, as 0.01 for 1 %. Received {far!r}."
+        )
+
+
+def _check_threshold(threshold):
+    if not isinstance(threshold, numbers.Real) or np.isnan(threshold):
+        raise ValueError(f"`threshold` must be a number, a distance. Received {threshold!r}.")
+
+
+# ---- empirical threshold ----
 
 
 @dataclass(frozen=True)
 class TarAtFar:
-    """The true accept rate at a wanted false accept rate; NaN where the trials are too few."""
+    """True accept rate at a wanted false accept rate.
+
+    Attributes:
+        far: Wanted false accept rate.
+        tar: Highest true accept rate of a threshold whose FAR is at most `far`; NaN if there are
+            too few imposter trials.
+        threshold: This threshold, in units of the scores; NaN if there are too few imposter trials.
+        imposter: Number of imposter trials.
+    """
 
     far: float
     tar: float
@@ -24,7 +102,7 @@ class TarAtFar:
     imposter: int
 
     @property
-    def measurable(self):
+    def measurable(self) -> bool:
         """Whether one false accept among the imposter trials stays within the wanted rate."""
         return self.imposter >= min_imposters(self.far)
 
@@ -39,7 +117,14 @@ class TarAtFar:
 
 @dataclass(frozen=True)
 class FarThreshold:
-    """A threshold for a wanted false accept rate, with a confidence interval of the rate."""
+    """Threshold for a wanted false accept rate, with a confidence interval of the rate.
+
+    Attributes:
+        far: Wanted false accept rate.
+        value: The threshold, in units of the scores.
+        trials: Number of imposter trials.
+        far_ci95: 95 % Clopper-Pearson interval of the false accept rate.
+    """
 
     far: float
     value: float
@@ -53,53 +138,49 @@ class FarThreshold:
         )
 
 
-def check_far(far):
-    """Raise unless a false accept rate is a fraction above 0 and below 1."""
-    if not isinstance(far, numbers.Real) or not 0.0 < far < 1.0:
-        raise ValueError(
-            f"`far` must be a fraction above 0 and below 1, as 0.01 for 1 %. Received {far!r}."
-        )
-
-
 def min_imposters(far):
-    """Smallest number of imposter trials of which one is at most the fraction `far`."""
+    """Returns the number of imposter trials of which one is at most the fraction `far`."""
     return math.ceil(1.0 / far - 1e-9)
 
 
-def last_point_within(far, wanted):
-    """Index of the last point of error curves whose FAR, shape `(..., points)`, is <= `wanted`."""
-    return np.sum(far <= wanted + ON_DIAGONAL, axis=-1) - 1
+def tar_at_far(thresholds, far, tar, limit, imposter):
+    """Returns the highest true accept rate of an error curve whose FAR is at most `limit`.
+
+    Args:
+        thresholds, far, tar: See `error_curve`.
+        limit: Largest false accept rate.
+        imposter: Number of imposter trials.
+
+    Returns:
+        `TarAtFar`.
+    """
+    if imposter < min_imposters(limit):
+        return TarAtFar(limit, math.nan, math.nan, imposter)
+    index = last_point_within(far, limit)
+    return TarAtFar(limit, float(tar[index]), float(thresholds[index]), imposter)
 
 
-def tar_at_far(thresholds, far, tar, wanted, imposter):
-    """The highest true accept rate of an error curve whose FAR is at most `wanted`."""
-    if imposter < min_imposters(wanted):
-        return TarAtFar(wanted, math.nan, math.nan, imposter)
-    index = last_point_within(far, wanted)
-    return TarAtFar(wanted, float(tar[index]), float(thresholds[index]), imposter)
+def threshold_at_far(scores: ArrayLike, genuine: ArrayLike, far: float) -> FarThreshold:
+    """Computes the largest observed score that accepts at most a fraction of the imposter trials.
 
-
-def threshold_at_far(scores, genuine, far):
-    """The largest observed score that, as a threshold, accepts at most a fraction of the imposters.
-
-    For the `thresholds` of a model card: `dataclasses.asdict(threshold_at_far(...))` has its keys.
-    The interval is that of Clopper and Pearson for the rate of false accepts, from the imposters
-    accepted at this threshold. It takes trials as independent; trials that share people carry
-    less information, so give one trial for each pair of people, or use `certificate`.
+    The interval is the exact binomial interval (Clopper-Pearson, Clopper1934) of the rate of false
+    accepts at this threshold. It treats trials as independent. Trials that share people carry less
+    information, so pass one trial for each pair of people, or use `certificate`.
+    `dataclasses.asdict(threshold_at_far(...))` has the keys of an entry in `thresholds` of a model
+    card.
 
     Args:
         scores: Distances of the trials, any shape; smaller is closer.
-        genuine: Booleans of the same shape, True where probe and claim are one person.
+        genuine: Booleans of the same shape, True if probe and claim are one person.
         far: Wanted fraction of imposter trials accepted, above 0 and below 1.
 
     Returns:
-        `FarThreshold` with `far`, `value` (in units of the scores), `trials` (imposter trials) and
-        `far_ci95`.
+        `FarThreshold`.
 
     Raises:
-        TypeError: `genuine` is not boolean.
-        ValueError: `far` is not between 0 and 1, there are fewer than 1 / `far` imposter trials, or
-            the smallest scores are tied among too many imposters.
+        TypeError: If `genuine` is not boolean.
+        ValueError: If `far` is not between 0 and 1, there are fewer than 1 / `far` imposter trials,
+            or more than the wanted fraction of the imposter trials have the smallest score.
 
     >>> import numpy as np
     >>> scores = np.r_[0.1, 0.3, np.arange(1, 21) / 10]
@@ -130,3 +211,790 @@ def threshold_at_far(scores, genuine, far):
         trials=int(imposters.size),
         far_ci95=(float(interval.low), float(interval.high)),
     )
+
+
+# ---- rates of a given threshold ----
+
+
+@dataclass(frozen=True)
+class AcceptRates:
+    """False and true accept rate of a threshold, with 95 % intervals.
+
+    Attributes:
+        threshold: Trials with `score <= threshold` are accepted.
+        far: Fraction of imposter trials accepted.
+        far_ci95: 95 % interval of `far`.
+        tar: Fraction of genuine trials accepted.
+        tar_ci95: 95 % interval of `tar`.
+        genuine: Number of genuine trials.
+        imposter: Number of imposter trials.
+    """
+
+    threshold: float
+    far: float
+    far_ci95: tuple[float, float]
+    tar: float
+    tar_ci95: tuple[float, float]
+    genuine: int
+    imposter: int
+
+    def __str__(self):
+        rates = [
+            f"{name} {100 * rate:.3g} % [{_percents.interval(bounds)}]"
+            for name, rate, bounds in (
+                ("FAR", self.far, self.far_ci95),
+                ("TAR", self.tar, self.tar_ci95),
+            )
+        ]
+        return (
+            f"{', '.join(rates)} at threshold {self.threshold:.4g} ({self.genuine:,} genuine, "
+            f"{self.imposter:,} imposter trials)"
+        )
+
+
+def accept_rates(
+    scores: ArrayLike,
+    genuine: ArrayLike,
+    threshold: float,
+    *,
+    people: PeopleOfTrials | None = None,
+    bootstrap: int = 1000,
+    seed: int = 0,
+) -> AcceptRates:
+    """Computes the rates at which a threshold accepts genuine and imposter trials.
+
+    Args:
+        scores: Distances of the trials, any shape; smaller is closer.
+        genuine: Booleans of the same shape, True if probe and claim are one person.
+        threshold: Threshold, in units of the scores.
+        people: See `verification`. With `people` the bootstrap weights people.
+        bootstrap: Number of replicates, at least 1.
+        seed: Seed of the bootstrap.
+
+    Returns:
+        `AcceptRates`. The intervals count one additional person, see `verification`. At the upper
+        end of the FAR, probes of this person are accepted in half of their trials. Without
+        `people`, one additional imposter trial is accepted.
+
+    Raises:
+        TypeError: If the trials are invalid, see `verification`.
+        ValueError: If the trials are invalid, `threshold` is not a number, or `bootstrap` is not a
+            whole number of at least 1.
+
+    >>> import numpy as np
+    >>> scores, genuine = np.array([0.1, 0.4, 0.3, 0.8]), np.array([1, 1, 0, 0], bool)
+    >>> rates = accept_rates(scores, genuine, 0.3)
+    >>> rates.far, rates.tar
+    (0.5, 0.5)
+    """
+    bootstrap = whole("bootstrap", bootstrap, minimum=1)
+    seed = whole("seed", seed, minimum=0)
+    _check_threshold(threshold)
+    shape = np.shape(scores)
+    scores, genuine = check_trials(scores, genuine)
+    codes = person_codes(people, genuine, shape)
+    accepted = scores <= threshold
+    far_ci95, tar_ci95 = accept_intervals(
+        accepted.astype(np.float64), genuine, people=codes, draws=bootstrap, seed=seed
+    )
+    return AcceptRates(
+        threshold=float(threshold),
+        far=float(accepted[~genuine].mean()),
+        far_ci95=far_ci95,
+        tar=float(accepted[genuine].mean()),
+        tar_ci95=tar_ci95,
+        genuine=int(genuine.sum()),
+        imposter=int((~genuine).sum()),
+    )
+
+
+@dataclass(frozen=True)
+class BestOfTries:
+    """False and true accept rate if a person may try several times, with 95 % intervals.
+
+    Attributes:
+        threshold: A try with `score <= threshold` is accepted.
+        tries: Number of tries. A claim is accepted if one of its tries is accepted.
+        far: Fraction of false claims that are accepted, the mean over pairs of people.
+        far_ci95: 95 % interval of `far`.
+        tar: Fraction of true claims that are accepted, the mean over people.
+        tar_ci95: 95 % interval of `tar`.
+        far_once: False accept rate of a single try of the same pairs.
+        tar_once: True accept rate of a single try of the same people.
+        people: Number of people with enough genuine trials.
+        pairs: Number of pairs of probe and claim with enough imposter trials.
+    """
+
+    threshold: float
+    tries: int
+    far: float
+    far_ci95: tuple[float, float]
+    tar: float
+    tar_ci95: tuple[float, float]
+    far_once: float
+    tar_once: float
+    people: int
+    pairs: int
+
+    def __str__(self):
+        rates = [
+            f"{name} {100 * rate:.3g} % [{_percents.interval(bounds)}] ({100 * once:.3g} % once)"
+            for name, rate, bounds, once in (
+                ("FAR", self.far, self.far_ci95, self.far_once),
+                ("TAR", self.tar, self.tar_ci95, self.tar_once),
+            )
+        ]
+        return (
+            f"best of {self.tries}: {', '.join(rates)} at threshold {self.threshold:.4g} "
+            f"({self.people:,} people, {self.pairs:,} pairs of people)"
+        )
+
+
+def best_of_tries(
+    scores: ArrayLike,
+    genuine: ArrayLike,
+    threshold: float,
+    *,
+    people: PeopleOfTrials,
+    tries: int = 3,
+    bootstrap: int = DRAWS,
+) -> BestOfTries:
+    """Computes FAR and TAR of a threshold if a person may try several times.
+
+    A claim is accepted if one of its tries is accepted, so several tries raise both rates: the FAR
+    of three independent tries is nearly three times the FAR of one try. The tries of a claim are
+    different recordings of one person. If a of the m trials of a pair of probe and claim are
+    accepted, k trials drawn without replacement include an accepted trial with probability
+    `1 - C(m - a, k) / C(m, k)`. Pairs with fewer than k trials are left out.
+
+    Args:
+        scores: Distances of the trials, any shape; smaller is closer. Each trial compares another
+            recording of its probe with all enrolled recordings of the claimed person.
+        genuine: Booleans of the same shape, True if probe and claim are one person.
+        threshold: Threshold of a single try, in units of the scores.
+        people: `(probe_ids, claimed_ids)`, the two people of each trial, see `verification`.
+        tries: Number of tries k, at least 1.
+        bootstrap: Number of replicates of the intervals over people, at least 1, see
+            `verification`.
+
+    Returns:
+        `BestOfTries`; printing it shows the rates and those of a single try.
+
+    Raises:
+        TypeError: If `genuine` is not boolean, `people` is None, or a count is not a whole number.
+        ValueError: If the trials are invalid, see `verification`, `threshold` is not a number, or
+            no person or no pair of people has as many trials as tries.
+
+    >>> scores = np.array([0.1, 0.4, 0.9, 0.3, 0.8, 0.7])
+    >>> genuine = np.arange(6) < 3
+    >>> people = ["ann"] * 6, ["ann"] * 3 + ["bob"] * 3
+    >>> result = best_of_tries(scores, genuine, 0.3, people=people, tries=2)
+    >>> round(result.far_once, 3), round(result.far, 3)
+    (0.333, 0.667)
+    """
+    tries = whole("tries", tries, minimum=1)
+    bootstrap = whole("bootstrap", bootstrap, minimum=1)
+    _check_threshold(threshold)
+    if people is None:
+        raise TypeError(
+            "`people` must be the pair (probe_ids, claimed_ids): tries are recordings of one "
+            "person. Received None."
+        )
+    shape = np.shape(scores)
+    scores, genuine = check_trials(scores, genuine)
+    probe, claimed = person_codes(people, genuine, shape)
+    pairs, pair = np.unique(np.stack([probe, claimed]), axis=1, return_inverse=True)
+    pair = pair.ravel()
+    trials = np.bincount(pair)
+    accepted = np.bincount(pair, scores <= threshold)
+    has_enough = trials >= tries
+    is_genuine = pairs[0] == pairs[1]
+    for kind, name in ((is_genuine, "genuine"), (~is_genuine, "imposter")):
+        if not has_enough[kind].any():
+            raise ValueError(
+                f"{tries} tries need {tries} {name} trials of one probe and one claim. Received at "
+                f"most {int(trials[kind].max())}. Score more recordings of each person, or lower "
+                "`tries`."
+            )
+    trials, accepted, is_genuine = (x[has_enough] for x in (trials, accepted, is_genuine))
+    drawn = np.arange(tries)[:, None]
+    all_rejected = np.prod(np.maximum(trials - accepted - drawn, 0) / (trials - drawn), axis=0)
+    chance, once = 1 - all_rejected, accepted / trials
+    far_ci95, tar_ci95 = accept_intervals(
+        chance, is_genuine, people=tuple(pairs[:, has_enough]), draws=bootstrap, seed=0
+    )
+    return BestOfTries(
+        threshold=float(threshold),
+        tries=tries,
+        far=float(chance[~is_genuine].mean()),
+        far_ci95=far_ci95,
+        tar=float(chance[is_genuine].mean()),
+        tar_ci95=tar_ci95,
+        far_once=float(once[~is_genuine].mean()),
+        tar_once=float(once[is_genuine].mean()),
+        people=int(is_genuine.sum()),
+        pairs=int((~is_genuine).sum()),
+    )
+
+
+# ---- rates over pairs of people ----
+
+
+class ImposterPairs:
+    """Imposter trials grouped by unordered pairs of people, every pair weighted alike.
+
+    Args:
+        scores: Distances of imposter trials, any shape; smaller is closer.
+        people: `(probe_ids, claimed_ids)`, the two people of each trial, each of a shape that
+            broadcasts to the shape of `scores`.
+
+    Attributes:
+        people: Number of people.
+        trials: Number of trials.
+        scores: Distances of the trials, shape `(trials,)`.
+        members: The two people of each pair as codes, shape `(pairs, 2)`.
+
+    Raises:
+        TypeError: If the scores are not real numbers, or names are of different kinds.
+        ValueError: If there is no trial, a score is not finite, or a trial compares a person with
+            the same person.
+    """
+
+    def __init__(self, scores, people):
+        scores = real("`scores`", scores, np.float64)
+        check_finite("scores", scores)
+        probe, claimed = ids_of_trials(people, scores.shape)
+        self.scores = scores.ravel()
+        if not scores.size:
+            raise ValueError("`scores` is empty; give the distances of imposter trials.")
+        genuine = int((probe == claimed).sum())
+        if genuine:
+            raise ValueError(
+                "`scores` must hold imposter trials only, of two different people each. Received "
+                f"{genuine:,} of {scores.size:,} trials of one person. Leave them out: "
+                "`scores[probes != claims]`."
+            )
+        names, codes = np.unique(np.concatenate([probe, claimed]), return_inverse=True)
+        ordered = np.sort(codes.reshape(2, -1), axis=0)
+        pairs, self._pair = np.unique(ordered[0] * len(names) + ordered[1], return_inverse=True)
+        self.members = np.stack(np.divmod(pairs, len(names)), axis=1)
+        self.people, self.trials = len(names), scores.size
+        self._trials_of_pair = np.bincount(self._pair)
+
+    @property
+    def is_complete(self):
+        """Whether there is a trial of every two people."""
+        return len(self.members) == self.people * (self.people - 1) // 2
+
+    @property
+    def weights(self):
+        """Weight of each trial, shape `(trials,)`: equal sums for all pairs, 1 in total."""
+        return 1 / (self._trials_of_pair[self._pair] * len(self.members))
+
+    def weights_of_draw(self, drawn):
+        """Returns the weights of the trials if person a was drawn `drawn[a]` times, 1 in total."""
+        weights = self.weights * drawn[self.members].prod(axis=1)[self._pair]
+        return weights / weights.sum()
+
+    def accepted(self, threshold):
+        """Returns the fraction of each pair's trials that a threshold accepts, shape `(pairs,)`."""
+        return np.bincount(self._pair, self.scores <= threshold) / self._trials_of_pair
+
+    def threshold(self, far):
+        """Returns the largest observed score that accepts at most the fraction `far`.
+
+        If the smallest score accepts more, the result is a number just below this score.
+        """
+        order = np.argsort(self.scores, kind="stable")
+        scores, accepted = self.scores[order], np.cumsum(self.weights[order])
+        ends = np.append(np.flatnonzero(np.diff(scores)), scores.size - 1)  # last of a run
+        within = ends[accepted[ends] <= far * (1 + 1e-9)]
+        return float(scores[within[-1]] if within.size else np.nextafter(scores[0], -np.inf))
+
+
+@dataclass(frozen=True)
+class FalseAccepts:
+    """False accept rate of a threshold, with its interval over people.
+
+    Attributes:
+        threshold: Trials with `score <= threshold` are accepted.
+        rate: Fraction of imposter trials accepted, the mean over pairs of people.
+        ci95: 95 % interval of the rate of as many other people.
+        people: Number of people.
+        trials: Number of imposter trials.
+        independent: Number of independent pairs of people that would give the same variance.
+    """
+
+    threshold: float
+    rate: float
+    ci95: tuple[float, float]
+    people: int
+    trials: int
+    independent: float
+
+    @property
+    def strictest(self) -> float:
+        """Lowest rate that these people support, a fraction."""
+        return _strictest_supported(self.independent)
+
+    def people_needed(self, far: float) -> tuple[int, int]:
+        """Returns the fewest and the most people for a rate, see `Certificate.people_needed`."""
+        return _people_needed(far, self.people, self.independent)
+
+    def __str__(self):
+        bounds = _percents.interval(self.ci95)
+        return f"FAR {100 * self.rate:.3g} % [{bounds}] at threshold {self.threshold:.4g}"
+
+
+def false_accepts(scores: ArrayLike, people: PeopleOfTrials, threshold: float) -> FalseAccepts:
+    """Computes the false accept rate of a threshold, with its interval over people.
+
+    Every pair of people has the same weight, however many trials it has. The interval is wide
+    enough for the rate of as many other people. It weights people at random and adds one person,
+    see `verification`. At the upper end, half of the claims of this person or more are accepted,
+    and at the lower end none. An additional false accept never lowers an end of the interval.
+
+    Args:
+        scores: Distances of imposter trials, any shape; smaller is closer. Pass the trials of
+            everybody claiming to be everybody else, or everybody else of a group.
+        people: `(probe_ids, claimed_ids)`, the two people of each trial, each of a shape that
+            broadcasts to the shape of `scores`.
+        threshold: Threshold, in units of the scores.
+
+    Returns:
+        `FalseAccepts`.
+
+    Raises:
+        TypeError: If the scores are not real numbers, or names are of different kinds.
+        ValueError: If there is no trial, a score is not finite, a trial compares a person with the
+            same person, or `threshold` is not a number.
+
+    >>> rng = np.random.default_rng(0)
+    >>> people = np.arange(20)
+    >>> scores = rng.normal(size=(20, 20))
+    >>> is_imposter = people[:, None] != people
+    >>> probes, claims = np.nonzero(is_imposter)
+    >>> print(false_accepts(scores[is_imposter], (probes, claims), -2.0))
+    FAR 2.37 % [0.39 to 14 %] at threshold -2
+    >>> print(false_accepts(scores[is_imposter], (probes, claims), -9.0))
+    FAR 0 % [0 to 13 %] at threshold -9
+    """
+    _check_threshold(threshold)
+    return _false_accepts_of_pairs(ImposterPairs(scores, people), threshold)
+
+
+def _false_accepts_of_pairs(pairs, threshold):
+    accepted = pairs.accepted(threshold)
+    return FalseAccepts(
+        threshold=float(threshold),
+        rate=float(accepted.mean()),
+        ci95=interval_of_others(accepted, pairs.members, pairs.people),
+        people=pairs.people,
+        trials=pairs.trials,
+        independent=independent_pairs(accepted, pairs.members, pairs.people),
+    )
+
+
+def percent_rounded_up(rate):
+    """Returns a rate in percent with two digits, rounded up, so that the people support it."""
+    digits = 1 - math.floor(math.log10(100 * rate))
+    return f"{math.ceil(100 * rate * 10**digits - 1e-9) / 10**digits:g} %"
+
+
+def _strictest_supported(independent):
+    """Returns the lowest rate that a number of independent pairs of people supports."""
+    return min(1.0, RULE_OF_THREE / independent)
+
+
+def _people_needed(far, people, independent):
+    """Returns the fewest and the most people that a rate needs.
+
+    The fewest: pairs of more people stay worth as many independent pairs as the pairs at hand, so
+    the number of independent pairs grows as the square of the number of people. The most: every
+    two people are worth one independent pair only, which is the lower bound.
+
+    Args:
+        far: False accept rate.
+        people: Number of people at hand.
+        independent: Number of independent pairs that they are worth.
+    """
+    most = math.ceil(2 * RULE_OF_THREE / far * (1 - 1e-9))
+    pairs = RULE_OF_THREE / far * people * (people - 1) / (2 * independent)
+    fewest = math.ceil((1 + math.sqrt(1 + 8 * pairs)) / 2 * (1 - 1e-9))
+    return min(fewest, most), most
+
+
+def _people_in_words(counts):
+    fewest, most = counts
+    return f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
+
+
+# ---- certificate ----
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Threshold for a false accept rate, with the evidence for the rate; prints as a sentence.
+
+    Attributes:
+        far: Wanted false accept rate.
+        threshold: Trials with `score <= threshold` are accepted.
+        ci95: 95 % interval of the false accept rate of as many other people. If the threshold is
+            extrapolated, the interval of the modeled rate over drawn people.
+        people: Number of people.
+        trials: Number of imposter trials.
+        independent: Number of independent pairs of people that would give the same variance.
+        method: Whether the threshold was counted over people, or extrapolated by a model.
+    """
+
+    far: float
+    threshold: float
+    ci95: tuple[float, float]
+    people: int
+    trials: int
+    independent: float
+    method: str
+
+    @property
+    def strictest(self) -> float:
+        """Lowest rate that these people support, a fraction."""
+        return _strictest_supported(self.independent)
+
+    def people_needed(self, far: float) -> tuple[int, int]:
+        """Returns the fewest and the most people that another rate would need.
+
+        The first number suffices if pairs of more people stay worth as much as these pairs. The
+        second number suffices however much people differ. The range is wide because few people say
+        little about how people differ: the first number, estimated from groups of 15 people, ranged
+        from 86 to 1,200.
+
+        Args:
+            far: False accept rate.
+
+        Returns:
+            `(fewest, most)`.
+        """
+        return _people_needed(far, self.people, self.independent)
+
+    def __str__(self):
+        stricter = self.far / 10
+        bounds = _percents.interval(self.ci95)
+        return (
+            f"threshold {self.threshold:.4g} for FAR {100 * self.far:g} % [{bounds}], "
+            f"{self.method}: {self.people} people, {self.trials:,} imposter trials worth "
+            f"{self.independent:,.0f} independent pairs of people, which support FAR "
+            f"{percent_rounded_up(self.strictest)} and more; {100 * stricter:g} % would need about "
+            f"{_people_in_words(self.people_needed(stricter))} people"
+        )
+
+
+def certificate(
+    scores: ArrayLike, people: PeopleOfTrials, far: float, *, extrapolate: bool = False
+) -> Certificate:
+    """Computes the threshold that accepts a fraction of the imposters, with its evidence.
+
+    Trials that share a person are not independent, and everybody is in many trials. From the
+    variance between people follows the number N of independent pairs of people that the trials are
+    worth: from n / 2, if pairs of n people are as dependent as possible, to n (n - 1) / 2, the
+    number of all pairs. The interval is that of `false_accepts`. In simulations it also contained
+    the rate of as many other people for thresholds chosen from the same scores, see
+    `tests/evaluation/test_monotone.py`.
+
+    If none of N independent pairs is accepted, the rate can still be 3 / N (rule of three,
+    Jovanovic1997). The people do not support a lower rate, and the function refuses it.
+
+    Args:
+        scores: Distances of imposter trials, any shape; smaller is closer. Pass the trials of
+            everybody claiming to be everybody else, or everybody else of a group.
+        people: `(probe_ids, claimed_ids)`, the two people of each trial, each of a shape that
+            broadcasts to the shape of `scores`.
+        far: False accept rate, above 0 and below 1.
+        extrapolate: Whether to compute a threshold also for a rate that the people do not support,
+            down to a tenth of the lowest rate that they support. It is extrapolated by a
+            generalized Pareto distribution fitted to the lowest tenth of the scores (extreme value
+            theory, as in ISO/IEC 5152:2024). No trial shows such a rate, so the result is a model.
+            In splits of walkers and of speakers, other people had 1.1 to 2.5 times the rate, and
+            81 to 99 % of the intervals contained it.
+
+    Returns:
+        `Certificate`.
+
+    Raises:
+        TypeError: If the scores are not real numbers, or names are of different kinds.
+        ValueError: If `far` is not between 0 and 1, there is no trial, a score is not finite, a
+            trial compares a person with the same person, or the people do not support the rate. The
+            message then names the number of people that the rate needs.
+
+    >>> import numpy as np
+    >>> people = np.arange(40)
+    >>> scores = np.random.default_rng(0).normal(size=(40, 40))
+    >>> is_imposter = people[:, None] != people
+    >>> result = certificate(scores[is_imposter], np.nonzero(is_imposter), 0.05)
+    >>> round(result.threshold, 2), result.people, result.people_needed(0.005)
+    (-1.57, 40, (41, 1200))
+    >>> certificate(scores[is_imposter], np.nonzero(is_imposter), 0.001)
+    Traceback (most recent call last):
+    ValueError: FAR 0.1 % is beyond what these 40 people support, ...
+    """
+    check_far(far)
+    pairs = ImposterPairs(scores, people)
+    finest = min(1.0, RULE_OF_THREE / len(pairs.members))  # if all pairs were independent
+    rates = _false_accepts_of_pairs(pairs, pairs.threshold(max(far, finest)))
+    threshold, interval, method = rates.threshold, rates.ci95, COUNTED
+    if far < rates.strictest:
+        if not extrapolate:
+            hint = "`extrapolate=True` gives the threshold of a model of the tail, not a promise"
+            raise ValueError(_refusal(far, rates, hint))
+        if far * REACH < rates.strictest:
+            hint = f"a tail is extrapolated to a {REACH}th of that"
+            raise ValueError(_refusal(far, rates, hint))
+        start = pairs.threshold(max(TAIL_FRACTION, rates.strictest))
+        model = fit_tail(pairs.scores, pairs.weights, start)
+        if model is None or model.rate < far:  # ties leave fewer scores below the start
+            hint = "too few of the lowest scores differ to fit a tail"
+            raise ValueError(_refusal(far, rates, hint))
+        threshold, method = model.threshold(far), EXTRAPOLATED
+        interval = _interval_of_tail(pairs, threshold, start)
+    return Certificate(
+        far=float(far),
+        threshold=threshold,
+        ci95=interval,
+        people=pairs.people,
+        trials=pairs.trials,
+        independent=rates.independent,
+        method=method,
+    )
+
+
+def _refusal(far, rates, hint):
+    count = _people_in_words(rates.people_needed(far))
+    return (
+        f"FAR {100 * far:g} % is beyond what these {rates.people} people support, "
+        f"{percent_rounded_up(rates.strictest)}: their {rates.trials:,} imposter trials are "
+        f"worth {rates.independent:,.0f} independent pairs of people. It would take about "
+        f"{count} people. Give more people, or a larger `far`; {hint}."
+    )
+
+
+@dataclass(frozen=True)
+class Tail:
+    """Model of the scores below a start: `P(score <= t) = rate * sf(start - t)`.
+
+    `sf` is the survival function of a generalized Pareto distribution.
+
+    Attributes:
+        start: Score below which the model holds.
+        rate: Fraction of the imposter trials with a score below `start`.
+        shape: Shape of the generalized Pareto distribution. If it is negative, the scores have a
+            lower bound.
+        scale: Scale of this distribution, in units of the scores.
+    """
+
+    start: float
+    rate: float
+    shape: float
+    scale: float
+
+    def far(self, threshold):
+        """Returns the false accept rate of a threshold at or below `start`."""
+        beyond = genpareto.sf(self.start - threshold, self.shape, scale=self.scale)
+        return float(self.rate * beyond)
+
+    def threshold(self, far):
+        """Returns the threshold of a false accept rate at or below `rate`."""
+        return float(self.start - genpareto.isf(far / self.rate, self.shape, scale=self.scale))
+
+
+def fit_tail(scores, weights, start):
+    """Fits the tail of weighted scores by probability-weighted moments (Hosking1987).
+
+    With excesses x over the start, `a0 = mean(x)` and `a1 = mean(x (1 - F(x)))` give the shape
+    `2 - a0 / (a0 - 2 a1)` and the scale `2 a0 a1 / (a0 - 2 a1)`. These estimates exist for few
+    excesses, for which the likelihood often has no maximum.
+
+    Args:
+        scores: Shape `(trials,)`.
+        weights: Weight of each score, 1 in total.
+        start: Score below which the model holds. Some scores are below it.
+
+    Returns:
+        `Tail`, or None if all scores below the start are equal.
+    """
+    below = scores < start
+    order = np.argsort(-scores[below], kind="stable")
+    excess, share = (start - scores[below])[order], weights[below][order]
+    rate = share.sum()
+    if rate == 0:
+        return None
+    share = share / rate
+    beyond = 1 - np.cumsum(share) + share / 2
+    first, second = share @ excess, share @ (excess * beyond)
+    spread = first - 2 * second
+    if spread <= 0:
+        return None
+    return Tail(
+        float(start), float(rate), float(2 - first / spread), float(2 * first * second / spread)
+    )
+
+
+def _interval_of_tail(pairs, threshold, start):
+    """Returns the 95 % interval of the modeled rate of a threshold: percentiles over drawn people.
+
+    Args:
+        pairs: `ImposterPairs`.
+        threshold: Threshold below the start.
+        start: See `fit_tail`.
+    """
+    rng, rates = np.random.default_rng(TAIL_SEED), []
+    while len(rates) < TAIL_DRAWS:
+        drawn = np.bincount(rng.integers(pairs.people, size=pairs.people), minlength=pairs.people)
+        if drawn[pairs.members].all(axis=1).any():
+            tail = fit_tail(pairs.scores, pairs.weights_of_draw(drawn), start)
+            rates.append(0.0 if tail is None else tail.far(threshold))
+    low, high = np.percentile(rates, PERCENTILES_OF_OTHERS)
+    return float(low), float(high)
+
+
+# ---- promise ----
+
+
+@dataclass(frozen=True)
+class Promise:
+    """Threshold with a bound of the false match rate of new people; prints as a sentence.
+
+    Attributes:
+        far: Bound of the rate for two people who were not used, on average over the people that
+            thresholds are set on.
+        threshold: Trials with `score <= threshold` are accepted.
+        rate: Fraction of the imposter trials at hand that it accepts, the mean over pairs.
+        ci95: 95 % interval of the rate of as many other people.
+        people: Number of people.
+        trials: Number of imposter trials.
+    """
+
+    far: float
+    threshold: float
+    rate: float
+    ci95: tuple[float, float]
+    people: int
+    trials: int
+
+    @property
+    def strictest(self) -> float:
+        """Lowest rate that this number of people can promise, a fraction."""
+        return 4 * ACCEPTED_OF_NEW_PERSON / (self.people + 2)
+
+    def people_needed(self, far: float) -> int:
+        """Returns the number of people needed to promise another rate."""
+        return _people_to_promise(far)
+
+    def __str__(self):
+        bounds = _percents.interval(self.ci95)
+        return (
+            f"threshold {self.threshold:.4g} for FAR at most {100 * self.far:g} %: "
+            f"{100 * self.rate:.3g} % [{bounds}] of {self.trials:,} imposter trials of "
+            f"{self.people} people, who can promise {percent_rounded_up(self.strictest)} and more"
+        )
+
+
+def promise(scores: ArrayLike, people: PeopleOfTrials, far: float) -> Promise:
+    """Computes the largest threshold that promises a false match rate to two new people.
+
+    The guarantee is distribution-free, as in conformal prediction: the scores may have any
+    distribution. The n people at hand and the two people of a later trial must be exchangeable. One
+    more assumption is made: a new person is accepted in at most a fraction c of the trials with
+    everybody else, on average over these other people. The rate is a mean over people. If a
+    threshold accepts the fraction p of the trials of the n people, the rate for two new people is
+    at most `2 (n p + min(1, 2 c)) / (n + 2)`. The result is the largest threshold for which this
+    bound is at most `far`.
+
+    c is 1/4: the fraction of a person who is accepted in half of all claims to be somebody else, as
+    in `false_accepts`. If one of the n people is accepted more often, c is the fraction of this
+    person. From c = 1/2 on, the bound holds without the assumption. Doing without the assumption
+    from the start would need twice as many people and thresholds about 50 times stricter: in
+    simulations with 38 people and a promised rate of 5 %, such thresholds had a rate of 0.05 to
+    0.26 % and a true accept rate of 12 to 50 %. With c = 1/4 these rates are 1.3 to 2.0 % and 78 to
+    92 %. The rate was at most 5 % in 83 to 100 % of the groups of 38 people.
+
+    The rate of a threshold set on n particular people varies around the mean, see `ci95`.
+
+    Proof. Take any two of N = n + 2 exchangeable people as the new ones and call the pair e. Let
+    t_e be the threshold set without them, and b_e the fraction of their trials that it accepts. The
+    rate is the mean of b_e over the `N (N - 1) / 2` pairs. Let W be the sum of b_e. Consider two
+    pairs e and f that share nobody, with `t_f <= t_e`. Then f is among the pairs that t_e was set
+    on, and t_e accepts a sum of at most `m = p n (n - 1) / 2` of them. So `b_e b_f` contributes at
+    most `2 m W` in total over all ordered pairs (e, f) of this kind. Pairs that share a person
+    contribute at most `sum(d_v^2)`, where d_v is the sum of b_e over the pairs of person v. d_v is
+    at most `c (N - 1)`, and the d_v sum to 2 W. Together `W^2 <= 2 m W + 2 c (N - 1) W`, which
+    gives `W <= p n (n - 1) + 2 c (n + 1)`.
+
+    Without the assumption, use the matrix that counts the shared people of two pairs. Its
+    eigenvalues are 2 (N - 1) for the mean, N - 2, and 0. This gives `sum(d_v^2) <= (N - 2)
+    sum(b_e^2) + 2 W^2 / (N - 1)`, and with `sum(b_e^2) <= W` the bound `W <= (n + 1) (1 + n p)`.
+
+    Args:
+        scores: Distances of imposter trials, any shape; smaller is closer. For a recording that is
+            scored repeatedly while it grows, pass the smallest distance that it reaches.
+        people: `(probe_ids, claimed_ids)`, the two people of each trial, each of a shape that
+            broadcasts to the shape of `scores`. Every two people need a trial.
+        far: False match rate that is promised, above 0 and below 1.
+
+    Returns:
+        `Promise`.
+
+    Raises:
+        TypeError: If the scores are not real numbers, or names are of different kinds.
+        ValueError: If `far` is out of range, `scores` is empty, a score is not finite, a trial
+            compares a person with the same person, two people have no trial, or there are too few
+            people for the rate. The message then names the number of people needed.
+
+    >>> import numpy as np
+    >>> people = np.arange(40)
+    >>> scores = np.random.default_rng(0).normal(size=(40, 40))
+    >>> is_imposter = people[:, None] != people
+    >>> result = promise(scores[is_imposter], np.nonzero(is_imposter), 0.1)
+    >>> round(result.rate, 3), round(result.strictest, 3), result.people_needed(0.01)
+    (0.04, 0.024, 98)
+    """
+    check_far(far)
+    pairs = ImposterPairs(scores, people)
+    n = pairs.people
+    if not pairs.is_complete:
+        raise ValueError(
+            "`people` must make a trial of every two people. Received trials of "
+            f"{len(pairs.members):,} of the {n * (n - 1) // 2:,} pairs of {n} people."
+        )
+    if n < _people_to_promise(far):
+        strictest = percent_rounded_up(4 * ACCEPTED_OF_NEW_PERSON / (n + 2))
+        raise ValueError(
+            f"{n} people cannot promise FAR {100 * far:g} % to people never used: that takes "
+            f"{_people_to_promise(far):,}, and these can promise {strictest}. Give more people, "
+            "or a larger `far`."
+        )
+    thresholds = np.unique(pairs.scores)
+    below = float(np.nextafter(thresholds[0], -np.inf))
+    count = bisect.bisect_right(
+        thresholds, far * (1 + 1e-9), key=lambda threshold: _promised_rate(pairs, threshold)
+    )
+    rates = _false_accepts_of_pairs(pairs, float(thresholds[count - 1]) if count else below)
+    return Promise(
+        far=float(far),
+        threshold=rates.threshold,
+        rate=rates.rate,
+        ci95=rates.ci95,
+        people=n,
+        trials=pairs.trials,
+    )
+
+
+def _promised_rate(pairs, threshold):
+    """Returns the bound of the false match rate of two new people under a threshold."""
+    accepted, n = pairs.accepted(threshold), pairs.people
+    accepted_of_people = np.bincount(pairs.members.ravel(), np.repeat(accepted, 2)) / (n - 1)
+    accepted_of_new_person = max(ACCEPTED_OF_NEW_PERSON, accepted_of_people.max())
+    return 2 * (n * accepted.mean() + min(1, 2 * accepted_of_new_person)) / (n + 2)
+
+
+def _people_to_promise(far):
+    """Returns the number of people needed to promise a rate."""
+    return max(2, math.ceil(4 * ACCEPTED_OF_NEW_PERSON / far * (1 - 1e-9)) - 2)

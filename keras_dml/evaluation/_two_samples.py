@@ -1,18 +1,20 @@
-"""Two-sample test by the maximum mean discrepancy and permutations."""
+"""Two-sample test by the maximum mean discrepancy (MMD) and permutations of people."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from keras_dml._arrays import real, whole
+from keras_dml._typing import ArrayLike
 from keras_dml.evaluation._checks import check_finite, ids
 from keras_dml.evaluation._distance_matrix import pairwise_values
 
 SYMMETRIES = {"max": np.maximum, "mean": lambda matrix, transposed: (matrix + transposed) / 2}
-VALUES_AT_ONCE = 2**22  # of permuted memberships held in memory: 32 MiB of float64
-SAME = 1e-12  # relative; a permutation that restores the samples differs by rounding
+VALUES_AT_ONCE = 2**22  # permuted memberships in memory at once: 32 MiB of float64
+TOLERANCE = 1e-12  # relative; a permutation that restores the samples differs by rounding
 
 
 @dataclass(frozen=True)
@@ -20,9 +22,10 @@ class TwoSamples:
     """Figures of a two-sample test.
 
     Attributes:
-        mmd2: Unbiased estimate of the squared discrepancy, in units of the similarity; about 0
-            where the distributions are equal, and may be negative.
-        p_value: Fraction of permutations, the given split among them, with at least that value.
+        mmd2: Unbiased estimate of the squared discrepancy, in units of the similarity. It is about
+            0 if the distributions are equal, and may be negative.
+        p_value: Fraction of permutations with at least this value; the split into `x` and `y`
+            counts as one of the permutations.
         permutations: Number of permutations.
         first: Size of the first sample.
         second: Size of the second sample.
@@ -43,42 +46,51 @@ class TwoSamples:
         )
 
 
-def two_samples(similarity, x, y, *, people=None, permutations=999, symmetry="max", seed=0):
-    """Unbiased MMD^2 of two samples with a permutation p-value (Gretton2012; Monteiro2020,
-    section 5).
+def two_samples(
+    similarity: Callable[[np.ndarray, np.ndarray], ArrayLike],
+    x: ArrayLike,
+    y: ArrayLike,
+    *,
+    people: tuple[ArrayLike, ArrayLike] | None = None,
+    permutations: int = 999,
+    symmetry: str = "max",
+    seed: int = 0,
+) -> TwoSamples:
+    """Tests whether two samples have one distribution, by unbiased MMD^2 and permutations.
 
-    Examples of one person resemble each other, so people are permuted and not examples. A person
-    who is in one sample only takes all examples along to the other sample. A person who is in both
-    samples exchanges the two sets of examples. A test that permutes the examples themselves rejects
-    equal distributions far too often.
+    MMD is the maximum mean discrepancy (Gretton2012; Monteiro2020, section 5). Examples of one
+    person resemble each other, so people are permuted and not examples. A person who is in one
+    sample only moves to the other sample with all examples. A person who is in both samples
+    exchanges the two sets of examples. A test that permutes the examples themselves rejects equal
+    distributions far too often.
 
-    The similarities of all examples of both samples are computed once; permutations are products of
-    them with memberships. The p-value is exact for any similarity if people are exchangeable.
-    MMD^2 itself is a distance between distributions only for positive definite kernels: `max` and
-    `mean` make a learned similarity symmetric, not positive definite.
+    The similarities of all examples of both samples are computed once. Each permutation is a
+    product of their matrix with memberships. The p-value is exact for any similarity if people are
+    exchangeable. MMD^2 itself is a distance between distributions only for positive definite
+    kernels: `max` and `mean` make a learned similarity symmetric, not positive definite.
 
     Test examples that did not train the similarity, otherwise the p-value means nothing: split the
-    data, learn on one part and test on the other.
+    data, train on one part and test on the other.
 
     Args:
         similarity: `S(a, b) -> (n, m)` of examples, a kernel or a learned similarity, such
             as `PrototypicalClassifier.similarity` on embeddings.
         x: First sample, shape `(m, ...)`, at least 2 examples.
         y: Second sample, shape `(n, ...)`, at least 2 examples.
-        people: Required: the pair `(people of x, people of y)`, names of shapes `(m,)` and `(n,)`.
-            If no two examples share a person, give each example another name:
+        people: Required. The pair `(people of x, people of y)`, names of shapes `(m,)` and `(n,)`.
+            If no two examples share a person, give each example a different name:
             `(range(m), range(m, m + n))`.
-        permutations: Number of permutations, at least 1; the p-value is at least
+        permutations: Number of permutations, at least 1. The p-value is at least
             `1 / (permutations + 1)`.
         symmetry: `"max"` or `"mean"` of S(a, b) and S(b, a).
         seed: Seed of the permutations.
 
     Returns:
-        `TwoSamples`; printing it shows the figures and their counts.
+        `TwoSamples`; printing it shows the figures and their numbers of examples.
 
     Raises:
-        TypeError: `permutations` or `seed` is not an integer, or names are invalid.
-        ValueError: A sample has fewer than 2 examples, shapes do not fit, `people` is missing or
+        TypeError: If `permutations` or `seed` is not an integer, or names are invalid.
+        ValueError: If a sample has fewer than 2 examples, shapes do not fit, `people` is None or
             does not name the person of each example, a value or a similarity is not finite, or an
             option is unknown.
 
@@ -111,12 +123,12 @@ def two_samples(similarity, x, y, *, people=None, permutations=999, symmetry="ma
 
 
 def _person_of_each(people, m, n):
-    """Codes 0, 1, ... of the people of all examples, those of the first sample first."""
+    """Returns codes 0, 1, ... of the people of all examples, the first sample first."""
     if people is None:
         raise ValueError(
             "`people` must name the person of each example, as the pair (people of x, people of "
             "y): examples of one person resemble each other, and a test that ignores this rejects "
-            "equal distributions. Received None. If no two examples share a person, give "
+            "equal distributions. Received None. If no two examples share a person, pass "
             f"`people=(range({m}), range({m}, {m + n}))`."
         )
     if not hasattr(people, "__len__") or isinstance(people, str) or len(people) != 2:
@@ -139,11 +151,11 @@ def _person_of_each(people, m, n):
 
 
 def permutation_test(matrix, first, draws):
-    """MMD^2 of the given split, and its p-value among permutations.
+    """Computes MMD^2 of a split, and its p-value among permutations.
 
     Args:
         matrix: Symmetric similarities of the pooled examples, shape `(m + n, m + n)`.
-        first: Booleans, shape `(m + n,)`: which examples are of the first sample.
+        first: Booleans, shape `(m + n,)`: whether each example is in the first sample.
         draws: Iterable of blocks of permuted memberships, booleans of shape `(count, m + n)`.
 
     Returns:
@@ -151,7 +163,7 @@ def permutation_test(matrix, first, draws):
     """
     statistic = _statistic(matrix)
     observed = float(statistic(first[None])[0])
-    bound = observed - SAME * max(1.0, abs(observed), float(np.abs(matrix).max()))
+    bound = observed - TOLERANCE * max(1.0, abs(observed), float(np.abs(matrix).max()))
     counts = [(int((statistic(block) >= bound).sum()), len(block)) for block in draws]
     above, total = np.sum(counts, axis=0)
     return observed, float((1 + above) / (1 + total))
@@ -160,12 +172,12 @@ def permutation_test(matrix, first, draws):
 def _statistic(matrix):
     """Returns a function from memberships `(count, m + n)` to unbiased MMD^2, shape `(count,)`.
 
-    It is infinite if a sample has fewer than 2 examples: such permutations count against a
-    difference.
+    MMD^2 is infinite if a sample has fewer than 2 examples, so that such permutations raise the
+    p-value.
 
-    With u the membership, K without its diagonal, `u' K u` is the sum within the first sample, and
-    `u' K 1` and `1' K 1` give those across and within the second. A constant in K cancels, and is
-    taken out first so that it costs no digits.
+    Let u be the membership and K the similarities without the diagonal. Then `u' K u` is the sum
+    within the first sample, and `u' K 1` and `1' K 1` give the sums across the samples and within
+    the second sample. A constant in K cancels. It is subtracted first, so that no digits are lost.
     """
     size = len(matrix)
     off = ~np.eye(size, dtype=bool)
@@ -178,10 +190,10 @@ def _statistic(matrix):
         m = members.sum(axis=1)
         n = size - m
         within_first = np.einsum("bi,bi->b", members @ matrix, members)
-        of_first = members @ sums
-        across = of_first - within_first
-        within_second = total - 2.0 * of_first + within_first
-        with np.errstate(divide="ignore", invalid="ignore"):  # of samples that are too small
+        first_and_all = members @ sums
+        across = first_and_all - within_first
+        within_second = total - 2.0 * first_and_all + within_first
+        with np.errstate(divide="ignore", invalid="ignore"):  # a sample may be too small
             means = within_first / (m * (m - 1)) + within_second / (n * (n - 1))
             values = means - 2.0 * across / (m * n)
         return np.where(np.minimum(m, n) < 2, np.inf, values)
@@ -190,10 +202,10 @@ def _statistic(matrix):
 
 
 def _memberships(first, codes, permutations, rng):
-    """Blocks of memberships with permuted people, booleans of shape `(count, m + n)`.
+    """Draws blocks of memberships with permuted people, booleans of shape `(count, m + n)`.
 
     Args:
-        first: Booleans, shape `(m + n,)`: which examples are of the first sample.
+        first: Booleans, shape `(m + n,)`: whether each example is in the first sample.
         codes: Person of each example, shape `(m + n,)`.
         permutations: Number of permutations.
         rng: `numpy.random.Generator`.
@@ -204,7 +216,7 @@ def _memberships(first, codes, permutations, rng):
     at_once = max(1, VALUES_AT_ONCE // len(first))
     for start in range(0, permutations, at_once):
         count = min(at_once, permutations - start)
-        moved = np.empty((count, len(in_first)), dtype=bool)  # who changes the sample
-        moved[:, ~is_in_both] = rng.permuted(np.tile(sides, (count, 1)), axis=1) ^ sides
-        moved[:, is_in_both] = rng.integers(2, size=(count, int(is_in_both.sum())), dtype=bool)
-        yield moved[:, codes] ^ first
+        changes = np.empty((count, len(in_first)), dtype=bool)  # whether a person changes samples
+        changes[:, ~is_in_both] = rng.permuted(np.tile(sides, (count, 1)), axis=1) ^ sides
+        changes[:, is_in_both] = rng.integers(2, size=(count, int(is_in_both.sum())), dtype=bool)
+        yield changes[:, codes] ^ first

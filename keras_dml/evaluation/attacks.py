@@ -1,41 +1,59 @@
 """L-infinity attacks for `keras_dml.evaluation.robustness` (Monteiro2020, section 4.1.1).
 
+`FGSM`, `PGD`, `APGD` and `TargetedAPGD` follow gradients, `Square` (Square Attack) needs none, and
+`SquareAPGD` combines both. AutoAttack (Croce2020) is the union of APGD on the cross-entropy, APGD
+on the difference of logits ratio (targeted in its standard version), FAB and Square. This module
+has all of them except FAB.
+
 Inputs lie in [0, 1]. Attacks use the raw logits of a network in inference mode.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import math
+import numbers
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from keras_dml.evaluation import _ascent, _square
-from keras_dml.evaluation._objective import Objective, check, random_start
+if TYPE_CHECKING:
+    from keras_dml.evaluation._robustness import Network
 
+LOSSES = ("cross_entropy", "margin", "dlr")
 WEAK_STEP = 1 / 30  # step as a fraction of epsilon in the authors' code for Monteiro2020
+MOMENTUM = 0.75  # alpha in Croce2020, Algorithm 1
+ENOUGH_RISES = 0.75  # rho in Croce2020, Eq. 3: fraction of steps that must raise the objective
+FIRST_FRACTION = 0.8  # of the entries that the first square covers (Andriushchenko2020, L-inf)
+HALVED_AFTER = (10, 50, 200, 500, 1000, 2000, 4000, 6000, 8000)  # of 10,000 squares
+NO_CHANGE = 1e-7  # a square with a smaller change has no effect (Andriushchenko2020's code)
+
+Perturbed = tuple[np.ndarray, int, int]
+"""Adversarial inputs, the number of gradients or queries, and of gradient entries not finite."""
 
 
 @dataclasses.dataclass(frozen=True)
 class PGD:
-    """Projected gradient ascent from random starts (Madry2018).
+    """Projected gradient descent (PGD): ascent of the loss from random starts (Madry2018).
 
     Each restart is evaluated at its last iterate.
 
     Args:
         epsilon: Largest change of an entry: 0.3 for MNIST, 8/255 for CIFAR-10 in Monteiro2020.
         steps: Steps of a restart: 40 and 100 for MNIST, 7 and 20 for CIFAR-10 in Monteiro2020.
-        step_size: Change of an entry by a step; None: `2.5 epsilon / steps`, which reaches the
-            boundary of the ball and returns.
+        step_size: Change of an entry by a step; None: `2.5 epsilon / steps`, with which the steps
+            can cross the whole ball and return.
         restarts: Number of starts.
         loss: Loss to maximize: `"cross_entropy"`; `"margin"`, the largest logit of another class
-            minus that of the true class; or `"dlr"`, the margin over the gap between the largest
-            and the third largest logit. The gradient of the last two does not vanish where the
-            network is sure.
-        source: Head whose gradients are used, `"sim"`, `"dol"` or `"cosine"` (embedding to
-            prototypes), to transfer to the attacked one; None uses the attacked head itself.
+            minus the logit of the true class; or `"dlr"`, the difference of logits ratio, which is
+            the margin divided by the gap between the largest and the third largest logit. The
+            gradient of the last two does not vanish if the network is confident.
+        source: Head whose gradients are used, `"sim"`, `"dol"` or `"cosine"` (cosine of embedding
+            and prototypes), to transfer the attack to the attacked head; None: the attacked head.
         probabilities: Whether to pass probabilities to the loss as if they were logits, as the
-            authors' code for Monteiro2020 does. A weak attack: its gradients vanish where the
-            network is sure.
+            authors' code for Monteiro2020 does. This is a weak attack: its gradients vanish if the
+            network is confident.
     """
 
     epsilon: float
@@ -47,74 +65,78 @@ class PGD:
     probabilities: bool = False
 
     def __post_init__(self):
-        check(self, "steps", "restarts")
+        _check(self, "steps", "restarts")
         if self.step_size is not None and not self.step_size > 0:
             raise ValueError(f"`step_size` must be above 0. Received step_size={self.step_size!r}.")
 
     @property
-    def name(self):
+    def name(self) -> str:
         """Name in tables, such as `PGD-100 x 10` or `PGD-40 margin`."""
         return f"PGD-{self.steps}{_times(self.restarts)}{_traits(self)}"
 
     @property
-    def step(self):
+    def step(self) -> float:
         """Change of an entry by a step."""
         return 2.5 * self.epsilon / self.steps if self.step_size is None else self.step_size
 
-    def perturb(self, network, x, y, rng):
-        """Adversarial examples of one restart.
+    def perturb(
+        self, network: Network, x: np.ndarray, y: np.ndarray, rng: np.random.Generator
+    ) -> Perturbed:
+        """Returns adversarial examples of one restart.
 
         Args:
             network: `Network` that is attacked.
-            x, y: Inputs, shape `(count, ...)`, in [0, 1]; class ids, shape `(count,)`.
+            x: Inputs, shape `(count, ...)`, in [0, 1].
+            y: Class ids, shape `(count,)`.
             rng: NumPy generator of the start.
 
         Returns:
             Inputs of the shape of `x`, the number of gradients computed, and the number of their
             entries that were not finite.
         """
-        objective = Objective(network, y, self.loss, self.source, self.probabilities)
-        start = random_start(x, self.epsilon, rng)
-        found = _ascent.pgd(objective, x, start, self.epsilon, self.step, self.steps)
-        return found, objective.calls, objective.not_finite
+        objective = _Objective(network, y, self.loss, self.source, self.probabilities)
+        start = _random_start(x, self.epsilon, rng)
+        adversarial = _pgd(objective, x, start, self.epsilon, self.step, self.steps)
+        return adversarial, objective.calls, objective.not_finite
 
 
 @dataclasses.dataclass(frozen=True)
 class FGSM:
-    """One step by the sign of the gradient, from the inputs themselves (Goodfellow2015).
+    """Fast gradient sign method (FGSM): one step from the inputs themselves (Goodfellow2015).
 
     Args:
         epsilon: Size of the step.
-        loss, source, probabilities: Same as in `PGD`.
+        loss, source, probabilities: See `PGD`.
     """
 
     epsilon: float
     loss: str = "cross_entropy"
     source: str | None = None
     probabilities: bool = False
-    restarts = 1  # it draws nothing
+    restarts = 1  # the start is not random
 
     def __post_init__(self):
-        check(self)
+        _check(self)
 
     @property
-    def name(self):
+    def name(self) -> str:
         """Name in tables."""
         return f"FGSM{_traits(self)}"
 
-    def perturb(self, network, x, y, rng):
-        """Adversarial examples, see `PGD.perturb`."""
-        objective = Objective(network, y, self.loss, self.source, self.probabilities)
-        found = _ascent.pgd(objective, x, x, self.epsilon, self.epsilon, 1)
-        return found, objective.calls, objective.not_finite
+    def perturb(
+        self, network: Network, x: np.ndarray, y: np.ndarray, rng: np.random.Generator | None
+    ) -> Perturbed:
+        """Returns adversarial examples, see `PGD.perturb`; `rng` is not used."""
+        objective = _Objective(network, y, self.loss, self.source, self.probabilities)
+        adversarial = _pgd(objective, x, x, self.epsilon, self.epsilon, 1)
+        return adversarial, objective.calls, objective.not_finite
 
 
 @dataclasses.dataclass(frozen=True)
 class APGD:
-    """Auto-PGD (Croce2020): projected gradient ascent with momentum and a step that adapts to each
-    image, so that no step has to be chosen.
+    """Auto-PGD (APGD, Croce2020): PGD with momentum and a step size that adapts to each image.
 
-    An image is broken by any misclassified iterate; without one, the best point is evaluated.
+    An image is broken if any iterate is misclassified. Otherwise the best point is evaluated.
 
     Args:
         epsilon: Largest change of an entry.
@@ -130,32 +152,34 @@ class APGD:
     source: str | None = None
 
     def __post_init__(self):
-        check(self, "steps", "restarts")
+        _check(self, "steps", "restarts")
 
     @property
-    def name(self):
+    def name(self) -> str:
         """Name in tables, such as `APGD-100 dlr`."""
         return f"APGD-{self.steps}{_times(self.restarts)}{_traits(self)}"
 
-    def perturb(self, network, x, y, rng):
-        """Adversarial examples of one restart, see `PGD.perturb`."""
-        objective = Objective(network, y, self.loss, self.source)
-        start = random_start(x, self.epsilon, rng)
-        found, _ = _ascent.apgd(objective, x, start, self.epsilon, self.steps)
-        return found, objective.calls, objective.not_finite
+    def perturb(
+        self, network: Network, x: np.ndarray, y: np.ndarray, rng: np.random.Generator
+    ) -> Perturbed:
+        """Returns adversarial examples of one restart, see `PGD.perturb`."""
+        objective = _Objective(network, y, self.loss, self.source)
+        start = _random_start(x, self.epsilon, rng)
+        adversarial, _ = _apgd(objective, x, start, self.epsilon, self.steps)
+        return adversarial, objective.calls, objective.not_finite
 
 
 @dataclasses.dataclass(frozen=True)
 class TargetedAPGD:
-    """Auto-PGD on the targeted difference of logits ratio, once for each target (Croce2020).
+    """Auto-PGD on the targeted difference of logits ratio (APGD-T), once per target (Croce2020).
 
-    Targets are the classes with the largest logits of the clean image after its own; an image that
-    is broken is not attacked with the targets that follow.
+    Targets are the classes with the largest logits of the clean image except its true class. An
+    image that is broken is not attacked with the targets that follow.
 
     Args:
         epsilon: Largest change of an entry.
         steps: Steps toward a target.
-        targets: Number of targets, at most the number of classes less 1.
+        targets: Number of targets, less than the number of classes.
         restarts: Number of random starts toward each target.
         source: See `PGD`.
     """
@@ -168,16 +192,18 @@ class TargetedAPGD:
     loss = "dlr"
 
     def __post_init__(self):
-        check(self, "steps", "targets", "restarts")
+        _check(self, "steps", "targets", "restarts")
 
     @property
-    def name(self):
+    def name(self) -> str:
         """Name in tables, such as `APGD-100 to 9 targets`."""
         source = "" if self.source is None else f" from {self.source}"
         return f"APGD-{self.steps} to {self.targets} targets{_times(self.restarts)}{source}"
 
-    def perturb(self, network, x, y, rng):
-        """Adversarial examples of one restart toward each target, see `PGD.perturb`."""
+    def perturb(
+        self, network: Network, x: np.ndarray, y: np.ndarray, rng: np.random.Generator
+    ) -> Perturbed:
+        """Returns adversarial examples of one restart toward each target, see `PGD.perturb`."""
         logits = network.logits(x).copy()
         if self.targets >= logits.shape[1]:
             raise ValueError(
@@ -188,11 +214,10 @@ class TargetedAPGD:
         ranked = np.argsort(-logits, axis=1, kind="stable")
         adversarial, rows, calls, not_finite = x.copy(), np.arange(len(x)), 0, 0
         for rank in range(self.targets):
-            start = random_start(x, self.epsilon, rng)[rows]
+            start = _random_start(x, self.epsilon, rng)[rows]
             targets = ranked[rows, rank]
-            objective = Objective(network, y[rows], self.loss, self.source, targets=targets)
-            found = _ascent.apgd(objective, x[rows], start, self.epsilon, self.steps)
-            adversarial[rows], broken = found
+            objective = _Objective(network, y[rows], self.loss, self.source, targets=targets)
+            adversarial[rows], broken = _apgd(objective, x[rows], start, self.epsilon, self.steps)
             calls, not_finite = calls + objective.calls, not_finite + objective.not_finite
             rows = rows[~broken]
             if not len(rows):
@@ -202,8 +227,9 @@ class TargetedAPGD:
 
 @dataclasses.dataclass(frozen=True)
 class Square:
-    """The square attack (Andriushchenko2020): random search without gradients. Where it succeeds
-    and attacks by gradients fail, gradients mislead.
+    """Square Attack (Andriushchenko2020): random search without gradients.
+
+    If it succeeds and attacks by gradients fail, the gradients of the network are misleading.
 
     Args:
         epsilon: Largest change of an entry.
@@ -217,33 +243,35 @@ class Square:
     source = None
 
     def __post_init__(self):
-        check(self, "queries", "restarts")
+        _check(self, "queries", "restarts")
 
     @property
-    def name(self):
+    def name(self) -> str:
         """Name in tables."""
         return f"Square-{self.queries}{_times(self.restarts)}"
 
-    def perturb(self, network, x, y, rng):
-        """Adversarial examples of one search, see `PGD.perturb`; counts queries, not gradients."""
+    def perturb(
+        self, network: Network, x: np.ndarray, y: np.ndarray, rng: np.random.Generator
+    ) -> Perturbed:
+        """Returns adversarial examples of one search, see `PGD.perturb`; counts queries."""
 
-        def margins(tried, rows):
-            return network.margins(tried, y[rows])
+        def margins(candidates, rows):
+            return network.margins(candidates, y[rows])
 
-        return *_square.search(margins, x, self.epsilon, self.queries, rng), 0
+        return *_square_search(margins, x, self.epsilon, self.queries, rng), 0
 
 
 @dataclasses.dataclass(frozen=True)
 class SquareAPGD:
-    """APGD from the points where a search by squares ends: for networks that hide gradients.
+    """APGD from the points at which a search by squares ends, for networks that hide gradients.
 
-    Where a network thresholds pixels, much of the ball has no gradient to follow. On five training
-    images of `mnist_proto_sim_at` that Square-5000 breaks, APGD on the margin succeeded from 0 to
-    2 % of its random starts, and from 8 to 100 % of the points after 500 queries.
+    If a network thresholds pixels, most points of the ball have no gradient to follow. On five
+    training images of `mnist_proto_sim_at` that Square-5000 breaks, APGD on the margin succeeded
+    from 0 to 2 % of its random starts, and from 8 to 100 % of the points after 500 queries.
 
     Args:
         epsilon: Largest change of an entry.
-        queries: Queries of the search; see `Square`.
+        queries: Queries of the search, see `Square`.
         steps, restarts, loss: See `APGD`.
     """
 
@@ -255,24 +283,28 @@ class SquareAPGD:
     source = None
 
     def __post_init__(self):
-        check(self, "queries", "steps", "restarts")
+        _check(self, "queries", "steps", "restarts")
 
     @property
-    def name(self):
+    def name(self) -> str:
         """Name in tables, such as `Square-500 + APGD-100 margin`."""
         return f"Square-{self.queries} + APGD-{self.steps}{_times(self.restarts)}{_traits(self)}"
 
-    def perturb(self, network, x, y, rng):
-        """Adversarial examples of one restart, see `PGD.perturb`; counts queries and gradients."""
+    def perturb(
+        self, network: Network, x: np.ndarray, y: np.ndarray, rng: np.random.Generator
+    ) -> Perturbed:
+        """Returns adversarial examples, see `PGD.perturb`; counts queries and gradients."""
         start, queries, _ = Square(self.epsilon, self.queries).perturb(network, x, y, rng)
-        objective = Objective(network, y, self.loss, self.source)
-        found, _ = _ascent.apgd(objective, x, start, self.epsilon, self.steps)
-        return found, queries + objective.calls, objective.not_finite
+        objective = _Objective(network, y, self.loss, self.source)
+        adversarial, _ = _apgd(objective, x, start, self.epsilon, self.steps)
+        return adversarial, queries + objective.calls, objective.not_finite
 
 
-def protocol_paper(epsilon, steps=(40, 100)):
-    """The weak attacks of the authors' code for Monteiro2020; reports must call them weak.
-    Probabilities are taken for logits, and 7 steps reach 7/30 of epsilon, 20 two thirds of it.
+def protocol_paper(epsilon: float, steps: Sequence[int] = (40, 100)) -> tuple[FGSM | PGD, ...]:
+    """Returns the weak attacks of the authors' code for Monteiro2020; reports must call them weak.
+
+    The code passes probabilities in place of logits. Its steps are short: 7 steps reach 7/30 of
+    epsilon, and 20 steps two thirds.
 
     Args:
         epsilon: Largest change of an entry.
@@ -293,8 +325,242 @@ def _times(restarts):
 
 
 def _traits(attack):
-    """Settings that differ from the default, as a suffix of the name."""
+    """Returns settings that differ from the default, as a suffix of the name."""
     traits = "" if attack.loss == "cross_entropy" else f" {attack.loss}"
     if attack.source is not None:
         traits += f" from {attack.source}"
     return f"{traits} (weak)" if getattr(attack, "probabilities", False) else traits
+
+
+def _check(attack, *counts):
+    """Checks the epsilon, the loss and the named counts of an attack."""
+    epsilon = attack.epsilon
+    if not (isinstance(epsilon, numbers.Real) and 0 < epsilon <= 1):
+        raise ValueError(
+            "`epsilon` must be above 0 and at most 1, since inputs lie in [0, 1]: 8 of 255 gray "
+            f"levels are 8 / 255. Received epsilon={epsilon!r}."
+        )
+    for name in counts:
+        value = getattr(attack, name)
+        if not isinstance(value, numbers.Integral) or value < 1:
+            raise ValueError(
+                f"`{name}` must be an integer of at least 1. Received {name}={value!r}."
+            )
+    if getattr(attack, "loss", LOSSES[0]) not in LOSSES:
+        raise ValueError(f"`loss` must be one of {LOSSES}. Received loss={attack.loss!r}.")
+
+
+# ---- gradient ascent: PGD and APGD ----
+
+
+class _Objective:
+    """Loss that an attack maximizes, with counts of its gradients.
+
+    A call takes points, shape `(count, ...)`, and their rows in the batch, shape `(count,)`. It
+    returns the loss of each point, shape `(count,)`, its gradient, of the shape of the points, and
+    whether each point is misclassified.
+    """
+
+    def __init__(self, network, y, loss, source, probabilities=False, targets=None):
+        self.network, self.y, self.loss, self.targets = network, y, loss, targets
+        self.options = {"source": source, "probabilities": probabilities}
+        self.calls = self.not_finite = 0
+
+    def __call__(self, x, rows):
+        targets = None if self.targets is None else self.targets[rows]
+        values, gradient, margins, not_finite = self.network.gradient(
+            x, self.y[rows], self.loss, targets=targets, **self.options
+        )
+        self.calls += len(x)
+        self.not_finite += not_finite
+        return values, gradient, margins > 0
+
+
+def _random_start(x, epsilon, rng):
+    """Draws points uniformly from the ball and clips them to [0, 1]."""
+    shift = rng.uniform(-epsilon, epsilon, size=x.shape)
+    return np.clip(x + shift, 0, 1).astype(np.float32)
+
+
+def _pgd(objective, x, start, epsilon, step_size, steps):
+    """Runs projected gradient ascent with a fixed step (Madry2018).
+
+    Args:
+        objective: See `_Objective`.
+        x: Inputs, shape `(batch, ...)`, in [0, 1].
+        start: Points at which the ascent begins, same shape.
+        epsilon: Largest change of an entry.
+        step_size: Change of an entry by a step.
+        steps: Number of steps.
+
+    Returns:
+        The last iterates, shape of `x`.
+    """
+    point, rows = start, np.arange(len(x))
+    for _ in range(steps):
+        _, gradient, _ = objective(point, rows)
+        point = _project(point + step_size * np.sign(gradient), x, epsilon)
+    return point
+
+
+def _apgd(objective, x, start, epsilon, steps):
+    """Runs Auto-PGD (Croce2020, Algorithm 1): momentum, and a step that adapts to each row.
+
+    The step begins at `2 epsilon`. At a checkpoint it is halved, and the row continues from its
+    best point, if fewer than three quarters of the steps since the last checkpoint raised the
+    objective, or if neither the step nor the best value has changed since then. A row is done as
+    soon as its point is misclassified, and the objective is not called for it again.
+
+    Args:
+        objective, x, start, epsilon, steps: See `_pgd`.
+
+    Returns:
+        The first misclassified iterates, or the points of the highest value if no iterate is
+        misclassified; and whether an iterate is misclassified, shape `(batch,)`.
+    """
+    point, done = start.copy(), np.zeros(len(x), bool)
+    value, gradient = np.zeros(len(x)), np.zeros_like(start)
+
+    def evaluate():
+        rows = np.flatnonzero(~done)
+        value[rows], gradient[rows], done[rows] = objective(point[rows], rows)
+
+    evaluate()
+    best = _Best(point, value, gradient)
+    before, reference = point.copy(), best.value.copy()
+    step = np.full((len(x), *(1,) * (x.ndim - 1)), 2 * epsilon, x.dtype)
+    rises, halved = np.zeros(len(x), int), np.ones(len(x), bool)
+    checkpoints = _apgd_checkpoints(steps)
+    last_checkpoint = 0
+    for i in range(1, steps + 1):
+        if done.all():
+            break
+        ahead = _project(point + step * np.sign(gradient), x, epsilon)
+        if i > 1:
+            ahead = point + MOMENTUM * (ahead - point) + (1 - MOMENTUM) * (point - before)
+            ahead = _project(ahead, x, epsilon)
+        before, last = point, value.copy()
+        point = np.where(done.reshape(-1, *(1,) * (x.ndim - 1)), point, ahead)
+        evaluate()
+        rises += value > last
+        best.update(point, value, gradient, done)
+        if i in checkpoints:
+            halve = rises < ENOUGH_RISES * (i - last_checkpoint)
+            halve |= ~halved & (best.value <= reference)
+            halve &= ~done
+            step[halve] /= 2
+            point[halve], gradient[halve] = best.point[halve], best.gradient[halve]
+            value[halve] = best.value[halve]
+            last_checkpoint, halved, reference = i, halve, best.value.copy()
+            rises[:] = 0
+    return best.point, done
+
+
+class _Best:
+    """Points of the highest value so far, with their values and gradients."""
+
+    def __init__(self, point, value, gradient):
+        self.point, self.value, self.gradient = point.copy(), value.copy(), gradient.copy()
+
+    def update(self, point, value, gradient, done):
+        """Replaces the rows whose value rose, and the rows that are done, whatever their value."""
+        rows = (value > self.value) | done
+        self.point[rows], self.value[rows] = point[rows], value[rows]
+        self.gradient[rows] = gradient[rows]
+
+
+def _apgd_checkpoints(steps):
+    """Returns the numbers of steps after which APGD may halve its step (Croce2020, section 3)."""
+    fractions = [0.0, 0.22]
+    while fractions[-1] <= 1:
+        fractions.append(fractions[-1] + max(fractions[-1] - fractions[-2] - 0.03, 0.06))
+    return {math.ceil(round(fraction * steps, 6)) for fraction in fractions[1:-1]}
+
+
+def _project(point, center, epsilon):
+    """Returns the nearest points within `epsilon` of the centers and in [0, 1]."""
+    low, high = np.maximum(center - epsilon, 0), np.minimum(center + epsilon, 1)
+    return np.clip(point, low, high)
+
+
+# ---- random search: Square Attack ----
+
+
+def _square_search(margins, x, epsilon, queries, rng):
+    """Runs the Square Attack: random squares on the boundary of the ball.
+
+    Andriushchenko2020, Algorithms 1 and 2. The search starts from vertical stripes, tries ever
+    smaller squares and retains those that raise the margin. A square that would change nothing is
+    drawn again. The search for an example ends once its margin is above 0.
+
+    Args:
+        margins: Function of inputs `(count, ...)` and their rows in `x`, shape `(count,)`; returns
+            one number each, above 0 if the example is misclassified.
+        x: Inputs, shape `(count, height, width, channels)` or `(count, features)`, in [0, 1].
+        epsilon: Largest change of an entry.
+        queries: Largest number of queries per example.
+        rng: NumPy generator.
+
+    Returns:
+        Inputs of the shape of `x`, and the number of queries.
+    """
+    shape = x.shape
+    x = x.reshape(shape if x.ndim == 4 else (len(x), -1, 1, 1))
+    count, height, width, channels = x.shape
+    stripes = (count, 1 if width > 1 else height, width, channels)
+    best = _clipped(x + rng.choice([-epsilon, epsilon], size=stripes))
+    rows = np.arange(count)
+    values = margins(best.reshape(shape), rows)
+    asked = count
+    for square in range(queries - 1):
+        rows = rows[values[rows] <= 0]
+        if not len(rows):
+            break
+        side = _square_side(square / queries, x[0])
+        candidates = _with_square(x[rows], best[rows], epsilon, side, rng)
+        margins_of_candidates = margins(candidates.reshape(-1, *shape[1:]), rows)
+        asked += len(rows)
+        better = margins_of_candidates > values[rows]
+        best[rows[better]] = candidates[better]
+        values[rows[better]] = margins_of_candidates[better]
+    return best.reshape(shape), asked
+
+
+def _square_side(progress, image):
+    """Returns the side of the square after a fraction of the queries.
+
+    The fraction of entries that the square covers is halved as published: in 10,000 queries after
+    10, 50, 200, 500, ... squares, and in fewer queries after the same fractions of them.
+
+    Args:
+        progress: Fraction of the queries that is done.
+        image: Shape `(height, width, channels)`.
+    """
+    halvings = sum(int(10_000 * progress) > after for after in HALVED_AFTER)
+    height, width, _ = image.shape
+    return max(1, round(math.sqrt(FIRST_FRACTION / 2**halvings * height * width)))
+
+
+def _with_square(x, best, epsilon, side, rng):
+    """Returns the best points with one random square each, which changes at least one entry."""
+    count, height, width, channels = x.shape
+    tall, wide = min(side, height), min(side, width)
+    tops = rng.integers(height - tall + 1, size=count)
+    lefts = rng.integers(width - wide + 1, size=count)
+    inside = _window(tops, tall, height)[:, :, None] & _window(lefts, wide, width)[:, None]
+    candidates, rows = best.copy(), np.arange(count)
+    while len(rows):
+        signs = rng.choice([-epsilon, epsilon], size=(len(rows), 1, 1, channels))
+        candidates[rows] = np.where(inside[rows, ..., None], _clipped(x[rows] + signs), best[rows])
+        change = np.abs(candidates[rows] - best[rows]).max(axis=(1, 2, 3))
+        rows = rows[change <= NO_CHANGE]
+    return candidates
+
+
+def _window(starts, length, size):
+    positions = np.arange(size)[None]
+    return (positions >= starts[:, None]) & (positions < starts[:, None] + length)
+
+
+def _clipped(x):
+    return np.clip(x, 0.0, 1.0).astype(np.float32)

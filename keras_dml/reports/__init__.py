@@ -1,5 +1,7 @@
-"""Plots of evaluation results in one style, and a page of them. Names load on first use; nothing
-here loads Keras."""
+"""Plots of evaluation results in one style, and an HTML page that contains them.
+
+Names load on first use. This package does not load Keras.
+"""
 
 from keras_dml import _lazy
 

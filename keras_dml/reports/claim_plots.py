@@ -1,8 +1,12 @@
-"""Plots of claims: how near each recording is to each person whom it may claim to be."""
+"""Plots of claims: the closeness of each recording to each person that it is claimed to be."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
+from matplotlib.figure import Figure
 
 from keras_dml.reports import style
 
@@ -17,17 +21,23 @@ _LOOKS = {  # mark and color of each kind of claim
 }
 
 
-def claims(decisions, people, *, title=None, caption=""):
+def claims(
+    decisions: Sequence[Any],
+    people: Sequence[str],
+    *,
+    title: str | None = None,
+    caption: str = "",
+) -> Figure:
     """Plots claims: a column per person claimed, a point per recording, and the threshold.
 
-    Up is nearer. The points of a column are in the order of the recordings, true claims first.
+    Higher points are closer. The points of a column are in the order of the recordings, true claims
+    first.
 
     Args:
-        decisions: `keras_dml.gallery.Decision` of each claim, all under one threshold.
-        people: Person of the recording of each claim. People whom nobody claims to be are
-            strangers.
-        title: Finding, in one sentence; None: how many claims are decided right.
-        caption: Data, model and origin of the recordings.
+        decisions: `keras_dml.gallery.Decision` of each claim, all with one threshold.
+        people: Person of the recording of each claim. People who are never claimed are strangers.
+        title: Finding, in one sentence; None: the number of claims that are decided correctly.
+        caption: Data, model and source of the recordings.
 
     Returns:
         `matplotlib.figure.Figure`; `reports.save` writes it.
@@ -72,7 +82,7 @@ def claims(decisions, people, *, title=None, caption=""):
 
 
 def _draw_limit(axes, limit, end):
-    """Draws the threshold, and names both sides of it."""
+    """Draws the threshold and names its two sides."""
     axes.axhspan(limit, end, color=style.GENUINE, alpha=0.08, linewidth=0)
     axes.axhline(limit, color=style.BLACK, linestyle="--", linewidth=1.2)
     for word, points, va in (("accepted", 4, "bottom"), ("rejected", -4, "top")):
@@ -89,7 +99,7 @@ def _draw_limit(axes, limit, end):
 
 
 def _draw_column(axes, column, rows, claimed):
-    """Draws the claims to be one person."""
+    """Draws the claims to be a person."""
     groups = {label: [] for label in _LOOKS}
     for decision, who in rows:
         groups[_kind(decision, who, claimed)].append(_nearness(decision, decision.score))
@@ -117,7 +127,7 @@ def _kind(decision, who, claimed):
 
 
 def _nearness(decision, distance):
-    """Returns a distance as a number that is larger for nearer recordings."""
+    """Converts a distance to a number that is larger for closer recordings."""
     return -distance if decision.scale is None else decision.scale.closeness(distance)
 
 
@@ -135,4 +145,4 @@ def _end(decisions):
 
 def _title(decisions, people):
     right = sum(d.accepted == (d.person == who) for d, who in zip(decisions, people, strict=True))
-    return f"{right} of {len(decisions)} claims are decided right"
+    return f"{right} of {len(decisions)} claims are decided correctly"

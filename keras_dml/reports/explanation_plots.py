@@ -1,69 +1,77 @@
-"""Plots of what made a distance: the moments of recordings, their channels and regions."""
+"""Plots of explanations: the moments, channels and regions that contribute to a distance."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
+from matplotlib.figure import Figure
 
 from keras_dml.reports import style
 
-BARS = 8  # channels, regions or pairs listed
-CHANNELS = 12  # drawn of a recording
-APART = 5.0  # standard deviations between two channels drawn
+if TYPE_CHECKING:
+    from keras_dml.explanations import Explanation
+
+BARS = 8  # channels, regions or pairs drawn
+CHANNELS = 12  # of a recording that are drawn
+OFFSET = 5.0  # between two channels, in standard deviations
 STRONGEST = 0.6  # opacity of the moment with the largest part
 COLORS = "Orange keeps the recordings apart, blue makes them alike."
 
 
-def explanation(found, *, title=None, caption=""):
-    """Plots an explanation: recordings with the moments that keep them apart (orange) or make them
-    alike (blue), the darker the larger their part, and the largest parts by channels, by pairs of
-    channels and by regions.
+def explanation(result: Explanation, *, title: str | None = None, caption: str = "") -> Figure:
+    """Plots an explanation: the parts of a distance in time, channels, pairs and regions.
+
+    Moments of the recordings that keep them apart are orange, and moments that make them alike are
+    blue. Moments with a larger part are darker. Below are the largest parts by channels, by pairs
+    of channels and by regions.
 
     Args:
-        found: `keras_dml.explanations.Explanation`.
+        result: Explanation of a distance.
         title: Finding, in one sentence; None: the moment, channel or region that changes the
             distance most.
-        caption: Data, model and where the recordings come from.
+        caption: Data, model and source of the recordings.
 
     Returns:
         `matplotlib.figure.Figure`; `reports.save` writes it.
     """
-    lists = {"channels": found.channels, "pairs": found.pairs(BARS), "regions": found.regions}
+    lists = {"channels": result.channels, "pairs": result.pairs(BARS), "regions": result.regions}
     lists = {name: parts for name, parts in lists.items() if parts}
-    lines = found.timelines
+    lines = result.timelines
     heights = [2.2] * len(lines) + [2.6] * bool(lists)
-    is_colored = lines or found.by_removal
+    is_colored = lines or result.by_removal
     with style.house_style():
         figure = style.new_figure(
-            title or _title(found),
-            " ".join(filter(None, [COLORS if is_colored else "", found.meaning, caption])),
+            title or _title(result),
+            " ".join(filter(None, [COLORS if is_colored else "", result.meaning, caption])),
             width=9.0,
             height=sum(heights) + 1.4,
         )
         grid = figure.add_gridspec(len(heights), max(1, len(lists)), height_ratios=heights)
         for row, (name, line) in enumerate(lines.items()):
-            _draw_recording(figure.add_subplot(grid[row, :]), name, line, found)
+            _draw_recording(figure.add_subplot(grid[row, :]), name, line, result)
         for column, (name, parts) in enumerate(lists.items()):
-            _draw_bars(figure.add_subplot(grid[-1, column]), name, parts, found.by_removal)
+            _draw_bars(figure.add_subplot(grid[-1, column]), name, parts, result.by_removal)
     return figure
 
 
-def _title(found):
-    ranked = found.ranked()
+def _title(result):
+    ranked = result.ranked()
     changes = [(kind, *item) for kind, parts in ranked.items() for item in parts.items()]
     if not changes:
-        return f"No moment, channel or region alone changes the {found.measure}"
-    if found.by_removal:
+        return f"No moment, channel or region alone changes the {result.measure}"
+    if result.by_removal:
         _, name, part = max(changes, key=lambda change: abs(change[2]))
         return f"Without {name} the recordings are {'closer' if part > 0 else 'further apart'}"
     kind, name, _ = changes[0]
-    return f"{found.measure.capitalize()}: its largest {kind.removesuffix('s')} is {name}"
+    return f"{result.measure.capitalize()}: its largest {kind.removesuffix('s')} is {name}"
 
 
-def _draw_recording(axes, name, line, found):
-    per_second = found.rate_hz or 1.0
-    largest = max((abs(moment.part) for moment in (*found.moments, *found.alike)), default=1.0)
-    for moments, color in ((found.moments, style.ORANGE), (found.alike, style.SKY_BLUE)):
-        for moment in (one for one in moments if one.recording == name):
+def _draw_recording(axes, name, line, result):
+    per_second = result.rate_hz or 1.0
+    largest = max((abs(moment.part) for moment in (*result.moments, *result.alike)), default=1.0)
+    for moments, color in ((result.moments, style.ORANGE), (result.alike, style.SKY_BLUE)):
+        for moment in (moment for moment in moments if moment.recording == name):
             axes.axvspan(
                 moment.start / per_second,
                 moment.end / per_second,
@@ -76,14 +84,14 @@ def _draw_recording(axes, name, line, found):
     spread = drawn.std(axis=0)
     scaled = (drawn - drawn.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     time = np.arange(len(drawn)) / per_second
-    offsets = -APART * np.arange(scaled.shape[1])
+    offsets = -OFFSET * np.arange(scaled.shape[1])
     axes.plot(time, scaled + offsets, color=style.BLACK, linewidth=0.8)
     axes.set_xlim(0, len(drawn) / per_second)
     axes.set_yticks(offsets, [str(i) for i in range(len(offsets))])
     axes.grid(visible=False)
     axes.set_ylabel("channel")
     axes.set_title(f"recording {name}", color=style.GRAY)
-    axes.set_xlabel("seconds" if found.rate_hz else "steps")
+    axes.set_xlabel("seconds" if result.rate_hz else "steps")
 
 
 def _draw_bars(axes, name, parts, by_removal):

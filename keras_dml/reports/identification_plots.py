@@ -1,49 +1,60 @@
-"""Plots of who a gallery took recordings for."""
+"""Plots of identifications: the people nearest to each recording, and the person identified."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
+from matplotlib.figure import Figure
 
 from keras_dml.reports import style
 
-MARKS = "osD^vP*X"  # of people beside their colors
+MARKS = "osD^vP*X"  # of people, in addition to their colors
 STRANGER = "a stranger"
 
 
-def identifications(found, *, title=None, caption=""):
-    """Plots identifications: how far each recording is from the people nearest to it, on a bar that
-    ends at the threshold, and who it was taken for.
+def identifications(
+    results: Mapping[str, Any], *, title: str | None = None, caption: str = ""
+) -> Figure:
+    """Plots identifications: distances of each recording to the nearest people, and the result.
+
+    Each recording has a bar that ends at the threshold.
 
     Args:
-        found: `keras_dml.gallery.Identification` of each recording, by what the recording is.
-        title: Finding, in one sentence; None: how many were taken for somebody.
-        caption: Data, model and where the recordings come from.
+        results: Dict from the name of a recording to its `keras_dml.gallery.Identification`.
+        title: Finding, in one sentence; None: the number of recordings that were identified.
+        caption: Data, model and source of the recordings.
 
     Returns:
         `matplotlib.figure.Figure`; `reports.save` writes it.
 
     Raises:
-        ValueError: If there are none.
+        ValueError: If `results` is empty.
     """
-    if not found:
-        raise ValueError("`found` is empty: give an `Identification` by what the recording is.")
-    people = sorted({one.person for each in found.values() for one in each.candidates})
+    if not results:
+        raise ValueError(
+            "`results` is empty: pass a dict from the name of a recording to its `Identification`."
+        )
+    people = sorted(
+        {candidate.person for result in results.values() for candidate in result.candidates}
+    )
     looks = {name: (style.PALETTE[i % 8], MARKS[i % 8]) for i, name in enumerate(people)}
-    start, end = _limits(found.values())
+    start, end = _limits(results.values())
     with style.house_style():
         figure = style.new_figure(
-            title or _title(found.values()),
+            title or _title(results.values()),
             "Bars: distances that are accepted. Filled: the nearest person enrolled. "
             f"{caption}".strip(),
             width=9.0,
-            height=1.9 + 0.5 * len(found),
+            height=1.9 + 0.5 * len(results),
         )
         axes = figure.add_subplot()
-        rows = np.arange(len(found))[::-1]
-        for row, each in zip(rows, found.values(), strict=True):
-            _draw_row(axes, row, each, looks, (start, end))
-        axes.set_yticks(rows, list(found))
-        axes.set_ylim(-0.6, len(found) - 0.4)
+        rows = np.arange(len(results))[::-1]
+        for row, result in zip(rows, results.values(), strict=True):
+            _draw_row(axes, row, result, looks, (start, end))
+        axes.set_yticks(rows, list(results))
+        axes.set_ylim(-0.6, len(results) - 0.4)
         axes.set_xlim(start, end)
         axes.grid(visible=False)
         axes.set_xlabel("distance to a person enrolled")
@@ -51,36 +62,36 @@ def identifications(found, *, title=None, caption=""):
     return figure
 
 
-def _limits(found):
-    """Returns the ends of the axis: from 0, or from below the least distance if one is negative."""
-    values = [value for each in found for value in (each.threshold, *_scores(each))]
+def _limits(results):
+    """Returns the ends of the axis: from 0, or from below the least distance if it is negative."""
+    values = [value for result in results for value in (result.threshold, *_scores(result))]
     finite = [value for value in values if np.isfinite(value)] or [1.0]
     low, high = min(finite), max(finite)
     start = 0.0 if low >= 0 else low - 0.1 * max(high - low, abs(low))
     return start, high + 0.1 * (high - start)
 
 
-def _scores(one):
-    return [candidate.score for candidate in one.candidates]
+def _scores(result):
+    return [candidate.score for candidate in result.candidates]
 
 
-def _title(found):
-    known = sum(one.person is not None for one in found)
+def _title(results):
+    identified = sum(result.person is not None for result in results)
     return (
-        f"{known} of {len(found)} recordings are of somebody enrolled, "
-        f"{len(found) - known} of strangers"
+        f"{identified} of {len(results)} recordings are of somebody enrolled, "
+        f"{len(results) - identified} of strangers"
     )
 
 
-def _draw_row(axes, row, one, looks, limits):
+def _draw_row(axes, row, result, looks, limits):
     start, end = limits
-    width = min(one.threshold, end) - start
+    width = min(result.threshold, end) - start
     axes.barh(row, width, left=start, height=0.6, color=style.FAINT, zorder=0)
-    for i, candidate in enumerate(one.candidates):
+    for i, candidate in enumerate(result.candidates):
         color, mark = looks[candidate.person]
         fill = color if i == 0 else "white"
         axes.plot(candidate.score, row, mark, color=color, markerfacecolor=fill, markersize=8)
-    who = STRANGER if one.person is None else one.person
+    who = STRANGER if result.person is None else result.person
     place = {"xy": (1.01, row), "xycoords": ("axes fraction", "data"), "va": "center"}
     axes.annotate(f"→ {who}", **place, fontweight="bold", annotation_clip=False)
 

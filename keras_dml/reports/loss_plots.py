@@ -1,23 +1,23 @@
 """Plots that compare losses on held-out people (Kim2020, Table I and Figures 2 to 5).
 
-Each is drawn from a table, columns by name, which `reports.save` writes beside it. Figures are
-fractions. Error bars are standard errors over seeds, from the columns `..._stderr`; missing values
-have no bar.
+Each plot is drawn from a table, a dict of columns by name, which `reports.save` writes in the same
+folder. Figures are fractions. Error bars are standard errors over seeds, from the columns
+`..._stderr`. A missing standard error has no bar.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullLocator
 
 from keras_dml.reports import style
 
-OTHER, PROPOSED = (
-    style.BLUE,
-    style.VERMILLION,
-)  # in comparisons: other losses, and that of the paper
+OTHER, PROPOSED = style.BLUE, style.VERMILLION  # other losses, and the loss of the paper
 _LINES = (
     (style.VERMILLION, "-", "o"),
     (style.SKY_BLUE, "--", "s"),
@@ -27,13 +27,20 @@ _LINES = (
 )
 
 
-def loss_comparison(table, *, figures, own, title, caption=""):
-    """Plots the figures of all losses side by side, with those of a paper.
+def loss_comparison(
+    table: Mapping[str, Sequence],
+    *,
+    figures: Mapping[str, str],
+    own: str,
+    title: str,
+    caption: str = "",
+) -> Figure:
+    """Plots the figures of all losses side by side, with the figures of a paper.
 
     Args:
-        table: Column `method`, and for each figure `x` the columns `x`, `x_stderr` and `x_paper`;
-            None where a value is missing.
-        figures: Names of the figures by column, one panel each.
+        table: Column `method`, and for each figure `x` the columns `x`, `x_stderr` and `x_paper`.
+            Missing values are None.
+        figures: Names of the figures by column. Each figure has a panel.
         own: Method proposed by the paper, highlighted.
         title: Finding, in one sentence.
         caption: Data, people, protocol and seeds, after an explanation of dots and diamonds.
@@ -44,20 +51,20 @@ def loss_comparison(table, *, figures, own, title, caption=""):
     caption = (
         f"Dots: this run, ± standard error. Diamonds: the paper, on its clips. {caption}".strip()
     )
-    methods, at = table["method"], np.arange(len(table["method"]))
+    methods, places = table["method"], np.arange(len(table["method"]))
     colors = [PROPOSED if name == own else OTHER for name in methods]
     with style.house_style():
         figure = style.new_figure(title, caption, width=11, height=1.9 + 0.36 * len(methods))
         panels = np.ravel(figure.subplots(1, len(figures), sharey=True))
         for axes, (column, name) in zip(panels, figures.items(), strict=True):
-            found, errors = _numbers(table[column]), _numbers(table[f"{column}_stderr"])
+            values, errors = _numbers(table[column]), _numbers(table[f"{column}_stderr"])
             axes.errorbar(
-                found, at, xerr=np.nan_to_num(errors), fmt="none", ecolor=colors, linewidth=1.5
+                values, places, xerr=np.nan_to_num(errors), fmt="none", ecolor=colors, linewidth=1.5
             )
-            axes.scatter(found, at, c=colors, s=42, zorder=3)
+            axes.scatter(values, places, c=colors, s=42, zorder=3)
             axes.scatter(
                 _numbers(table[f"{column}_paper"]),
-                at,
+                places,
                 facecolors="none",
                 edgecolors=style.GRAY,
                 marker="D",
@@ -66,14 +73,16 @@ def loss_comparison(table, *, figures, own, title, caption=""):
             axes.set_title(name, color=style.GRAY)
             axes.xaxis.set_major_formatter(FuncFormatter(_percent))
             axes.set_xlabel("%")
-        panels[0].set_yticks(at, methods)
+        panels[0].set_yticks(places, methods)
         panels[0].invert_yaxis()
         for label in panels[0].get_yticklabels():
             label.set_fontweight("bold" if label.get_text() == own else "normal")
     return figure
 
 
-def loss_people(table, *, own, title, caption=""):
+def loss_people(
+    table: Mapping[str, Sequence], *, own: str, title: str, caption: str = ""
+) -> Figure:
     """Plots Recall@1 of every loss on every person.
 
     Args:
@@ -93,10 +102,10 @@ def loss_people(table, *, own, title, caption=""):
         for i, person in enumerate(people):
             color, _, marker = _LINES[i % len(_LINES)]
             rows = [row for row, name in enumerate(table["person"]) if name == person]
-            at = np.array([methods.index(table["method"][row]) for row in rows])
+            places = np.array([methods.index(table["method"][row]) for row in rows])
             axes.errorbar(
                 values[rows],
-                at + 0.14 * (i - (len(people) - 1) / 2),
+                places + 0.14 * (i - (len(people) - 1) / 2),
                 xerr=np.nan_to_num(errors[rows]),
                 fmt=marker,
                 color=color,
@@ -114,8 +123,8 @@ def loss_people(table, *, own, title, caption=""):
     return figure
 
 
-def loss_spread(table, *, title, caption=""):
-    """Plots distances to the centers of the own and of other classes, by loss (Kim2020, Fig. 2).
+def loss_spread(table: Mapping[str, Sequence], *, title: str, caption: str = "") -> Figure:
+    """Plots distances to the center of the class and of other classes, by loss (Kim2020, Fig. 2).
 
     Args:
         table: Columns `method`, `kind` (`"own"` or `"other"`), `fraction` from 0 to 1 and
@@ -146,30 +155,46 @@ def loss_spread(table, *, title, caption=""):
     return figure
 
 
-def draw_quantiles(axes, at, fractions, values, *, color, label):
-    """Draws a dot at the median, a thick line over half and a thin one over 90 % of some values.
+def draw_quantiles(
+    axes: Axes,
+    height: float,
+    fractions: np.ndarray,
+    values: np.ndarray,
+    *,
+    color: str,
+    label: str | None,
+):
+    """Draws a dot at the median, a thick line over 50 % and a thin line over 90 % of the values.
 
     Args:
-        axes: `matplotlib.axes.Axes`.
-        at: Height of the line.
-        fractions: From 0 to 1, ascending.
-        values: The quantiles at these fractions.
-        color: Color of all three.
+        axes: Axes to draw on.
+        height: Height of the lines.
+        fractions: Fractions from 0 to 1, ascending.
+        values: Quantiles at these fractions.
+        color: Color of the dot and the lines.
         label: Name in the legend, or None.
     """
     low, first, median, third, high = np.interp((0.05, 0.25, 0.5, 0.75, 0.95), fractions, values)
-    axes.plot((low, high), (at, at), color=color, linewidth=1.2)
-    axes.plot((first, third), (at, at), color=color, linewidth=6, alpha=0.7)
-    axes.plot(median, at, "o", color=color, markersize=7, label=label, zorder=3)
+    axes.plot((low, high), (height, height), color=color, linewidth=1.2)
+    axes.plot((first, third), (height, height), color=color, linewidth=6, alpha=0.7)
+    axes.plot(median, height, "o", color=color, markersize=7, label=label, zorder=3)
 
 
-def loss_sweep(table, *, value, unit, title, caption="", logarithmic=False):
+def loss_sweep(
+    table: Mapping[str, Sequence],
+    *,
+    value: str,
+    unit: str,
+    title: str,
+    caption: str = "",
+    logarithmic: bool = False,
+) -> Figure:
     """Plots Recall@1 over the values of one hyperparameter (Kim2020, Figs. 3 and 4).
 
     Args:
         table: Columns `value`, `recall_at_1` and `recall_at_1_stderr`.
         value: Name of the hyperparameter, for the axis.
-        unit: Unit of the hyperparameter, or what it counts.
+        unit: Unit of the hyperparameter, or the name of the things that it counts.
         title: Finding, in one sentence.
         caption: Data, people, protocol and seeds.
         logarithmic: Whether the axis of the values is logarithmic.
@@ -192,13 +217,15 @@ def loss_sweep(table, *, value, unit, title, caption="", logarithmic=False):
         if logarithmic:
             axes.set_xscale("log")
             axes.xaxis.set_minor_locator(NullLocator())
-        axes.set_xticks(values, [f"{one:g}" for one in values])
+        axes.set_xticks(values, [f"{number:g}" for number in values])
         axes.set_xlabel(f"{value}, {unit}" if unit else value)
         _recall_axis(axes)
     return figure
 
 
-def loss_curves(table, *, value, title, caption=""):
+def loss_curves(
+    table: Mapping[str, Sequence], *, value: str, title: str, caption: str = ""
+) -> Figure:
     """Plots loss and Recall@1 during training by value of one hyperparameter (Kim2020, Fig. 5).
 
     Args:
@@ -215,9 +242,9 @@ def loss_curves(table, *, value, title, caption=""):
     with style.house_style():
         figure = style.new_figure(title, caption, width=10, height=4.6)
         left, right = figure.subplots(1, 2)
-        for i, one in enumerate(dict.fromkeys(table["value"])):
+        for i, setting in enumerate(dict.fromkeys(table["value"])):
             color, dash, marker = _LINES[i % len(_LINES)]
-            rows = np.flatnonzero(columns["value"] == one)
+            rows = np.flatnonzero(columns["value"] == setting)
             for axes, column in ((left, "loss"), (right, "recall_at_1")):
                 axes.errorbar(
                     columns["seen"][rows],
@@ -227,7 +254,7 @@ def loss_curves(table, *, value, title, caption=""):
                     linestyle=dash,
                     marker=marker,
                     capsize=2,
-                    label=f"{one:g}",
+                    label=f"{setting:g}",
                 )
         for axes in (left, right):
             axes.set_xlabel("training matrices seen, with repeats")
@@ -239,7 +266,7 @@ def loss_curves(table, *, value, title, caption=""):
 
 
 def _recall_axis(axes):
-    """Limits the axis to the points, from the multiple of 5 % below them."""
+    """Limits the axis to the points; the lower end is the next multiple of 5 % below them."""
     axes.set_ylabel("Recall@1, % of the clips")
     axes.yaxis.set_major_formatter(FuncFormatter(_percent))
     points = axes.dataLim
@@ -251,5 +278,5 @@ def _percent(fraction, _):
 
 
 def _numbers(column):
-    """A column as floats, None as NaN."""
+    """Converts a column to floats, and None to NaN."""
     return np.array([math.nan if value is None else value for value in column], float)

@@ -1,11 +1,13 @@
-"""One self-contained HTML page of a comparison: tables, pictures, and how it was run."""
+"""Self-contained HTML page of a comparison: tables, pictures, and facts about the run."""
 
 import base64
 import datetime
 import pathlib
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from keras_dml._files import write_text
+from keras_dml._typing import Path
 
 __all__ = ["Picture", "Section", "write_page"]
 
@@ -13,47 +15,55 @@ _TEMPLATE = "page.html.jinja"
 
 
 class Section(NamedTuple):
-    """A table with what it says.
+    """Table with a heading and an explanation.
 
     Attributes:
         title: Heading.
-        text: What is measured, on what.
+        text: Explanation: the quantity that is measured, and the data.
         columns: Heads of the columns; `""` for a column of marks.
-        rows: Rows of the table, of anything that prints.
+        rows: Rows of the table; each entry is printed by `str`.
         note: Small print below the table.
         groups: Labels above the columns, pairs of a label and its number of columns; none if empty.
     """
 
     title: str
     text: str
-    columns: tuple
-    rows: list
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
     note: str = ""
     groups: tuple = ()
 
 
 class Picture(NamedTuple):
-    """A picture with its caption.
+    """Picture with its caption.
 
     Attributes:
-        path: An SVG file, which is carried in the page.
-        caption: What it shows; also the text for those who do not see it.
+        path: An SVG file, which is embedded in the page.
+        caption: Description of the picture, also its alternative text for screen readers.
     """
 
-    path: pathlib.Path
+    path: Path
     caption: str
 
 
-def write_page(path, title, *, lead, sections=(), pictures=(), facts=None):
-    """Writes a page that can be handed on as one file: it loads nothing and runs no script.
+def write_page(
+    path: Path,
+    title: str,
+    *,
+    lead: Sequence[str],
+    sections: Sequence[Section] = (),
+    pictures: Sequence[Picture] = (),
+    facts: Mapping[str, Any] | None = None,
+) -> Path:
+    """Writes a page as one file that loads no other file and runs no script.
 
     Args:
         path: The HTML file to write.
         title: Title of the page.
-        lead: Paragraphs below it.
-        sections: `Section`s, in order.
-        pictures: `Picture`s, in order.
-        facts: How it was run, by name: command, seeds, time; the date is added.
+        lead: Paragraphs below the title.
+        sections: Tables, in order.
+        pictures: Pictures, in order.
+        facts: Facts about the run by name, such as command, seeds and time. The date is added.
 
     Returns:
         `path`.
@@ -62,7 +72,7 @@ def write_page(path, title, *, lead, sections=(), pictures=(), facts=None):
         ValueError: If a row has another length than the columns, the groups have another number of
             columns, or a picture is not an `.svg` file.
         TypeError: If `lead` is one text, not a list of paragraphs.
-        OSError: If a picture cannot be read, or the page not be written.
+        OSError: If a picture cannot be read, or the page cannot be written.
     """
     if isinstance(lead, str):
         raise TypeError(f"`lead` must be a list of paragraphs. Received the text {lead!r}.")
@@ -70,7 +80,7 @@ def write_page(path, title, *, lead, sections=(), pictures=(), facts=None):
         odd = [row for row in section.rows if len(row) != len(section.columns)]
         if odd:
             raise ValueError(
-                f"Rows of {section.title!r} must have {len(section.columns)} entries, one a "
+                f"Rows of {section.title!r} must have {len(section.columns)} entries, one for each "
                 f"column. Received {odd[0]!r}."
             )
         grouped = sum(count for _, count in section.groups)
@@ -88,17 +98,17 @@ def write_page(path, title, *, lead, sections=(), pictures=(), facts=None):
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    shown = [(_data_address(picture.path), picture.caption) for picture in pictures]
+    embedded = [(_data_address(picture.path), picture.caption) for picture in pictures]
     facts = {**(facts or {}), "date": datetime.date.today().isoformat()}
     html = environment.get_template(_TEMPLATE).render(
-        title=title, lead=lead, sections=sections, pictures=shown, facts=facts
+        title=title, lead=lead, sections=sections, pictures=embedded, facts=facts
     )
     write_text(path, html)
     return path
 
 
 def _data_address(path):
-    """The picture itself as an address: within one page the ids of two SVG files would clash."""
+    """Returns a picture as a data URL; inline, the ids of two SVG files in a page could clash."""
     path = pathlib.Path(path)
     if path.suffix != ".svg":
         raise ValueError(

@@ -1,20 +1,24 @@
-"""Plots of the protocol of Abdelwahab2019: methods against observed recordings and against people
-enrolled, distances within and between people, and maps of embeddings.
+"""Plots of the protocol of Abdelwahab2019.
 
-Each is drawn from a table, columns by name, which `reports.save` writes beside it.
+Figures of methods by observed recordings and by people enrolled, distances within and between
+people, and maps of embeddings. Each plot is drawn from a table, a dict of columns by name, which
+`reports.save` writes in the same folder.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from keras_dml._typing import ArrayLike
 from keras_dml.reports import style
 from keras_dml.reports.loss_plots import draw_quantiles
 
-PANELS = (  # protocol, metric, what it is drawn against, title, axes
+PANELS = (  # protocol, metric, column of the horizontal axis, title, labels of the axes
     ("verification", "auc", "n", "verification", "recordings observed", "AUC"),
     ("identification", "accuracy", "fraction", "identification", "of all people", "accuracy"),
     ("imposters", "auc", "fraction", "imposters", "of all people", "AUC"),
@@ -22,16 +26,15 @@ PANELS = (  # protocol, metric, what it is drawn against, title, axes
 MARKERS = "osD^vPX*"
 
 
-def protocol_curves(table, *, title, caption=""):
-    """Plots verification by the recordings observed, identification and imposters by the fraction
-    of people enrolled (Abdelwahab2019, Table 1 and Figures 3, 6 and 8).
+def protocol_curves(table: Mapping[str, Sequence], *, title: str, caption: str = "") -> Figure:
+    """Plots the figures of a protocol (Abdelwahab2019, Table 1 and Figures 3, 6 and 8).
 
-    Identification and imposters are drawn for the largest number of recordings observed.
+    Verification is drawn by the number of recordings observed. Identification and imposters are
+    drawn by the fraction of people enrolled, for the largest number of recordings observed.
 
     Args:
         table: Columns `method`, `protocol`, `n`, `fraction`, `metric`, `value` and `stderr`, as
-            `evaluation.paper_protocol` has them, and `paper`, the paper's value; None where there
-            is none.
+            in the records of `evaluation.paper_protocol`, and `paper`, the paper's value or None.
         title: Finding, in one sentence.
         caption: Data, people, protocol and seeds, after an explanation of bars and diamonds.
 
@@ -39,11 +42,11 @@ def protocol_curves(table, *, title, caption=""):
         `matplotlib.figure.Figure`; `reports.save` writes it.
     """
     most = max(table["n"])
-    explained = "Bars: ± one standard error over the draws of recordings. "
+    explanation = "Bars: ± one standard error over the draws of recordings. "
     if any(value is not None for value in table["paper"]):
-        explained += "Diamonds: the paper, on its own people. "
+        explanation += "Diamonds: the paper, on its own people. "
     with style.house_style():
-        figure = style.new_figure(title, f"{explained}{caption}".strip(), width=12, height=4.8)
+        figure = style.new_figure(title, f"{explanation}{caption}".strip(), width=12, height=4.8)
         panels = np.ravel(figure.subplots(1, len(PANELS)))
         for axes, (protocol, metric, against, name, unit, quantity) in zip(
             panels, PANELS, strict=True
@@ -65,12 +68,12 @@ def protocol_curves(table, *, title, caption=""):
     return figure
 
 
-def person_distances(table, *, title, caption=""):
-    """Plots distances between recordings of one person and of two, before and after training.
+def person_distances(table: Mapping[str, Sequence], *, title: str, caption: str = "") -> Figure:
+    """Plots distances within and between people, before and after training.
 
     Args:
         table: Columns `method`, `stage`, `kind` (`"same"` or `"other"` person), `fraction` from 0
-            to 1, and `distance`, the quantile at this fraction; a panel each stage.
+            to 1, and `distance`, the quantile at this fraction. Each stage has a panel.
         title: Finding, in one sentence.
         caption: Data, people, protocol, seeds, and the unit of the distances.
 
@@ -101,12 +104,12 @@ def person_distances(table, *, title, caption=""):
     return figure
 
 
-def embedding_maps(table, *, title, caption=""):
-    """Plots maps of embeddings, a panel each method, a mark each person.
+def embedding_maps(table: Mapping[str, Sequence], *, title: str, caption: str = "") -> Figure:
+    """Plots maps of embeddings, with a panel for each method and a mark for each person.
 
     Args:
-        table: Columns `panel`, `person` (a pseudonym, not a name), and the coordinates `x` and `y`,
-            as `embedding_plane` gives them; at most 8 people are told apart.
+        table: Columns `panel`, `person` (a pseudonym, not a name), and the coordinates `x` and `y`
+            of `embedding_plane`. At most 8 people have different marks.
         title: Finding, in one sentence.
         caption: Data, people and protocol.
 
@@ -142,16 +145,17 @@ def embedding_maps(table, *, title, caption=""):
     return figure
 
 
-def embedding_plane(distances):
-    """Coordinates in the plane whose distances are near to given ones, by classical scaling
-    (Torgerson1952).
+def embedding_plane(distances: ArrayLike) -> np.ndarray:
+    """Computes coordinates in the plane that approximate distances (Torgerson1952).
+
+    The method is classical multidimensional scaling (MDS).
 
     Args:
-        distances: Between all embeddings, shape `(n, n)`, symmetric.
+        distances: Distances between all embeddings, shape `(n, n)`, symmetric.
 
     Returns:
-        Shape `(n, 2)`, in the unit of the distances; the largest coordinate of each axis is
-        positive.
+        Coordinates, shape `(n, 2)`, in the unit of the distances. The coordinate with the largest
+        absolute value of each axis is positive.
 
     >>> embedding_plane(np.array([[0, 3, 3.0], [3, 0, 0], [3, 0, 0]])).round(2) + 0.0
     array([[ 2.,  0.],
@@ -168,11 +172,11 @@ def embedding_plane(distances):
 
 def _curve(axes, table, rows, against, method, position):
     color, dash = style.method_look(method, position)
-    at = np.array([table[against][i] for i in rows], float)
+    places = np.array([table[against][i] for i in rows], float)
     values, errors = (
         np.array([table[name][i] for i in rows], float) for name in ("value", "stderr")
     )
     papers = np.array([table["paper"][i] for i in rows], float)
-    axes.errorbar(at, values, yerr=errors, color=color, linestyle=dash, capsize=2, label=method)
+    axes.errorbar(places, values, yerr=errors, color=color, linestyle=dash, capsize=2, label=method)
     marks = {"facecolors": "none", "edgecolors": color, "marker": "D", "s": 30}
-    axes.scatter(at, papers, **marks)
+    axes.scatter(places, papers, **marks)

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import numpy as np
+from matplotlib.figure import Figure
 
+from keras_dml._typing import ArrayLike
 from keras_dml.reports import style
 
 SAME_KNOTS = 1e-3  # a float16 file rounds knots by less
 
 
 def quantile_curves(
-    first, second, *, names=("Person A", "Person B"), filters=3, title=None, caption=""
-):
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    names: tuple[str, str] = ("Person A", "Person B"),
+    filters: int = 3,
+    title: str | None = None,
+    caption: str = "",
+) -> Figure:
     """Plots the quantile functions of two people in the filters in which they differ most.
 
     Each thin line is one recording, each thick line the median of a person's recordings at each
     knot. The shaded area between the two thick lines is their 1-Wasserstein distance in that filter
-    (Abdelwahab2019, Eq. 9). Filters are ranked by the mean distance between the two people less the
-    mean distance between recordings of the same person.
+    (Abdelwahab2019, Eq. 9). Filters are ranked by the mean distance between the two people minus
+    the mean distance between recordings of the same person.
 
     Args:
         first: Quantile embeddings of one person, shape `(recordings, filters + 1, knots)`; the last
@@ -26,20 +34,20 @@ def quantile_curves(
         names: Labels of the two people in the plot: pseudonyms, not names.
         filters: Number of filters drawn.
         title: Finding, in one sentence; None generates it from the distances.
-        caption: Data, model and where the recordings come from.
+        caption: Data, model and source of the recordings.
 
     Returns:
         `matplotlib.figure.Figure`; `reports.save` writes it.
 
     Raises:
-        ValueError: The inputs are not quantile embeddings, their knots differ, they are not finite,
-            or `filters` exceeds the number of filters.
+        ValueError: If the inputs are not quantile embeddings, their knots differ, they are not
+            finite, or `filters` exceeds the number of filters.
     """
     first, second, knots = _check(first, second)
     if not 1 <= filters <= first.shape[1]:
         raise ValueError(
-            f"`filters` must lie between 1 and the {first.shape[1]} of the embeddings. Received "
-            f"{filters}."
+            f"`filters` must lie between 1 and {first.shape[1]}, the number of filters of the "
+            f"embeddings. Received {filters}."
         )
     between, within = filter_distances(first, second, knots)
     order = np.argsort(within - between, kind="stable")[:filters]
@@ -47,7 +55,7 @@ def quantile_curves(
         figure = style.new_figure(
             title or _title(names, order, between),
             f"Thin lines: recordings ({len(first)} and {len(second)}). Thick lines: medians of a "
-            f"person. Shaded area: distance between the medians. {len(between)} filters in all. "
+            f"person. Shaded area: distance between the medians. {len(between)} filters in total. "
             f"{caption}".strip(),
             width=max(6.0, 3.6 * filters),
             height=4.6,
@@ -64,28 +72,28 @@ def quantile_curves(
 
 
 def filter_distances(first, second, knots):
-    """Mean 1-Wasserstein distance in each filter, between two people and within a person.
+    """Computes the mean 1-Wasserstein distance in each filter, between and within two people.
 
     Args:
         first: Quantile values of one person, shape `(recordings, filters, knots)`.
-        second: Quantile values of the other person, same shape but for the number of recordings.
+        second: Quantile values of the other person, same shape except the number of recordings.
         knots: Knots, shape `(knots,)`.
 
     Returns:
-        `(between, within)`, each of shape `(filters,)`; `within` is 0 where both people have a
+        `(between, within)`, each of shape `(filters,)`; `within` is 0 if both people have a
         single recording.
     """
     between = _pairs(first, second, knots).mean(axis=(0, 1))
-    same = []
-    for one in (first, second):
-        upper = np.triu_indices(len(one), 1)
-        same.append(_pairs(one, one, knots)[upper])  # (pairs, filters)
-    same = np.concatenate(same)
-    return between, same.mean(axis=0) if len(same) else np.zeros_like(between)
+    within = []
+    for values in (first, second):
+        upper = np.triu_indices(len(values), 1)
+        within.append(_pairs(values, values, knots)[upper])  # (pairs, filters)
+    within = np.concatenate(within)
+    return between, within.mean(axis=0) if len(within) else np.zeros_like(between)
 
 
 def _pairs(x, y, knots):
-    """Distances of all pairs in each filter: trapezoids, corrected where the gap changes sign."""
+    """Computes distances of all pairs in each filter: trapezoids, corrected at changes of sign."""
     gap = x[:, None] - y[None]  # (m, n, filters, knots)
     left, right = np.abs(gap[..., :-1]), np.abs(gap[..., 1:])
     total = left + right
@@ -114,13 +122,13 @@ def _title(names, order, between):
     fraction = between[order].sum() / between.sum() if between.any() else 0.0
     filters = "filter" if len(order) == 1 else "filters"
     return (
-        f"{names[0]} and {names[1]} differ most in {filters} {style.listed(order)} "
+        f"{names[0]} and {names[1]} differ most in {filters} {style.join_words(order)} "
         f"({style.percent(fraction, 0)} of their distance)"
     )
 
 
 def _check(first, second):
-    first, second = (np.asarray(one, np.float64) for one in (first, second))
+    first, second = (np.asarray(values, np.float64) for values in (first, second))
     if first.ndim != 3 or second.ndim != 3 or first.shape[1:] != second.shape[1:]:
         raise ValueError(
             "Quantile embeddings of two people must have shape (recordings, filters + 1, knots), "
@@ -135,7 +143,7 @@ def _check(first, second):
     if not (np.isfinite(first).all() and np.isfinite(second).all()):
         raise ValueError("Embeddings must be finite. Received NaN or infinite values.")
     knots = first[0, -1]
-    if max(np.abs(one[:, -1] - knots).max() for one in (first, second)) > SAME_KNOTS:
+    if max(np.abs(values[:, -1] - knots).max() for values in (first, second)) > SAME_KNOTS:
         raise ValueError(
             "Embeddings with different knots come from different models and cannot be compared. "
             "Embed both people with one model."

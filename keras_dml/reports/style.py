@@ -1,24 +1,28 @@
 """Style of all plots: colors, fonts, titles, captions and files.
 
-Figures are created without pyplot, which needs no window system and has no global state.
+Figures are created without pyplot, so they need no window system and no global state.
 """
 
 from __future__ import annotations
 
 import csv
+import pathlib
 import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from keras_dml._files import path_with_name, replaceable_file, staged
+from keras_dml._typing import Path
 
-# Color Universal Design (Okabe2008): distinct to color-blind people, and in grayscale by lightness
-# or dash where two of them meet in a plot
+# Color Universal Design (Okabe-Ito, Okabe2008): color-blind people can distinguish these colors. In
+# grayscale, two colors of one plot differ by lightness or dash.
 BLACK, ORANGE, SKY_BLUE, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
 GRAY, FAINT = "#595959", "#D9D9D9"
-PALETTE = (VERMILLION, BLUE, GREEN, ORANGE, PURPLE, SKY_BLUE, BLACK, GRAY)  # of many people
+PALETTE = (VERMILLION, BLUE, GREEN, ORANGE, PURPLE, SKY_BLUE, BLACK, GRAY)  # for many people
 
 GENUINE, IMPOSTER = BLUE, ORANGE
 PEOPLE = (BLACK, PURPLE)
@@ -58,7 +62,7 @@ _LOOK = {
     "lines.linewidth": 2.0,
     "lines.solid_capstyle": "round",
     "savefig.dpi": 150,
-    "svg.fonttype": "path",  # looks the same where the font is not installed
+    "svg.fonttype": "path",  # independent of installed fonts
     "svg.hashsalt": "keras_dml",
     "xtick.color": GRAY,
     "xtick.labelcolor": BLACK,
@@ -67,13 +71,13 @@ _LOOK = {
 }
 
 
-def house_style():
-    """Context manager in which figures are drawn and saved in the house style."""
+def house_style() -> AbstractContextManager[None]:
+    """Returns a context manager that draws and saves figures in the style of the package."""
     return mpl.rc_context(_LOOK)
 
 
-def new_figure(title, caption, *, width, height):
-    """A new figure with a title above and a caption below.
+def new_figure(title: str, caption: str, *, width: float, height: float) -> Figure:
+    """Creates a figure with a title above and a caption below.
 
     Args:
         title: Finding, in one sentence.
@@ -95,29 +99,31 @@ def new_figure(title, caption, *, width, height):
     return figure
 
 
-def method_look(name, position):
-    """Color and dash of a method: from `METHODS`, otherwise by its position."""
+def method_look(name: str, position: int) -> tuple:
+    """Returns color and dash of a method: from `METHODS`, otherwise by its position."""
     return METHODS.get(name, _OTHERS[position % len(_OTHERS)])
 
 
-def sentence(text):
-    """The text as a sentence, with a capital letter and a full stop."""
+def sentence(text: str) -> str:
+    """Returns the text as a sentence, with a capital letter and a full stop."""
     return f"{text[0].upper()}{text[1:]}."
 
 
-def percent(fraction, digits=1):
-    """A fraction as text: 0.021 gives `2.1 %`."""
+def percent(fraction: float, digits: int = 1) -> str:
+    """Returns a fraction in percent: 0.021 gives `2.1 %`."""
     return f"{100 * fraction:.{digits}f} %"
 
 
-def listed(words):
+def join_words(words: Iterable) -> str:
     """Joins words as in a sentence: `a, b and c`."""
     words = [str(word) for word in words]
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def save(figure, stem, table=None):
-    """Saves a figure as PNG (150 dpi) and SVG, and its data as CSV beside it.
+def save(
+    figure: Figure, stem: Path, table: Mapping[str, Sequence] | None = None
+) -> list[pathlib.Path]:
+    """Saves a figure as PNG (150 dpi) and SVG, and its data as CSV in the same folder.
 
     Files are written atomically, so that an interrupted run leaves no partial file.
 
@@ -130,24 +136,25 @@ def save(figure, stem, table=None):
         Paths of the files, in the order PNG, SVG, CSV.
 
     Raises:
-        ValueError: If `stem` ends in no name, or one of the three exists and is not a regular file.
-        OSError: If they cannot be written.
+        ValueError: If `stem` ends without a name, or one of the files exists and is not a regular
+            file.
+        OSError: If a file cannot be written.
     """
     stem = path_with_name(stem)
     stem.parent.mkdir(parents=True, exist_ok=True)
     png, svg, numbers = (stem.with_name(f"{stem.name}.{kind}") for kind in ("png", "svg", "csv"))
-    written = [png, svg] if table is None else [png, svg, numbers]
-    for target in written:
+    paths = [png, svg] if table is None else [png, svg, numbers]
+    for target in paths:
         replaceable_file(target)
     for target, kind, metadata in ((png, "png", None), (svg, "svg", {"Date": None})):
         with staged(target) as candidate, house_style():
             figure.savefig(candidate, format=kind, metadata=metadata)
     if table is not None:
         save_table(table, numbers)
-    return written
+    return paths
 
 
-def save_table(table, path):
+def save_table(table: Mapping[str, Sequence], path: pathlib.Path) -> pathlib.Path:
     """Writes columns as CSV, atomically.
 
     Args:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from scipy.special import ndtr, ndtri
 
@@ -16,15 +18,21 @@ DET_TICKS = (0.0001, 0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8)
 GRID_POINTS = 400
 
 
-def verification_curves(results, *, title=None, caption=""):
-    """Plots ROC with a logarithmic false accept rate, and DET on normal deviate axes.
+def verification_curves(
+    results: Verification | Mapping[str, Verification | Sequence[Verification]],
+    *,
+    title: str | None = None,
+    caption: str = "",
+) -> Figure:
+    """Plots the ROC with a logarithmic false accept rate, and the DET on normal deviate axes.
 
     On DET axes normally distributed scores give straight lines, and low error rates are spread out.
     The dot on the diagonal is the equal error rate.
 
     Args:
-        results: A `Verification`, or methods by name: each a `Verification` or a list of them, one
-            per repetition, drawn as their mean with a band of one standard error.
+        results: A `Verification`, or a dict from the name of a method to a `Verification` or a list
+            of them. A list has one result per repetition, and is drawn as their mean with a band of
+            one standard error.
         title: Finding, in one sentence; None generates it from the figures.
         caption: Data, people, protocol and seeds, after the numbers of trials.
 
@@ -32,14 +40,15 @@ def verification_curves(results, *, title=None, caption=""):
         `matplotlib.figure.Figure`; `reports.save` writes it.
 
     Raises:
-        ValueError: There are no results.
+        ValueError: If `results` is empty.
     """
     methods = _by_name(results)
-    eers = {name: float(np.mean([one.eer for one in runs])) for name, runs in methods.items()}
+    eers = {name: float(np.mean([run.eer for run in runs])) for name, runs in methods.items()}
     first = next(iter(methods.values()))[0]
     repeated = max(len(runs) for runs in methods.values())
     band = f"Mean of {repeated} repetitions; bands: ± one standard error. " if repeated > 1 else ""
-    lowest = max(MIN_RATE, min(0.01, 0.5 / max(one[0].trials.imposter for one in methods.values())))
+    most_imposters = max(runs[0].trials.imposter for runs in methods.values())
+    lowest = max(MIN_RATE, min(0.01, 0.5 / most_imposters))
     with style.house_style():
         figure = style.new_figure(
             title or _curves_title(eers, first.trials),
@@ -74,11 +83,17 @@ def verification_curves(results, *, title=None, caption=""):
     return figure
 
 
-def score_histogram(result, *, title=None, caption="", unit="distance"):
+def score_histogram(
+    result: Verification,
+    *,
+    title: str | None = None,
+    caption: str = "",
+    unit: str = "distance",
+) -> Figure:
     """Plots histograms of genuine and imposter scores, with the threshold at the equal error rate.
 
     Args:
-        result: A `Verification`.
+        result: Figures with the scores of their trials.
         title: Finding, in one sentence; None generates it from the figures.
         caption: Data, people, protocol and seeds, after the numbers of trials.
         unit: Name of the score, for the axis.
@@ -123,8 +138,10 @@ def score_histogram(result, *, title=None, caption="", unit="distance"):
     return figure
 
 
-def verification_table(results):
-    """Points of `verification_curves` as columns: method, repetition, threshold, far, tar."""
+def verification_table(
+    results: Verification | Mapping[str, Verification | Sequence[Verification]],
+) -> dict[str, list]:
+    """Returns the points of `verification_curves`: method, repetition, threshold, far, tar."""
     table = {"method": [], "repetition": [], "threshold": [], "far": [], "tar": []}
     for name, runs in _by_name(results).items():
         for repetition, run in enumerate(runs):
@@ -140,8 +157,8 @@ def verification_table(results):
     return table
 
 
-def scores_table(result):
-    """Trials of `score_histogram` as columns: score, kind. They name no person."""
+def scores_table(result: Verification) -> dict[str, list]:
+    """Returns the trials of `score_histogram` as columns, score and kind, without names."""
     kinds = np.where(result.genuine, "genuine", "imposter")
     order = np.lexsort((result.scores, kinds))
     return {"score": result.scores[order].tolist(), "kind": kinds[order].tolist()}
@@ -151,16 +168,17 @@ def _by_name(results):
     methods = {"": results} if isinstance(results, Verification) else dict(results)
     if not methods:
         raise ValueError(
-            "`results` must hold at least one method. Received none. Give a `Verification`, or a "
-            "dict of them by the method's name."
+            "`results` must hold at least one method. Received none. Pass a `Verification`, or "
+            "a dict from the names of methods to them."
         )
     return {
-        name: [one] if isinstance(one, Verification) else list(one) for name, one in methods.items()
+        name: [runs] if isinstance(runs, Verification) else list(runs)
+        for name, runs in methods.items()
     }
 
 
 def _mean_curve(runs, lowest):
-    """FAR, mean TAR and its standard error (None for one run), from FAR `lowest` on."""
+    """Returns FAR, mean TAR and its standard error (None for one run), from FAR `lowest` on."""
     if len(runs) == 1:
         far, tar, _ = runs[0].roc
         inside = far > lowest
@@ -172,7 +190,7 @@ def _mean_curve(runs, lowest):
 
 
 def _tar_at(roc, grid):
-    """TAR on straight lines between points; where the curve rises at one FAR, its upper end."""
+    """Interpolates TAR linearly; if points share a FAR, the uppermost point is used."""
     last = np.append(np.diff(roc.far) > 0, True)
     return np.interp(grid, roc.far[last], roc.tar[last])
 
@@ -189,7 +207,7 @@ def _roc_axes(axes, lowest):
 
 
 def _floor_of_lines(axes):
-    """The multiple of 10 % below the lowest point, at most 90 %."""
+    """Returns the multiple of 10 % below the lowest point, at most 90 %."""
     lowest = min(line.get_ydata().min() for line in axes.get_lines())
     return min(0.9, math.floor(10 * lowest) / 10)
 
@@ -209,7 +227,7 @@ def _det_axes(axes, lowest, highest):
 
 
 def _edges(scores):
-    """Between 15 and 40 equal bins, by the rule of Freedman and Diaconis."""
+    """Returns edges of 15 to 40 equal bins, by the rule of Freedman and Diaconis."""
     edges = np.histogram_bin_edges(scores, "fd") if np.ptp(scores) > 0 else scores[:1]
     bins = int(np.clip(len(edges) - 1, 15, 40))
     return np.histogram_bin_edges(scores, bins)

@@ -21,9 +21,8 @@ from scipy.special import expit, logit
 from scipy.stats import t as student
 
 from keras_dml import evaluation
-from keras_dml.evaluation._bootstrap import Curves, percentiles, replicates, without_errors
-from keras_dml.evaluation._equal_error_rate import crossing
-from keras_dml.evaluation._thresholds import last_point_within
+from keras_dml.evaluation._error_curves import WeightedCurves, crossing, last_point_within
+from keras_dml.evaluation._intervals import percentiles, rate_without_errors, replicates
 from tests.bench import smoke
 from tests.evaluation import fresh_worlds, worlds
 
@@ -39,7 +38,7 @@ def drawn_people(trials):
     """Computes intervals of `NAMES` by the percentile bootstrap over people."""
     scores, genuine = trials.scores.ravel(), trials.genuine.ravel()
     people = tuple(np.broadcast_to(side, trials.scores.shape).ravel() for side in trials.people)
-    curves, figures = Curves(scores, genuine), []
+    curves, figures = WeightedCurves(scores, genuine), []
     for weights in replicates(genuine, people=people, draws=REPLICATES, seed=0):
         far, tar = curves(weights)
         at_far = last_point_within(far, 0.01)[:, None]
@@ -48,7 +47,7 @@ def drawn_people(trials):
         figures.append(np.stack([crossing(far, tar)[0], areas, tar_at_far], axis=1))
     intervals = dict(zip(NAMES, percentiles(np.concatenate(figures)), strict=True))
     if evaluation.equal_error_rate(scores, genuine).rate == 0:
-        most = without_errors(people, genuine)
+        most = rate_without_errors(people, genuine)
         intervals = dict.fromkeys(NAMES, (1 - most, 1)) | {"eer": (0, most)}
     return intervals
 
@@ -108,7 +107,7 @@ def intervals_of_rules(trials, threshold):
     weighted += [rates.far_ci95, rates.tar_ci95]
     scores, genuine = trials.scores.ravel(), trials.genuine.ravel()
     people = tuple(np.broadcast_to(side, trials.scores.shape).ravel() for side in trials.people)
-    curves = Curves(scores, genuine)
+    curves = WeightedCurves(scores, genuine)
     point = np.count_nonzero(np.unique(scores) <= threshold)
     drawn = percentiles(
         np.concatenate(
@@ -119,7 +118,7 @@ def intervals_of_rules(trials, threshold):
         )
     )
     values = five_figures(*curves(np.ones((1, scores.size))), point)[0]
-    most = without_errors(people, genuine)  # of a rate that is zero, by the rule of three
+    most = rate_without_errors(people, genuine)  # of a rate that is zero, by the rule of three
     errs = values * [1, -1, -1, 1, -1] + [0, 1, 1, 0, 1] > 0
     bounds = [(0, most), (1 - most, 1), (1 - most, 1), (0, most), (1 - most, 1)]
     drawn = [

@@ -1,12 +1,12 @@
-"""Simulated verification scores of people on whom no rule of intervals was tuned.
+"""Simulated verification scores of worlds that were not used to tune the rules of intervals.
 
-`tests/evaluation/worlds.py` has the two worlds that the rules were tuned on. The worlds of this
+`tests/evaluation/worlds.py` has the two worlds that were used for tuning. The worlds of this
 file differ from them in the distributions of the person effects, in the noise and in the design:
 
-goats: 5 % of the people are as far from themselves as from others.
-wolves: Some people are near to everybody, log-normally.
-heavy: All person effects have Student's distribution with 3 degrees of freedom.
-twins: Everybody, except the last of an odd number, has a twin, who is nearer than others.
+goats: Recordings of 5 % of the people are as far from their own as from those of other people.
+wolves: Some people are near to everybody, with log-normal effects.
+heavy: All person effects have Student's t distribution with 3 degrees of freedom.
+twins: Everybody, except the last of an odd number, has a twin, who is nearer than other people.
 unequal: People have from 1 to 12 recordings, and exponential effects.
 """
 
@@ -21,13 +21,13 @@ from tests.evaluation.worlds import Trials, Truth
 SHIFTS = {"goats": 4.2, "wolves": 3.4, "heavy": 3.6, "twins": 3.2, "unequal": 4.0}
 NOISE = {"goats": 0.5, "wolves": 0.7, "heavy": 0.4, "twins": 0.5, "unequal": 0.8}
 PAIR = 0.6
-NEARER = 1.6  # than others, a twin
+NEARER = 1.6  # a twin, compared with other people
 GOATS = 0.05
-MOST = 12  # recordings of a person in "unequal"
+MOST = 12  # recordings per person in "unequal"
 
 
 class Effects(NamedTuple):
-    """How far people are from themselves, and how near to others as claimed and as probes."""
+    """Effects of people: distance to themselves, nearness to others when claimed and as probes."""
 
     goat: np.ndarray
     lamb: np.ndarray
@@ -35,7 +35,7 @@ class Effects(NamedTuple):
 
 
 def effects(rng, people, world):
-    """`Effects` of so many people."""
+    """Draws the `Effects` of a number of people."""
     goat, lamb, wolf = rng.normal(size=(3, people)) * [[0.5], [0.4], [0.4]]
     if world == "goats":
         goat = np.where(rng.uniform(size=people) < GOATS, SHIFTS[world], goat)
@@ -49,12 +49,12 @@ def effects(rng, people, world):
 
 
 def trials(world, people, recordings, seed):
-    """Trials of everybody's recordings against everybody.
+    """Draws trials of everybody's recordings against everybody.
 
     Args:
         world: Name of a world.
         people: Number of people.
-        recordings: Recordings of a person, if all have equally many.
+        recordings: Number of recordings per person, if it is equal for all people.
         seed: Seed of the draw.
     """
     rng = np.random.default_rng(seed)
@@ -75,7 +75,7 @@ def trials(world, people, recordings, seed):
 
 @functools.cache
 def truth(world, people, size=1_000_000):
-    """Figures of a population; of twins it depends on how many others there are."""
+    """Returns figures of a population; those of twins depend on the number of people."""
     rng = np.random.default_rng(0)
     goat, lamb, _ = effects(rng, size, world)
     wolf = effects(rng, size, world).wolf

@@ -1,4 +1,4 @@
-"""Slow loops straight from the definitions, as independent references."""
+"""Independent references: slow loops written from the definitions."""
 
 import collections
 import itertools
@@ -8,19 +8,19 @@ import numpy as np
 
 
 def auc(genuine, imposter):
-    """P(genuine < imposter) + P(=) / 2 over all pairs."""
+    """Computes P(genuine < imposter) + P(=) / 2 over all pairs."""
     wins = sum((g < i) + 0.5 * (g == i) for g in genuine for i in imposter)
     return wins / (len(genuine) * len(imposter))
 
 
 def rates(genuine, imposter, threshold):
-    """FAR and FRR by counting."""
+    """Computes FAR and FRR by counting."""
     far = sum(score <= threshold for score in imposter) / len(imposter)
     return far, sum(score > threshold for score in genuine) / len(genuine)
 
 
 def eer(genuine, imposter):
-    """FAR = FRR by walking along the polyline, one threshold at a time."""
+    """Computes FAR = FRR by walking along the polyline, one threshold at a time."""
     before = (0.0, 1.0)
     for threshold in sorted({*genuine, *imposter}):
         after = rates(genuine, imposter, threshold)
@@ -32,7 +32,7 @@ def eer(genuine, imposter):
 
 
 def person_distances(distances, observed, enrolled):
-    """d_j of one probe: mean over its recordings of the nearest of each person's."""
+    """Computes the mean over a probe's recordings of the distance to each person's nearest one."""
     return [
         np.mean([min(distances[row, column] for column in columns) for row in observed])
         for columns in enrolled
@@ -40,7 +40,7 @@ def person_distances(distances, observed, enrolled):
 
 
 def accuracy(matrix, right):
-    """Fraction of probes whose right person is nearest, a tie of c counting 1/c."""
+    """Computes the fraction of probes whose right person is nearest; a tie of c counts 1/c."""
     total = 0.0
     for row, person in zip(matrix, right, strict=True):
         tied = [index for index, value in enumerate(row) if value == min(row)]
@@ -49,9 +49,9 @@ def accuracy(matrix, right):
 
 
 def retrieval(matrix, labels, entry_labels, ks, skip=None):
-    """Recall at each k, MAP@R and R-precision of each query, by walking all orders of ties.
+    """Computes Recall@k, MAP@R and R-precision of each query over all orders of ties.
 
-    `skip` gives the entry that a query leaves out; a query without a relevant entry gives None.
+    `skip` is the entry that a query leaves out. A query without a relevant entry yields None.
     """
     rows = []
     for query, (distances, label) in enumerate(zip(matrix, labels, strict=True)):
@@ -82,7 +82,7 @@ def _ranking_figures(hits, total, ks):
 
 
 def pairs(labels, clusters):
-    """True positive, false positive and false negative pairs, by counting."""
+    """Counts true positive, false positive and false negative pairs."""
     counts = [0, 0, 0]
     for i, j in itertools.combinations(range(len(labels)), 2):
         same, together = labels[i] == labels[j], clusters[i] == clusters[j]
@@ -93,7 +93,7 @@ def pairs(labels, clusters):
 
 
 def nmi(labels, clusters):
-    """Mutual information over the mean entropy, from the definitions."""
+    """Computes mutual information divided by the mean entropy, from the definitions."""
 
     def entropy(*columns):
         counts = collections.Counter(zip(*columns, strict=True)).values()

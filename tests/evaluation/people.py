@@ -1,16 +1,16 @@
-"""Imposter trials of people who resemble others more, and less."""
+"""Simulated imposter trials of people who resemble other people to different degrees."""
 
 import numpy as np
 
 
 def claims(rng, people, resemblance=0.4, recordings=3):
-    """Scores of everybody's recordings who claims to be everybody else, and the two people of each.
+    """Draws scores of everybody claiming to be everybody else, and the two people of each trial.
 
     Args:
         rng: `numpy.random.Generator`.
         people: Number of people.
-        resemblance: Fraction of the variance that belongs to single people: some are near to all.
-        recordings: Of each person.
+        resemblance: Fraction of the variance between single people; some are near to everybody.
+        recordings: Number of recordings per person.
     """
     person, pair = rng.normal(size=people), rng.normal(size=(people, people))
     pair = (pair + pair.T) / np.sqrt(2)

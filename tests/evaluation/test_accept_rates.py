@@ -1,4 +1,4 @@
-"""Rates of a given threshold, and their intervals over people."""
+"""Tests the rates of a threshold and their intervals over people."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def test_an_interval_over_people_is_that_of_drawing_them_one_by_one():
     np.testing.assert_allclose(found.far_ci95, expected, rtol=0, atol=0.02)
 
 
-def test_where_nobody_errs_the_bounds_are_those_of_one_more_person():
+def test_without_errors_the_bounds_are_those_of_the_additional_person():
     scores, genuine, people = matrix(shift=99)
     result = accept_rates(scores, genuine, -50.0, people=people, bootstrap=4000)
     bound = scipy.stats.binomtest(0, 24).proportion_ci(0.95, method="exact").high
@@ -49,8 +49,8 @@ def test_no_replicate_is_refused():
 
 
 @pytest.mark.parametrize("threshold", [float("nan"), "0.3", None])
-def test_a_threshold_that_is_no_number_is_refused(threshold):
-    """Nothing is below NaN: it would have a false accept rate of 0."""
+def test_a_threshold_that_is_not_a_number_is_refused(threshold):
+    """No score is below NaN, so its false accept rate would be 0."""
     scores, genuine, _ = matrix()
     with pytest.raises(ValueError, match="`threshold` must be a number"):
         accept_rates(scores, genuine, threshold)

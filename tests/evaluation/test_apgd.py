@@ -1,12 +1,12 @@
-"""Auto-PGD: Algorithm 1 of Croce2020 image by image, the Adversarial Robustness Toolbox, laws."""
+"""Tests Auto-PGD (APGD) against Algorithm 1 of Croce2020 and the Adversarial Robustness Toolbox."""
 
 import numpy as np
 import pytest
 
 from keras_dml._backend import keras, ops
 from keras_dml._backend.gradients import value_and_gradient
-from keras_dml.evaluation import _ascent, attacks
-from keras_dml.evaluation._attacked import Network
+from keras_dml.evaluation import attacks
+from keras_dml.evaluation._robustness import Network
 from keras_dml.losses import robust
 from tests.goldens import load
 
@@ -41,7 +41,7 @@ def case(request):
 
 
 class Recorded:
-    """The objective of a network; keeps points and values, and calls nothing misclassified."""
+    """Objective of a network that records points and values, and reports no misclassification."""
 
     def __init__(self, network, y, loss, stops=False):
         self.network, self.y, self.loss, self.stops = network, y, loss, stops
@@ -59,7 +59,7 @@ class Recorded:
 
 
 def algorithm_1(objective, x, start, epsilon, steps):
-    """Croce2020, Algorithm 1, for one image, written from the page; gives all evaluated points."""
+    """Runs Croce2020, Algorithm 1, for one image; returns all evaluated points and the best."""
     marks, length = [0.0, 0.22], None
     while marks[-1] <= 1:
         marks.append(marks[-1] + max(marks[-1] - marks[-2] - 0.03, 0.06))
@@ -97,7 +97,7 @@ def test_it_takes_the_steps_of_algorithm_1(network, given, case):
     x, y = given["x"][rows], given["y"][rows]
     start = np.array(case["start"], "float32")[rows]
     recorded = Recorded(network, y, case["loss"])
-    best, broken = _ascent.apgd(recorded, x, start, given["epsilon"], 60)
+    best, broken = attacks._apgd(recorded, x, start, given["epsilon"], 60)
     assert not broken.any()
     for row in rows:
 
@@ -110,39 +110,39 @@ def test_it_takes_the_steps_of_algorithm_1(network, given, case):
         np.testing.assert_allclose(best[row], at, rtol=0, atol=2e-6)
 
 
-def test_the_toolbox_meets_the_same_losses_up_to_the_first_checkpoint(network, given, case):
+def test_losses_equal_those_of_the_toolbox_up_to_the_first_checkpoint(network, given, case):
     recorded = Recorded(network, given["y"], case["loss"])
     start = np.array(case["start"], "float32")
-    _ascent.apgd(recorded, given["x"], start, given["epsilon"], int(given["steps"]))
+    attacks._apgd(recorded, given["x"], start, given["epsilon"], int(given["steps"]))
     theirs = np.array(case["values"])
     ours = np.array(recorded.values[: len(theirs)])
-    # until an image is broken: where its class comes third, the DLR is 1 and its gradient rounding
+    # only until an image is broken: if its class ranks third, the gradient of the DLR is rounding
     broken = np.logical_or.accumulate(recorded.broken[: len(theirs)], axis=0)
     compared = ~np.roll(broken, 1, axis=0) | (np.arange(len(theirs)) == 0)[:, None]
     assert compared.mean() > 0.6
     np.testing.assert_allclose(ours[compared], theirs[compared], rtol=1e-4, atol=1e-5)
 
 
-def test_it_breaks_what_the_toolbox_breaks(network, given, case):
+def test_it_breaks_every_image_that_the_toolbox_breaks(network, given, case):
     objective = Recorded(network, given["y"], case["loss"], stops=True)
     start = np.array(case["start"], "float32")
-    _, broken = _ascent.apgd(objective, given["x"], start, given["epsilon"], int(given["steps"]))
+    _, broken = attacks._apgd(objective, given["x"], start, given["epsilon"], int(given["steps"]))
     theirs = np.array(case["broken"])
     assert 0.2 < theirs.mean() < 0.8
-    assert not (theirs & ~broken).any()  # the best iterate finds no less than the last
+    assert not (theirs & ~broken).any()  # the best iterate succeeds at least as often as the last
     assert (broken & ~theirs).sum() <= 2
 
 
 @pytest.mark.parametrize("loss", ["cross_entropy", "margin", "dlr"])
-def test_what_is_broken_stays_broken_and_is_not_asked_for_again(network, given, loss, rng):
+def test_a_broken_image_stays_broken_and_is_not_evaluated_again(network, given, loss, rng):
     x, y = given["x"], given["y"]
     objective = Recorded(network, y, loss, stops=True)
     start = np.clip(x + rng.uniform(-0.06, 0.06, x.shape), 0, 1).astype("float32")
-    found, broken = _ascent.apgd(objective, x, start, 0.06, 40)
+    found, broken = attacks._apgd(objective, x, start, 0.06, 40)
     fell = np.concatenate(
         [rows[mask] for rows, mask in zip(objective.rows, objective.broken, strict=True)]
     )
-    assert len(fell) == len(set(fell))  # once each
+    assert len(fell) == len(set(fell))  # each row once
     np.testing.assert_array_equal(np.flatnonzero(broken), np.sort(fell))
     margins = network.margins(found, y)
     assert (margins[broken] > 0).all() and (margins[~broken] <= 0).all()
@@ -154,7 +154,7 @@ def test_the_best_point_is_returned_and_more_steps_never_lower_its_value(network
     x, y = given["x"], given["y"]
     start = np.clip(x + rng.uniform(-0.06, 0.06, x.shape), 0, 1).astype("float32")
     recorded = Recorded(network, y, "margin")
-    found, _ = _ascent.apgd(recorded, x, start, 0.06, 40)
+    found, _ = attacks._apgd(recorded, x, start, 0.06, 40)
     np.testing.assert_allclose(
         network.margins(found, y), np.max(recorded.values, axis=0), rtol=1e-5, atol=1e-6
     )
@@ -163,7 +163,7 @@ def test_the_best_point_is_returned_and_more_steps_never_lower_its_value(network
 
 
 def test_the_checkpoints_are_those_of_the_paper():
-    assert sorted(_ascent.checkpoints(100)) == [22, 41, 57, 70, 80, 87, 93, 99]
+    assert sorted(attacks._apgd_checkpoints(100)) == [22, 41, 57, 70, 80, 87, 93, 99]
 
 
 @pytest.mark.parametrize("loss", ["dlr", "targeted"])
@@ -186,7 +186,7 @@ def test_the_gradient_of_the_dlr_is_that_of_finite_differences(loss, rng):
     np.testing.assert_allclose(gradient, numeric, rtol=2e-3, atol=2e-4)
 
 
-def test_no_shift_and_no_scale_changes_the_dlr():
+def test_the_dlr_does_not_change_with_shift_and_scale_of_logits():
     logits = np.array([[3.0, 1.0, -1.0, 0.5], [0.0, 2.0, 1.0, 4.0]], "float32")
     y, targets = np.array([0, 1]), np.array([1, 3])
     np.testing.assert_allclose(robust.dlr(y, logits), [-2 / 2.5, 2 / 3], rtol=1e-6)
@@ -215,7 +215,7 @@ def test_targets_are_the_nearest_other_classes_and_broken_images_are_left_out(
         asked.append((objective.y, objective.targets))
         return x, np.arange(len(x)) % 2 == 0
 
-    monkeypatch.setattr(_ascent, "apgd", apgd)
+    monkeypatch.setattr(attacks, "_apgd", apgd)
     attacks.TargetedAPGD(0.06, targets=2).perturb(network, x, y, rng)
     (first_y, first), (_, second) = asked
     logits = network.logits(x)

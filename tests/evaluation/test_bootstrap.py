@@ -1,4 +1,4 @@
-"""Bootstrap intervals that draw or weight people."""
+"""Tests bootstrap intervals that draw or weight people."""
 
 import numpy as np
 import pytest
@@ -7,18 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keras_dml.evaluation import (
-    _bootstrap,
-    _people_weights,
+    _error_curves,
+    _intervals,
     accept_rates,
     equal_error_rate,
     verification,
 )
-from keras_dml.evaluation._equal_error_rate import crossing, crossing_threshold
+from keras_dml.evaluation._error_curves import crossing, crossing_threshold
 from tests.goldens import golden
 
 
 def matrix(people=24, seed=1, shift=1.6):
-    """Scores of all probes against all claims, their kind, and the people of both."""
+    """Draws scores of all probes against all claims, their kind, and the people of both."""
     rng = np.random.default_rng(seed)
     scores = rng.normal(size=(people, people)) - shift * np.eye(people)
     return scores, np.eye(people, dtype=bool), (np.arange(people)[:, None], np.arange(people))
@@ -27,19 +27,19 @@ def matrix(people=24, seed=1, shift=1.6):
 def test_a_trial_counts_as_often_as_its_people_were_drawn():
     example = golden("bootstrap-weights-of-identities", "seeds_p2")
     enroll, test, multiplicities = map(np.array, example["inputs"].values())
-    weights = _bootstrap.trial_weights(enroll == test, (enroll, test), multiplicities)
+    weights = _intervals.trial_weights(enroll == test, (enroll, test), multiplicities)
     np.testing.assert_array_equal(weights, example["expected"]["weights"])
 
 
 def test_a_weighted_replicate_of_similarities_has_the_golden_rate_and_threshold():
-    """Similarities enter with the kinds exchanged, since accepting s > t is rejecting s <= t."""
+    """The kinds are exchanged, since the golden file accepts similarities s > t."""
     example = golden("eer-weighted-trials", "seeds_p2")
     scores, genuine, weights = map(np.array, example["inputs"].values())
     order = np.argsort(scores)
     assert (np.diff(scores[order]) > 0).all()
     imposter = ~genuine[order].astype(bool)
     every = np.arange(scores.size)
-    far, tar = _bootstrap._weighted_curves(weights[None, order].astype(float), imposter, every)
+    far, tar = _error_curves.weighted_curves(weights[None, order].astype(float), imposter, every)
     rate, index = crossing(far, tar)
     assert rate[0] == pytest.approx(example["expected"]["eer"], rel=1e-9)
     thresholds = np.concatenate([[-np.inf], scores[order]])
@@ -47,17 +47,18 @@ def test_a_weighted_replicate_of_similarities_has_the_golden_rate_and_threshold(
     assert found == pytest.approx(example["expected"]["threshold"], rel=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:`scores` may be similarities:UserWarning")
 @given(
     st.lists(st.tuples(st.integers(0, 5), st.booleans(), st.integers(0, 3)), min_size=4).filter(
         lambda rows: len({kind for _, kind, weight in rows if weight}) == 2
     )
 )
-def test_a_weighted_replicate_is_the_trials_repeated_so_often(rows):
+def test_a_weighted_replicate_equals_repeated_trials(rows):
     scores, genuine, weights = (np.array(column) for column in zip(*rows, strict=True))
     order = np.argsort(scores, kind="stable")
     ends = np.append(np.flatnonzero(np.diff(scores[order])), scores.size - 1)
-    curves = _bootstrap._weighted_curves(weights[None, order].astype(float), genuine[order], ends)
-    auc, eer, tar = _people_weights._figures(*curves, (0.25,))[0]
+    curves = _error_curves.weighted_curves(weights[None, order].astype(float), genuine[order], ends)
+    auc, eer, tar = _intervals.curve_figures(*curves, (0.25,))[0]
     repeated = verification(np.repeat(scores, weights), np.repeat(genuine, weights))
     assert auc == pytest.approx(repeated.auc, abs=1e-12)
     assert eer == pytest.approx(repeated.eer, abs=1e-12)
@@ -65,7 +66,7 @@ def test_a_weighted_replicate_is_the_trials_repeated_so_often(rows):
 
 
 @pytest.mark.parametrize("by_people", [True, False])
-def test_intervals_hold_the_estimate_and_repeat_with_the_seed(by_people):
+def test_intervals_contain_the_estimate_and_repeat_with_the_seed(by_people):
     scores, genuine, people = matrix()
     people = people if by_people else None
     first = verification(scores, genuine, people=people, bootstrap=200, seed=4)
@@ -77,7 +78,7 @@ def test_intervals_hold_the_estimate_and_repeat_with_the_seed(by_people):
         assert low < getattr(first, name) < high
 
 
-def test_trials_said_over_again_do_not_narrow_the_interval_of_people():
+def test_repeated_trials_do_not_narrow_the_interval_over_people():
     scores, genuine, people = matrix()
     often = [np.tile(array, (4, 1, 1)) for array in (scores, genuine)]
     once = verification(scores, genuine, people=people, bootstrap=300).intervals["auc"]
@@ -94,7 +95,7 @@ def test_replicates_without_both_kinds_are_drawn_again():
 
 
 def bound_without_errors(count):
-    """Upper end of the two-sided 95 % interval of Clopper and Pearson."""
+    """Returns the upper end of the two-sided 95 % Clopper-Pearson interval."""
     return scipy.stats.binomtest(0, count).proportion_ci(0.95, method="exact").high
 
 
@@ -110,7 +111,7 @@ def test_without_any_error_the_far_end_is_that_of_clopper_and_pearson():
 
 
 def slow_interval(scores, draws):
-    """The interval of the EER, where everybody has one recording and claims to be everybody."""
+    """Computes the interval of the EER if everybody claims to be everybody, once."""
     rng, size = np.random.default_rng(77), len(scores)
     ends = [], []
     for _ in range(draws):
@@ -139,7 +140,7 @@ def test_an_interval_of_the_eer_is_that_of_a_slow_loop():
 
 
 def changed(rng, scores, genuine):
-    """The scores with one error more: a genuine trial further, or an imposter trial nearer."""
+    """Makes one genuine score larger or one imposter score smaller."""
     scores = scores.copy()
     row, column = rng.integers(len(scores), size=2)
     scores[row, column] += rng.exponential() * (1 if genuine[row, column] else -1)
@@ -147,8 +148,8 @@ def changed(rng, scores, genuine):
 
 
 @pytest.mark.parametrize("by_people", [True, False])
-def test_an_added_error_never_makes_an_end_better(by_people):
-    """From no error on, one changed score at a time."""
+def test_an_additional_error_never_improves_an_end_of_an_interval(by_people):
+    """The test starts without errors and changes one score at a time."""
     scores, genuine, people = matrix(people=8, shift=8)
     options = {"people": people if by_people else None, "bootstrap": 100}
     rng, ends = np.random.default_rng(0), []
@@ -183,17 +184,17 @@ def test_the_order_of_the_trials_does_not_matter(by_people, rng):
 def test_memory_at_once_does_not_change_the_replicates(monkeypatch):
     scores, genuine, people = matrix()
     whole = verification(scores, genuine, people=people, bootstrap=50)
-    monkeypatch.setattr(_people_weights, "VALUES_AT_ONCE", 7 * scores.size)
+    monkeypatch.setattr(_intervals, "VALUES_AT_ONCE", 7 * scores.size)
     chunked = verification(scores, genuine, people=people, bootstrap=50)
     assert chunked.intervals == whole.intervals
 
 
-def test_no_bootstrap_no_intervals():
+def test_without_a_bootstrap_there_are_no_intervals():
     scores, genuine, _ = matrix()
     assert verification(scores, genuine).intervals == {}
 
 
-def test_the_interval_covers_the_truth_about_as_often_as_it_says():
+def test_the_interval_has_about_its_nominal_coverage():
     truth = equal_error_rate(*matrix(people=1500, seed=99)[:2]).rate
     covered = 0
     for seed in range(40):

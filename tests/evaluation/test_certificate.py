@@ -1,4 +1,4 @@
-"""What so few people support of a false accept rate."""
+"""Tests `certificate`: its threshold, its support by people, and its extrapolated tail."""
 
 import numpy as np
 import pytest
@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import genpareto
 
 from keras_dml.evaluation import certificate, false_accepts
-from keras_dml.evaluation._false_accepts import said_rate
-from keras_dml.evaluation._tail import tail
+from keras_dml.evaluation._thresholds import fit_tail, percent_rounded_up
 from tests.evaluation.people import claims
 
 
@@ -26,7 +25,7 @@ def test_the_threshold_is_the_largest_that_keeps_the_rate_on_these_people(seed, 
     assert found.ci95[0] < far < found.ci95[1] and found.strictest <= far
 
 
-def test_a_rate_beyond_what_the_people_support_is_refused_with_the_number_it_would_take():
+def test_a_rate_that_the_people_do_not_support_is_refused_with_the_number_needed():
     scores, people = trials()
     supported = certificate(scores, people, 0.1).strictest
     with pytest.raises(ValueError, match=r"0\.1 % is beyond what these 40 people support") as said:
@@ -35,7 +34,7 @@ def test_a_rate_beyond_what_the_people_support_is_refused_with_the_number_it_wou
     assert 0.001 < supported and count > 40
 
 
-def test_as_many_people_as_were_said_to_be_needed_are_enough():
+def test_the_number_of_people_needed_is_enough():
     scores, people = trials(20)
     with pytest.raises(ValueError, match="beyond what these 20") as said:
         certificate(scores, people, 0.01)
@@ -45,8 +44,8 @@ def test_as_many_people_as_were_said_to_be_needed_are_enough():
         assert 20 < int(fewest) < int(most) == 600
 
 
-def test_the_range_of_people_holds_the_number_that_a_population_takes():
-    """Numbers said by 15 people each; each range holds how many of the same kind support 1 %."""
+def test_the_range_of_people_needed_contains_the_number_of_a_population():
+    """Ranges from groups of 15 people contain the number of people that supports 1 %."""
     sizes, supported = np.arange(20, 201, 20), []
     for size in sizes:
         strictest = [false_accepts(*trials(size, seed=s), -2.3).strictest for s in range(3)]
@@ -63,18 +62,18 @@ def test_more_people_narrow_the_range():
     assert ranges[0][0] <= ranges[1][0] <= ranges[2][0] and {most for _, most in ranges} == {6000}
 
 
-def test_where_the_smallest_scores_are_all_alike_nothing_is_known_of_the_dependence():
+def test_equal_smallest_scores_count_as_fully_dependent():
     scores, people = trials()
     with pytest.raises(ValueError, match="worth 20 independent pairs .* about 154 to 600 people"):
         certificate(np.round(scores) * 0, people, 0.01)
 
 
-def test_people_who_say_little_support_less():
+def test_more_people_support_stricter_rates():
     strictest = [certificate(*trials(n), 0.3).strictest for n in (15, 30, 60)]
     assert strictest[0] > strictest[1] > strictest[2]
 
 
-def test_it_says_what_it_knows():
+def test_it_prints_threshold_interval_and_support():
     found = certificate(*trials(), 0.05)
     said = str(found)
     assert said.startswith(f"threshold {found.threshold:.4g} for FAR 5 % [")
@@ -83,7 +82,7 @@ def test_it_says_what_it_knows():
     assert f"0.5 % would need about {fewest} to {most:,} people" in said
 
 
-def test_a_tail_is_followed_only_where_it_was_asked_for_and_says_so():
+def test_a_tail_is_extrapolated_only_on_request_and_named():
     scores, people = trials()
     counted = certificate(scores, people, 0.05, extrapolate=True)
     assert counted.method == "counted over people"
@@ -91,17 +90,17 @@ def test_a_tail_is_followed_only_where_it_was_asked_for_and_says_so():
     found = certificate(scores, people, far, extrapolate=True)
     assert found.method == "extrapolated by a generalized Pareto tail"
     assert found.threshold < counted.threshold and found.ci95[0] <= far <= found.ci95[1]
-    with pytest.raises(ValueError, match="`extrapolate=True` gives what a model of the tail says"):
+    with pytest.raises(ValueError, match="`extrapolate=True` gives the threshold of a model"):
         certificate(scores, people, far)
-    with pytest.raises(ValueError, match="a tail is followed to a 10th of that"):
+    with pytest.raises(ValueError, match="extrapolated to a 10th of that"):
         certificate(scores, people, far / 10, extrapolate=True)
 
 
-def test_tied_scores_that_show_no_tail_give_no_threshold():
+def test_tied_scores_without_a_tail_are_refused():
     scores, people = trials(12)
     tied = np.maximum(scores, np.quantile(scores, 0.15))
     tied[np.argsort(scores)[:3]] -= [3, 2, 1]
-    with pytest.raises(ValueError, match="too few of the lowest scores differ to show a tail"):
+    with pytest.raises(ValueError, match="too few of the lowest scores differ to fit a tail"):
         certificate(tied, people, 0.03, extrapolate=True)
 
 
@@ -117,20 +116,20 @@ def test_an_extrapolated_rate_is_near_the_true_one():
 
 
 @pytest.mark.parametrize("shape", [-0.3, 0.0, 0.2])
-def test_moments_find_the_tail_that_was_drawn_from(shape):
+def test_moments_estimate_the_tail_of_drawn_scores(shape):
     excess = genpareto.rvs(shape, scale=2.0, size=20_000, random_state=0)
-    found = tail(-excess, np.full(excess.size, 1 / excess.size), 0.0)
+    found = fit_tail(-excess, np.full(excess.size, 1 / excess.size), 0.0)
     assert (found.shape, found.scale) == pytest.approx((shape, 2.0), abs=0.1)
     assert found.far(found.threshold(0.01)) == pytest.approx(0.01)
 
 
 def test_equal_scores_have_no_tail():
     scores = np.array([-1.0, -1.0, 0.0, 0.0])
-    assert tail(scores, np.full(4, 0.25), -1.0) is None
+    assert fit_tail(scores, np.full(4, 0.25), -1.0) is None
 
 
 @pytest.mark.parametrize("far", [0.0, 1.0, -0.1, float("nan"), "0.1", None])
-def test_what_is_no_rate_is_refused(far):
+def test_an_invalid_rate_is_refused(far):
     with pytest.raises(ValueError, match="`far` must be a fraction above 0 and below 1"):
         certificate(*trials(), far)
 
@@ -138,13 +137,13 @@ def test_what_is_no_rate_is_refused(far):
 @pytest.mark.parametrize(
     "rate, said", [(0.004561, "0.46 %"), (0.0046, "0.46 %"), (0.0101, "1.1 %"), (1.0, "100 %")]
 )
-def test_a_rate_that_is_said_to_be_supported_is_rounded_up(rate, said):
-    assert said_rate(rate) == said
+def test_a_supported_rate_is_rounded_up(rate, said):
+    assert percent_rounded_up(rate) == said
 
 
-def test_moments_weigh_each_excess_at_the_middle_of_its_rank():
-    """By hand: excesses 1, 2 and 6 lie beyond 5/6, 3/6 and 1/6, so that a0 = 3 and a1 = 17/18."""
-    fit = tail(np.array([-6.0, 4.0, -1.0, -2.0]), np.full(4, 0.25), 0.0)
+def test_moments_use_the_middle_of_the_rank_of_each_excess():
+    """Computed by hand: a0 = 3 and a1 = 17/18 for the excesses 1, 2 and 6."""
+    fit = fit_tail(np.array([-6.0, 4.0, -1.0, -2.0]), np.full(4, 0.25), 0.0)
     assert (fit.start, fit.rate) == (0.0, 0.75)
     assert (fit.shape, fit.scale) == pytest.approx((-0.7, 5.1), rel=1e-12)
 
@@ -153,7 +152,7 @@ def test_moments_weigh_each_excess_at_the_middle_of_its_rank():
 def test_the_tail_of_weighted_scores_is_by_the_moments_of_hosking(seed):
     rng = np.random.default_rng(seed)
     excess, weights = rng.exponential(2, 6), rng.dirichlet(np.ones(7))
-    fit = tail(np.append(3 - excess, 5.0), weights, 3.0)
+    fit = fit_tail(np.append(3 - excess, 5.0), weights, 3.0)
     mass, first, second = 0.0, 0.0, 0.0
     for i in np.argsort(excess):
         share = weights[i] / weights[:6].sum()

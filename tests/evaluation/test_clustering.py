@@ -1,4 +1,4 @@
-"""Do clusters and classes agree?"""
+"""Tests the agreement of clusters and classes."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ PARTITIONS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=
 
 @pytest.fixture
 def blobs(rng):
-    """60 vectors of three classes that lie well apart, and their labels."""
+    """Draws 60 vectors of three well separated classes, and their labels."""
     labels = np.repeat(["jump", "run", "walk"], 20)
     centers = {"jump": 0.0, "run": 20.0, "walk": 40.0}
     return np.array([centers[label] for label in labels])[:, None] + rng.normal(
@@ -66,7 +66,7 @@ def test_counts_of_many_samples_do_not_overflow():
     assert found.pairs == (100_000 * 99_999 // 2, 0, 0) and (found.nmi, found.f1) == (1.0, 1.0)
 
 
-def test_classes_that_lie_apart_are_found(blobs):
+def test_separated_classes_are_found(blobs):
     found = embedding_clustering(*blobs)
     assert (found.nmi, found.f1, found.clusters) == (pytest.approx(1.0), 1.0, 3)
     assert embedding_clustering(*blobs, clusters=6).clusters == 6
@@ -78,7 +78,7 @@ def test_the_same_seed_gives_the_same_clusters(rng):
     assert first == second
 
 
-def test_a_collapsed_network_gets_one_cluster_and_no_information(blobs):
+def test_a_collapsed_network_has_one_cluster_and_nmi_0(blobs):
     vectors, labels = blobs
     found = embedding_clustering(np.zeros_like(vectors), labels)
     assert (found.nmi, found.clusters, found.recall) == (0.0, 1, 1.0)
@@ -92,14 +92,14 @@ def test_it_prints_the_figures_with_their_counts():
 
 @pytest.mark.parametrize("labels", [[], [0], [[0, 1, 2]]])
 def test_labels_and_clusters_of_other_shapes_are_refused(labels):
-    with pytest.raises(ValueError, match=r"one entry a sample.*\(3,\)|at least one"):
+    with pytest.raises(ValueError, match=r"one entry per sample.*\(3,\)|at least one"):
         clustering(labels, [0, 1, 2] if labels else [])
 
 
 @pytest.mark.parametrize(
     ("vectors", "options", "message"),
     [
-        (np.zeros((3, 2, 2)), {}, "SPD matrices become vectors"),
+        (np.zeros((3, 2, 2)), {}, "Convert SPD matrices to vectors"),
         (np.zeros((2, 4)), {}, r"Received shapes \(2, 4\) and \(3,\)"),
         (np.full((3, 4), np.nan), {}, "`embeddings` must be finite"),
         (np.zeros((3, 4)), {"clusters": 4}, "from 1 to the number of samples, 3. Received 4"),

@@ -1,4 +1,4 @@
-"""Whether 95 % intervals over people hold the figure of the population in 95 % of the draws.
+"""Tests that 95 % intervals over people contain the true figure in 95 % of the draws.
 
 The larger simulation, with 100 people, is `python -m tests.bench.coverage`.
 """
@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 
 from keras_dml import evaluation
-from keras_dml.evaluation._people_weights import mean_interval
+from keras_dml.evaluation._intervals import mean_interval
 from tests.evaluation import fresh_worlds, worlds
 
 DRAWS, REPLICATES = 200, 200
-# A true coverage of 95 % holds 182 or fewer of 200 with a chance of 1.9 %.
+# With a true coverage of 95 %, 182 or fewer of 200 intervals hold with a chance of 1.9 %.
 LEAST = 183
 # The threshold of a TAR depends on the few lambs and wolves among the people.
 LEAST_OF_TAR = 176
 
 
 def covered(world, eer, people, recordings):
-    """How many intervals of each figure hold the truth, and how many EERs are zero."""
+    """Counts the intervals of each figure that contain the truth."""
     truth = worlds.truth(world, eer)
     counts = dict.fromkeys(("eer", "auc", "tar", "far at a threshold", "tar at a threshold"), 0)
     for seed in range(DRAWS):
@@ -50,7 +50,7 @@ def covered(world, eer, people, recordings):
         ("strong", 0.016, 25, 1),
     ],
 )
-def test_intervals_over_people_hold_the_truth_as_often_as_they_say(world, eer, people, recordings):
+def test_intervals_over_people_have_their_nominal_coverage(world, eer, people, recordings):
     counts = covered(world, eer, people, recordings)
     assert counts.pop("tar") >= LEAST_OF_TAR
     assert min(counts.values()) >= LEAST, counts
@@ -58,7 +58,7 @@ def test_intervals_over_people_hold_the_truth_as_often_as_they_say(world, eer, p
 
 @pytest.mark.slow
 @pytest.mark.parametrize("world", sorted(fresh_worlds.SHIFTS))
-def test_intervals_hold_the_truth_in_worlds_that_no_rule_was_tuned_on(world):
+def test_intervals_cover_the_truth_in_worlds_without_tuning(world):
     people, draws = 12, 60
     truth = fresh_worlds.truth(world, people)
     counts = dict.fromkeys(("eer", "auc", "tar", "far at a threshold"), 0)
@@ -85,8 +85,8 @@ def test_the_worlds_have_the_rates_that_they_are_named_after():
         assert worlds.truth(world, eer).eer == pytest.approx(eer, rel=0.02)
 
 
-def test_an_interval_of_a_mean_over_people_holds_it_however_skewed():
-    """People answer rightly in 97 % on average; every eighth one errs in a quarter of the time."""
+def test_an_interval_of_a_skewed_mean_over_people_covers_it():
+    """People are right in 97 % on average; every eighth person errs in a quarter of the trials."""
     held = 0
     for seed in range(DRAWS):
         rng = np.random.default_rng(seed)

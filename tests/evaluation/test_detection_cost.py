@@ -1,4 +1,4 @@
-"""Minimum detection cost."""
+"""Tests the minimum detection cost (minDCF)."""
 
 import math
 
@@ -60,13 +60,13 @@ def test_it_is_the_least_over_all_thresholds_and_at_most_one(genuine, imposter, 
     assert 0 <= found.cost <= 1
 
 
-def test_separated_trials_cost_nothing_and_tied_ones_cost_one():
+def test_separated_trials_cost_0_and_tied_trials_cost_1():
     found = detection_cost(*trials([0.1, 0.2], [0.7, 0.9]))
     assert (found.cost, found.threshold) == (0.0, 0.2)
     assert detection_cost(*trials([0.5] * 3, [0.5] * 4)).cost == pytest.approx(1.0)
 
 
-def test_where_nothing_helps_nobody_is_accepted():
+def test_uninformative_scores_accept_nobody():
     found = detection_cost(*trials([3.0], [1.0, 2.0]))
     assert (found.cost, found.threshold) == (1.0, -math.inf)
 

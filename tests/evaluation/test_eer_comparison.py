@@ -1,4 +1,4 @@
-"""Methods compared over people and seeds."""
+"""Tests the comparison of methods over people and seeds."""
 
 import numpy as np
 import pytest
@@ -48,6 +48,19 @@ def test_methods_without_error_may_differ_by_the_rule_of_three():
         == verification(scores, genuine, people=people, bootstrap=10).intervals["eer"]
     )
     assert found["b"].difference_ci95 == (-3 / 24, 3 / 24)
+
+
+def test_it_prints_a_sentence_for_each_method():
+    scores, genuine, people = matrix(people=60)
+    runs = {"a": [scores], "b": [scores + 0.6 * genuine], "c": [scores + 0.01 * genuine]}
+    comparison = eer_comparison(runs, genuine, people=people, bootstrap=100)
+    first, second, third = str(comparison).splitlines()
+    rate, low, high = (100 * value for value in (comparison["a"].value, *comparison["a"].ci95))
+    assert first == f"a has an EER of {rate:.1f} % [{low:.1f} to {high:.1f} %]."
+    assert second.startswith("b has an EER of ") and "The EER of a is " in second
+    assert "percentage points lower" in second and second.endswith("which is significant.")
+    assert third.endswith("which is not significant.")
+    assert str(comparison["b"]).startswith("EER ") and "first method minus" in str(comparison["b"])
 
 
 @pytest.mark.parametrize(

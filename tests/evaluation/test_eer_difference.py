@@ -1,4 +1,4 @@
-"""Paired difference of two methods' equal error rates."""
+"""Tests the paired difference of two equal error rates."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from keras_dml.evaluation import eer_difference, verification
 from tests.evaluation.test_bootstrap import matrix
 
 
-def test_the_difference_is_that_of_the_rates_whatever_the_units():
+def test_the_difference_does_not_depend_on_the_units():
     scores, genuine, people = matrix()
     other = matrix(seed=2)[0]
     found = eer_difference(scores, 100 * other, genuine, people=people)
@@ -17,8 +17,8 @@ def test_the_difference_is_that_of_the_rates_whatever_the_units():
     assert found.ci95[0] < found.value < found.ci95[1]
 
 
-def test_two_methods_that_err_alike_differ_surely():
-    """Paired, a small difference shows that two separate intervals hide."""
+def test_a_small_paired_difference_is_significant():
+    """The paired interval excludes 0 although the two separate intervals overlap."""
     scores, genuine, people = matrix(people=60)
     worse = scores + 0.6 * genuine
     found = eer_difference(scores, worse, genuine, people=people)
@@ -40,7 +40,7 @@ def test_two_methods_without_error_may_differ_by_the_rule_of_three():
     assert (found.value, found.ci95) == (0.0, (-3 / 24, 3 / 24))
 
 
-def test_other_trials_are_refused():
+def test_methods_with_different_trials_are_refused():
     scores, genuine, people = matrix()
     with pytest.raises(ValueError, match="must have the same shape"):
         eer_difference(scores, scores[:3], genuine, people=people)
@@ -48,7 +48,7 @@ def test_other_trials_are_refused():
         eer_difference(scores, scores, genuine, bootstrap=0)
 
 
-def test_the_line_names_both_rates_and_the_interval():
+def test_it_prints_both_rates_and_the_interval():
     genuine = np.arange(8) < 4
     found = eer_difference(np.arange(8), np.arange(8), genuine, bootstrap=10)
     assert str(found) == "EER 0.0 % and 0.0 %, difference +0.0 % [-75.0 to +75.0 %]"

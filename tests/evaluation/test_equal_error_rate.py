@@ -1,4 +1,4 @@
-"""The equal error rate on straight lines between the points of the curve."""
+"""Tests the equal error rate on straight lines between the points of the curve."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from keras_dml.evaluation import equal_error_rate
 from tests.evaluation import oracles
 from tests.goldens import golden
 
-# few distinct values, so that ties within and between the kinds are the rule
+# few distinct values, so that ties within and between the kinds are common
 SCORES = st.lists(st.integers(-6, 6).map(float), min_size=1, max_size=12)
 
 
@@ -49,7 +49,7 @@ def test_rate_depends_on_the_order_of_scores_only(genuine, imposter):
 
 
 @given(SCORES, SCORES)
-def test_exchanging_the_kinds_and_the_sign_keeps_the_rate(genuine, imposter):
+def test_exchanging_kinds_and_sign_does_not_change_the_rate(genuine, imposter):
     scores, labels = trials(genuine, imposter)
     mirrored = equal_error_rate(-scores, ~labels)
     assert mirrored.rate == pytest.approx(equal_error_rate(scores, labels).rate, abs=1e-12)
@@ -121,6 +121,6 @@ def test_shapes_that_differ_are_refused():
 @pytest.mark.parametrize(
     ("genuine", "counts"), [([True, True], "2 genuine and 0"), ([False, False], "0 genuine and 2")]
 )
-def test_one_kind_of_trial_alone_is_refused(genuine, counts):
+def test_a_missing_kind_of_trial_is_refused(genuine, counts):
     with pytest.raises(ValueError, match=counts):
         equal_error_rate([0.1, 0.2], genuine)

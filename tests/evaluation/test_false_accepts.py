@@ -1,26 +1,23 @@
-"""How often a threshold takes people for others, and what people say about it."""
+"""Tests the false accept rate over pairs of people and its interval."""
 
 import numpy as np
 import pytest
 
 from keras_dml.evaluation import false_accepts
-from keras_dml.evaluation._imposter_pairs import (
-    ImposterPairs,
-    independent_pairs,
-    interval_of_others,
-)
+from keras_dml.evaluation._intervals import independent_pairs, interval_of_others
+from keras_dml.evaluation._thresholds import ImposterPairs
 from tests.evaluation.people import claims
 
 
-def test_every_pair_of_people_counts_alike():
+def test_every_pair_of_people_has_the_same_weight():
     scores = [0.0, 0.0, 0.0, 9.0, 9.0]
     people = ["a", "b", "a", "a", "c"], ["b", "a", "b", "c", "b"]
     found = false_accepts(scores, people, 1.0)
-    assert found.rate == pytest.approx(1 / 3)  # of three pairs; of the trials it is 3 / 5
+    assert found.rate == pytest.approx(1 / 3)  # over three pairs; over trials the rate is 3 / 5
     assert (found.people, found.trials) == (3, 5)
 
 
-def test_where_nobody_is_accepted_the_bound_is_a_share_of_one_more_person_s_trials():
+def test_without_accepts_the_bound_is_that_of_the_additional_person():
     scores, people = claims(np.random.default_rng(0), 30)
     found = false_accepts(scores, people, -99.0)
     weights = np.random.default_rng(1).gamma(0.5, size=(5000, 31))
@@ -32,7 +29,7 @@ def test_where_nobody_is_accepted_the_bound_is_a_share_of_one_more_person_s_tria
     assert str(found).startswith("FAR 0 % [0 to 8.4 %]")
 
 
-def test_where_everybody_is_accepted_the_interval_ends_at_one():
+def test_if_everybody_is_accepted_the_interval_ends_at_1():
     scores, people = claims(np.random.default_rng(0), 10)
     found = false_accepts(scores, people, 99.0)
     assert found.rate == 1.0 and 0.2 < found.ci95[0] < 0.5
@@ -40,7 +37,7 @@ def test_where_everybody_is_accepted_the_interval_ends_at_one():
 
 
 @pytest.mark.parametrize("is_complete", [True, False])
-def test_the_interval_is_that_of_weighted_people_pair_by_pair(is_complete):
+def test_the_interval_equals_a_loop_over_weighted_pairs(is_complete):
     rng = np.random.default_rng(2)
     members = np.stack(np.triu_indices(6, 1), axis=1)[: 15 if is_complete else 9]
     accepted = np.where(rng.uniform(size=len(members)) < 0.4, rng.uniform(size=len(members)), 0)
@@ -55,7 +52,7 @@ def test_the_interval_is_that_of_weighted_people_pair_by_pair(is_complete):
     assert interval_of_others(accepted, members, 6) == pytest.approx(expected, rel=1e-9)
 
 
-def test_the_fewer_people_bear_the_errors_the_fewer_pairs_they_are_worth():
+def test_errors_of_fewer_people_are_worth_fewer_pairs():
     found = []
     for resemblance in (0.0, 0.4, 0.8):
         rng = np.random.default_rng(0)
@@ -67,8 +64,8 @@ def test_the_fewer_people_bear_the_errors_the_fewer_pairs_they_are_worth():
     assert 30 / 2 < found[2] < found[1] < found[0] < 30 * 29 / 2
 
 
-def test_the_variance_is_that_of_drawing_other_people():
-    """And rather too large: fewer independent pairs are claimed than the draws are worth."""
+def test_the_variance_equals_that_of_drawing_other_people():
+    """Its estimate is rather too large: it claims fewer independent pairs than the draws show."""
     rng, rates, worth = np.random.default_rng(0), [], []
     for _ in range(400):
         scores, people = claims(rng, 20)
@@ -100,7 +97,7 @@ def test_two_people_are_one_pair():
 
 
 @pytest.mark.parametrize("threshold", [float("nan"), "0.3", None])
-def test_a_threshold_that_is_no_number_is_refused(threshold):
+def test_a_threshold_that_is_not_a_number_is_refused(threshold):
     with pytest.raises(ValueError, match="`threshold` must be a number"):
         false_accepts([0.0], (["a"], ["b"]), threshold)
 
@@ -110,12 +107,12 @@ def test_a_claim_to_be_oneself_is_refused():
         false_accepts([0.0, 1.0], (["a", "b"], ["b", "b"]), 0.5)
 
 
-def test_no_trial_is_refused():
+def test_empty_scores_are_refused():
     with pytest.raises(ValueError, match="`scores` is empty"):
         false_accepts([], ([], []), 0.5)
 
 
-def test_people_who_are_no_pair_or_of_another_shape_are_refused():
+def test_people_of_a_wrong_shape_are_refused():
     with pytest.raises(ValueError, match="must be the pair"):
         false_accepts([0.0], (["a"],), 0.5)
     with pytest.raises(ValueError, match="of shapes that broadcast"):

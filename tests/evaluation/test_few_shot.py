@@ -1,4 +1,4 @@
-"""Is the class known from one or a few examples?"""
+"""Tests accuracy in few-shot episodes."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ F32 = dict(rtol=1e-5, atol=1e-6)
 
 
 def perceptron(layers, slope):
-    """S(x, y) of all pairs, by making the pairs."""
+    """Builds a similarity S(x, y) that concatenates all pairs."""
 
     def similarity(x, y):
         units = np.array([[np.concatenate([a, b]) for b in y] for a in x])
@@ -78,7 +78,7 @@ def test_golden_interval():
 
 
 @given(st.data())
-def test_episodes_are_drawn_without_replacement_support_and_query_apart(data):
+def test_support_and_queries_of_an_episode_are_disjoint(data):
     sizes = data.draw(st.lists(st.integers(3, 6), min_size=2, max_size=6))
     ways = data.draw(st.integers(2, len(sizes)))
     labels = np.random.default_rng(0).permutation(np.repeat(np.arange(len(sizes)), sizes))
@@ -106,7 +106,7 @@ def test_an_episode_depends_on_the_seed_and_its_number_alone(rng):
     assert (few.accuracies != other.accuracies).any()
 
 
-def test_methods_that_order_alike_agree_on_every_episode(rng):
+def test_methods_with_equal_rankings_agree_on_every_episode(rng):
     from keras_dml.distances import Euclidean
 
     x, y = two_clouds(rng)
@@ -131,7 +131,7 @@ def test_a_collapsed_network_scores_chance(rng):
     assert found.mean == pytest.approx(0.25) and found.half_width == 0.0
 
 
-def test_more_support_helps(rng):
+def test_more_support_examples_raise_the_accuracy(rng):
     x, y = two_clouds(rng)
     one = few_shot(x, y, 5, 1, queries=10, distance="euclidean", episodes=200)
     five = few_shot(x, y, 5, 5, queries=10, distance="euclidean", episodes=200)
@@ -139,7 +139,7 @@ def test_more_support_helps(rng):
 
 
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
-def test_support_means_keep_the_dtype_and_lose_no_digits(dtype):
+def test_support_means_have_the_dtype_and_precision_of_embeddings(dtype):
     x = np.full((5000, 2), 0.1, dtype)
     names, means = support_means(x, ["one"] * 5000)
     assert (names.tolist(), means.dtype) == (["one"], np.dtype(dtype))
@@ -149,7 +149,7 @@ def test_support_means_keep_the_dtype_and_lose_no_digits(dtype):
 def test_it_prints_the_figure_with_its_interval():
     found = _few_shot.FewShot(0.96123, 0.00321, 20, 1, 15, np.ones(600))
     assert str(found) == (
-        "20-way 1-shot accuracy 96.12 ± 0.32 % (600 episodes, 15 queries a class)"
+        "20-way 1-shot accuracy 96.12 ± 0.32 % (600 episodes, 15 queries per class)"
     )
 
 
@@ -180,7 +180,7 @@ X, Y = np.arange(12.0).reshape(6, 2), ["a", "a", "a", "b", "b", "b"]
         ),
     ],
 )
-def test_episodes_that_cannot_be_are_refused(changes, message):
+def test_impossible_episodes_are_refused(changes, message):
     given_ = dict(embeddings=X, labels=Y, ways=2, shots=1, queries=2, distance="cosine") | changes
     with pytest.raises(ValueError, match=message):
         few_shot(**given_)

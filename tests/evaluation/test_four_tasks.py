@@ -1,5 +1,7 @@
-"""One prototypical classifier classifies, learns from few samples, verifies and retrieves, and its
-similarity tells new kinds and other distributions (Monteiro2020, section 1)."""
+"""Tests one prototypical classifier on all tasks of Monteiro2020, section 1.
+
+Classification, few-shot learning, verification, retrieval, novelty detection, two-sample tests.
+"""
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ KNOWN, NEW, EACH = 4, 3, 30
 
 
 def clouds(seed):
-    """Seven clouds of points: images of known classes, then of new ones."""
+    """Draws seven clouds of points: images of known classes, then of new classes."""
     rng = np.random.default_rng(seed)
     y = np.repeat(np.arange(KNOWN + NEW), EACH)
     centers = np.random.default_rng(3).normal(scale=3, size=(KNOWN + NEW, 6))
@@ -19,7 +21,7 @@ def clouds(seed):
 
 
 def two_samples(similarity, x, y):
-    """The test where each example is of another person."""
+    """Runs the two-sample test with a different person for each example."""
     people = range(len(x)), range(len(x), len(x) + len(y))
     return evaluation.two_samples(similarity, x, y, people=people, permutations=99)
 
@@ -70,7 +72,7 @@ def test_it_verifies_by_the_similarity_the_cosine_and_both(classifier, embedded)
         assert evaluation.verification(-scores, genuine).eer < 0.15
 
 
-def test_it_retrieves_in_two_stages_as_in_one(classifier, embedded):
+def test_retrieval_in_two_stages_equals_retrieval_in_one(classifier, embedded):
     z, y = embedded
     whole = evaluation.retrieval(z, y, distance=classifier.distance)
     stages = evaluation.TwoStages(classifier.similarity, candidates=len(y))
@@ -79,7 +81,7 @@ def test_it_retrieves_in_two_stages_as_in_one(classifier, embedded):
     assert found.recall_at_k[1] > 0.8
 
 
-def test_its_similarity_tells_new_classes_and_other_distributions(classifier, embedded):
+def test_its_similarity_detects_new_classes_and_other_distributions(classifier, embedded):
     z, y = embedded
     scores = np.asarray(classifier.head_scores(z))
     found = evaluation.novelty_detection(

@@ -1,4 +1,4 @@
-"""One score of a learned similarity and a cosine."""
+"""Tests the fusion of a learned similarity and a cosine."""
 
 import dataclasses
 import json
@@ -78,7 +78,7 @@ def test_bounded_scores_are_bounded_and_every_method_grows_in_both(pairs):
         assert (fuse(similarity, cosine + 1, method) > fuse(similarity, cosine, method)).all()
 
 
-def test_score_matrices_are_fused_as_they_are(rng):
+def test_score_matrices_are_fused_elementwise(rng):
     matrix = rng.normal(size=(4, 5))
     np.testing.assert_array_equal(fuse(matrix, np.tanh(matrix)), matrix + np.tanh(matrix))
 
@@ -100,8 +100,8 @@ SCALE = FusionStatistics(0.0, 1.0, 0.0, 1.0)
         (lambda: fuse([1.0, 2.0], [0.5, np.nan]), "`cosine` must be finite"),
         (lambda: fuse([1.0], [0.5], "product"), "must be one of .*'bounded'.* Received 'product'"),
         (lambda: fuse([1.0], [0.5], "zscore"), '"zscore" needs `development`'),
-        (lambda: fuse([1.0], [0.5], development=SCALE), "no other takes it"),
-        (lambda: fusion_statistics([1.0], [0.5]), "two trials or more. Received 1"),
+        (lambda: fuse([1.0], [0.5], development=SCALE), "no other method accepts it"),
+        (lambda: fusion_statistics([1.0], [0.5]), "at least two trials. Received 1"),
         (lambda: fusion_statistics([1.0, 1.0], [0.5, 0.1]), "`similarity` is the same in all 2"),
         (lambda: fusion_statistics([1.0, 2.0], [0.5, 0.5]), "`cosine` is the same in all 2"),
         (lambda: paired_cosine(np.ones((3, 2)), np.ones((2, 2))), r"\(3, 2\) and \(2, 2\)"),

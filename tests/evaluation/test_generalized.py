@@ -1,4 +1,4 @@
-"""Accuracy on new and on old classes among all classes."""
+"""Tests generalized accuracy, on new and on old classes among all classes."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def test_each_kind_of_class_has_its_accuracy():
         assert figure in str(found)
 
 
-def test_a_classifier_that_never_finds_a_new_class_has_a_mean_of_0():
+def test_a_classifier_that_never_predicts_a_new_class_has_mean_0():
     found = generalized_accuracy(["a", "a"], ["a", "b"], ["b"])
     assert (found.new, found.old, found.harmonic_mean) == (0, 1, 0)
 
@@ -34,6 +34,6 @@ def test_a_classifier_that_never_finds_a_new_class_has_a_mean_of_0():
         (([], [], ["a"]), "`labels`"),
     ],
 )
-def test_what_cannot_be_counted_is_refused(arguments, message):
+def test_invalid_labels_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         generalized_accuracy(*arguments)

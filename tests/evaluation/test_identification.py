@@ -1,4 +1,4 @@
-"""Which of the enrolled people is this?"""
+"""Tests identification among enrolled people."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def test_a_person_counts_by_the_nearest_of_several_entries():
     assert (found.accuracy, found.trials, found.people) == (1.0, 2, 2)
 
 
-def test_entries_of_the_same_person_at_the_minimum_are_no_tie():
+def test_equal_entries_of_one_person_are_not_a_tie():
     assert identification([[1.0, 1.0, 2.0]], ["ann"], ["ann", "ann", "bob"]).accuracy == 1.0
 
 

@@ -1,4 +1,4 @@
-"""Rejecting people who were never enrolled."""
+"""Tests open-set identification with people who were never enrolled."""
 
 import numpy as np
 import pytest
@@ -23,14 +23,14 @@ def test_figures_are_those_of_slow_loops(matrix):
     assert found.detection.trials == (3, 2)
 
 
-def test_a_person_taken_for_another_counts_as_accepted_and_is_reported_beside():
+def test_a_misidentified_person_counts_as_accepted():
     matrix = np.array([[0.9, 0.1, 0.9], [0.9, 0.2, 0.9], [0.9, 0.9, 0.3], [0.8] * 3, [0.7] * 3])
     found = imposters(matrix, PROBES, GALLERY)
     assert found.auc == 1.0
     assert found.misidentification == pytest.approx(1 / 3)
 
 
-def test_the_threshold_of_equal_errors_comes_with_it():
+def test_the_threshold_of_the_eer_is_returned():
     matrix = np.array([[0.1, 0.9, 0.9], [0.9, 0.2, 0.9], [0.9, 0.9, 0.3], [0.8] * 3, [0.7] * 3])
     assert imposters(matrix, PROBES, GALLERY).detection.eer_threshold == pytest.approx(0.5)
 

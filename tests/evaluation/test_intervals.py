@@ -1,11 +1,11 @@
-"""Intervals over people of identification, imposters, novelty, retrieval and detection costs."""
+"""Tests intervals over people of all figures except verification."""
 
 import numpy as np
 import pytest
 import scipy.stats
 
 from keras_dml import evaluation
-from keras_dml.evaluation._people_weights import mean_interval
+from keras_dml.evaluation._intervals import mean_interval
 from tests.evaluation import worlds
 
 PEOPLE, RECORDINGS = 12, 5
@@ -13,7 +13,7 @@ NAMES = np.repeat([f"person {i}" for i in range(PEOPLE)], RECORDINGS)
 
 
 def distances(rng, spread=1.0):
-    """Distances of probes to everybody; every person's probes share a part of their errors."""
+    """Draws distances of probes to everybody, with errors that probes of a person share."""
     matrix = rng.normal(size=(len(NAMES), PEOPLE))
     near = 2 + spread * np.repeat(rng.normal(size=PEOPLE), RECORDINGS)
     matrix[np.arange(len(NAMES)), np.repeat(np.arange(PEOPLE), RECORDINGS)] -= near
@@ -27,8 +27,8 @@ def test_a_mean_without_errors_has_the_interval_of_clopper_and_pearson():
         assert result == pytest.approx((expected.low, 1.0), abs=0.03)
 
 
-def test_a_mean_of_answers_of_other_people_is_held_by_clopper_and_pearson_from_within():
-    """The bound of zeros and ones of one trial for each person is that of counts."""
+def test_the_interval_of_a_mean_of_zeros_and_ones_contains_clopper_pearson():
+    """With one trial per person the bounds depend on the count only."""
     for errors in (1, 3, 8):
         values = np.arange(20) >= errors
         result = mean_interval(values.astype(float), None, draws=8000)
@@ -37,7 +37,7 @@ def test_a_mean_of_answers_of_other_people_is_held_by_clopper_and_pearson_from_w
 
 
 def figures_of(rng, bootstrap):
-    """Each figure with its interval, by a name."""
+    """Computes each figure with its interval, by name."""
     matrix, gallery = distances(rng), np.unique(NAMES, return_index=True)
     enrolled = NAMES[np.sort(gallery[1])]
     identified = evaluation.identification(matrix, NAMES, enrolled, bootstrap=bootstrap)
@@ -81,7 +81,7 @@ def figures_of(rng, bootstrap):
     }
 
 
-def test_a_figure_lies_in_its_interval_which_is_printed(rng):
+def test_each_figure_lies_in_its_printed_interval(rng):
     results = figures_of(rng, 200)
     assert len(results) == 8
     for name, (result, value, (low, high)) in results.items():
@@ -96,7 +96,7 @@ def test_without_a_bootstrap_there_is_no_interval(rng):
 
 
 def test_recordings_of_one_person_do_not_count_as_people(rng):
-    """Probes given four times over have the same interval."""
+    """Four copies of each probe give the same interval."""
     matrix, enrolled = distances(rng), NAMES[::RECORDINGS]
     once = evaluation.identification(matrix, NAMES, enrolled, bootstrap=300)
     often = evaluation.identification(
@@ -105,8 +105,8 @@ def test_recordings_of_one_person_do_not_count_as_people(rng):
     assert often.accuracy_ci95 == pytest.approx(once.accuracy_ci95)
 
 
-def test_the_accuracy_of_a_population_is_held():
-    """Persons err with probabilities of 0 to 1, half of them hardly ever."""
+def test_intervals_cover_the_accuracy_of_a_population():
+    """People err with probabilities from 0 to 1, half of them hardly ever."""
     population = scipy.stats.beta(0.3, 2)
     covered = 0
     for seed in range(200):
@@ -122,7 +122,7 @@ def test_the_accuracy_of_a_population_is_held():
     assert covered >= 183
 
 
-def test_a_cost_becomes_no_better_by_an_error():
+def test_an_additional_error_never_lowers_a_cost():
     trials = worlds.trials("mild", 0.016, 8, 1, 3)
     scores, ends = trials.scores.copy(), []
     rng = np.random.default_rng(0)
@@ -137,7 +137,7 @@ def test_a_cost_becomes_no_better_by_an_error():
 
 
 @pytest.mark.parametrize("people", [3, "ab", (["a"],), (["a"], ["b", "c"])])
-def test_people_of_novelties_are_two_lists_of_names(people):
+def test_people_of_novelty_detection_must_be_two_lists_of_names(people):
     with pytest.raises(ValueError, match="`people` must"):
         evaluation.novelty_detection([0.1, 0.2], [0.5, 0.9], people=people)
 

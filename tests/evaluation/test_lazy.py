@@ -1,4 +1,4 @@
-"""The package loads what is asked for, and never Keras."""
+"""Tests that names load on first use, and that figures do not load Keras."""
 
 import subprocess
 import sys
@@ -9,13 +9,13 @@ from keras_dml import evaluation
 
 
 @pytest.mark.parametrize("name", evaluation.__all__)
-def test_every_public_name_is_there_each_time(name):
+def test_every_public_name_is_available_repeatedly(name):
     assert getattr(evaluation, name) is getattr(evaluation, name)
     assert callable(getattr(evaluation, name)) or name in ("attacks", "protocol", "splits")
     assert name in dir(evaluation)
 
 
-def test_an_unknown_name_raises_with_the_known_ones():
+def test_an_unknown_name_raises_with_the_valid_names():
     with pytest.raises(AttributeError, match="`verify`.*verification"):
         evaluation.verify  # noqa: B018
 

@@ -1,4 +1,4 @@
-"""One more error never improves an interval at either end."""
+"""Tests that one more error never improves either end of an interval."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ seeds = st.integers(0, 10_000)
 
 
 def claims(seed):
-    """Trials of everybody against everybody, from those without an error to those with many."""
+    """Draws trials of everybody against everybody, without errors first, then with more."""
     rng = np.random.default_rng(seed)
     gap = rng.choice([0.5, 2.0, 30.0])
     scores = rng.normal(size=(RECORDINGS, PEOPLE, PEOPLE)) + gap * ~np.eye(PEOPLE, dtype=bool)
@@ -25,7 +25,7 @@ def claims(seed):
 
 
 def with_more_errors(trials, seed, *, kinds=(True, False)):
-    """The trials after one or several of them became worse."""
+    """Returns the trials after at least one of them became worse."""
     rng = np.random.default_rng([seed, 1])
     scores = trials.scores.copy()
     candidates = np.argwhere(np.isin(trials.genuine, kinds))
@@ -35,12 +35,12 @@ def with_more_errors(trials, seed, *, kinds=(True, False)):
 
 
 def assert_no_better(before, after):
-    """Both ends of an interval of an error rate stay or rise."""
+    """Asserts that both ends of an interval of an error rate stay equal or rise."""
     assert np.all(np.subtract(after, before) >= -SLACK), (before, after)
 
 
 def imposters_of(trials):
-    """Scores of imposter trials and their people."""
+    """Returns scores of imposter trials and their people."""
     apart = ~trials.genuine
     people = (np.broadcast_to(side, apart.shape)[apart] for side in trials.people)
     return trials.scores[apart], tuple(people)
@@ -69,7 +69,7 @@ def test_a_certificate_sets_no_larger_threshold_and_has_the_interval_of_its_thre
     for worse in (trials, with_more_errors(trials, seed, kinds=(False,))):
         try:
             certified = evaluation.certificate(*imposters_of(worse), 0.4)
-        except ValueError:  # these people support no such rate
+        except ValueError:  # the people do not support this rate
             return
         counted = evaluation.false_accepts(*imposters_of(worse), certified.threshold)
         assert certified.ci95 == counted.ci95
@@ -150,7 +150,7 @@ def test_a_compared_rate_and_a_detection_cost(seed):
 
 
 def answers(seed):
-    """Distances of probes to people, before and after some probes became nearest to another."""
+    """Draws distances of probes to people before and after some probes become misidentified."""
     rng = np.random.default_rng(seed)
     names = np.repeat(np.arange(PEOPLE), RECORDINGS)
     right = names[:, None] == np.arange(PEOPLE)
@@ -224,7 +224,7 @@ def test_the_first_false_accept_of_450_does_not_narrow_the_interval():
 @pytest.mark.parametrize("world", ["strong", "mild", "wolves", "heavy"])
 @pytest.mark.parametrize(("count", "far"), [(46, 0.01), (46, 0.05), (10, 0.1)])
 def test_as_many_other_people_have_at_most_the_upper_end(world, count, far):
-    """Also if the threshold is chosen on the same scores. 2.5 % are above it by definition."""
+    """This also holds for thresholds chosen on the same scores; 2.5 % are above by definition."""
     above = 0
 
     def drawn(seed):

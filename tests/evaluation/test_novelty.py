@@ -1,4 +1,4 @@
-"""Is the example of a class that was never seen?"""
+"""Tests novelty scores and novelty detection."""
 
 import math
 
@@ -35,7 +35,7 @@ def test_auroc_is_that_of_scikit_learn_and_frr_is_counted(rng):
     found = novelty_detection(known, new)
     is_new = np.arange(500) >= 300
     assert found.auroc == pytest.approx(roc_auc_score(is_new, np.concatenate([known, new])))
-    threshold = np.sort(new)[9]  # ten of 200 new ones at or below: 5 %
+    threshold = np.sort(new)[9]  # ten of 200 new examples are at or below: 5 %
     below = np.max(np.concatenate([known, new])[np.concatenate([known, new]) < np.sort(new)[10]])
     assert found.frr_at_far == pytest.approx(np.mean(known > below))
     assert found.at_far.threshold >= threshold
@@ -48,7 +48,7 @@ def test_separated_examples_give_the_best_figures_and_reversed_ones_the_worst():
     assert (worst.auroc, worst.frr_at_far) == (0.0, 1.0)
 
 
-def test_too_few_new_examples_leave_the_rate_open():
+def test_too_few_new_examples_give_no_rate():
     found = novelty_detection([0.0, 1.0], np.arange(19.0))
     assert math.isnan(found.frr_at_far)
     assert "not measurable" in str(found) and "AUROC" in str(found)
@@ -59,8 +59,8 @@ def test_it_prints_the_figures_with_their_counts():
     assert str(found) == ("novelty AUROC 1.0000, FRR 0.0 % at FAR 5 % (30 known, 40 new examples)")
 
 
-def test_a_one_class_svm_finds_what_no_prototype_is_like_and_what_all_are(rng):
-    """Similar to all prototypes is as strange as similar to none, which the maximum cannot see."""
+def test_a_one_class_svm_detects_too_low_and_too_high_similarities(rng):
+    """The maximum does not detect examples that are similar to all prototypes."""
     known = 4.0 * np.eye(3)[rng.integers(0, 3, 150)] + 0.3 * rng.normal(size=(150, 3))
     scored = 4.0 * np.eye(3)[rng.integers(0, 3, 60)] + 0.3 * rng.normal(size=(60, 3))
     strange = np.concatenate([rng.normal(size=(20, 3)) - 4, 4 + 0.3 * rng.normal(size=(20, 3))])
@@ -90,6 +90,6 @@ TABLE = np.ones((4, 3))
         (lambda: novelty_by_one_class_svm(TABLE * np.inf, TABLE), "`known` must be finite"),
     ],
 )
-def test_similarities_that_say_nothing_are_refused(call, message):
+def test_invalid_similarities_are_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()

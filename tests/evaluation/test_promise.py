@@ -1,4 +1,4 @@
-"""The threshold that keeps a rate on people never used."""
+"""Tests `promise`, a distribution-free threshold for unseen people."""
 
 import itertools
 
@@ -8,14 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keras_dml.evaluation import false_accepts, promise
-from keras_dml.evaluation._imposter_pairs import ImposterPairs
+from keras_dml.evaluation._thresholds import ImposterPairs
 from tests.evaluation import worlds
 from tests.evaluation.people import claims
 
 
-def of_new_people(scores, far):
-    """Mean rate of two of the people under the threshold that the others promise, and the largest
-    mean rate of one of the people as a new person."""
+def rates_of_new_people(scores, far):
+    """Computes the rates of people who are left out of the people that a threshold is set on.
+
+    Returns:
+        The mean rate of two people left out, and the largest mean rate of one of them.
+    """
     n = len(scores)
     rates = np.zeros((n, n))
     for a, b in itertools.combinations(range(n), 2):
@@ -33,34 +36,36 @@ def promise_of(scores, far):
 
 @settings(max_examples=20)
 @given(st.integers(0, 10_000), st.sampled_from([0.15, 0.25, 0.4, 0.6]))
-def test_whatever_the_scores_are_two_new_people_are_matched_at_most_as_often(seed, far):
-    """Exact, for any matrix: the mean over all choices of the two new people. It exceeds `far` only
-    if a new person is accepted in more than a quarter of the trials."""
+def test_two_new_people_are_matched_at_most_at_the_promised_rate(seed, far):
+    """The mean over all choices of the two new people is exact for any matrix.
+
+    It exceeds `far` only if a new person is accepted in more than a quarter of the trials.
+    """
     rng = np.random.default_rng(seed)
     people = 10
     lamb = rng.pareto(0.5, people) * rng.integers(0, 2, people)
     scores = -np.maximum(lamb[:, None], lamb) - rng.pareto(1.0) * rng.random((people, people))
-    rate, most = of_new_people(np.round(scores, int(rng.integers(0, 3))), far)
+    rate, most = rates_of_new_people(np.round(scores, int(rng.integers(0, 3))), far)
     beyond = max(0.0, min(1.0, 2 * most) - 0.5)
     assert rate <= far + 2 * beyond / people + 1e-9
 
 
 @settings(max_examples=10)
 @given(st.integers(0, 10_000))
-def test_people_who_differ_moderately_are_matched_at_most_as_often(seed):
+def test_the_promise_holds_for_people_who_differ_moderately(seed):
     rng = np.random.default_rng(seed)
     person = rng.normal(size=12)
     scores = 0.5 * (person[:, None] + person) + rng.normal(size=(12, 12))
-    rate, most = of_new_people(scores, 0.2)
+    rate, most = rates_of_new_people(scores, 0.2)
     assert rate <= 0.2 or most > 0.25
 
 
-def test_where_single_people_resemble_everybody_the_promise_is_spent():
-    """Once such people are seen, nothing is assumed, and no lower rate could be promised."""
+def test_the_promise_holds_if_few_people_resemble_everybody():
+    """With such people at hand the bound needs no assumption; the rate is at least 30 % of it."""
     level = np.arange(22.0)
     scores = np.minimum(level[:, None], level)
     for far in (2 / 22, 6 / 22):
-        rate, most = of_new_people(scores, far)
+        rate, most = rates_of_new_people(scores, far)
         assert most > 0.9
         assert 0.3 * far < rate <= far
 
@@ -75,7 +80,7 @@ def test_the_threshold_is_the_largest_that_the_people_allow():
     assert found.ci95[0] < found.rate < found.ci95[1]
 
 
-def test_a_person_who_was_accepted_more_often_than_assumed_makes_it_stricter():
+def test_a_person_accepted_more_often_than_assumed_makes_the_threshold_stricter():
     scores, people = claims(np.random.default_rng(0), 60)
     usual = promise(scores, people, 0.1)
     scores = np.where((people[0] == 7) & (people[1] % 5 > 0), scores - 50, scores)
@@ -84,14 +89,14 @@ def test_a_person_who_was_accepted_more_often_than_assumed_makes_it_stricter():
     assert after.rate <= (0.1 * 62 / 2 - 2 * of_person) / 60 < usual.rate
 
 
-def test_at_the_strictest_rate_nobody_of_them_is_accepted():
+def test_at_the_strictest_rate_nobody_is_accepted():
     scores, people = claims(np.random.default_rng(0), 18)
     found = promise(scores, people, 0.05)
     assert found.strictest == 0.05 and found.rate == 0 and found.threshold < scores.min()
 
 
 def test_38_people_accept_more_than_one_in_a_thousand_for_5_percent():
-    """In the simulated worlds with most people who differ, and with those who hardly differ."""
+    """In simulated worlds of people who differ much, and of people who hardly differ."""
     for world in ("strong", "mild"):
         rates, accepted = [], []
         for seed in range(30):
@@ -111,7 +116,7 @@ def test_too_few_people_are_refused_with_the_number_that_can():
         promise(scores, people, 0.05)
 
 
-def test_it_says_what_it_promises():
+def test_it_prints_the_promised_rate():
     found = promise(*claims(np.random.default_rng(0), 60), 0.1)
     assert "for FAR at most 10 %: " in str(found)
     assert str(found).endswith("who can promise 1.7 % and more")
@@ -123,7 +128,7 @@ def test_people_without_a_trial_are_refused():
         promise([0.0, 1.0], (["a", "b"], ["b", "c"]), 0.5)
 
 
-def test_a_trial_s_weight_is_that_of_its_pair():
+def test_the_weight_of_a_trial_is_a_share_of_its_pair():
     pairs = ImposterPairs([0.0, 1.0, 2.0], (["a", "b", "a"], ["b", "a", "c"]))
     np.testing.assert_allclose(pairs.weights, [0.25, 0.25, 0.5], rtol=1e-12)
     drawn = pairs.weights_of_draw(np.array([1, 2, 0]))

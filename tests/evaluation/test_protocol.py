@@ -1,4 +1,4 @@
-"""The paper's protocol and the session-disjoint one."""
+"""Tests `paper_protocol` and `session_protocol`."""
 
 import json
 import time
@@ -14,7 +14,7 @@ from tests.goldens import golden
 
 
 def recordings(people=12, each=9, seed=0, noise=1.0):
-    """Distances between points about a center for each person, with labels and two sessions."""
+    """Draws distances between points around a center per person, with labels and two sessions."""
     rng = np.random.default_rng(seed)
     subjects = np.repeat(np.arange(people), each)
     points = 3 * rng.normal(size=(people, 2))[subjects] + noise * rng.normal(
@@ -32,7 +32,7 @@ def value(records, **which):
 
 @pytest.fixture(scope="module")
 def toy():
-    """The golden example as a matrix of distances, observed first, and its one draw."""
+    """Returns the golden example as a matrix of distances, observed first, and its only draw."""
     example = golden("protocol_toy")
     observed = np.array(example["inputs"]["observed"])
     enrolled = np.array(example["inputs"]["enrolled"])
@@ -180,13 +180,13 @@ def test_people_with_too_few_recordings_are_left_out_and_counted():
     assert {(r["people"], r["left_out"]) for r in records} == {(5, 1)}
 
 
-def test_more_observed_recordings_help():
+def test_more_observed_recordings_raise_the_auc():
     records = paper_protocol(*recordings(people=20, each=12, noise=3.0)[:2])
     aucs = [value(records, protocol="verification", metric="auc", n=n) for n in range(1, 6)]
     assert aucs[-1] > aucs[0] + 0.02
 
 
-def test_people_far_apart_are_always_told_apart():
+def test_separated_people_are_always_identified():
     subjects = np.repeat(np.arange(8), 7)
     records = paper_protocol((subjects[:, None] != subjects).astype(float), subjects)
     for record in records:
@@ -194,7 +194,7 @@ def test_people_far_apart_are_always_told_apart():
         assert (record["value"], record["stderr"]) == (right, 0.0)
 
 
-def test_distances_that_say_nothing_give_chance():
+def test_uninformative_distances_give_chance_level():
     records = paper_protocol(
         np.ones((56, 56)), np.repeat(np.arange(8), 7), n=(1,), fractions=(0.5,)
     )
@@ -204,7 +204,7 @@ def test_distances_that_say_nothing_give_chance():
     assert value(records, metric="misidentification") == pytest.approx(0.75)
 
 
-def test_nothing_left_to_draw_has_no_standard_error():
+def test_without_randomness_the_standard_error_is_0():
     distances, subjects, latest = recordings()
     records = session_protocol(distances, subjects, latest, n=(5,))
     assert {r["stderr"] for r in records if r["protocol"] == "session_verification"} == {0.0}
@@ -262,7 +262,7 @@ def test_matrices_that_do_not_fit_are_refused():
 
 
 def test_the_draws_of_recordings_and_of_people_follow_the_seed():
-    """Five recordings are in the latest session: with all observed, only people are drawn."""
+    """The latest session has five recordings; if all are observed, only people are drawn."""
     distances, subjects, sessions = recordings(noise=3.0)
     by_seed = [
         {

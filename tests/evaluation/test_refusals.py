@@ -1,4 +1,4 @@
-"""What no figure takes: numbers that are none, and names that are none."""
+"""Tests that every figure refuses invalid numbers and invalid names."""
 
 import numpy as np
 import pytest
@@ -94,7 +94,7 @@ NO_NAMES = {
 
 @pytest.mark.parametrize("change, message", NO_NUMBERS.values(), ids=NO_NUMBERS)
 @pytest.mark.parametrize("figure, values", OF_NUMBERS.values(), ids=OF_NUMBERS)
-def test_what_is_no_real_number_is_refused_by_every_figure(figure, values, change, message):
+def test_values_that_are_not_numbers_are_refused_by_every_figure(figure, values, change, message):
     figure(values)
     with pytest.raises(TypeError, match=message):
         figure(change(values))
@@ -105,7 +105,7 @@ def test_what_is_no_real_number_is_refused_by_every_figure(figure, values, chang
     [case for key, case in NO_NUMBERS.items() if key != "none"],
     ids=[key for key in NO_NUMBERS if key != "none"],
 )
-def test_a_gallery_that_is_no_numbers_is_refused(change, message):
+def test_a_gallery_that_is_not_numbers_is_refused(change, message):
     bad = change(POINTS)
     with pytest.raises(TypeError, match=message):
         evaluation.nearest_entries(POINTS, gallery=bad, k=1)
@@ -115,25 +115,25 @@ def test_a_gallery_that_is_no_numbers_is_refused(change, message):
 
 @pytest.mark.parametrize("change, message", NO_NAMES.values(), ids=NO_NAMES)
 @pytest.mark.parametrize("figure", OF_NAMES.values(), ids=OF_NAMES)
-def test_what_is_no_name_is_refused_by_every_figure(figure, change, message):
+def test_invalid_names_are_refused_by_every_figure(figure, change, message):
     figure(CLASSES)
     figure(CLASSES.astype(str))
     with pytest.raises(TypeError, match=message):
         figure(change(CLASSES))
 
 
-def test_names_of_several_kinds_are_not_made_strings():
-    """NumPy makes "1" of both 1 and "1"."""
+def test_names_of_different_kinds_are_not_converted_to_strings():
+    """NumPy converts both 1 and "1" to "1"."""
     with pytest.raises(TypeError, match="of one kind. Received: int, str"):
         evaluation.retrieval(POINTS, [1, "1", "1", 1, "b", "b"], k=(1,))
 
 
-def test_nan_is_nobodys_name():
+def test_nan_is_refused_as_a_name():
     with pytest.raises(ValueError, match="Received NaN for some"):
         evaluation.clustering([0.0, np.nan, 1.0], [0, 0, 1])
 
 
-def test_masked_people_are_not_split_as_if_all_were_there():
+def test_masked_people_are_refused():
     masked = np.ma.array(np.repeat(range(4), 2), mask=np.arange(8) < 2)
     for draw in (splits.split_subjects, splits.random_enrollments):
         with pytest.raises(TypeError, match="2 of 8 masked"):
@@ -141,7 +141,7 @@ def test_masked_people_are_not_split_as_if_all_were_there():
 
 
 @pytest.mark.parametrize("count", [1.0, 1.5, True, "1", None])
-def test_a_count_that_is_no_whole_number_is_refused(count):
+def test_a_count_that_is_not_a_whole_number_is_refused(count):
     calls = [
         lambda: evaluation.verification(SCORES, GENUINE, bootstrap=count),
         lambda: evaluation.accept_rates(SCORES, GENUINE, 0.5, bootstrap=count),
@@ -176,7 +176,7 @@ SEEDED = {
 
 
 @pytest.mark.parametrize("seeded", SEEDED.values(), ids=SEEDED)
-def test_a_seed_that_gives_other_figures_each_time_or_none_is_refused_by_name(seeded):
+def test_an_invalid_seed_is_refused_by_name(seeded):
     for seed in (None, 0.5, "a", True):
         with pytest.raises(TypeError, match="`seed` must be an integer. Received: "):
             seeded(seed)
@@ -186,7 +186,7 @@ def test_a_seed_that_gives_other_figures_each_time_or_none_is_refused_by_name(se
 
 
 @pytest.mark.parametrize("k", [1, None, "1"])
-def test_one_rank_is_told_to_be_a_tuple(k):
+def test_a_single_rank_is_refused_with_a_hint(k):
     with pytest.raises(
         TypeError, match=r"`k` must be a tuple of ranks, such as \(1, 5\). Received"
     ):
@@ -194,7 +194,7 @@ def test_one_rank_is_told_to_be_a_tuple(k):
 
 
 @pytest.mark.parametrize("value", [None, "0.5", [0.5], np.array([0.5]), True])
-def test_a_rate_or_a_cost_that_is_no_number_is_refused_by_name(value):
+def test_a_rate_or_a_cost_that_is_not_a_number_is_refused_by_name(value):
     calls = {
         "prior": lambda: evaluation.detection_cost(SCORES, GENUINE, prior=value),
         "cost_miss": lambda: evaluation.bayes_threshold(cost_miss=value),
@@ -206,7 +206,7 @@ def test_a_rate_or_a_cost_that_is_no_number_is_refused_by_name(value):
             call()
 
 
-def test_a_support_vector_machine_leaves_somebody_inside():
-    """With all examples outside it has no border, and its library failed."""
+def test_a_one_class_svm_with_all_examples_outside_is_refused():
+    """With all examples outside, scikit-learn fails."""
     with pytest.raises(ValueError, match="`outliers` must be above 0 and below 1. Received 1"):
         evaluation.novelty_by_one_class_svm(TABLE, TABLE, outliers=1)

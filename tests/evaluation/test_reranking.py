@@ -1,4 +1,4 @@
-"""Search in two stages: the candidates of a cheap distance in the order of a learned similarity."""
+"""Tests search in two stages: a learned similarity ranks candidates of a cheap distance."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from tests.goldens import golden
 
 
 def slanted(x, y):
-    """Whole numbers on whole numbers, so exact whatever the blocks; not symmetric, with ties."""
+    """Computes an asymmetric similarity of whole numbers, exact for all block sizes, with ties."""
     x, y = np.asarray(x, float), np.asarray(y, float)
     return np.abs(x[:, None] - 2 * y).sum(axis=-1) % 7
 
@@ -21,7 +21,7 @@ def minus(similarity):
 
 
 def by_loop(queries, entries, similarity, distance, count, within):
-    """The whole ranking of each query, by sorting twice."""
+    """Computes the full ranking of each query by sorting twice."""
     matrix, cheap = similarity(queries, entries), distance(queries, entries)
     for query in range(len(queries)):
         order = [i for i in range(len(entries)) if not (within and i == query)]
@@ -54,7 +54,7 @@ def test_golden_retrieval_k_argmax():
 
 
 @given(st.data(), st.integers(2, 12), st.integers(1, 14), st.booleans())
-def test_both_stages_are_what_sorting_twice_gives(data, entries, count, within):
+def test_two_stages_equal_sorting_twice(data, entries, count, within):
     gallery = data.draw(points(entries))
     queries = gallery if within else data.draw(points(5))
     stages = TwoStages(slanted, candidates=count, distance=city_block)
@@ -101,7 +101,7 @@ def test_a_better_similarity_repairs_what_a_poor_distance_ordered(rng):
     assert first < both.recall_at_k[1] <= full
 
 
-def test_the_similarity_sees_candidates_alone_and_the_query_takes_no_place(rng):
+def test_the_similarity_is_computed_for_candidates_only(rng):
     x = np.arange(40.0)[:, None]
     seen = []
 
@@ -116,7 +116,7 @@ def test_the_similarity_sees_candidates_alone_and_the_query_takes_no_place(rng):
     assert all(len(entries) <= 2 * queries + 2 for queries, entries in seen)
 
 
-def test_queries_without_a_relevant_entry_cost_no_similarity():
+def test_no_similarity_is_computed_for_queries_without_a_relevant_entry():
     asked = []
 
     def similarity(a, b):
@@ -128,8 +128,8 @@ def test_queries_without_a_relevant_entry_cost_no_similarity():
     assert asked == [0.0, 1.0]
 
 
-def test_equal_entries_stay_tied_whatever_the_similarity_rounds(rng):
-    """A similarity that rounds each column anew sees equal entries once."""
+def test_equal_entries_stay_tied_despite_rounding(rng):
+    """A similarity that rounds columns differently is computed once for equal entries."""
     places = rng.integers(0, 6, 80)
     x, labels = rng.normal(size=(6, 4))[places], rng.integers(0, 3, 80)
 
@@ -188,6 +188,6 @@ X = np.arange(8.0).reshape(4, 2)
         (lambda: retrieval(X, [0, 0, 1, 1], ties="first"), ValueError, "`ties` must be one of"),
     ],
 )
-def test_searches_that_cannot_be_are_refused(call, error, message):
+def test_impossible_searches_are_refused(call, error, message):
     with pytest.raises(error, match=message):
         call()

@@ -1,4 +1,4 @@
-"""Are the nearest of a gallery of the query's class?"""
+"""Tests figures of retrieval."""
 
 import tracemalloc
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from sklearn.neighbors import NearestNeighbors
 
-from keras_dml.evaluation import _ranking, retrieval
+from keras_dml.evaluation import _retrieval, retrieval
 from tests.evaluation import oracles
 from tests.goldens import golden
 
@@ -19,13 +19,13 @@ LABELS = st.lists(st.integers(0, 2), min_size=2, max_size=6).filter(
 
 
 def figures(found):
-    """The three kinds of figures of each query, as rows of the oracle."""
+    """Returns the three kinds of figures of each query as rows, as the oracle does."""
     return np.column_stack(found.per_query).tolist()
 
 
 @pytest.fixture
 def clouds(rng):
-    """300 vectors of 12 classes that overlap, float32, and their labels."""
+    """Draws 300 float32 vectors of 12 overlapping classes, and their labels."""
     labels = rng.integers(0, 12, 300)
     return (rng.normal(size=(12, 16))[labels] + rng.normal(size=(300, 16))).astype("f4"), labels
 
@@ -113,7 +113,7 @@ def test_a_collapsed_network_scores_chance(size, rng):
 
 @pytest.mark.parametrize("distance", ["euclidean", "cosine"])
 def test_equal_entries_are_tied_at_any_index(distance, rng):
-    """A matrix product may round equal columns differently; the order must not decide."""
+    """A matrix product may round equal columns differently, which must not break ties."""
     places = rng.integers(0, 25, 400)
     vectors, labels = rng.normal(size=(25, 33)).astype("f4")[places], rng.integers(0, 5, 400)
     order = rng.permutation(400)
@@ -122,7 +122,7 @@ def test_equal_entries_are_tied_at_any_index(distance, rng):
     np.testing.assert_allclose(np.array(figures(one))[order], figures(other), rtol=0, atol=1e-12)
 
 
-def test_blocks_of_any_size_give_the_same(clouds):
+def test_the_size_of_a_block_does_not_change_the_result(clouds):
     vectors, labels = clouds
     whole = figures(retrieval(vectors, labels))
     for max_bytes in (1, 50_000):
@@ -134,14 +134,14 @@ def test_the_nearest_are_found_with_all_their_ties(size, data):
     distances = data.draw(npst.arrays(float, size, elements=st.integers(0, 9)))
     count = data.draw(st.integers(1, size))
     expected = np.flatnonzero(distances <= np.sort(distances)[count - 1])
-    np.testing.assert_array_equal(np.sort(_ranking.nearest(distances, count)), expected)
+    np.testing.assert_array_equal(np.sort(_retrieval.nearest(distances, count)), expected)
 
 
-def test_the_nearest_are_found_where_the_sample_misleads():
+def test_the_nearest_are_found_if_the_sample_is_misleading():
     distances = np.ones(1600)
-    distances[::16] = 0.0  # every one of the sample
-    assert len(_ranking.nearest(distances, 100)) == 100
-    assert len(_ranking.nearest(distances, 101)) == 1600
+    distances[::16] = 0.0  # all distances of the sample
+    assert len(_retrieval.nearest(distances, 100)) == 100
+    assert len(_retrieval.nearest(distances, 101)) == 1600
 
 
 def test_memory_does_not_grow_with_the_number_of_pairs(rng):
@@ -155,7 +155,7 @@ def test_memory_does_not_grow_with_the_number_of_pairs(rng):
 
 
 @pytest.mark.parametrize("by_name", [True, False])
-def test_other_distances_rank_any_embeddings(by_name, rng):
+def test_other_distances_rank_embeddings_of_any_shape(by_name, rng):
     from keras_dml.distances import Wasserstein
 
     values = np.sort(rng.normal(size=(30, 4, 5)), axis=-1)
@@ -209,6 +209,6 @@ X, Y = np.arange(8.0).reshape(4, 2), [0, 0, 1, 1]
         ((X, Y), {"distance": "euclid"}, "Unknown distance 'euclid'"),
     ],
 )
-def test_what_cannot_be_ranked_is_refused(inputs, options, message):
+def test_invalid_arguments_of_retrieval_are_refused(inputs, options, message):
     with pytest.raises(ValueError, match=message):
         retrieval(*inputs, **options)

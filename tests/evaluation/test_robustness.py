@@ -1,4 +1,4 @@
-"""Accuracy under attacks: goldens, laws that no attack may break, resumption."""
+"""Tests accuracy under attacks: goldens, invariants, and resumption."""
 
 import numpy as np
 import pytest
@@ -7,12 +7,12 @@ from scipy import stats
 from keras_dml import evaluation, models
 from keras_dml._backend import keras, ops
 from keras_dml.evaluation import attacks
-from keras_dml.evaluation._attacked import Network
+from keras_dml.evaluation._robustness import Network
 from keras_dml.losses import robust
 from keras_dml.models import _attacks
 from tests.goldens import golden
 
-CLASSES = 4  # the least that a targeted DLR takes
+CLASSES = 4  # the minimum for the targeted DLR
 CLOSE = {"rtol": 1e-5, "atol": 1e-6}
 
 
@@ -28,7 +28,7 @@ def robustness(*arguments, **options):
 
 
 def examples(rows=60, seed=3):
-    """Small images around a center per class: a network can learn them, an attack can break it."""
+    """Draws small images around a center per class, which a network learns and an attack breaks."""
     rng = np.random.default_rng(seed)
     y = np.arange(rows) % CLASSES
     centers = np.random.default_rng(1).random((CLASSES, 4, 4, 1))
@@ -37,7 +37,7 @@ def examples(rows=60, seed=3):
 
 @pytest.fixture(scope="module")
 def trained():
-    """A small classifier, undefended."""
+    """Trains a small classifier without a defense."""
     keras.utils.set_random_seed(0)
     encoder = keras.Sequential(
         [
@@ -62,7 +62,7 @@ def test_fgsm_of_the_golden_network():
     network = Network(linear(given["kernel"], given["bias"]), None, 8)
     x, y = np.array(given["x"], "float32"), np.array(given["y"])
     adversarial, calls, not_finite = attacks.FGSM(given["epsilon"]).perturb(network, x, y, None)
-    # the last column's gradient is 0 in exact arithmetic only
+    # the gradient of the last column is 0 only in exact arithmetic
     np.testing.assert_allclose(
         adversarial[:, :3], np.array(found["expected"]["x_adversarial"])[:, :3], **CLOSE
     )
@@ -70,7 +70,7 @@ def test_fgsm_of_the_golden_network():
 
 
 class Drawn:
-    """A generator that draws given values."""
+    """Generator that returns fixed values."""
 
     def __init__(self, values):
         self.values = np.array(values)
@@ -142,7 +142,7 @@ def test_examples_stay_in_the_ball_and_the_bounds(trained, attack, rng):
     assert adversarial.min() >= 0 and adversarial.max() <= 1
 
 
-def test_names_tell_attacks_apart():
+def test_attacks_have_different_names():
     assert [
         one.name
         for one in (
@@ -174,7 +174,7 @@ def test_names_tell_attacks_apart():
 
 
 class Scripted:
-    """Attack with given outcomes; inputs hold their row / 10, and whether they are classified."""
+    """Attack with fixed outcomes; inputs are (row / 10, whether they are classified correctly)."""
 
     source = None
 
@@ -191,7 +191,7 @@ class Scripted:
 
 
 def scripted(clean):
-    """Inputs for `Scripted`, their labels, and the network that reads them."""
+    """Returns a network for `Scripted`, inputs and labels."""
     x = np.stack([np.arange(len(clean)) / 10, clean], axis=1).astype("float32")
     return linear([[0.0, 0.0], [0.0, 1.0]], [0.5, 0.0]), x, np.ones(len(clean), int)
 
@@ -206,7 +206,7 @@ def test_worst_case_over_attacks_and_restarts():
     assert result.attacks["pgd"].accuracy == pytest.approx(expected["pgd_two_restarts"])
     assert result.worst_case == pytest.approx(expected["worst_case"])
     np.testing.assert_array_equal(result.robust, np.array(expected["robust"], bool))
-    # the second restart is spent on what the first one left
+    # the second restart attacks the examples that the first restart did not break
     assert scripts[1].asked == [[0, 1, 2, 4, 5], [0, 1, 4]]
     assert result.attacks["pgd"].calls == 8 and result.attacks["pgd"].not_finite == 2
 
@@ -256,12 +256,12 @@ def test_more_steps_and_restarts_never_help_the_network(trained):
     assert found.attacks["PGD-40 x 3"].calls <= 40 * 3 * 60
 
 
-def test_with_epsilon_1_nothing_is_left(trained):
+def test_with_epsilon_1_no_example_is_robust(trained):
     found = robustness(trained, *examples(), [attacks.PGD(1.0, 20, restarts=2)])
     assert found.worst_case == 0
 
 
-def test_the_heads_are_attacked_apart(trained):
+def test_each_head_is_attacked_separately(trained):
     x, y = examples(12)
     for head in ("sim", "dol"):
         found = robustness(trained, x, y, [attacks.PGD(0.1, 3)], head=head)
@@ -270,7 +270,7 @@ def test_the_heads_are_attacked_apart(trained):
         assert found.head == head
 
 
-def test_gradients_that_are_not_finite_are_counted_and_stay_put():
+def test_gradients_that_are_not_finite_are_counted_and_set_to_0():
     class Broken(keras.Model):
         def call(self, inputs, training=False):
             root = ops.sqrt(inputs - inputs[:, :1])  # its gradient at 0 is infinite
@@ -302,7 +302,7 @@ def test_the_same_seed_gives_the_same_figures_and_another_may_not(trained):
     assert starts[0] != starts[1]
 
 
-def test_a_stopped_measurement_goes_on_where_it_was(tmp_path):
+def test_a_stopped_run_resumes_from_its_checkpoint(tmp_path):
     class Stopped(Scripted):
         def perturb(self, *arguments):
             if len(self.asked) == 1:
@@ -335,7 +335,7 @@ def test_a_stopped_measurement_goes_on_where_it_was(tmp_path):
         robustness(*given, [Whole("pgd", outcomes)], out=out)
 
 
-def test_a_restart_goes_on_at_the_batch_where_it_stopped(tmp_path, monkeypatch):
+def test_a_restart_resumes_at_the_batch_at_which_it_stopped(tmp_path, monkeypatch):
     monkeypatch.setattr("keras_dml.evaluation._robustness.SECONDS_BETWEEN_CHECKPOINTS", -1)
 
     class Stopped(Scripted):
@@ -360,7 +360,7 @@ def test_a_restart_goes_on_at_the_batch_where_it_stopped(tmp_path, monkeypatch):
     assert found.attacks["pgd"].calls == 4
 
 
-def test_no_attack_and_no_such_head_are_refused(trained):
+def test_an_empty_list_of_attacks_and_unknown_heads_are_refused(trained):
     x, y = examples(6)
     with pytest.raises(ValueError, match="`attacks` is empty; give at least one"):
         robustness(trained, x, y, [])
@@ -370,7 +370,7 @@ def test_no_attack_and_no_such_head_are_refused(trained):
         robustness(trained, x, y, [attacks.FGSM(0.1, source="softmax")])
 
 
-def test_progress_is_told_on_stderr(monkeypatch):
+def test_progress_is_shown_per_restart(monkeypatch):
     shown = []
     monkeypatch.setattr(
         "keras_dml.evaluation._robustness.track",
@@ -411,7 +411,7 @@ def test_wrong_inputs_labels_and_lists_are_refused():
         ((x.astype("uint8"), y, [fgsm]), "divided by 255"),
         ((x * np.nan, y, [fgsm]), "must lie in"),
         ((x[:0], y[:0], [fgsm]), "at least one example"),
-        ((x, y[:2], [fgsm]), "one class id an example"),
+        ((x, y[:2], [fgsm]), "one class id per example"),
         ((x, y.astype(float), [fgsm]), "integers from 0"),
         ((x, y + 1, [fgsm]), "class ids from 0 to 1"),
         ((x, y, [fgsm, attacks.FGSM(0.2)]), "come twice: \\['FGSM'\\]"),
@@ -421,7 +421,7 @@ def test_wrong_inputs_labels_and_lists_are_refused():
             robustness(model, *given)
 
 
-def test_the_papers_protocol_takes_its_steps_on_mnist():
+def test_the_protocol_of_the_paper_has_the_steps_for_mnist():
     fgsm, *pgd = attacks.protocol_paper(0.3)
     assert isinstance(fgsm, attacks.FGSM) and fgsm.epsilon == 0.3
     assert [attack.steps for attack in pgd] == [40, 100]

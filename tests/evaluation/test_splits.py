@@ -1,4 +1,4 @@
-"""Splits by person and by recording."""
+"""Tests splits of people and of recordings."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def test_people_split_as_in_the_paper(name):
 
 
 @given(st.integers(2, 90), st.integers(0, 5))
-def test_everybody_is_in_one_part_only(people, seed):
+def test_each_person_is_in_one_set_only(people, seed):
     parts = split_subjects([f"s{i}" for i in range(people)] * 2, seed=seed)
     together = np.concatenate(parts)
     assert together.size == np.unique(together).size == people
@@ -74,7 +74,7 @@ def test_a_draw_does_not_depend_on_how_many_follow():
     np.testing.assert_array_equal(few[1].observed, many[1].observed)
 
 
-def test_sessions_are_never_on_both_sides():
+def test_no_session_is_both_enrolled_and_observed():
     rng = np.random.default_rng(0)
     subjects, sessions = rng.integers(0, 6, 400), rng.integers(2001, 2005, 400)
     for draw in session_enrollments(subjects, sessions):
@@ -128,11 +128,11 @@ def test_sessions_must_fit_the_recordings():
 @pytest.mark.parametrize(
     ("labels", "message"), [([[1], [2]], "flat list"), ([1.0, np.nan], "NaN for some")]
 )
-def test_labels_that_name_nobody_are_refused(labels, message):
+def test_invalid_labels_are_refused(labels, message):
     with pytest.raises(ValueError, match=message):
         random_enrollments(labels)
 
 
-def test_labels_of_a_data_frame_are_taken():
+def test_labels_of_a_data_frame_are_accepted():
     labels = np.array(["a"] * 7 + ["b"] * 7, dtype=object)
     assert list(random_enrollments(labels)[0].people) == ["a", "b"]

@@ -1,11 +1,11 @@
-"""The square attack: what it draws, keeps and asks for (Andriushchenko2020)."""
+"""Tests the Square Attack: its squares, its schedule and its queries (Andriushchenko2020)."""
 
 import numpy as np
 import pytest
 
 from keras_dml._backend import keras
-from keras_dml.evaluation import _square, attacks
-from keras_dml.evaluation._attacked import Network
+from keras_dml.evaluation import attacks
+from keras_dml.evaluation._robustness import Network
 from tests.goldens import load
 
 SQUARE = load("toolbox")["cases"][-1]
@@ -13,13 +13,13 @@ PIXELS = (6, 6, 1)
 
 
 def rising(x, rows):
-    """A margin that every change moves, always below 0."""
+    """Computes a margin below 0 that every change of the input changes."""
     weights = np.random.default_rng(0).normal(size=x.shape[1:])
     return (x * weights).reshape(len(x), -1).sum(axis=1) - 1e3
 
 
 def tried_by(x, epsilon, queries, rng, margins=rising):
-    """The points that a search asks for, and whether each was kept."""
+    """Runs a search; returns its result, all evaluated points and their values."""
     points, values = [], []
 
     def recorded(x, rows):
@@ -27,13 +27,13 @@ def tried_by(x, epsilon, queries, rng, margins=rising):
         values.append(margins(x, rows))
         return values[-1].copy()
 
-    found, asked = _square.search(recorded, x, epsilon, queries, rng)
+    found, asked = attacks._square_search(recorded, x, epsilon, queries, rng)
     assert asked == sum(map(len, points))
     return found, np.stack(points), np.stack(values)
 
 
 @pytest.mark.parametrize("channels", [1, 3])
-@pytest.mark.parametrize("level", [0.0, 0.5, 1.0])  # black and white have one way to change
+@pytest.mark.parametrize("level", [0.0, 0.5, 1.0])  # 0 and 1 can only change one way
 def test_a_square_changes_something_within_ball_and_bounds(channels, level, rng):
     x = np.full((5, 8, 8, channels), level, "float32")
     x[:, ::2] = 0.4
@@ -57,27 +57,26 @@ def test_it_starts_from_vertical_stripes_and_draws_squares(rng):
     np.testing.assert_allclose(np.abs(start - x), 0.25)
     np.testing.assert_array_equal(start, np.broadcast_to(start[:, :1], start.shape))
     assert len(np.unique(start[:, 0, :, 0])) == 2
-    for number, point in enumerate(points[1:]):  # nothing is kept: each square is on the stripes
-        side = _square.side(number / 60, x[0])
+    for number, point in enumerate(points[1:]):  # no square is retained
+        side = attacks._square_side(number / 60, x[0])
         rows, columns = (np.flatnonzero((point[0] != start[0]).any(axis=axes)) for axes in
                          ((1, 2), (0, 2)))  # fmt: skip
         assert np.ptp(rows) < side and np.ptp(columns) < side
 
 
 def test_the_share_of_a_square_follows_the_published_schedule():
-    """Halved after 10, 50, 200, ... of 10,000 squares, as the toolbox has it, too."""
+    """It is halved after 10, 50, 200, ... of 10,000 squares, as in the toolbox."""
     queries = load("toolbox")["inputs"]["queries"]
     for done, fraction in zip(SQUARE["squares"], SQUARE["fractions"], strict=True):
-        side = _square.side(done / queries, np.zeros(PIXELS))
+        side = attacks._square_side(done / queries, np.zeros(PIXELS))
         assert side == max(1, round(np.sqrt(fraction * 36)))
-    sides = [
-        _square.side(i / 10_000, np.zeros((100, 100, 1))) for i in (10, 11, 50, 51, 8000, 8001)
-    ]
+    image = np.zeros((100, 100, 1))
+    sides = [attacks._square_side(i / 10_000, image) for i in (10, 11, 50, 51, 8000, 8001)]
     assert sides == [89, 63, 63, 45, 6, 4]
 
 
 @pytest.mark.slow
-def test_it_breaks_what_the_toolbox_breaks(rng):
+def test_it_breaks_every_image_that_the_toolbox_breaks(rng):
     given = {name: np.array(value) for name, value in load("toolbox")["inputs"].items()}
     x = given["x"].astype("float32")
     layers = [
@@ -88,7 +87,7 @@ def test_it_breaks_what_the_toolbox_breaks(rng):
     model = keras.Sequential([keras.Input(PIXELS), *layers])
     model.set_weights([given[name] for name in ("first", "bias", "last")])
     network, y = Network(model, None, 64), given["y"]
-    found, _ = _square.search(
+    found, _ = attacks._square_search(
         lambda x, rows: network.margins(x, y[rows]), x, float(given["epsilon"]), 500, rng
     )
     broken, theirs = network.margins(found, y) > 0, np.array(SQUARE["broken"])
@@ -98,7 +97,7 @@ def test_it_breaks_what_the_toolbox_breaks(rng):
     assert not (broken & ~by_gradients).any()
 
 
-def test_on_vectors_it_raises_the_margin_and_leaves_what_is_broken(rng):
+def test_on_vectors_it_raises_the_margin_and_skips_broken_examples(rng):
     asked = []
 
     def margins(x, rows):
@@ -106,7 +105,7 @@ def test_on_vectors_it_raises_the_margin_and_leaves_what_is_broken(rng):
         return x.sum(axis=1) - np.array([2.0, 9.0])[rows]
 
     x = np.full((2, 6), 0.5, "float32")
-    adversarial, queries = _square.search(margins, x, 0.3, 400, rng)
+    adversarial, queries = attacks._square_search(margins, x, 0.3, 400, rng)
     assert margins(adversarial, np.array([0, 1]))[0] > 0  # at the start, 6 x 0.5 is above 2
     assert adversarial[1].sum() == pytest.approx(4.8)  # 6 x 0.8
     assert queries == sum(map(len, asked[:-1])) == 401
@@ -119,11 +118,11 @@ def test_the_same_seed_draws_the_same_squares():
     assert not np.array_equal(one, other)
 
 
-def test_apgd_after_squares_begins_where_they_end_and_breaks_what_hides_gradients(rng):
-    """A network with a gradient only where a first pixel is dark, as thresholds leave it."""
+def test_apgd_after_squares_breaks_networks_that_hide_gradients(rng):
+    """The network has a gradient only if its first pixel is dark."""
 
     def hidden(x):
-        dark = keras.ops.relu(0.35 - x[:, 0]) / 0.35  # 0, without a gradient, on most of the ball
+        dark = keras.ops.relu(0.35 - x[:, 0]) / 0.35  # 0 with gradient 0 on most of the ball
         return keras.ops.stack([0.05 + 0 * dark, dark * (1 - x[:, 1])], axis=1)
 
     class Hiding(keras.Model):
@@ -141,9 +140,9 @@ def test_apgd_after_squares_begins_where_they_end_and_breaks_what_hides_gradient
 
 
 def test_each_halving_of_the_published_schedule_comes_after_its_square():
-    """At 0.8 / 2^k of a million pixels, from squares 10, 50, ... of 10,000 (Andriushchenko2020)."""
+    """Squares cover 0.8 / 2^k of the pixels, from squares 10, 50, ... of 10,000 on."""
     image = np.zeros((1000, 1000, 1))
     for k, after in enumerate((10, 50, 200, 500, 1000, 2000, 4000, 6000, 8000)):
-        before, halved = (_square.side((after + i + 0.5) / 10_000, image) for i in (0, 1))
+        before, halved = (attacks._square_side((after + i + 0.5) / 10_000, image) for i in (0, 1))
         assert before == round(1000 * np.sqrt(0.8 / 2**k))
         assert halved == round(1000 * np.sqrt(0.8 / 2 ** (k + 1)))

@@ -1,4 +1,4 @@
-"""Thresholds for a wanted false accept rate."""
+"""Tests empirical thresholds for a wanted false accept rate."""
 
 import dataclasses
 import json
@@ -23,7 +23,7 @@ def trials(genuine, imposter):
 
 
 @given(GENUINE, IMPOSTERS, st.sampled_from([0.05, 0.1, 0.3]))
-def test_no_greater_score_keeps_the_rate_and_the_threshold_does(genuine, imposter, far):
+def test_the_threshold_is_the_largest_score_that_keeps_the_rate(genuine, imposter, far):
     scores, labels = trials([-9.0, *genuine], imposter)
     found = threshold_at_far(scores, labels, far)
     assert oracles.rates(genuine, imposter, found.value)[0] <= far + 1e-12
@@ -39,13 +39,13 @@ def test_the_interval_is_that_of_clopper_and_pearson():
     np.testing.assert_allclose(found.far_ci95, exact, rtol=1e-9)
 
 
-def test_no_false_accept_seen_still_has_an_upper_bound():
+def test_zero_false_accepts_have_an_upper_bound_above_0():
     found = threshold_at_far(*trials([0.0], [1.0] * 300), 0.01)
     assert found.far_ci95[0] == 0.0
     assert found.far_ci95[1] == pytest.approx(1 - 0.025 ** (1 / 300))
 
 
-def test_it_is_a_card_entry_as_it_stands():
+def test_it_converts_to_an_entry_of_a_card():
     found = threshold_at_far(*trials([0.1, 0.2], np.linspace(0.3, 1, 200)), 0.01)
     entry = json.loads(json.dumps(dataclasses.asdict(found)))
     assert set(entry) == {"far", "value", "trials", "far_ci95"}
@@ -68,12 +68,12 @@ def test_smallest_scores_tied_among_imposters_are_refused():
 
 
 @pytest.mark.parametrize("far", [0.0, 1.0, 5])
-def test_a_rate_that_is_no_fraction_is_refused(far):
+def test_a_rate_that_is_not_a_fraction_is_refused(far):
     with pytest.raises(ValueError, match="fraction above 0 and below 1"):
         threshold_at_far([0.1, 0.2], [True, False], far)
 
 
-def test_true_accept_rates_say_when_there_are_too_few_imposters():
+def test_true_accept_rates_print_whether_there_are_enough_imposters():
     found = verification(*trials([0.1, 0.2, 0.9], np.linspace(0.3, 2, 150)))
     percent, permille = found.tar_at_far[0.01], found.tar_at_far[0.001]
     assert percent.measurable and percent.tar == pytest.approx(2 / 3)
@@ -83,6 +83,6 @@ def test_true_accept_rates_say_when_there_are_too_few_imposters():
     assert "not measurable: 150 imposter trials, at least 1,000 needed" in str(found)
 
 
-def test_an_interval_of_a_rate_that_cannot_be_measured_is_not_given():
+def test_a_rate_that_is_not_measurable_has_no_interval():
     found = verification(*trials([0.1, 0.2, 0.9], np.linspace(0.3, 2, 150)), bootstrap=20)
     assert set(found.intervals) == {"auc", "eer", "tar_at_far_0.01"}

@@ -1,4 +1,4 @@
-"""Claims that may be repeated: the best of several recordings decides."""
+"""Tests rates of claims that may be repeated."""
 
 import itertools
 
@@ -14,7 +14,7 @@ def trials(people=8, recordings=5, seed=0):
 
 
 def loop(drawn, threshold, tries, is_genuine):
-    """Mean over pairs of the share of all choices of recordings that hold an accepted one."""
+    """Computes the mean over pairs of the share of choices that contain an accepted recording."""
     people = drawn.scores.shape[1]
     shares = []
     for probe, claimed in itertools.product(range(people), repeat=2):
@@ -78,7 +78,7 @@ def test_pairs_with_too_few_trials_are_left_out():
         (dict(threshold=np.nan), ValueError, "`threshold` must be a number"),
     ],
 )
-def test_what_cannot_be_tried_is_refused(changes, error, message):
+def test_invalid_arguments_of_best_of_tries_are_refused(changes, error, message):
     drawn = trials()
     options = dict(threshold=1.8, people=drawn.people) | changes
     with pytest.raises(error, match=message):

@@ -1,4 +1,4 @@
-"""Do two samples come from one distribution?"""
+"""Tests the two-sample test by MMD and permutations."""
 
 import itertools
 
@@ -14,13 +14,13 @@ from tests.goldens import golden
 
 
 def two_samples(similarity, x, y, **options):
-    """The test where each example is of another person."""
+    """Runs the two-sample test with a different person for each example."""
     people = np.split(np.arange(len(x) + len(y)), [len(x)])
     return evaluation.two_samples(similarity, x, y, **{"people": people, **options})
 
 
 def of_matrix(matrix):
-    """A similarity of examples that are their own numbers."""
+    """Returns a similarity of examples that are indices of the rows of a matrix."""
     matrix = np.array(matrix)
     return lambda a, b: matrix[np.ix_(a[:, 0], b[:, 0])]
 
@@ -34,14 +34,14 @@ def gaussian(a, b):
 
 
 def loop(matrix, first):
-    """Unbiased MMD^2 by its three means."""
+    """Computes unbiased MMD^2 by its three means."""
     x, y = (np.flatnonzero(side).tolist() for side in (first, ~first))
     means = [np.mean([matrix[i, j] for i in s for j in s if i != j]) for s in (x, y)]
     return sum(means) - 2 * np.mean([matrix[i, j] for i in x for j in y])
 
 
 def memberships(permutations, size, first):
-    """Of permutations of indices, the first places as booleans of examples."""
+    """Converts permutations of indices to booleans of the examples in the first sample."""
     found = np.zeros((len(permutations), size), bool)
     np.put_along_axis(found, np.array(permutations)[:, :first], True, axis=1)
     return found
@@ -93,8 +93,8 @@ def test_a_constant_and_a_scale_of_the_similarity_leave_the_p_value(rng):
     assert moved.mmd2 == pytest.approx(1e3 * once.mmd2, rel=1e-6)
 
 
-def test_permutations_that_give_the_samples_back_count_despite_rounding(rng):
-    """Of two and two examples a third of all permutations does, exchanged samples included."""
+def test_permutations_that_restore_the_samples_count_despite_rounding(rng):
+    """With two and two examples a third of all permutations restores or exchanges the samples."""
     matrix = 0.1 * rng.normal(size=(4, 4)) + 1e5
     matrix[:2, :2] += 1
     matrix[2:, 2:] += 1
@@ -102,8 +102,8 @@ def test_permutations_that_give_the_samples_back_count_despite_rounding(rng):
     assert found.p_value == pytest.approx(1 / 3, abs=0.05)
 
 
-def test_p_values_are_uniform_where_nothing_differs(rng):
-    """The similarity is neither symmetric nor definite; 95 % of 200 tests are not below 0.05."""
+def test_p_values_are_uniform_for_equal_distributions(rng):
+    """The similarity is neither symmetric nor positive definite."""
     weights = rng.normal(size=(2, 3, 8))
 
     def similarity(a, b):
@@ -117,14 +117,14 @@ def test_p_values_are_uniform_where_nothing_differs(rng):
     assert 0.4 < np.mean(found) < 0.6
 
 
-def test_samples_that_differ_are_told_apart(rng):
+def test_different_samples_are_rejected(rng):
     x, y = rng.normal(size=(30, 2)), rng.normal(size=(40, 2)) + 1.5
     found = two_samples(gaussian, x, y, seed=1)
     assert found.p_value == 0.001 and found.mmd2 > 0.1
     assert two_samples(gaussian, x, y, seed=1) == found
 
 
-def test_blocks_of_any_size_give_the_same(rng, monkeypatch):
+def test_the_size_of_a_block_does_not_change_the_result(rng, monkeypatch):
     x, y = rng.normal(size=(9, 2)), rng.normal(size=(7, 2)) + 0.4
     whole = two_samples(gaussian, x, y, permutations=50)
     monkeypatch.setattr(_two_samples, "VALUES_AT_ONCE", 100)
@@ -140,14 +140,14 @@ def test_it_prints_the_figures_with_their_counts():
 
 
 def walks(rng, people, recordings):
-    """Examples that lie near their person's own center, shape `(people * recordings, 2)`."""
+    """Draws examples around a center per person, shape `(people * recordings, 2)`."""
     centers = np.repeat(rng.normal(size=(people, 2)), recordings, axis=0)
     return centers + 0.3 * rng.normal(size=centers.shape)
 
 
 @pytest.mark.parametrize(("people", "recordings"), [(8, 5), (4, 10), (5, 1)])
-def test_equal_samples_of_few_people_are_rejected_as_often_as_the_level_says(people, recordings):
-    """At 5 %: 200 tests, of which 19 or more have a chance of 1 %."""
+def test_equal_samples_of_few_people_are_rejected_at_the_level(people, recordings):
+    """Of 200 tests at the level 5 %, 19 or more rejections have a chance of 1 %."""
     names = np.repeat(np.arange(2 * people), recordings)
     rejected = 0
     for seed in range(200):
@@ -162,7 +162,7 @@ def test_equal_samples_of_few_people_are_rejected_as_often_as_the_level_says(peo
 
 
 def test_people_of_both_samples_exchange_their_examples(rng):
-    """Six people on two days: 64 exchanges, each as likely as the others."""
+    """Six people on two days have 64 equally likely exchanges."""
     day, next_day = walks(rng, 6, 4), walks(rng, 6, 4)
     people = np.repeat(list("abcdef"), 4)
     pool = np.concatenate([day, next_day])
@@ -177,14 +177,14 @@ def test_people_of_both_samples_exchange_their_examples(rng):
     assert result.people == 6
 
 
-def test_samples_of_people_who_differ_are_told_apart(rng):
+def test_different_samples_of_people_are_rejected(rng):
     x, y = walks(rng, 12, 3), walks(rng, 9, 4) + 3
     people = np.repeat(np.arange(12), 3), np.repeat(np.arange(12, 21), 4)
     assert evaluation.two_samples(gaussian, x, y, people=people).p_value == 0.001
 
 
-def test_permutations_that_leave_one_example_count_against_a_difference(rng):
-    """Of one person with three examples and two people with one, one split in three is possible."""
+def test_permutations_that_leave_one_example_raise_the_p_value(rng):
+    """One person has three examples and two people have one: one split in three is possible."""
     people = [0, 0, 0], [1, 2]
     result = evaluation.two_samples(
         gaussian, rng.normal(size=(3, 2)) + 9, rng.normal(size=(2, 2)), people=people

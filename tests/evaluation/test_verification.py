@@ -1,4 +1,4 @@
-"""All figures of a list of verification trials."""
+"""Tests the figures of verification trials."""
 
 import dataclasses
 
@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 from sklearn.metrics import det_curve, roc_auc_score
 
 from keras_dml.evaluation import verification
-from keras_dml.evaluation._robustness_result import Robustness
+from keras_dml.evaluation._robustness import Robustness
 from tests.evaluation import oracles
 from tests.goldens import golden
 
+# drawn scores may be reversed, and `verification` warns of them
+MAY_BE_REVERSED = pytest.mark.filterwarnings("ignore:`scores` may be similarities:UserWarning")
 SCORES = st.lists(st.integers(-6, 6).map(float), min_size=1, max_size=12)
 
 
@@ -23,7 +25,7 @@ def trials(genuine, imposter):
 
 @pytest.fixture
 def people_scores():
-    """Scores of 30 probes against 30 claims, and the ids of both."""
+    """Draws scores of 30 probes against 30 claims, and the ids of both."""
     rng = np.random.default_rng(5)
     scores = rng.normal(2.0, 0.7, (30, 30)) - 1.5 * np.eye(30)
     ids = np.array([f"person-{i:02d}" for i in range(30)])
@@ -38,12 +40,14 @@ def test_goldens(name):
     assert found.eer == pytest.approx(example["expected"]["eer"], abs=example["tolerance"])
 
 
+@MAY_BE_REVERSED
 @given(SCORES, SCORES)
 def test_auc_is_the_fraction_of_correctly_ordered_pairs(genuine, imposter):
     found = verification(*trials(genuine, imposter))
     assert found.auc == pytest.approx(oracles.auc(genuine, imposter), abs=1e-12)
 
 
+@MAY_BE_REVERSED
 @given(SCORES, SCORES)
 def test_an_increasing_map_of_the_scores_changes_no_rate(genuine, imposter):
     scores, labels = trials(genuine, imposter)
@@ -54,6 +58,7 @@ def test_an_increasing_map_of_the_scores_changes_no_rate(genuine, imposter):
     np.testing.assert_array_equal(mapped.roc.tar, plain.roc.tar)
 
 
+@MAY_BE_REVERSED
 @given(SCORES, SCORES)
 def test_points_of_the_curve_are_the_rates_at_their_thresholds(genuine, imposter):
     far, tar, thresholds = verification(*trials(genuine, imposter)).roc
@@ -73,17 +78,29 @@ def test_det_holds_the_points_of_scikit_learn():
     assert det.thresholds.size == scores.size + 1
 
 
-def test_score_matrices_are_taken_as_they_are(people_scores):
+def test_score_matrices_are_accepted(people_scores):
     scores, genuine, _ = people_scores
     found = verification(scores, genuine)
     assert found.trials == (30, 870)
     assert found.auc == pytest.approx(roc_auc_score(genuine.ravel(), -scores.ravel()))
 
 
-def test_a_similarity_enters_with_its_sign_turned():
+def test_a_similarity_enters_as_its_negative_number():
     cosine, genuine = trials([0.9, 0.8], [0.1, 0.2])
     assert verification(-cosine, genuine).auc == 1.0
-    assert verification(cosine, genuine).auc == 0.0
+
+
+def test_similarities_passed_as_distances_give_a_warning_with_what_to_do():
+    cosine, genuine = trials([0.9, 0.8], [0.1, 0.2])
+    with pytest.warns(UserWarning, match=r"AUC 0\.000.*expected distances.*`-scores`") as warned:
+        assert verification(cosine, genuine).auc == 0.0
+    assert warned[0].filename == __file__
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_scores_without_information_give_no_warning(seed):
+    rng = np.random.default_rng(seed)
+    verification(rng.normal(size=200), np.arange(200) < 40)
 
 
 def test_it_prints_figures_with_their_counts(people_scores):
@@ -108,7 +125,7 @@ def test_people_that_contradict_the_labels_are_refused(people_scores):
 
 def test_people_of_a_wrong_shape_are_refused(people_scores):
     scores, genuine, (probe, _) = people_scores
-    with pytest.raises(ValueError, match=r"broadcast to that of `scores`, \(30, 30\)"):
+    with pytest.raises(ValueError, match=r"broadcast to the shape of `scores`, \(30, 30\)"):
         verification(scores, genuine, people=(probe, np.arange(7)))
 
 
@@ -135,9 +152,10 @@ EERS = (
 )
 
 
+@MAY_BE_REVERSED
 @pytest.mark.parametrize("name", EERS)
 def test_similarities_have_the_golden_rates_with_the_kinds_exchanged(name):
-    """Monteiro2020 accepts s > t: FAR and FRR change places, the EER does not."""
+    """Monteiro2020 accepts s > t, which exchanges FAR and FRR and does not change the EER."""
     example = golden(f"eer-{name}", "seeds_p2")
     expected = example["expected"]
     scores, genuine = (np.array(example["inputs"][key]) for key in ("scores", "genuine"))
@@ -153,6 +171,7 @@ def test_similarities_have_the_golden_rates_with_the_kinds_exchanged(name):
         np.testing.assert_allclose(curve, vertices, rtol=1e-9, atol=1e-12)
 
 
+@MAY_BE_REVERSED
 @given(st.lists(st.integers(-4, 4), min_size=2, max_size=9), st.integers(1, 8), st.integers(-5, 5))
 def test_errors_at_a_threshold_are_counted(scores, cut, threshold):
     genuine = np.arange(len(scores)) < min(cut, len(scores) - 1)
@@ -161,7 +180,7 @@ def test_errors_at_a_threshold_are_counted(scores, cut, threshold):
     assert found == pytest.approx(oracles.rates(scores[genuine], scores[~genuine], threshold))
 
 
-def test_the_representation_of_a_result_holds_figures_and_no_trials(rng):
+def test_the_representation_of_a_result_contains_no_trials(rng):
     result = verification(rng.normal(size=50), np.arange(50) % 2 == 0)
     assert f"eer={result.eer!r}" in repr(result) and "array" not in repr(result)
     robust = Robustness(None, 0.5, (0.4, 0.6), {}, 0.2, (0.1, 0.3), np.ones(9), np.zeros(9))
@@ -169,6 +188,6 @@ def test_the_representation_of_a_result_holds_figures_and_no_trials(rng):
 
 
 @pytest.mark.parametrize("people", [3, (["a", "b"],), (["a", "b"], ["a", "c"], ["b", "c"])])
-def test_people_of_trials_are_one_pair_of_names(people):
+def test_people_that_are_not_a_pair_are_refused(people):
     with pytest.raises(ValueError, match=r"`people` must be the pair .*(3|1 entries|3 entries)\.$"):
         verification([0.1, 0.2], [True, False], people=people)

@@ -1,4 +1,4 @@
-"""Simulated verification scores of people who differ: goats, lambs and wolves.
+"""Simulated verification scores of people who differ: goats, lambs and wolves (Doddington).
 
 A goat is far from itself, a lamb is near to everybody who claims to be it, and a wolf is near to
 everybody it claims to be. In the world "strong" these effects are skewed, so that a few people bear
@@ -13,7 +13,7 @@ import numpy as np
 from keras_dml import evaluation
 
 NOISE, PAIR = 0.5, 0.4  # standard deviations within and between pairs of people
-SHAPE = 0.5  # of the gamma distribution of the skewed effects; an exponential one has 1
+SHAPE = 0.5  # of the gamma distribution of the skewed effects; 1 is the exponential distribution
 # By world and equal error rate, how much further other people are than the same person.
 SHIFTS = {
     ("strong", 0.016): 6.80,
@@ -41,7 +41,7 @@ class Truth(NamedTuple):
 
 
 def effects(rng, people, world):
-    """How far people are from themselves, and how near to others as claimed and as probes."""
+    """Draws distances to themselves, and nearness to others when claimed and as probes."""
     if world == "mild":
         return [scale * rng.normal(size=people) for scale in (0.6, 0.5, 0.5)]
     skewed = (rng.gamma(SHAPE, size=people) for _ in range(3))
@@ -52,7 +52,7 @@ def effects(rng, people, world):
 
 
 def trials(world, eer, people, recordings, seed):
-    """Trials of everybody's recordings against everybody."""
+    """Draws trials of everybody's recordings against everybody."""
     rng = np.random.default_rng(seed)
     goat, lamb, wolf = effects(rng, people, world)
     mean = SHIFTS[world, eer] - lamb - wolf[:, None] + PAIR * rng.normal(size=(people, people))
@@ -65,7 +65,7 @@ def trials(world, eer, people, recordings, seed):
 
 @functools.cache
 def truth(world, eer, size=1_000_000):
-    """Figures of a population of pairs of people who share nobody."""
+    """Returns figures of a population of pairs of people that share nobody."""
     rng = np.random.default_rng(0)
     goat, lamb, _ = effects(rng, size, world)
     wolf = effects(rng, size, world)[2]

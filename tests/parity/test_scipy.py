@@ -15,7 +15,7 @@ from scipy.stats.mstats import mquantiles
 
 from keras_dml import evaluation
 from keras_dml._backend import ops
-from keras_dml.evaluation._imposter_pairs import independent_pairs
+from keras_dml.evaluation._intervals import independent_pairs
 from keras_dml.geometry import spd
 from keras_dml.geometry.quantile import divergences, evaluate, quantiles, wasserstein
 from keras_dml.geometry.signals.spectrum import power_spectrum

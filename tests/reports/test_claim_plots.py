@@ -1,4 +1,4 @@
-"""The picture of claims."""
+"""Tests the plot of claims."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from keras_dml import reports
 from keras_dml.gallery import Decision
 
 LIMIT = -0.6
-SCORES = {  # of a recording of a person, by the person claimed
+SCORES = {  # score of a recording by its person and the person claimed
     ("ann", "ann"): -0.9,
     ("ann", "bob"): -0.2,
     ("bob", "ann"): -0.7,
@@ -22,7 +22,7 @@ DECISIONS = [
 
 
 def points(axes):
-    """Points of the picture: `{(column, kind): similarities}`."""
+    """Returns the points of the plot: `{(column, kind): similarities}`."""
     labels = [line.get_label() for line in axes.lines if len(line.get_xdata()) == 1]
     kinds = [label for label in labels if not label.startswith("_")]
     result = {}
@@ -56,7 +56,7 @@ def test_the_threshold_divides_accepted_from_rejected():
 
 def test_the_title_counts_decisions_that_are_right(tmp_path):
     figure = reports.claims(DECISIONS, PEOPLE, caption="Walks.")
-    assert figure._suptitle.get_text() == "4 of 6 claims are decided right"
+    assert figure._suptitle.get_text() == "4 of 6 claims are decided correctly"
     assert reports.claims(DECISIONS, PEOPLE, title="Hello")._suptitle.get_text() == "Hello"
     png, svg = reports.save(figure, tmp_path / "who")
     assert png.stat().st_size > 1000 and svg.exists()

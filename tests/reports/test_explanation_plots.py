@@ -1,4 +1,4 @@
-"""The picture of an explanation."""
+"""Tests the plot of an explanation."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def test_recordings_are_drawn_with_their_moments_the_darkest_the_largest():
     assert "1.00 to 2.00 s of a" in figure._suptitle.get_text().replace("\n", " ")
 
 
-def test_channels_stand_beside_their_pairs(tmp_path):
+def test_channels_and_their_pairs_are_drawn_side_by_side(tmp_path):
     figure = reports.explanation(found(channels={"left": 1.0, "right": 3.0}), caption="Two ears.")
     assert [text_of(axes) for axes in figure.axes] == ["largest channels", "largest pairs"]
     assert [patch.get_width() for patch in figure.axes[0].patches] == [3.0, 1.0]
@@ -56,7 +56,7 @@ def test_recordings_of_any_width_and_without_a_rate(channels):
     assert figure.axes[0].get_xlabel() == "steps" and len(figure.axes[0].lines) <= 12
 
 
-def test_changes_by_removal_are_drawn_by_sign_and_the_largest_is_the_title():
+def test_changes_by_removal_are_colored_by_sign_and_the_largest_is_the_title():
     parts = np.repeat([0.01, -0.02, 0.0, 0.0], 10)
     spans = ((0, 10), (10, 20), (20, 30), (30, 40))
     lines = {"probe": Timeline(RECORDING, parts, 0, 0, spans)}
@@ -73,7 +73,7 @@ def test_changes_by_removal_are_drawn_by_sign_and_the_largest_is_the_title():
     assert len(alone.axes) == 1
 
 
-def test_regions_are_drawn_and_nothing_that_changes_is_said():
+def test_regions_are_drawn_and_an_empty_explanation_has_a_title():
     figure = reports.explanation(removed(regions={"rows 0 to 5, columns 0 to 5 of a": 0.2}))
     assert [text_of(axes) for axes in figure.axes] == ["largest regions"]
     nothing = removed(timelines={"probe": Timeline(RECORDING, np.zeros(40), 0, 0, ((0, 40),))})

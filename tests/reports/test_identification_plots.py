@@ -1,4 +1,4 @@
-"""The picture of identifications."""
+"""Tests the plot of identifications."""
 
 import numpy as np
 import pytest
@@ -56,8 +56,8 @@ def test_infinite_thresholds_and_scores_leave_the_axis_finite(tmp_path):
     assert np.isfinite(axes.get_xlim()).all() and axes.patches[0].get_width() >= 2.0
 
 
-def test_nothing_is_no_picture():
-    with pytest.raises(ValueError, match="`found` is empty"):
+def test_an_empty_dict_is_refused():
+    with pytest.raises(ValueError, match="`results` is empty"):
         reports.identifications({})
 
 

@@ -1,4 +1,4 @@
-"""Pictures of losses compared."""
+"""Tests plots that compare losses."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ METHODS = ["No network", "NRA", "RPL"]
 
 
 def texts(figure):
-    """All that is written on a figure."""
+    """Returns all texts of a figure."""
     figure.draw_without_rendering()
     return "\n".join(text.get_text() for text in figure.findobj(lambda a: hasattr(a, "get_text")))
 
@@ -23,7 +23,7 @@ def comparison():
     }
 
 
-def test_losses_stand_beside_the_papers_figures():
+def test_losses_and_figures_of_the_paper_are_drawn_side_by_side():
     figure = reports.loss_comparison(
         comparison(), figures={"nmi": "NMI"}, own="RPL", title="It holds", caption="5 seeds."
     )
@@ -35,7 +35,7 @@ def test_losses_stand_beside_the_papers_figures():
     np.testing.assert_array_equal(np.ma.filled(papers[:, 0], np.nan), [np.nan, 0.641, 0.654])
 
 
-def test_people_are_told_apart():
+def test_people_have_different_marks():
     table = {
         "method": ["N-pair-mc", "N-pair-mc", "RPL", "RPL"],
         "person": ["bd", "mm"] * 2,

@@ -1,4 +1,4 @@
-"""The page of a comparison that one can hand on."""
+"""Tests the self-contained HTML page of a comparison."""
 
 import base64
 import html.parser
@@ -18,7 +18,7 @@ HOSTILE = "<script>alert(\"x\")</script> & 'so on'"
 
 
 class Elements(html.parser.HTMLParser):
-    """Tags with their attributes, and the text of a page."""
+    """Parser that collects tags with their attributes, and the text of a page."""
 
     def __init__(self, page):
         super().__init__()
@@ -56,7 +56,7 @@ def page(picture, tmp_path):
     )
 
 
-def test_it_says_what_it_was_given_and_runs_none_of_it(page):
+def test_text_is_escaped(page):
     found = Elements(page.read_text(encoding="utf-8"))
     text = "".join(found.text)
     assert not found.all("script") and text.count(HOSTILE) == 3
@@ -83,7 +83,7 @@ def test_a_missing_picture_leaves_the_earlier_page(page, tmp_path):
     assert page.read_bytes() == before
 
 
-def test_what_would_make_a_wrong_page_is_refused(picture, tmp_path):
+def test_invalid_arguments_of_a_page_are_refused(picture, tmp_path):
     def page(lead=("a",), rows=(), picture=picture):
         section = Section("Right answers", "", ("method", "clean"), rows)
         return write_page(
@@ -106,7 +106,7 @@ def test_what_would_make_a_wrong_page_is_refused(picture, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_phone_shows_it_without_scrolling_sideways(picture, tmp_path):
+def test_the_page_fits_a_phone(picture, tmp_path):
     if shutil.which("chromium") is None:
         end = pytest.fail if os.environ.get("KERAS_DML_REQUIRE_BROWSER") else pytest.skip
         end("Chromium is not installed")

@@ -1,4 +1,4 @@
-"""Pictures of the protocol of a paper: methods, distances between people, maps."""
+"""Tests plots of the protocol of Abdelwahab2019."""
 
 import numpy as np
 import pytest
@@ -46,7 +46,7 @@ def test_each_protocol_has_its_panel_and_the_papers_figures():
     verification, identification, imposters = figure.axes
     for axes, at, values in (
         (verification, [1, 2], [0.91, 0.92]),
-        (identification, [0.25, 0.5], [0.7, 0.7]),  # of the largest n
+        (identification, [0.25, 0.5], [0.7, 0.7]),  # for the largest n
         (imposters, [0.25, 0.5], [0.7, 0.7]),
     ):
         assert len(axes.containers) == 2
@@ -56,13 +56,13 @@ def test_each_protocol_has_its_panel_and_the_papers_figures():
     np.testing.assert_array_equal(diamonds, [[1, 0.95], [np.nan, np.nan]])
 
 
-def test_without_a_paper_no_diamonds_are_spoken_of():
+def test_without_a_paper_the_caption_does_not_explain_diamonds():
     table = protocol()
     table["paper"] = [None] * len(table["n"])
     assert "Diamonds" not in texts(reports.protocol_curves(table, title="It holds"))
 
 
-def test_distances_of_one_and_of_two_people_stand_before_and_after():
+def test_distances_are_drawn_before_and_after_training():
     fractions = [0.0, 0.5, 1.0]
     kinds = [(stage, kind) for stage in ("before", "after") for kind in ("same", "other")]
     table = {
@@ -96,7 +96,7 @@ def test_a_map_marks_people():
 
 
 @pytest.mark.parametrize("count", [3, 12])
-def test_points_of_a_plane_are_found_again(count, rng):
+def test_points_of_a_plane_are_recovered(count, rng):
     points = rng.normal(size=(count, 2)) * [3, 1]
     plane = reports.embedding_plane(cdist(points, points))
     np.testing.assert_allclose(cdist(plane, plane), cdist(points, points), rtol=0, atol=1e-6)
@@ -104,6 +104,6 @@ def test_points_of_a_plane_are_found_again(count, rng):
 
 
 @pytest.mark.parametrize("distance", [0.0, 1e-8])
-def test_points_that_are_nearly_one_have_a_plane_too(distance):
+def test_nearly_equal_points_have_a_plane(distance):
     same = np.full((5, 5), distance) * ~np.eye(5, dtype=bool)
     assert np.abs(reports.embedding_plane(same)).max() <= distance

@@ -1,4 +1,4 @@
-"""Quantile curves of two people."""
+"""Tests plots of the quantile functions of two people."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ KNOTS = np.r_[0.0, np.sort(np.random.default_rng(0).uniform(size=6)), 1.0]
 
 
 def person(recordings=4, filters=5, seed=0, shift=()):
-    """Embeddings whose filters are alike but for the shifts given by index."""
+    """Draws embeddings with equal filters except for shifts by index."""
     rng = np.random.default_rng(seed)
     values = np.sort(rng.normal(size=(recordings, filters, KNOTS.size)), axis=-1)
     for index, by in dict(shift).items():
@@ -62,7 +62,10 @@ def test_the_filters_that_differ_most_are_drawn_first():
 
 def test_a_filter_that_varies_within_a_person_is_not_preferred():
     first, second = person(shift={0: 4.0}), person(seed=1)
-    first[::2, 2], second[::2, 2] = first[::2, 2] + 50, second[::2, 2] + 50  # apart, but in both
+    first[::2, 2], second[::2, 2] = (
+        first[::2, 2] + 50,
+        second[::2, 2] + 50,
+    )  # for both people
     _, panels = titles(reports.quantile_curves(first, second, filters=1))
     assert panels[0].startswith("filter 0")
 
@@ -77,7 +80,7 @@ def test_every_recording_and_the_medians_are_drawn():
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["Person A", "Person B"]
 
 
-def test_single_recordings_have_no_spread_to_tell(tmp_path):
+def test_single_recordings_have_no_distance_within(tmp_path):
     figure = reports.quantile_curves(person(1), person(1, seed=1), filters=1)
     title, panels = titles(figure)
     assert "most in filter " in title
@@ -102,12 +105,12 @@ def test_knots_rounded_by_a_half_precision_file_are_the_same():
 
 
 @pytest.mark.parametrize("second", [np.ones((4, 64)), np.ones((4, 3, 8))])
-def test_what_is_no_quantile_embedding_is_refused(second):
+def test_embeddings_without_quantiles_are_refused(second):
     with pytest.raises(ValueError, match="such as those of max pooling"):
         reports.quantile_curves(person(), second)
 
 
-def test_nobody_is_refused():
+def test_an_empty_set_of_recordings_is_refused():
     with pytest.raises(ValueError, match="At least one recording.*4 and 0"):
         reports.quantile_curves(person(), person()[:0])
 
@@ -120,6 +123,6 @@ def test_values_that_are_not_finite_are_refused():
 
 
 @pytest.mark.parametrize("filters", [0, 6])
-def test_more_filters_than_there_are_are_refused(filters):
-    with pytest.raises(ValueError, match="between 1 and the 5"):
+def test_too_many_filters_are_refused(filters):
+    with pytest.raises(ValueError, match="between 1 and 5"):
         reports.quantile_curves(person(), person(seed=1), filters=filters)

@@ -1,4 +1,4 @@
-"""Files, captions and the look that all pictures share."""
+"""Tests files, captions and the common style of all plots."""
 
 import subprocess
 import sys
@@ -36,7 +36,7 @@ def test_the_same_figure_gives_the_same_bytes(figure, tmp_path):
     assert [path.read_bytes() for path in first] == [path.read_bytes() for path in again]
 
 
-def test_a_run_that_breaks_leaves_the_old_file(figure, tmp_path):
+def test_an_interrupted_save_leaves_the_old_file(figure, tmp_path):
     kept = reports.save(figure, tmp_path / "growth")[0].read_bytes()
     with pytest.raises(ValueError):
         reports.save(figure, tmp_path / "growth", {"x": [0, 1], "y": [2.5]})  # columns differ
@@ -44,7 +44,7 @@ def test_a_run_that_breaks_leaves_the_old_file(figure, tmp_path):
     assert not (tmp_path / "growth.csv").exists()
 
 
-def test_nothing_is_drawn_where_something_else_than_a_file_is(figure, tmp_path):
+def test_a_path_that_is_not_a_file_is_refused_before_drawing(figure, tmp_path):
     (tmp_path / "growth.csv").mkdir()
     (tmp_path / "growth.csv" / "notes.txt").write_text("mine")
     with pytest.raises(ValueError, match=r"growth\.csv' is a folder"):
@@ -78,7 +78,7 @@ def test_genuine_and_imposter_differ_in_gray():
     assert abs(lightness[0] - lightness[1]) > 0.25
 
 
-def test_every_method_has_a_color_and_a_dash_of_its_own():
+def test_every_method_has_a_different_color_and_dash():
     looks = list(style.METHODS.values())
     assert len({color for color, _ in looks}) == len({dash for _, dash in looks}) == len(looks)
     assert style.method_look("QP-WL", 3) == style.METHODS["QP-WL"]
@@ -88,8 +88,8 @@ def test_every_method_has_a_color_and_a_dash_of_its_own():
 @pytest.mark.parametrize(
     ("words", "text"), [([3], "3"), (["a", "b"], "a and b"), ([1, 2, 3], "1, 2 and 3")]
 )
-def test_words_are_listed_as_in_a_sentence(words, text):
-    assert style.listed(words) == text
+def test_words_are_joined_as_in_a_sentence(words, text):
+    assert style.join_words(words) == text
 
 
 def test_pictures_need_neither_keras_nor_a_window_system():
@@ -104,11 +104,11 @@ def test_pictures_need_neither_keras_nor_a_window_system():
 
 
 @pytest.mark.parametrize("name", reports.__all__)
-def test_every_public_name_is_there_each_time(name):
+def test_every_public_name_is_available_repeatedly(name):
     assert getattr(reports, name) is getattr(reports, name)
     assert name in dir(reports)
 
 
-def test_an_unknown_name_is_answered_with_the_known_ones():
+def test_an_unknown_name_raises_with_the_valid_names():
     with pytest.raises(AttributeError, match="`plot`.*verification_curves"):
         reports.plot  # noqa: B018

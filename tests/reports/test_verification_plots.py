@@ -1,4 +1,4 @@
-"""Pictures of error curves and scores."""
+"""Tests plots of error curves and scores."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ def trials(shift=2.3, people=36, seed=0):
 
 
 def texts(figure):
-    """All that is written on a figure."""
+    """Returns all texts of a figure."""
     figure.draw_without_rendering()
     return "\n".join(text.get_text() for text in figure.findobj(lambda a: hasattr(a, "get_text")))
 
@@ -24,7 +24,7 @@ def separated():
     return verification([0.1, 0.2, 0.8, 0.9, 1.0], [True, True, False, False, False])
 
 
-def test_the_title_says_the_finding_and_the_caption_the_counts():
+def test_the_title_has_the_finding_and_the_caption_the_counts():
     text = texts(reports.verification_curves(trials(), caption="Gait, seed 0."))
     assert "Equal error rate 2.8 %" in text
     assert "36 genuine, 1,260 imposter trials. Gait, seed 0." in text
@@ -38,7 +38,7 @@ def test_several_methods_are_named_with_their_error_rates():
     assert f"MP-NPL  EER {eers[1]}" in text
 
 
-def test_trials_without_error_say_so(separated):
+def test_trials_without_error_have_a_note(separated):
     text = texts(reports.verification_curves(separated))
     assert "All 2 genuine trials are closer than all 3 imposter trials" in text
     assert "no error in these trials" in text
@@ -77,7 +77,7 @@ def test_repetitions_are_drawn_as_their_mean_with_standard_errors():
     assert np.ptp(heights) == pytest.approx(2 * error, rel=0.5)
 
 
-def test_a_title_of_the_callers_is_kept():
+def test_a_title_argument_is_used():
     assert "Shoes matter" in texts(reports.verification_curves(trials(), title="Shoes matter"))
     assert "Shoes matter" in texts(reports.score_histogram(trials(), title="Shoes matter"))
 
@@ -98,7 +98,7 @@ def test_scores_that_are_all_equal_can_be_drawn(tmp_path):
         assert reports.save(draw(result), tmp_path / name)
 
 
-def test_tables_hold_all_that_was_drawn(separated):
+def test_tables_contain_all_drawn_points(separated):
     table = reports.verification_table({"QP-WL": [separated, separated]})
     assert {len(column) for column in table.values()} == {2 * separated.roc.far.size}
     assert set(table["repetition"]) == {0, 1} and set(table["method"]) == {"QP-WL"}
