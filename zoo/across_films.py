@@ -43,7 +43,7 @@ def trials_of(distances, people):
         probes = films == film
         between = distances[np.ix_(probes, ~probes)]
         parts.append(trials.against_gallery(between, owners[probes], owners[~probes]))
-    return trials.joined(parts)
+    return trials.concatenate(parts)
 
 
 def first_of_each_film(people):
@@ -59,9 +59,10 @@ def trials_over_folds(windows, distances):
         windows: Windows of everybody.
         distances: For each fold a function of a list of recordings that gives the distances between
             all of them, by a model that has not seen the people of the fold. Divided by the
-            `measure.unit` of those outside of the fold, all folds stand under one threshold.
+            `measure.distance_unit` of the people outside the fold, so that all folds share one
+            threshold.
     """
-    return trials.joined([trials_of(*fold) for fold in _of_folds(windows, distances)])
+    return trials.concatenate([trials_of(*fold) for fold in _of_folds(windows, distances)])
 
 
 def over_folds(windows, distances):
@@ -74,7 +75,7 @@ def over_folds(windows, distances):
         measure.Measurement(figures(*fold), trials_of(*fold))
         for fold in _of_folds(windows, distances)
     ]
-    return measure.over_folds(parts)
+    return measure.combine_folds(parts)
 
 
 def figures(distances, people):
@@ -89,9 +90,9 @@ def figures(distances, people):
 def _of_folds(windows, distances):
     """Distances and people of each fold."""
     for fold, between in zip(groups(windows), distances, strict=True):
-        tested = windows.of(fold)
+        tested = windows.select(fold)
         between = functools.partial(_from_zero, between)
-        unit = measure.unit(between, windows.without(fold))
+        unit = measure.distance_unit(between, windows.without(fold))
         yield between(tested.signals) / unit, tested
 
 

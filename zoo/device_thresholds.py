@@ -41,7 +41,7 @@ def rows(model, everybody, over_folds, folds):
         Dicts as of `pooled.thresholds`, with the name of the `distance`.
     """
     trials = over_folds([between(fold) for fold in folds]).trials
-    unit = float(measure.unit(between(model), everybody))
+    unit = float(measure.distance_unit(between(model), everybody))
     name = inference.head_distance(model).device_distance
-    rows = pooled.carried(trials, unit, 0.0, CARRIED.format(unit=trials.unit))
+    rows = pooled.carried_thresholds(trials, unit, 0.0, CARRIED.format(unit=trials.unit))
     return [{**row, "distance": name} for row in rows]

@@ -49,7 +49,7 @@ def cross_validate(run, everybody, grid, train):
         numbers = [divided.index(fold) + 1 for fold in pair]
         known = everybody.without(pair[0] + pair[1])
         encoder = train(run.part(nested.name(settings, numbers)), known, settings)
-        return [auc_of_pairs(of_encoder(encoder), everybody.of(fold)) for fold in pair]
+        return [auc_of_pairs(of_encoder(encoder), everybody.select(fold)) for fold in pair]
 
     chosen, of_all = nested.choose(grid, divided, validate)
     encoders = []
@@ -71,9 +71,9 @@ def over_folds(everybody, distances):
             all of them. They are divided by the `unit` of the people outside of the fold, so that
             all folds stand under one threshold.
     """
-    return measure.over_folds(
+    return measure.combine_folds(
         [
-            measured(between, everybody.without(fold), everybody.of(fold))
+            measured(between, everybody.without(fold), everybody.select(fold))
             for fold, between in zip(groups(everybody), distances, strict=True)
         ]
     )
@@ -82,8 +82,8 @@ def over_folds(everybody, distances):
 def measured(between, known, tested):
     """`Measurement` of distances between the recordings of some people, in units of those between
     others."""
-    distances = between(tested.signals) / measure.unit(between, known)
-    return measure.of_people(distances, tested.halves())
+    distances = between(tested.signals) / measure.distance_unit(between, known)
+    return measure.measure_people(distances, tested.halves())
 
 
 def of_encoder(encoder):

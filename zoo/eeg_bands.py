@@ -7,7 +7,7 @@ from scipy import signal
 from keras_dml._backend import keras
 from keras_dml.layers import Covariance, LogEig, TangentVector
 from keras_dml.training import People
-from keras_dml.training.measure import summary_of_headline
+from keras_dml.training.measure import headline_summary
 from zoo import eeg
 
 BANDS = ((1, 13), (13, 30), (30, 50), (65, 127))  # Hz
@@ -49,7 +49,7 @@ def main():
     everybody = eeg.trials()
     for low, high in BANDS:
         found = measured(everybody, low, high).headline
-        print(f"{low} to {high} Hz\n{summary_of_headline(found)}", flush=True)
+        print(f"{low} to {high} Hz\n{headline_summary(found)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import pathlib
 from keras_dml import training, zoo
 from keras_dml.training import measure, pooled
 from keras_dml.training.answers import Answers
-from keras_dml.training.own import across
+from keras_dml.training.own import cross_validation
 
 ZOO = pathlib.Path(__file__).resolve().parent
 FOLDS, CONTROLS = "folds", "controls"
@@ -82,12 +82,15 @@ class Evidence:
         trials = self.measured.trials
         if self.unit is not None:
             unit, offset = self.unit()
-            rows = pooled.carried(trials, unit, offset, CARRIED.format(unit=trials.unit))
-            return {"thresholds": rows, "imposters": pooled.imposters(trials, unit, offset)}
+            rows = pooled.carried_thresholds(trials, unit, offset, CARRIED.format(unit=trials.unit))
+            return {
+                "thresholds": rows,
+                "imposters": pooled.imposter_statistics(trials, unit, offset),
+            }
         if not has_unseen:
             return {"thresholds": []}
         rows = pooled.thresholds(trials, self.groups)
-        return {"thresholds": rows, "imposters": pooled.imposters(trials)}
+        return {"thresholds": rows, "imposters": pooled.imposter_statistics(trials)}
 
 
 def unit_of(model, people):
@@ -97,12 +100,12 @@ def unit_of(model, people):
         model: The model.
         people: `keras_dml.training.People` whom it knows.
     """
-    offset = across.offset(model)
+    offset = cross_validation.distance_offset(model)
 
     def between(signals):
         return measure.pairwise_distances(model, signals) + offset
 
-    return float(measure.unit(between, people)), offset
+    return float(measure.distance_unit(between, people)), offset
 
 
 class Trained:

@@ -137,7 +137,7 @@ def of_several_films(watchers):
     films = {name: set() for name in watchers.subjects}
     for subject, film in zip(watchers.subjects, watchers.sessions, strict=True):
         films[subject].add(film)
-    return watchers.of({name for name, seen in films.items() if len(seen) > 1})
+    return watchers.select({name for name, seen in films.items() if len(seen) > 1})
 
 
 def slow_and_fast(velocity, scales=SCALES):

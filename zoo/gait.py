@@ -95,7 +95,7 @@ def evidence(trained, others):
         others: Other models, `{name: (what, kind, function that gives the model)}`.
     """
     test = walks("test").windows(WINDOW)
-    claims = trials.by_model(trained.whole, test)
+    claims = trials.from_model(trained.whole, test)
     baselines = functools.partial(_baselines, others, test.signals)
     return Evidence(
         measure.Measurement([], claims), baselines, {"people of one kind of sensor": sensors()}

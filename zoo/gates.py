@@ -52,7 +52,7 @@ def of(described, recordings):
 
 def is_sound(described):
     """Whether a card's `input` is sound, whose loudness says nothing."""
-    return task.kind_of(None, len(described["channels"]), described["rate_hz"]) == task.SOUND
+    return task.resolve_kind(None, len(described["channels"]), described["rate_hz"]) == task.SOUND
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from keras_dml import training
-from keras_dml.training.measure import summary_of_headline
+from keras_dml.training.measure import headline_summary
 from zoo import evidence, recipe
 
 Names = Annotated[list[str], typer.Argument(help="Models of the zoo.")]
@@ -19,7 +19,7 @@ def main(names: Names):
     for name in names:
         card = evidence.of_published(name).card(recipe.about_model(name))
         training.update(evidence.ZOO / name, **card)
-        print(f"{name}\n{summary_of_headline(card['headline'])}")
+        print(f"{name}\n{headline_summary(card['headline'])}")
         for one in card["baselines"]:
             print(_line(one))
 

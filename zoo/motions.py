@@ -39,17 +39,17 @@ def over_actors(every, distances):
     Args:
         every: `keras_dml.training.People`, all clips.
         distances: For each actor a function of a list of clips that gives the distances between all
-            of them. They are divided by the `measure.unit` of the motions of the others, so that
-            all actors stand under one threshold.
+            of them. They are divided by the `measure.distance_unit` of the motions of the other
+            actors, so that all actors share one threshold.
     """
     parts = []
     for actor, between in zip(ACTORS, distances, strict=True):
         own, others = by_actor(every, actor)
         count = len(own.signals)
         table = between(own.signals + others.signals)[:count, count:]
-        table = table / measure.unit(between, others)
+        table = table / measure.distance_unit(between, others)
         parts.append(evaluate(table, own.subjects, others.subjects))
-    return measure.over_folds(parts)
+    return measure.combine_folds(parts)
 
 
 def evaluate(distances, probes, gallery):

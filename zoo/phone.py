@@ -95,11 +95,11 @@ class Group:
     """
 
     def __init__(self, between, walkers, group, seed=TURN_SEED):
-        tested = walkers.of(group)
+        tested = walkers.select(group)
         numbered, self.windows = tested.windows(WINDOW), blocks(tested).windows(WINDOW)
         self.rank = _ranks(numbered.subjects, numbered.sessions)
         known = walkers.without(group).windows(WINDOW)
-        self._unit = measure.unit(lambda signals: between(signals, signals), known)
+        self._unit = measure.distance_unit(lambda signals: between(signals, signals), known)
         self._between, self._seed = between, seed
 
     @functools.cached_property
@@ -124,7 +124,7 @@ class Group:
 
     def measured(self):
         """`keras_dml.training.measure.Measurement` as recorded."""
-        return measure.of_people(self.distances(False), self.windows)
+        return measure.measure_people(self.distances(False), self.windows)
 
     def trials(self, turn, walks=None):
         """Each later window against everybody's earlier ones.
@@ -145,7 +145,7 @@ class Group:
         probes, enrolled = np.flatnonzero(sessions == LATER), np.flatnonzero(sessions == EARLIER)
         first, second = (x.ravel() for x in np.meshgrid(probes, enrolled, indexing="ij"))
         scores = self.distances(turn)[first, second]
-        return trials.of_pairs(scores, first, second, subjects)
+        return trials.from_pairs(scores, first, second, subjects)
 
 
 def measured(methods, walkers):
@@ -170,7 +170,7 @@ def measurement(found):
     Args:
         found: List of `Group`.
     """
-    return measure.Measurement([], trials.joined([group.trials(False) for group in found]))
+    return measure.Measurement([], trials.concatenate([group.trials(False) for group in found]))
 
 
 def rows(found):
@@ -183,18 +183,18 @@ def rows(found):
     rows = []
     for turn in (False, True):
         which = "turned" if turn else "as recorded"
-        own = [("single pairs", trials.joined([group.pairs(turn) for group in found]))]
+        own = [("single pairs", trials.concatenate([group.pairs(turn) for group in found]))]
         for walks in (*ENROLLED, None):
             what = "all earlier walks" if walks is None else f"{walks} walk{'s' * (walks > 1)}"
-            joined = trials.joined([group.trials(turn, walks) for group in found])
+            joined = trials.concatenate([group.trials(turn, walks) for group in found])
             own.append((f"{what} enrolled", joined))
         rows += [eer_row(f"{what}, probes {which}", claims) for what, claims in own]
-    return rows + measure.over_folds([group.measured() for group in found]).figures
+    return rows + measure.combine_folds([group.measured() for group in found]).figures
 
 
 def scores(found, turn=False):
     """Scores of the trials of `measurement`, as recorded or with each probe turned."""
-    return trials.joined([group.trials(turn) for group in found]).scores
+    return trials.concatenate([group.trials(turn) for group in found]).scores
 
 
 def caption(walkers):

@@ -43,7 +43,7 @@ def discriminants_of(walkers, tempos=phone.TEMPOS):
         tempos: See `keras_dml.training.People.at_tempos`.
     """
     windows = walkers.at_tempos(tempos).windows(phone.WINDOW, phone.STRIDE)
-    return discriminants.fitted(
+    return discriminants.correlation_model(
         np.stack(windows.signals),
         windows.subjects,
         LAGS,
@@ -75,7 +75,7 @@ def spectra(walkers=None):
     frame = phone.front("magnitude")
 
     def logs(windows):
-        channels = np.asarray(fronts.applied(frame, np.stack(windows)))  # (windows, time, 2)
+        channels = np.asarray(fronts.apply(frame, np.stack(windows)))  # (windows, time, 2)
         channels = channels - channels.mean(axis=1, keepdims=True)
         tapered = channels * np.hanning(channels.shape[1])[:, None]
         power = np.log(np.abs(rfft(tapered, axis=1)) ** 2 + 1)
@@ -114,7 +114,7 @@ def main():
     for name in CLOSED_FORMS:
         print(name)
         found = closed_form(name, walkers)
-        print(measure.summary_of_headline(phone.measurement(found).headline))
+        print(measure.headline_summary(phone.measurement(found).headline))
         print(measure.summary(phone.rows(found)), flush=True)
 
 

@@ -79,7 +79,7 @@ class Run:
         measured.save(self.out, caption)
         page.write(self, measured.figures, measured.headline, caption)
         print(measure.summary(measured.figures), flush=True)
-        print(measure.summary_of_headline(measured.headline), flush=True)
+        print(measure.headline_summary(measured.headline), flush=True)
 
     def publish(
         self,

@@ -48,9 +48,9 @@ def build_encoder(method, channels, front=(), **options):
     if not front:
         return sequence_encoder(channels, **options)
     signal = keras.Input((None, channels), name="signal")
-    x = fronts.applied(front, signal)
+    x = fronts.apply(front, signal)
     encoder = sequence_encoder(x.shape[-1], **options)
-    return keras.Model(signal, fronts.applied(encoder.layers[1:], x), name=encoder.name)
+    return keras.Model(signal, fronts.apply(encoder.layers[1:], x), name=encoder.name)
 
 
 def train(
@@ -106,7 +106,7 @@ def evaluate(run, encoder, people):
         `keras_dml.training.measure.Measurement`.
     """
     distances = measure.pairwise_distances(encoder, people.signals)
-    measured = measure.of_people(distances, people)
+    measured = measure.measure_people(distances, people)
     run.save(measured, single_recordings(len(set(people.subjects))))
     return measured
 

@@ -8,7 +8,8 @@ import typer
 
 from keras_dml import zoo
 from keras_dml._files import write_text
-from keras_dml.training import page_tables, pooled
+from keras_dml.training import pooled
+from keras_dml.training.page import markdown_table
 from keras_dml.zoo import catalog, headline
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -62,7 +63,7 @@ def of_people(cards):
         for card in cards
         if "train_subjects" in card["data"]
     ]
-    return page_tables.markdown(columns, rows)
+    return markdown_table(columns, rows)
 
 
 def of_images(cards):
@@ -89,7 +90,7 @@ def of_images(cards):
         for card in cards
         if "train_classes" in card["data"]
     ]
-    return page_tables.markdown(columns, rows)
+    return markdown_table(columns, rows)
 
 
 def of_all(cards):
@@ -119,7 +120,7 @@ def of_all(cards):
                 f"`python -m zoo.measure {card['name']}`",
             )
         )
-    return page_tables.markdown(columns, rows)
+    return markdown_table(columns, rows)
 
 
 def of_unbeaten(cards):
@@ -135,7 +136,7 @@ def of_unbeaten(cards):
                 less = one["difference"]
                 difference = catalog.points(less["value"], less["ci95"])
                 rows.append((_link(card), one["name"], one["kind"], figure, difference))
-    return page_tables.markdown(columns, rows)
+    return markdown_table(columns, rows)
 
 
 def _link(card, folder=""):

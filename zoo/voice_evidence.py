@@ -7,7 +7,7 @@ import numpy as np
 from keras_dml import evaluation, inference
 from keras_dml._backend import keras
 from keras_dml.training import measure, pooled
-from keras_dml.training.trials import of_pairs
+from keras_dml.training.trials import from_pairs
 from zoo import speech, voice_classifiers, voices
 from zoo.evidence import Evidence
 from zoo.voice_logcov_lda import encoder as log_covariance
@@ -26,7 +26,7 @@ def of_similarity(trained, teaching, left, pairs, others):
     """
     rows = np.concatenate([pairs[:2], pairs[1::-1]], axis=1)
     found = voice_classifiers.scores(trained.whole, left.signals, rows)
-    claims = of_pairs(-found["sim"], *rows, left.subjects)
+    claims = from_pairs(-found["sim"], *rows, left.subjects)
     given = functools.partial(beside, teaching, left, rows, found, others)
     return Evidence(measure.Measurement([], claims), given, confounders(left.subjects))
 

@@ -16,7 +16,7 @@ import typer
 
 from keras_dml import evaluation, inference, zoo
 from keras_dml._files import write_text
-from keras_dml.training import page_tables, write_json
+from keras_dml.training import page, write_json
 from zoo import speech, telephone, voice_classifiers, voices
 
 SECONDS = (3, 10, 30)
@@ -157,7 +157,7 @@ def table(results):
             for seconds in SECONDS
         ]
     heads = ("model", "silence", "without the layer, before", *PLACES)
-    return page_tables.markdown(heads, lines)
+    return page.markdown_table(heads, lines)
 
 
 def _of(rates):

@@ -13,7 +13,7 @@ import typer
 
 from keras_dml import evaluation
 from keras_dml._files import write_text
-from keras_dml.training import page_tables
+from keras_dml.training import page
 from zoo import telephone, voices
 
 BOOTSTRAP = 1000
@@ -148,8 +148,8 @@ def tables(found, columns):
         if {one, other} <= a.keys()
     ]
     return (
-        page_tables.markdown(("method", *titles), rows),
-        page_tables.markdown(("model", "difference of EER", *titles), compared),
+        page.markdown_table(("method", *titles), rows),
+        page.markdown_table(("model", "difference of EER", *titles), compared),
     )
 
 

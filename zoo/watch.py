@@ -101,7 +101,7 @@ def claims(distances, walkers, enrolled=ENROLLED):
                 distances[np.ix_(probes, gallery)], subjects[probes], subjects[gallery]
             )
         )
-    return trials.joined(parts)
+    return trials.concatenate(parts)
 
 
 class Cross:
@@ -125,7 +125,7 @@ class Cross:
 
     def trials(self, enrolled=ENROLLED):
         """Returns the trials of all groups together, see `claims`."""
-        return trials.joined([claims(*group, enrolled) for group in self._groups])
+        return trials.concatenate([claims(*group, enrolled) for group in self._groups])
 
     def eer(self):
         """Returns the pooled EER of `trials`."""

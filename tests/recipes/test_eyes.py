@@ -168,7 +168,7 @@ def test_discriminants_are_a_model_of_both_scales(rng, monkeypatch):
     monkeypatch.setattr(lda, "LAGS", (0, 1))
     monkeypatch.setattr(lda, "DISCRIMINANTS", 3)
     some = watchers(rng, people=6)
-    between = across_films.of_encoder(lda.fitted(some.of({f"p{i:02}" for i in range(4)})))
+    between = across_films.of_encoder(lda.fitted(some.select({f"p{i:02}" for i in range(4)})))
     found = between(some.signals)  # the negative of the cosine
     np.testing.assert_allclose(np.diag(found), -1, rtol=0, atol=1e-6)
     assert found.min() > -1 - 1e-6 and found.max() > -0.5

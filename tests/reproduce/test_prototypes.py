@@ -11,7 +11,7 @@ from keras_dml._backend import keras
 from keras_dml.reproduce.prototypes import methods, plan, plots, tables, training
 from keras_dml.reproduce.prototypes.digits import digits_of
 from keras_dml.training import Runs
-from keras_dml.training._checkpoint import Checkpoint
+from keras_dml.training._fit import Checkpoint
 from tests.reproduce import digits as small
 
 

@@ -14,7 +14,7 @@ from keras_dml import distances
 from keras_dml.reproduce.wasserstein import figures, methods, plan, plots, tables, training
 from keras_dml.reproduce.wasserstein.methods import JAEGER, METHODS, QP_CLS, QP_WL
 from keras_dml.training import Runs
-from keras_dml.training._checkpoint import Checkpoint
+from keras_dml.training._fit import Checkpoint
 from tests.reproduce import people as small
 
 NAMES = (QP_WL, JAEGER)
@@ -92,7 +92,7 @@ import os, signal, sys
 
 from keras_dml.reproduce.wasserstein import plan, training
 from keras_dml.training import Runs
-from keras_dml.training._checkpoint import Checkpoint
+from keras_dml.training._fit import Checkpoint
 from tests.reproduce import people as small
 
 save = Checkpoint.on_epoch_end

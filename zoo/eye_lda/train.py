@@ -27,7 +27,7 @@ def fitted(watchers):
         watchers: `eyes.one_eye`, or some of these people.
     """
     windows = watchers.windows(eyes.WINDOW, STRIDE)
-    return discriminants.fitted(
+    return discriminants.correlation_model(
         np.stack(windows.signals),
         windows.subjects,
         LAGS,

@@ -37,7 +37,7 @@ def run_once(method, variant, pair, steps, seed, out):
     settings = train.Settings(**train.VARIANTS[variant])
     encoder = train.trained(run, method, watchers.without(both[0] + both[1]), settings)
     between, windows = across_films.of_encoder(encoder), watchers.windows(eyes.WINDOW)
-    return [across_films.auc(between, windows.of(fold)) for fold in both]
+    return [across_films.auc(between, windows.select(fold)) for fold in both]
 
 
 def table(lines):

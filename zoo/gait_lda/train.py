@@ -29,7 +29,7 @@ def fitted(walkers):
         walkers: `gait.both_feet`, or some of these people.
     """
     windows = gait.mirrored(walkers).windows(gait.WINDOW, gait.STRIDE)
-    return discriminants.fitted(
+    return discriminants.correlation_model(
         np.stack(windows.signals),
         windows.subjects,
         LAGS,

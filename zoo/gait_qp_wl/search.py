@@ -62,8 +62,8 @@ def run_once(method, changes, fold, count, seed, steps):
         out = pathlib.Path(name)
         run = recipe.Run("gait_qp_wl", out, out, steps, seed)
         encoder = train.trained(run, method, known, settings)
-    right = walkers.of({f"{one}{gait.RIGHT}" for one in held_out})
-    feet = [left.of(held_out), gait.mirrored(right) if settings.mirrored else right]
+    right = walkers.select({f"{one}{gait.RIGHT}" for one in held_out})
+    feet = [left.select(held_out), gait.mirrored(right) if settings.mirrored else right]
     found = []
     for foot in feet:
         windows = foot.windows(gait.WINDOW)

@@ -123,7 +123,7 @@ def cross_validate(run, every, voices, parts):
             pooled.setdefault(name, np.empty(len(genuine)))[chosen] = values
             rate = evaluation.verification(-values, genuine[chosen]).eer
             print(f"  {name} EER {100 * rate:.1f} %", flush=True)
-    return pooled, trials.of_pairs(-pooled["sim"], first, second, subjects), fold, counts
+    return pooled, trials.from_pairs(-pooled["sim"], first, second, subjects), fold, counts
 
 
 @recipe.command(STEPS)
@@ -136,7 +136,7 @@ def main(run, folds: Folds = 5):
     ratios = calibration.calibrated(raw["sim"], pairs.genuine, fold)
     scored = calibration.with_fused(ratios, raw["cosine"])
     figures = calibration.rows(scored, pairs.genuine, pairs.people)
-    measured = measure.Measurement(figures, pairs.rescored(-ratios))
+    measured = measure.Measurement(figures, pairs.with_scores(-ratios))
     run.save(measured, CAPTION)
     if run.publishes:
         final = run.part("final")

@@ -12,8 +12,8 @@ from zoo.vowels_qp_wl import train
 def evidence(trained):
     """The four speakers whom the model has not heard."""
     every = train.utterances()
-    known, test = every.of(train.TRAIN_SPEAKERS), every.without(train.TRAIN_SPEAKERS)
-    claims = trials.by_model(trained.whole, test)
+    known, test = every.select(train.TRAIN_SPEAKERS), every.without(train.TRAIN_SPEAKERS)
+    claims = trials.from_model(trained.whole, test)
     others = functools.partial(without_network, known, test)
     return Evidence(measure.Measurement([], claims), others)
 

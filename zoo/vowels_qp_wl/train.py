@@ -29,7 +29,7 @@ def utterances():
 
 def known():
     """The utterances that are trained on."""
-    return utterances().of(TRAIN_SPEAKERS).at_least(CROP, 2)
+    return utterances().select(TRAIN_SPEAKERS).at_least(CROP, 2)
 
 
 def known_recordings():
