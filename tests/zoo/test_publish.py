@@ -169,7 +169,7 @@ def test_the_page_of_a_classifier_says_what_its_card_says(published):
         'model.add_classes(["new"], few, [0] * len(few))',
         "model.similarity(model.embed(probes), model.embed(enrolled))",
         "8 × 8 pixels, float32. Channels, in order: gray, in [0, 1].",
-        "5 numbers an image, compared by a learned similarity, symmetry = none: higher is more "
+        "5 numbers per image, compared by a learned similarity, symmetry = none. Higher is more "
         "similar.",
         "| protocol | n | setting | metric | value ± standard error | trials |",
         "| classification | 1 | – | accuracy | 99.31 % ± 0.08 | 10,000 |",

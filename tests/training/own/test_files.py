@@ -85,7 +85,7 @@ def test_sound_of_two_people_in_one_session_becomes_a_model_without_a_rate(
         ("0.wav", "4.wav"), "it has 16000 Hz, most have 8000: `resample_hz` brings all to one"
     )
     assert found.method == "logcov" and found.card["input"]["channels"] == ["sound"]
-    assert "No error rate is given: 2 people are at hand" in str(found)
+    assert "No error rate is given: there are 2 people" in str(found)
     assert zoo.load(str(found.folder)).input_shape == (None, None, 1)
 
 

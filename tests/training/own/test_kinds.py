@@ -97,10 +97,8 @@ def test_voices_at_16_khz_are_compared_by_the_encoder_of_the_zoo_too(rng, monkey
     made = dataclasses.replace(made, rate_hz=16_000.0)
     method = kinds.untrained(sound.methods(made))
     assert method.name == "ge2e"
-    found = card.TrainedModel(
-        made, people, method, None, scored=[], notes=[], unmeasured="few people"
-    )
-    assert "Apache" in card.build(found, {}, "", 0)["data"]["licence"]
+    trained = card.TrainedModel(made, people, method, None, [], [], unmeasured="few people")
+    assert "Apache" in card.build(trained, {}, "", 0)["data"]["licence"]
     voice = 0.05 * rng.normal(size=(16_000, 1))
     z = keras_dml.embed(method.model(made, people), [voice])
     assert z.shape == (1, 256)

@@ -150,7 +150,7 @@ def test_too_few_people_get_a_model_and_no_rate(train):
     found = train(people=3, name_people=True)
     assert found.method == "log_euclidean" and found.leaderboard == []
     assert found.card["headline"] == {"unmeasured": str(found)}
-    assert "No error rate is given: 3 people" in str(found)
+    assert "No error rate is given: there are 3 people" in str(found)
     assert found.card["thresholds"] == [] and found.card["figures"] == []
     assert "No error rate is given" in (found.folder / "README.md").read_text()
     assert zoo.check(str(found.folder)) < 1e-5
