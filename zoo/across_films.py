@@ -48,7 +48,9 @@ def trials_of(distances, people):
 
 def first_of_each_film(people):
     """Index of the first recording of each person and film."""
-    keys = [f"{one} {film}" for one, film in zip(people.subjects, people.sessions, strict=True)]
+    keys = [
+        f"{subject} {film}" for subject, film in zip(people.subjects, people.sessions, strict=True)
+    ]
     return np.unique(keys, return_index=True)[1]
 
 
@@ -101,8 +103,8 @@ def _from_zero(between, signals):
 
     Cosines are -1 there and of either sign between people: their median is no unit.
     """
-    found = between(signals)
-    return found - np.diag(found)[:, None]
+    distances = between(signals)
+    return distances - np.diag(distances)[:, None]
 
 
 def of_models(windows, models):
@@ -117,5 +119,5 @@ def of_encoder(encoder):
 
 def auc(between, windows):
     """Area under the curve of the trials of some people."""
-    found = trials_of(between(windows.signals), windows)
-    return float(evaluation.verification(found.scores, found.genuine).auc)
+    claims = trials_of(between(windows.signals), windows)
+    return float(evaluation.verification(claims.scores, claims.genuine).auc)

@@ -43,9 +43,9 @@ def calibrated(similarities, genuine, fold):
     """Similarities as log-likelihood ratios, scaled and shifted by the trials of other folds."""
     ratios = np.empty_like(similarities)
     for k in np.unique(fold):
-        chosen = fold == k
-        scale, shift = log_odds(similarities[~chosen], genuine[~chosen])
-        ratios[chosen] = scale * similarities[chosen] + shift
+        is_fold = fold == k
+        scale, shift = log_odds(similarities[~is_fold], genuine[~is_fold])
+        ratios[is_fold] = scale * similarities[is_fold] + shift
     return ratios
 
 
@@ -59,9 +59,9 @@ def rows(pooled, genuine, claims):
     """
     figures = []
     for name, values in pooled.items():
-        found = evaluation.verification(-values, genuine, people=claims, bootstrap=1000)
-        for metric, value in (("eer", found.eer), ("auc", found.auc)):
-            low, high = found.intervals[metric]
+        result = evaluation.verification(-values, genuine, people=claims, bootstrap=1000)
+        for metric, value in (("eer", result.eer), ("auc", result.auc)):
+            low, high = result.intervals[metric]
             row = measure.proportion("verification", metric, value, len(genuine), score=name)
             figures.append(row | {"stderr": (high - low) / (2 * 1.96), "ci95": [low, high]})
     return figures

@@ -46,8 +46,8 @@ def table(folders):
         key: [] for key in ("method", *SHOWN, "mean", "stderr_over_seeds", "seeds", "trials")
     }
     for label, runs in folders.items():
-        found = [json.loads((out / measure.FIGURES).read_text()) for out in runs]
-        for entries in zip(*found, strict=True):
+        figures = [json.loads((out / measure.FIGURES).read_text()) for out in runs]
+        for entries in zip(*figures, strict=True):
             values = np.array([entry["value"] for entry in entries])
             spread = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
             row = {
@@ -73,25 +73,34 @@ def differences(folders):
     Args:
         folders: Folders of the runs by label.
     """
-    runs = {label: [np.load(out / measure.TRIALS) for out in own] for label, own in folders.items()}
-    first, *others = runs
+    runs = {
+        label: [np.load(out / measure.TRIALS) for out in results]
+        for label, results in folders.items()
+    }
+    first, *rivals = runs
     drawn = {label: [] for label in runs}
     rng = np.random.default_rng(0)
     for _ in range(REPLICATES):
         rows = _draw_people(rng, runs[first][0])
         seeds = rng.integers(len(runs[first]), size=len(runs[first]))
-        for label, own in runs.items():
-            rates = [_eer(own[seed]["scores"][rows], own[seed]["genuine"][rows]) for seed in seeds]
+        for label, results in runs.items():
+            rates = [
+                _eer(results[seed]["scores"][rows], results[seed]["genuine"][rows])
+                for seed in seeds
+            ]
             drawn[label].append(np.mean(rates))
-    found = {
-        label: np.mean([_eer(each["scores"], each["genuine"]) for each in own])
-        for label, own in runs.items()
+    observed = {
+        label: np.mean([_eer(each["scores"], each["genuine"]) for each in results])
+        for label, results in runs.items()
     }
-    columns = {"method": [first, *others], "eer": [round(found[label], 5) for label in runs]}
-    gaps = {label: np.subtract(drawn[first], drawn[label]) for label in others}
-    columns["first less this"] = [None, *(round(found[first] - found[one], 5) for one in others)]
+    columns = {"method": [first, *rivals], "eer": [round(observed[label], 5) for label in runs]}
+    gaps = {label: np.subtract(drawn[first], drawn[label]) for label in rivals}
+    columns["first less this"] = [
+        None,
+        *(round(observed[first] - observed[rival], 5) for rival in rivals),
+    ]
     for name, percentile in (("ci95 low", 2.5), ("ci95 high", 97.5)):
-        bounds = [round(float(np.percentile(gaps[one], percentile)), 5) for one in others]
+        bounds = [round(float(np.percentile(gaps[rival], percentile)), 5) for rival in rivals]
         columns[name] = [None, *bounds]
     return columns
 

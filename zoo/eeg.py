@@ -47,18 +47,18 @@ def cross_validate(run, everybody, grid, train):
 
     def validate(settings, pair):
         numbers = [divided.index(fold) + 1 for fold in pair]
-        known = everybody.without(pair[0] + pair[1])
-        encoder = train(run.part(nested.name(settings, numbers)), known, settings)
+        rest = everybody.without(pair[0] + pair[1])
+        encoder = train(run.part(nested.name(settings, numbers)), rest, settings)
         return [auc_of_pairs(of_encoder(encoder), everybody.select(fold)) for fold in pair]
 
-    chosen, of_all = nested.choose(grid, divided, validate)
+    best, of_all = nested.choose(grid, divided, validate)
     encoders = []
-    for number, (fold, settings) in enumerate(zip(divided, chosen, strict=True), start=1):
+    for number, (fold, settings) in enumerate(zip(divided, best, strict=True), start=1):
         print(f"fold {number}: trained without {', '.join(fold)}, {settings}")
         encoders.append(train(run.part(f"fold_{number}"), everybody.without(fold), settings))
-    found = over_folds(everybody, [of_encoder(encoder) for encoder in encoders])
-    run.save(found, sequences.single_recordings(len(set(everybody.subjects))))
-    return found, encoders, of_all
+    result = over_folds(everybody, [of_encoder(encoder) for encoder in encoders])
+    run.save(result, sequences.single_recordings(len(set(everybody.subjects))))
+    return result, encoders, of_all
 
 
 def over_folds(everybody, distances):

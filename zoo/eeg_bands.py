@@ -48,8 +48,8 @@ def main():
     """Measures every band."""
     everybody = eeg.trials()
     for low, high in BANDS:
-        found = measured(everybody, low, high).headline
-        print(f"{low} to {high} Hz\n{headline_summary(found)}", flush=True)
+        headline = measured(everybody, low, high).headline
+        print(f"{low} to {high} Hz\n{headline_summary(headline)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -124,9 +124,9 @@ def without_network(watchers, windows):
     folds = across_films.groups(windows)
     models = [lda.fitted(watchers.without(fold)) for fold in folds]
     between = [across_films.of_encoder(model) for model in models]
-    found = across_films.trials_over_folds(windows, between).scores
+    scores = across_films.trials_over_folds(windows, between).scores
     what = "discriminants of means and lagged correlations, in closed form, on the same people"
-    return {"eye_lda": (what, pooled.NO_NETWORK, found), **untrained(windows)}
+    return {"eye_lda": (what, pooled.NO_NETWORK, scores), **untrained(windows)}
 
 
 def trials(closed_form, windows, everybody=None):
@@ -136,26 +136,26 @@ def trials(closed_form, windows, everybody=None):
 
 def of_one_eye():
     """Trials by name, of GazeCom: `{name: (window in seconds, Trials)}`."""
-    found = {}
+    results = {}
     for blocks in (1, 2, 4, 8):
         watchers = eyes.one_eye(blocks)
         window = eyes.WINDOW // blocks
         windows = bounded(watchers).windows(window)
         rate = f"{eyes.RATE_HZ / blocks:g} Hz"
         seconds = window * blocks / eyes.RATE_HZ
-        found[f"discriminants, {rate}"] = seconds, trials(_by_lags(LAGS), windows)
+        results[f"discriminants, {rate}"] = seconds, trials(_by_lags(LAGS), windows)
         if blocks == 1:
             raw = watchers.windows(window)
-            found[f"quantiles of velocity, {rate}"] = seconds, trials(quantile_distance, raw)
-            found[f"log-Euclidean, {rate}"] = seconds, trials(log_euclidean, windows)
-            found[f"discriminants, one scale, {rate}"] = seconds, trials(_by_lags(LAGS), raw)
+            results[f"quantiles of velocity, {rate}"] = seconds, trials(quantile_distance, raw)
+            results[f"log-Euclidean, {rate}"] = seconds, trials(log_euclidean, windows)
+            results[f"discriminants, one scale, {rate}"] = seconds, trials(_by_lags(LAGS), raw)
             halves = bounded(watchers).windows(window // 2)
-            found[f"discriminants, {rate}, shorter"] = seconds / 2, trials(_by_lags(LAGS), halves)
+            results[f"discriminants, {rate}, shorter"] = seconds / 2, trials(_by_lags(LAGS), halves)
             films = sorted(set(windows.sessions))[::2]
             seen = np.isin(windows.sessions, films)
-            others = trials(_by_lags(LAGS), windows.take(~seen), windows.take(seen))
-            found[f"discriminants, {rate}, films never trained on"] = seconds, others
-    return found
+            unseen = trials(_by_lags(LAGS), windows.take(~seen), windows.take(seen))
+            results[f"discriminants, {rate}, films never trained on"] = seconds, unseen
+    return results
 
 
 def of_both_eyes():
@@ -164,25 +164,27 @@ def of_both_eyes():
     everybody = watchers.windows(eyes.BOTH_WINDOW)
     seconds = eyes.BOTH_WINDOW / eyes.BOTH_RATE_HZ
     velocity = [name for name in eyes.BOTH_CHANNELS if name.endswith(("vx", "vy"))]
-    kept = {
+    selections = {
         "both eyes": eyes.BOTH_CHANNELS,
         "left eye": [name for name in eyes.BOTH_CHANNELS if name.startswith("left")],
         "right eye": [name for name in eyes.BOTH_CHANNELS if name.startswith("right")],
         "both eyes, pupils alone": PUPILS,
         "both eyes, disparity alone": DISPARITY,
         "both eyes, velocities alone": velocity,
-        "both eyes without pupils": [one for one in eyes.BOTH_CHANNELS if one not in PUPILS],
+        "both eyes without pupils": [
+            channel for channel in eyes.BOTH_CHANNELS if channel not in PUPILS
+        ],
         "left eye, velocities alone": velocity[:2],
     }
-    found = {}
-    for name, channels in kept.items():
+    results = {}
+    for name, channels in selections.items():
         columns = np.isin(eyes.BOTH_CHANNELS, channels)
-        some = People(
+        subset = People(
             [x[:, columns] for x in everybody.signals], everybody.subjects, everybody.sessions
         )
-        windows = eyes.of_several_films(some)
-        found[name] = seconds, trials(_by_lags(BOTH_LAGS), windows, some)
-    return found
+        windows = eyes.of_several_films(subset)
+        results[name] = seconds, trials(_by_lags(BOTH_LAGS), windows, subset)
+    return results
 
 
 def within_experiments(given):
@@ -195,14 +197,14 @@ def within_experiments(given):
 def table(found):
     """Columns of the pooled figures of trials by name, as `of_one_eye` gives them."""
     columns = {}
-    for name, (seconds, given) in found.items():
+    for name, (seconds, claims) in found.items():
         row = {"what": name, "window_s": round(seconds, 2)}
-        row |= {"people": len(set(given.probes.tolist())), "trials": len(given.scores)}
-        for one in pooled.rows(given)[:2]:
-            row[one["metric"]] = round(one["value"], 4)
+        row |= {"people": len(set(claims.probes.tolist())), "trials": len(claims.scores)}
+        for row_of_metric in pooled.rows(claims)[:2]:
+            row[row_of_metric["metric"]] = round(row_of_metric["value"], 4)
             row |= {
-                f"{one['metric']} {end}": round(bound, 4)
-                for end, bound in zip(("low", "high"), one["ci95"], strict=True)
+                f"{row_of_metric['metric']} {end}": round(bound, 4)
+                for end, bound in zip(("low", "high"), row_of_metric["ci95"], strict=True)
             }
         for key, value in row.items():
             columns.setdefault(key, []).append(value)
@@ -215,11 +217,11 @@ def _by_lags(lags):
 
 def main():
     """Measures all of them."""
-    both = of_both_eyes()
-    seconds, given = both["both eyes"]
-    both["both eyes, imposters of the same experiment"] = seconds, within_experiments(given)
-    one = {f"GazeCom: {name}": value for name, value in of_one_eye().items()}
-    text = as_csv(table(one | {f"DIEM: {name}": value for name, value in both.items()}))
+    two_eyes = of_both_eyes()
+    seconds, claims = two_eyes["both eyes"]
+    two_eyes["both eyes, imposters of the same experiment"] = seconds, within_experiments(claims)
+    one_eye = {f"GazeCom: {name}": value for name, value in of_one_eye().items()}
+    text = as_csv(table(one_eye | {f"DIEM: {name}": value for name, value in two_eyes.items()}))
     FIGURES.parent.mkdir(parents=True, exist_ok=True)
     write_text(FIGURES, text)
     print(f"{text}{FIGURES}")

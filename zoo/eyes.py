@@ -37,13 +37,13 @@ def one_eye(blocks=1):
     Args:
         blocks: Values of the gaze that are averaged to one, for a lower rate.
     """
-    found = People([], [], [])
+    watchers = People([], [], [])
     for records in people.read("gazecom_gaze/uniform").values():
         part = people.collect(records, lambda record: record["movie"].decode())
         gazes = [block_means(degrees(record), blocks) for record in records]
         part.signals = [velocities(gaze, RATE_HZ / blocks) for gaze in gazes]
-        found += part
-    return found
+        watchers += part
+    return watchers
 
 
 def examples(_):
@@ -91,9 +91,9 @@ def velocities(gaze, rate_hz):
 def both_eyes():
     """Both eyes of the people of DIEM, channels `BOTH_CHANNELS`; the session is the film."""
     records = people.read("diem_gaze/all", "train")
-    found = people.collect(records, lambda record: record["video"].decode())
-    found.signals = [binocular(record["sequence"], record["event"]) for record in records]
-    return found
+    watchers = people.collect(records, lambda record: record["video"].decode())
+    watchers.signals = [binocular(record["sequence"], record["event"]) for record in records]
+    return watchers
 
 
 def binocular(sequence, event):
@@ -128,8 +128,8 @@ def of_eye(signals, eye):
         signals: List of arrays `(time, 10)`.
         eye: `"left"` or `"right"`.
     """
-    kept = np.isin(np.arange(len(BOTH_CHANNELS)), OF_EYE[eye])
-    return [np.where(kept, signal, np.float32(0)) for signal in signals]
+    is_eye = np.isin(np.arange(len(BOTH_CHANNELS)), OF_EYE[eye])
+    return [np.where(is_eye, signal, np.float32(0)) for signal in signals]
 
 
 def of_several_films(watchers):

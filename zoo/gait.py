@@ -30,11 +30,11 @@ def walks(split, foot="left"):
         foot: `"left"` or `"right"`.
     """
     records = list(people.read(f"ipol_gait/{foot}_foot", split))
-    found = people.collect(records, lambda record: int(record["trial"]))
+    walkers = people.collect(records, lambda record: int(record["trial"]))
     for i, record in enumerate(records):
         steps = np.concatenate([record["left_steps"], record["right_steps"]])
-        found.signals[i] = found.signals[i][steps.min() : steps.max()]
-    return found
+        walkers.signals[i] = walkers.signals[i][steps.min() : steps.max()]
+    return walkers
 
 
 def sensors():
@@ -103,13 +103,13 @@ def evidence(trained, others):
 
 
 def _baselines(others, signals):
-    known = functools.reduce(People.__add__, [walks(split) for split in KNOWN])
-    nothing = measure.pairwise_distances(log_euclidean(known.signals), signals)
+    walkers = functools.reduce(People.__add__, [walks(split) for split in KNOWN])
+    nothing = measure.pairwise_distances(log_euclidean(walkers.signals), signals)
     what = "covariance of the channels, nothing trained"
-    found = {"log-Euclidean": (what, pooled.NO_NETWORK, nothing)}
+    methods = {"log-Euclidean": (what, pooled.NO_NETWORK, nothing)}
     for name, (what, kind, model) in others.items():
-        found[name] = (what, kind, measure.pairwise_distances(model(), signals))
-    return found
+        methods[name] = (what, kind, measure.pairwise_distances(model(), signals))
+    return methods
 
 
 def known_recordings():
@@ -128,14 +128,14 @@ def publish(run, model, walkers, test, measured, **published):
         measured: `keras_dml.training.measure.Measurement`.
         **published: Further arguments of `recipe.Run.publish`.
     """
-    known = left_feet(walkers)
-    stddev = np.concatenate(known.signals).std(axis=0)
+    left = left_feet(walkers)
+    stddev = np.concatenate(left.signals).std(axis=0)
     run.publish(
         model,
         synthetic_recordings(len(stddev), (WINDOW, 100, 64), stddev),
         measured,
         data={
-            "train_subjects": sorted(set(known.subjects), key=int),
+            "train_subjects": sorted(set(left.subjects), key=int),
             "test_subjects": sorted(set(test.subjects), key=int),
         },
         recordings=walkers.windows(WINDOW, STRIDE).signals,

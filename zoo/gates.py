@@ -22,14 +22,14 @@ Names = Annotated[list[str], typer.Argument(help="Models of sequences or sound o
 def main(names: Names):
     """Writes what training recordings are usually like into the cards of published models."""
     for name in names:
-        known = importlib.import_module(f"zoo.{name}.train").known_recordings()
-        gate = of(zoo.card(evidence.ZOO / name)["input"], known)
+        recordings = importlib.import_module(f"zoo.{name}.train").known_recordings()
+        gate = describe(zoo.card(evidence.ZOO / name)["input"], recordings)
         if gate is not None:
             training.update(evidence.ZOO / name, **{quality.CARD_KEY: gate})
         print(f"{name}: {gate}")
 
 
-def of(described, recordings):
+def describe(described, recordings):
     """What a card says under `quality`, see `keras_dml.quality.described`.
 
     Args:
@@ -44,8 +44,8 @@ def of(described, recordings):
     usual = quality.Usual(channels, is_sound(described), units=units)
     usual = usual.measured(recordings)
     if not usual.is_sound:
-        usual = dataclasses.replace(usual, steps=min(len(one) for one in recordings))
-    refused = sum(usual.reason(one) is not None for one in recordings)
+        usual = dataclasses.replace(usual, steps=min(len(recording) for recording in recordings))
+    refused = sum(usual.reason(recording) is not None for recording in recordings)
     print(f"The gate refuses {refused:,} of {len(recordings):,} training recordings.", flush=True)
     return quality.described(usual) if refused <= MOST_REFUSED * len(recordings) else None
 

@@ -20,14 +20,14 @@ def main(names: Names):
         card = evidence.of_published(name).card(recipe.about_model(name))
         training.update(evidence.ZOO / name, **card)
         print(f"{name}\n{headline_summary(card['headline'])}")
-        for one in card["baselines"]:
-            print(_line(one))
+        for baseline in card["baselines"]:
+            print(_line(baseline))
 
 
 def _line(baseline):
     rows = ", ".join(f"{row['metric']} {row['value']:.4f}" for row in baseline["rows"])
     low, high = baseline["difference"]["ci95"]
-    return f"  {baseline['name']}: {rows}; the model less this {low:+.4f} to {high:+.4f}"
+    return f"  {baseline['name']}: {rows}; the model minus this {low:+.4f} to {high:+.4f}"
 
 
 if __name__ == "__main__":

@@ -12,17 +12,17 @@ MAP_AT_R = "map_at_r"
 
 def clips(actors=ACTORS):
     """Clips as recorded: the class is the motion, the session the actor."""
-    found = People([], [], [])
+    result = People([], [], [])
     for actor in actors:
         records = people.read("hdm05_mocap/sequences", f"actor_{actor}")
-        found += people.collect(records, lambda _, actor=actor: actor, subject="motion")
-    return found
+        result += people.collect(records, lambda _, actor=actor: actor, subject="motion")
+    return result
 
 
 def by_actor(every, actors):
     """The clips of one or several actors, and those of all others."""
-    own = np.isin(every.sessions, actors)
-    return every.take(own), every.take(~own)
+    is_actor = np.isin(every.sessions, actors)
+    return every.take(is_actor), every.take(~is_actor)
 
 
 def resampled(signal, steps):
@@ -44,11 +44,11 @@ def over_actors(every, distances):
     """
     parts = []
     for actor, between in zip(ACTORS, distances, strict=True):
-        own, others = by_actor(every, actor)
-        count = len(own.signals)
-        table = between(own.signals + others.signals)[:count, count:]
-        table = table / measure.distance_unit(between, others)
-        parts.append(evaluate(table, own.subjects, others.subjects))
+        probes, gallery = by_actor(every, actor)
+        count = len(probes.signals)
+        table = between(probes.signals + gallery.signals)[:count, count:]
+        table = table / measure.distance_unit(between, gallery)
+        parts.append(evaluate(table, probes.subjects, gallery.subjects))
     return measure.combine_folds(parts)
 
 
@@ -60,16 +60,16 @@ def evaluate(distances, probes, gallery):
         probes: Motion of each probe.
         gallery: Motion of each clip of the gallery.
     """
-    found = evaluation.retrieval(
+    retrieved = evaluation.retrieval(
         distances, probes, gallery_labels=gallery, distance="precomputed", k=(1, 3)
     )
     claims = trials.against_gallery(distances, probes, gallery, "motions")
     verified = evaluation.verification(claims.scores, claims.genuine)
     retrieval, verification = ("retrieval", len(probes)), ("verification", claims.scores.size)
     values = {
-        "recall_at_1": (found.recall_at_k[1], *retrieval),
-        "recall_at_3": (found.recall_at_k[3], *retrieval),
-        MAP_AT_R: (found.map_at_r, *retrieval),
+        "recall_at_1": (retrieved.recall_at_k[1], *retrieval),
+        "recall_at_3": (retrieved.recall_at_k[3], *retrieval),
+        MAP_AT_R: (retrieved.map_at_r, *retrieval),
         "auc": (verified.auc, *verification),
         "eer": (verified.eer, *verification),
     }
@@ -83,5 +83,5 @@ def evaluate(distances, probes, gallery):
 def map_at_r(encoder, probes, gallery):
     """MAP@R of an encoder."""
     embeddings = [inference.embed(encoder, clips.signals) for clips in (probes, gallery)]
-    found = evaluate(inference.distance(encoder, *embeddings), probes.subjects, gallery.subjects)
-    return {row["metric"]: row["value"] for row in found.figures}[MAP_AT_R]
+    measured = evaluate(inference.distance(encoder, *embeddings), probes.subjects, gallery.subjects)
+    return {row["metric"]: row["value"] for row in measured.figures}[MAP_AT_R]

@@ -31,10 +31,10 @@ def walks():
     50 Hz, of which every other one is taken. A gap of more than 200 ms divides a walk: its parts
     have one number.
     """
-    found = People([], [], [])
+    walkers = People([], [], [])
     for records in people.read("gaitauth_walks/uniform50").values():
-        found += people.collect(records, lambda record: int(record["walk"]))
-    return People([signal[::2] for signal in found.signals], found.subjects, found.sessions)
+        walkers += people.collect(records, lambda record: int(record["walk"]))
+    return People([signal[::2] for signal in walkers.signals], walkers.subjects, walkers.sessions)
 
 
 def examples(_):
@@ -48,8 +48,8 @@ def blocks(walkers):
     subjects, number = np.array(walkers.subjects), np.array(walkers.sessions)
     session = np.full(len(number), EARLIER)
     for subject in set(walkers.subjects):
-        own = np.unique(number[subjects == subject])
-        session[(subjects == subject) & (number >= own[len(own) // 2])] = LATER
+        numbers = np.unique(number[subjects == subject])
+        session[(subjects == subject) & (number >= numbers[len(numbers) // 2])] = LATER
     return People(walkers.signals, walkers.subjects, session.tolist())
 
 
@@ -98,8 +98,8 @@ class Group:
         tested = walkers.select(group)
         numbered, self.windows = tested.windows(WINDOW), blocks(tested).windows(WINDOW)
         self.rank = _ranks(numbered.subjects, numbered.sessions)
-        known = walkers.without(group).windows(WINDOW)
-        self._unit = measure.distance_unit(lambda signals: between(signals, signals), known)
+        rest = walkers.without(group).windows(WINDOW)
+        self._unit = measure.distance_unit(lambda signals: between(signals, signals), rest)
         self._between, self._seed = between, seed
 
     @functools.cached_property
@@ -183,12 +183,12 @@ def rows(found):
     rows = []
     for turn in (False, True):
         which = "turned" if turn else "as recorded"
-        own = [("single pairs", trials.concatenate([group.pairs(turn) for group in found]))]
+        kinds = [("single pairs", trials.concatenate([group.pairs(turn) for group in found]))]
         for walks in (*ENROLLED, None):
             what = "all earlier walks" if walks is None else f"{walks} walk{'s' * (walks > 1)}"
             joined = trials.concatenate([group.trials(turn, walks) for group in found])
-            own.append((f"{what} enrolled", joined))
-        rows += [eer_row(f"{what}, probes {which}", claims) for what, claims in own]
+            kinds.append((f"{what} enrolled", joined))
+        rows += [eer_row(f"{what}, probes {which}", claims) for what, claims in kinds]
     return rows + measure.combine_folds([group.measured() for group in found]).figures
 
 
@@ -246,15 +246,15 @@ def front(horizontal):
 
 def eer_row(protocol, claims):
     """A row of a card's `figures`: pooled EER with its interval over people."""
-    found = evaluation.verification(
+    result = evaluation.verification(
         claims.scores, claims.genuine, people=claims.people, bootstrap=BOOTSTRAP
     )
-    low, high = found.intervals["eer"]
+    low, high = result.intervals["eer"]
     return {
         "protocol": protocol,
         "n": 1,
         "metric": "eer",
-        "value": float(found.eer),
+        "value": float(result.eer),
         "stderr": float(high - low) / (2 * 1.96),
         "ci95": [float(low), float(high)],
         "trials": len(claims.scores),
@@ -267,6 +267,6 @@ def _ranks(subjects, numbers):
     subjects, numbers = np.array(subjects), np.array(numbers)
     rank = np.empty(len(numbers), int)
     for subject in set(subjects.tolist()):
-        own = subjects == subject
-        rank[own] = np.unique(numbers[own], return_inverse=True)[1]
+        is_subject = subjects == subject
+        rank[is_subject] = np.unique(numbers[is_subject], return_inverse=True)[1]
     return rank

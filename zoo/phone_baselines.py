@@ -87,7 +87,7 @@ def spectra(walkers=None):
 CLOSED_FORMS = {
     "linear discriminants": (
         "of lagged correlations in the frame of gravity, in closed form, on the same people and "
-        "tempos",
+        "speeds",
         linear_discriminants,
     ),
     "log-Euclidean": ("covariance in the frame of gravity, nothing trained", log_euclidean),
@@ -113,9 +113,9 @@ def main():
     walkers = phone.walks()
     for name in CLOSED_FORMS:
         print(name)
-        found = closed_form(name, walkers)
-        print(measure.headline_summary(phone.measurement(found).headline))
-        print(measure.summary(phone.rows(found)), flush=True)
+        groups = closed_form(name, walkers)
+        print(measure.headline_summary(phone.measurement(groups).headline))
+        print(measure.summary(phone.rows(groups)), flush=True)
 
 
 if __name__ == "__main__":

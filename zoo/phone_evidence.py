@@ -6,7 +6,7 @@ from keras_dml.training import pooled
 from zoo import phone, phone_baselines
 from zoo.evidence import Evidence, unit_of
 
-TURNED = "this model, each probe turned about any axis beside enrolled walks as recorded"
+TURNED = "this model, with each probe rotated at random and enrolled walks as recorded"
 
 
 def evidence(whole, methods, beside):
@@ -18,12 +18,12 @@ def evidence(whole, methods, beside):
         beside: Names of `phone_baselines.CLOSED_FORMS`.
     """
     walkers = phone.walks()
-    found = phone.measured(methods, walkers)
+    groups = phone.measured(methods, walkers)
     return Evidence(
-        phone.measurement(found),
-        functools.partial(_others, found, walkers, list(beside)),
+        phone.measurement(groups),
+        functools.partial(_others, groups, walkers, list(beside)),
         unit=lambda: unit_of(whole, walkers.windows(phone.WINDOW)),
-        figures=lambda: phone.rows(found),
+        figures=lambda: phone.rows(groups),
     )
 
 
@@ -34,7 +34,7 @@ def over_folds(distances):
         distances: For each group a function of a list of windows that gives the distances between
             all of them.
     """
-    methods = [functools.partial(_between, one) for one in distances]
+    methods = [functools.partial(_between, between) for between in distances]
     return phone.measurement(phone.measured(methods, phone.walks()))
 
 

@@ -126,24 +126,24 @@ class Run:
             evidence.save_beside(self.folder, evidence.FOLDS, numbered)
         if controls:
             evidence.save_beside(self.folder, evidence.CONTROLS, controls)
-        found, measures = None, evidence.of(self.name)
+        measured_card, measures = None, evidence.find(self.name)
         if measures is not None and baselines is None:
-            found = measures(evidence.Trained(model, folds, controls))
+            measured_card = measures(evidence.Trained(model, folds, controls))
         elif isinstance(measured, measure.Measurement):
-            found = evidence.Evidence(measured, lambda: baselines or {}, groups)
-        if found is not None:
-            card = found.card(about) | card
+            measured_card = evidence.Evidence(measured, lambda: baselines or {}, groups)
+        if measured_card is not None:
+            card = measured_card.card(about) | card
         figures = getattr(measured, "figures", measured)
-        given = {"seed": self.seed, **self.options, "steps": self.steps}
-        words = " ".join(f"--{name} {value}" for name, value in given.items())
+        options = {"seed": self.seed, **self.options, "steps": self.steps}
+        words = " ".join(f"--{name} {value}" for name, value in options.items())
         command = f"python -m zoo.{self.name}.train {words} --publish"
         record = training.training_record(command, seed=self.seed, minutes=self.minutes)
         card = training.build_card(about, figures=figures, recipe=record, **card)
-        gate = None if recordings is None else gates.of(card["input"], recordings)
+        gate = None if recordings is None else gates.describe(card["input"], recordings)
         if gate is not None:
             card[quality.CARD_KEY] = gate
-        shown = None if curves is None else self.out / f"{curves}.png"
-        training.publish(self.folder, model, card, golden, shown)
+        image = None if curves is None else self.out / f"{curves}.png"
+        training.publish(self.folder, model, card, golden, image)
 
 
 def about_model(name):
@@ -198,27 +198,31 @@ def command(steps):
             "publish_model": (Publish, False),
         }
         keyword = inspect.Parameter.KEYWORD_ONLY
-        own = [one.replace(kind=keyword) for one in _parameters(main)[1:]]
+        parameters = [parameter.replace(kind=keyword) for parameter in _parameters(main)[1:]]
         signature = inspect.Signature(
             [
                 *(
                     inspect.Parameter(name, keyword, default=default, annotation=kind)
                     for name, (kind, default) in shared.items()
                 ),
-                *own,
+                *parameters,
             ]
         )
 
         def recipe(**given):
             options = signature.bind(**given)
             options.apply_defaults()
-            chosen = {one.name: options.arguments.pop(one.name) for one in own}
+            arguments = {
+                parameter.name: options.arguments.pop(parameter.name) for parameter in parameters
+            }
             file = sys.modules[main.__module__].__file__
-            run = _new_run(file, chosen.get("method"), **options.arguments)
-            main(run, **chosen)
+            run = _new_run(file, arguments.get("method"), **options.arguments)
+            main(run, **arguments)
 
         recipe.__name__, recipe.__doc__, recipe.__signature__ = "main", main.__doc__, signature
-        recipe.__annotations__ = {one.name: one.annotation for one in signature.parameters.values()}
+        recipe.__annotations__ = {
+            parameter.name: parameter.annotation for parameter in signature.parameters.values()
+        }
         return recipe
 
     return decorate

@@ -6,7 +6,7 @@ import sys
 import typer
 
 
-def check(given):
+def check(options):
     """Refuses what an option cannot be.
 
     Args:
@@ -15,9 +15,9 @@ def check(given):
     Raises:
         typer.BadParameter: If a value is none of them.
     """
-    for option, (values, known) in given.items():
-        if unknown := [one for one in values or () if one not in known]:
-            raise typer.BadParameter(f"--{option} {unknown[0]!r} is none of {list(known)}.")
+    for option, (values, choices) in options.items():
+        if unknown := [value for value in values or () if value not in choices]:
+            raise typer.BadParameter(f"--{option} {unknown[0]!r} is none of {list(choices)}.")
 
 
 def completed(file, wanted, run):
@@ -38,11 +38,13 @@ def completed(file, wanted, run):
         file.write_text(whole, encoding="utf-8")
     lines = [json.loads(line) for line in whole.splitlines()]
     missing = [
-        one for one in wanted if one not in [{key: line[key] for key in one} for line in lines]
+        key_values
+        for key_values in wanted
+        if key_values not in [{key: line[key] for key in key_values} for line in lines]
     ]
-    for number, one in enumerate(missing, start=1):
-        print(f"run {number} of {len(missing)}: {one}", file=sys.stderr, flush=True)
-        lines.append({**one, **run(one)})
+    for number, key_values in enumerate(missing, start=1):
+        print(f"run {number} of {len(missing)}: {key_values}", file=sys.stderr, flush=True)
+        lines.append({**key_values, **run(key_values)})
         with file.open("a", encoding="utf-8") as appended:
             appended.write(json.dumps(lines[-1]) + "\n")
     return lines

@@ -85,8 +85,8 @@ def train(
     encoder = build_encoder(method, people.signals[0].shape[1], front, **options)
     normalization = encoder.get_layer("normalization")
     if hasattr(normalization, "adapt"):
-        known = people.signals if adapt_to is None else adapt_to
-        normalization.adapt(fronts.outputs(front, known))
+        recordings = people.signals if adapt_to is None else adapt_to
+        normalization.adapt(fronts.outputs(front, recordings))
     classes = len(sampler.class_names)
     trained = _with_classifier(encoder, classes) if method == "qp_cls" else encoder
     run.fit(trained, sampler, optimization, loss=_loss(method, loss or {}))

@@ -92,16 +92,16 @@ class Disturb:
         """`augment(batch, rng)` of `keras_dml.samplers`: `(rows, samples, 1)` to the same shape."""
         sounds = batch[..., 0].astype(np.float32)
         clean = sounds.copy()
-        chosen = np.flatnonzero(rng.random(len(sounds)) < self.reverberant)
-        if len(chosen):
-            sounds[chosen] = reverberated(sounds[chosen], rng, self.rate_hz)
+        rows = np.flatnonzero(rng.random(len(sounds)) < self.reverberant)
+        if len(rows):
+            sounds[rows] = reverberated(sounds[rows], rng, self.rate_hz)
         kinds = rng.choice(len(NOISES), len(sounds))
         for row in np.flatnonzero(rng.random(len(sounds)) < self.noisy):
             added = self._noise(NOISES[kinds[row]], clean, row, rng)
             sounds[row] = with_noise(sounds[row], added, rng.uniform(*SNR_DB))
         if self.distant:
-            chosen = np.flatnonzero(rng.random(len(sounds)) < self.distant)
-            sounds[chosen] = over_telephone(sounds[chosen], self.rate_hz)
+            rows = np.flatnonzero(rng.random(len(sounds)) < self.distant)
+            sounds[rows] = over_telephone(sounds[rows], self.rate_hz)
         return sounds[..., None]
 
     def _noise(self, kind, sounds, row, rng):

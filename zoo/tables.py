@@ -126,16 +126,18 @@ def of_all(cards):
 def of_unbeaten(cards):
     """One row for each method that a model does not beat beyond their difference's interval; its
     own score of other probes is no rival."""
-    columns = ("model", "does not beat", "kind", "its figure", "the model less this")
+    columns = ("model", "does not beat", "kind", "its figure", "the model minus this")
     rows = []
     for card in cards:
-        for one in card["baselines"]:
-            metric = one["difference"]["metric"]
-            if one["kind"] != pooled.OTHER_PROBES and headline.gain(one)[1] <= 0:
-                figure = f"{catalog.metric_in_words(metric)} {_row_in_words(one['rows'], metric)}"
-                less = one["difference"]
+        for baseline in card["baselines"]:
+            metric = baseline["difference"]["metric"]
+            if baseline["kind"] != pooled.OTHER_PROBES and headline.gain(baseline)[1] <= 0:
+                figure = (
+                    f"{catalog.metric_in_words(metric)} {_row_in_words(baseline['rows'], metric)}"
+                )
+                less = baseline["difference"]
                 difference = catalog.points(less["value"], less["ci95"])
-                rows.append((_link(card), one["name"], one["kind"], figure, difference))
+                rows.append((_link(card), baseline["name"], baseline["kind"], figure, difference))
     return markdown_table(columns, rows)
 
 
@@ -146,10 +148,10 @@ def _link(card, folder=""):
 def _license(card):
     """The license of the data in a few words; the page has all of it."""
     text = card["data"]["licence"]
-    found = LICENSE.search(text)
-    if not found or text.startswith("No"):
+    match = LICENSE.search(text)
+    if not match or text.startswith("No"):
         return "none stated"
-    return f"{found[0]}; of a part none stated" if "no license stated" in text else found[0]
+    return f"{match[0]}; of a part none stated" if "no license stated" in text else match[0]
 
 
 def _count(card, unit):
@@ -162,23 +164,23 @@ def _figure(card, metric):
 
 
 def _row_in_words(rows, metric):
-    found = [row for row in rows if row["metric"] == metric]
-    return catalog.with_interval(found[0]["value"], found[0]["ci95"]) if found else "–"
+    matches = [row for row in rows if row["metric"] == metric]
+    return catalog.with_interval(matches[0]["value"], matches[0]["ci95"]) if matches else "–"
 
 
 def _best(card, kind, metric):
     """The best of the card's baselines of a kind, with its name; bold where the model does not beat
     it beyond the interval of their difference."""
     sign = 1 if metric == EER else -1
-    found = [
-        (sign * row["value"], one)
-        for one in card["baselines"]
-        for row in one["rows"]
-        if (one["kind"], row["metric"]) == (kind, metric)
+    candidates = [
+        (sign * row["value"], baseline)
+        for baseline in card["baselines"]
+        for row in baseline["rows"]
+        if (baseline["kind"], row["metric"]) == (kind, metric)
     ]
-    if not found:
+    if not candidates:
         return "–"
-    _, best = min(found, key=lambda pair: pair[0])
+    _, best = min(candidates, key=lambda pair: pair[0])
     text = f"{best['name']}: {_row_in_words(best['rows'], metric)}"
     return text if headline.gain(best)[1] > 0 else f"**{text}**"
 
@@ -186,7 +188,7 @@ def _best(card, kind, metric):
 TABLES = {PAGE: (of_people, of_images), ZOO_PAGE: (of_all, of_unbeaten)}
 
 
-def written(page):
+def rewrite(page):
     """A page with its tables made again; each stands where one with the same columns stood.
 
     Args:
@@ -205,7 +207,7 @@ def written(page):
 def main():
     """Writes the tables of models on the project's page and on that of the zoo."""
     for page in TABLES:
-        write_text(page, written(page))
+        write_text(page, rewrite(page))
 
 
 if __name__ == "__main__":

@@ -22,9 +22,9 @@ def rows(model, x, y, new, new_labels):
         new: Images of other classes.
         new_labels: Ids of those classes.
     """
-    z, other = (inference.embed(model, images, batch_size=500) for images in (x, new))
+    z, unknown = (inference.embed(model, images, batch_size=500) for images in (x, new))
     few = classifiers.few_shot(model, new, new_labels, FEW_SHOT, EPISODES)
-    return [*compared(model, z, y), *few, *novelty(model, z, other)]
+    return [*compared(model, z, y), *few, *novelty(model, z, unknown)]
 
 
 def known_classes(model, x, y):
@@ -61,9 +61,9 @@ def compared(model, z, y):
     for head, table in tables.items():
         whole[head] = _figures(table, y[:PROBES], y[PROBES:])
         some = [_figures(table[rows], y[rows], y[PROBES:]) for rows in groups]
-        parts[head] = {kind: np.array([one[kind] for one in some]) for kind in whole[head]}
+        parts[head] = {kind: np.array([figures[kind] for figures in some]) for kind in whole[head]}
     counts = {"verification": tables["sim"].size, "retrieval": PROBES}
-    found = [
+    rows_of_card = [
         _row(*kind, value, stats.sem(parts[head][kind]), counts[kind[0]], head)
         for head in tables
         for kind, value in whole[head].items()
@@ -73,8 +73,8 @@ def compared(model, z, y):
         error = stats.sem(parts["sim"][kind] - parts["cosine"][kind])
         interval = value + error * stats.t.ppf([0.025, 0.975], GROUPS - 1)
         row = _row(*kind, value, error, counts[kind[0]], "sim less cosine")
-        found.append({**row, "ci95": interval.tolist()})
-    return found
+        rows_of_card.append({**row, "ci95": interval.tolist()})
+    return rows_of_card
 
 
 def _figures(table, probes, gallery):
@@ -93,14 +93,14 @@ def _figures(table, probes, gallery):
 
 def novelty(model, z, new):
     """AUC of telling images of other classes from those of known ones by the largest score."""
-    found = []
+    rows_of_card = []
     for head in ("sim", "dol"):
         known, other = (evaluation.novelty(model.head_scores(one, head)) for one in (z, new))
         auroc = evaluation.novelty_detection(known, other).auroc
         parts = zip(*(np.array_split(one, GROUPS) for one in (known, other)), strict=True)
         error = stats.sem([evaluation.novelty_detection(*part).auroc for part in parts])
-        found.append(_row("novelty", "auc", auroc, error, len(z) + len(new), head))
-    return found
+        rows_of_card.append(_row("novelty", "auc", auroc, error, len(z) + len(new), head))
+    return rows_of_card
 
 
 def _row(protocol, metric, value, error, trials, head):

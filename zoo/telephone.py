@@ -22,8 +22,8 @@ def lines(split=None, prepare=True):
         `People`: recordings of shape `(samples, 1)`, float32, 16 kHz; the voice, with its sex
         (`"F1298653986"` ...); the line as the session (`"1"` ...).
     """
-    found = read("hyke_voice/speech16k", split)
-    parts = list(found.values()) if split is None else [found]
+    splits = read("hyke_voice/speech16k", split)
+    parts = list(splits.values()) if split is None else [splits]
     records = [record for part in parts for record in part if not record["same_as"]]
     records.sort(key=lambda record: record["file"])
     audio = [np.asarray(record["audio"]) for record in records]  # a copy would be 250 MB

@@ -62,7 +62,7 @@ def main(
         if resume and is_trained(out, words):
             print(f"{number} of {len(order)}: {name} is trained already", flush=True)
             continue
-        left = sum(minutes[one] for one in order[number - 1 :])
+        left = sum(minutes[waiting] for waiting in order[number - 1 :])
         print(
             f"{number} of {len(order)}: {name}, {minutes[name]:g} minutes by its card, "
             f"{left:.0f} for all that are left",
@@ -73,8 +73,8 @@ def main(
         if subprocess.run([*words, *options]).returncode:
             failed.append(name)
             continue
-        taken = round((time.monotonic() - start) / 60, 1)
-        write_json(out / DONE, {"command": words, "minutes": taken})
+        spent = round((time.monotonic() - start) / 60, 1)
+        write_json(out / DONE, {"command": words, "minutes": spent})
     if failed:
         print(
             f"failed: {', '.join(failed)}; the same command with --resume tries these again",

@@ -53,11 +53,11 @@ def measured(model, x, y, out):
     right = {}
     for start in range(0, len(x), PART):
         rows = slice(start, start + PART)
-        chosen = (*ON_ALL, *ON_FIRST) if start < FIRST else ON_ALL
+        applied = (*ON_ALL, *ON_FIRST) if start < FIRST else ON_ALL
         path = out / f"attacks_{start}.npz"
-        found = evaluation.robustness(model, x[rows], y[rows], chosen, head="sim", out=path)
-        for attack in chosen:
-            right.setdefault(attack.name, []).append(found.attacks[attack.name].robust)
+        result = evaluation.robustness(model, x[rows], y[rows], applied, head="sim", out=path)
+        for attack in applied:
+            right.setdefault(attack.name, []).append(result.attacks[attack.name].robust)
     right = {name: np.concatenate(parts) for name, parts in right.items()}
     on_all = np.logical_and.reduce([right[attack.name] for attack in ON_ALL])
     first = [right[attack.name] for attack in ON_FIRST]
@@ -72,11 +72,11 @@ def figures(right):
         right: Output of `measured`.
     """
     rows = []
-    for name, one in right.items():
-        (found,) = Answers(one).rows()
+    for name, answers in right.items():
+        (found,) = Answers(answers).rows()
         keys = {"head": "sim", "attack": name, "epsilon": EPSILON, "ci95": found["ci95"]}
         rows.append(
-            measure.proportion("robustness", found["metric"], found["value"], len(one), **keys)
+            measure.proportion("robustness", found["metric"], found["value"], len(answers), **keys)
         )
     return rows
 

@@ -25,10 +25,10 @@ def of_similarity(trained, teaching, left, pairs, others):
             `Evidence.baselines`.
     """
     rows = np.concatenate([pairs[:2], pairs[1::-1]], axis=1)
-    found = voice_classifiers.scores(trained.whole, left.signals, rows)
-    claims = from_pairs(-found["sim"], *rows, left.subjects)
-    given = functools.partial(beside, teaching, left, rows, found, others)
-    return Evidence(measure.Measurement([], claims), given, confounders(left.subjects))
+    scores = voice_classifiers.scores(trained.whole, left.signals, rows)
+    claims = from_pairs(-scores["sim"], *rows, left.subjects)
+    baselines = functools.partial(beside, teaching, left, rows, scores, others)
+    return Evidence(measure.Measurement([], claims), baselines, confounders(left.subjects))
 
 
 def confounders(subjects):
@@ -46,9 +46,9 @@ def confounders(subjects):
 def beside(teaching, people, rows, found, others):
     """No network, the cosine and the sum of the same embeddings, and other methods."""
     model = statistics()
-    known, asked = (embedded(model, one.signals) for one in (teaching, people))
+    taught, asked = (embedded(model, recordings.signals) for recordings in (teaching, people))
     return {
-        **closed_forms(known, teaching.subjects, asked, rows),
+        **closed_forms(taught, teaching.subjects, asked, rows),
         "cosine": ("of the same embeddings", pooled.SAME_MODEL, -found["cosine"]),
         "sum": ("of similarity and cosine", pooled.SAME_MODEL, -found["fused"]),
         **others(rows),
@@ -88,11 +88,11 @@ def closed_forms(known, voices_known, asked, rows):
     vectors = {
         "log covariance of cepstra": ("cosine", asked),
         "centered log covariance": (
-            "the same less its mean over the recordings that teach",
+            "the same minus its mean over the training recordings",
             asked - known.mean(axis=0),
         ),
         "linear discriminants": (
-            "of the log covariance of cepstra, in closed form, of the voices that teach",
+            "of the log covariance of cepstra, in closed form, fitted to the training voices",
             asked @ kernel + bias,
         ),
     }

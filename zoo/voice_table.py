@@ -82,28 +82,28 @@ class Part(NamedTuple):
 
     def eer(self, similarity):
         """`82.1 % [80.0 to 84.0]` of a method's similarities of all trials."""
-        found = evaluation.verification(
+        result = evaluation.verification(
             -similarity[self.rows], self.genuine, people=self.people, bootstrap=BOOTSTRAP
         )
-        low, high = found.intervals["eer"]
-        return f"{100 * found.eer:.1f} % [{100 * low:.1f} to {100 * high:.1f}]"
+        low, high = result.intervals["eer"]
+        return f"{100 * result.eer:.1f} % [{100 * low:.1f} to {100 * high:.1f}]"
 
-    def difference(self, one, other):
+    def difference(self, first, second):
         """`+0.2 points [-0.4 to +0.6]`: EER of a method less that of another, paired."""
-        found = evaluation.eer_difference(
-            -one[self.rows],
-            -other[self.rows],
+        result = evaluation.eer_difference(
+            -first[self.rows],
+            -second[self.rows],
             self.genuine,
             people=self.people,
             bootstrap=BOOTSTRAP,
         )
-        value, low, high = (_signed(100 * one) for one in (found.value, *found.ci95))
+        value, low, high = (_signed(100 * bound) for bound in (result.value, *result.ci95))
         return f"{value} points [{low} to {high}]"
 
 
-def _signed(points):
+def _signed(value):
     """`+0.2`, and no minus before a zero."""
-    return f"{round(points, 1) + 0.0:+.1f}"
+    return f"{round(value, 1) + 0.0:+.1f}"
 
 
 def parts(people):
@@ -128,7 +128,7 @@ def parts(people):
     ]
 
 
-def tables(found, columns):
+def tables(scores, columns):
     """Both tables: EER of each method, and paired differences between the scores of a model.
 
     Args:
@@ -137,15 +137,19 @@ def tables(found, columns):
     """
     titles = [f"{part.title} ({part.genuine.sum():,} of {len(part.genuine):,})" for part in columns]
     rows = [
-        (title, *(part.eer(found[model][name]) for part in columns))
+        (title, *(part.eer(scores[model][name]) for part in columns))
         for title, (model, name) in METHODS.items()
-        if name in found.get(model, ())
+        if name in scores.get(model, ())
     ]
     compared = [
-        (f"`{model}`", f"{one} − {other}", *(part.difference(a[one], a[other]) for part in columns))
-        for model, a in found.items()
-        for one, other in PAIRS
-        if {one, other} <= a.keys()
+        (
+            f"`{model}`",
+            f"{first} − {second}",
+            *(part.difference(a[first], a[second]) for part in columns),
+        )
+        for model, a in scores.items()
+        for first, second in PAIRS
+        if {first, second} <= a.keys()
     ]
     return (
         page.markdown_table(("method", *titles), rows),
@@ -161,8 +165,8 @@ def main(
     """Writes the table of equal error rates and that of differences into `zoo/voices.md`."""
     names = dict.fromkeys(model for model, _ in METHODS.values())
     paths = {name: folder / f"{name}_0" / voices.SCORES for name in names}
-    found = {name: dict(np.load(path)) for name, path in paths.items() if path.exists()}
-    eer, differences = tables(found, parts(voices.everybody()))
+    scores = {name: dict(np.load(path)) for name, path in paths.items() if path.exists()}
+    eer, differences = tables(scores, parts(voices.everybody()))
     write_text(PAGE, TEXT.format(eer=eer, differences=differences))
     print(f"{eer}\n\n{differences}\n\n{PAGE}")
 

@@ -68,8 +68,8 @@ def examples(split, prepare):
         prepare: See `everybody`.
     """
     people = everybody(prepare)
-    chosen = people.take(teaches(people.subjects) == (split == "train"))
-    return chosen.signals, np.unique(chosen.subjects, return_inverse=True)[1]
+    selected = people.take(teaches(people.subjects) == (split == "train"))
+    return selected.signals, np.unique(selected.subjects, return_inverse=True)[1]
 
 
 def of_test(people):
@@ -100,12 +100,12 @@ def cross_validated(people, parts, train, scores):
     """
     subjects = np.asarray(people.subjects)
     first, second, genuine, fold = trials(people, parts)
-    found = {"first": first, "second": second, "fold": fold}
+    results = {"first": first, "second": second, "fold": fold}
     for k, held_out in enumerate(parts):
-        model, chosen = train(k, people.without(held_out)), fold == k
-        own = np.flatnonzero(np.isin(subjects, held_out))
-        rows = [np.searchsorted(own, side[chosen]) for side in (first, second)]
-        signals = [people.signals[i] for i in own]
+        model, is_fold = train(k, people.without(held_out)), fold == k
+        members = np.flatnonzero(np.isin(subjects, held_out))
+        rows = [np.searchsorted(members, side[is_fold]) for side in (first, second)]
+        signals = [people.signals[i] for i in members]
         for name, values in scores(model, signals, rows).items():
-            found.setdefault(name, np.empty(len(genuine)))[chosen] = values
-    return found
+            results.setdefault(name, np.empty(len(genuine)))[is_fold] = values
+    return results

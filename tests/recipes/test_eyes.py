@@ -223,7 +223,7 @@ def lines(method="qp_wl"):
 def test_a_fold_takes_the_settings_that_were_best_on_its_partner(tmp_path):
     path = tmp_path / "search.csv"
     path.write_text(compare.as_csv(search.table(lines())))
-    variants, of_all = train.chosen("qp_wl", path)
+    variants, of_all = train.choose_variants("qp_wl", path)
     better = "better on the first three"
     assert variants == ["", "", "", better, better, better] and of_all == better
 
@@ -235,10 +235,10 @@ def test_a_table_has_no_half_searched_variant():
 def test_training_before_a_search_is_refused(tmp_path):
     path = tmp_path / "search.csv"
     with pytest.raises(FileNotFoundError, match=r"zoo.eye_qp_wl.search` first"):
-        train.chosen("qp_wl", path)
+        train.choose_variants("qp_wl", path)
     path.write_text(compare.as_csv(search.table(lines())))
     with pytest.raises(ValueError, match="--method mp_npl"):
-        train.chosen("mp_npl", path)
+        train.choose_variants("mp_npl", path)
 
 
 def test_a_search_repeats_no_run(tmp_path, monkeypatch):

@@ -9,8 +9,8 @@ from zoo.evidence import Evidence, unit_of
 
 # Of the grid the front with the lowest EER on these very people, which favors the baseline.
 STRONGEST = {"average": 3, "standardized": False}
-SAME = "distance of the covariances that the network of the fold begins with"
-BEST = "distance of the covariances behind the front that is best without a network"
+SAME = "distance of the covariances after the input layers of the fold's network"
+BEST = "distance of the covariances after the input layers that are best without a network"
 
 
 def evidence(trained):

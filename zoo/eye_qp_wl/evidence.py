@@ -7,7 +7,10 @@ from zoo import across_films, eye_baselines, eyes
 from zoo.evidence import Evidence, unit_of
 from zoo.eye_qp_wl.train import RIVAL
 
-WHAT = "the n-pair loss on the same quantile pooling, cross-validated alike at its own settings"
+WHAT = (
+    "the n-pair loss on the same quantile pooling, cross-validated in the same way with its own "
+    "settings"
+)
 
 
 def evidence(trained):

@@ -31,13 +31,13 @@ def run_once(method, variant, pair, steps, seed, out):
     """
     watchers = eyes.one_eye()
     divided = across_films.groups(watchers)
-    both = divided[pair], divided[pair + HALF]
+    folds = divided[pair], divided[pair + HALF]
     out.mkdir(parents=True, exist_ok=True)
     run = recipe.Run("eye_qp_wl", out, out, steps, seed, resume=True)
     settings = train.Settings(**train.VARIANTS[variant])
-    encoder = train.trained(run, method, watchers.without(both[0] + both[1]), settings)
+    encoder = train.trained(run, method, watchers.without(folds[0] + folds[1]), settings)
     between, windows = across_films.of_encoder(encoder), watchers.windows(eyes.WINDOW)
-    return [across_films.auc(between, windows.select(fold)) for fold in both]
+    return [across_films.auc(between, windows.select(fold)) for fold in folds]
 
 
 def table(lines):
@@ -46,13 +46,13 @@ def table(lines):
     Args:
         lines: Dicts of the runs, those of one number of steps.
     """
-    found = {}
+    by_variant = {}
     for line in lines:
-        areas = found.setdefault((line["method"], line["variant"], line["steps"]), {})
+        areas = by_variant.setdefault((line["method"], line["variant"], line["steps"]), {})
         for fold, area in zip((line["pair"], line["pair"] + HALF), line["auc"], strict=True):
             areas[fold] = area
     columns = {}
-    for (method, variant, steps), areas in found.items():
+    for (method, variant, steps), areas in by_variant.items():
         if len(areas) < across_films.FOLDS:
             continue
         row = {"method": method, "variant": variant, "steps": steps}
@@ -74,19 +74,19 @@ def main(
     """Runs what is missing, and writes `figures/search.csv` from the runs of that many steps."""
     searches.check({"method": (method, sequences.METHODS), "variant": (variant, train.VARIANTS)})
     wanted = [
-        {"method": one, "variant": changed, "pair": pair, "steps": steps, "seed": seed}
-        for one in method or sequences.METHODS
+        {"method": settings, "variant": changed, "pair": pair, "steps": steps, "seed": seed}
+        for settings in method or sequences.METHODS
         for changed in variant or train.VARIANTS
         for pair in range(HALF)
     ]
 
-    def run(one):
-        folder = out / "_".join(str(value) for value in one.values()).replace(" ", "_")
-        return {"auc": run_once(**one, out=folder)}
+    def run(settings):
+        folder = out / "_".join(str(value) for value in settings.values()).replace(" ", "_")
+        return {"auc": run_once(**settings, out=folder)}
 
     lines = searches.completed(out / "runs.jsonl", wanted, run)
-    same = [line for line in lines if (line["steps"], line["seed"]) == (steps, seed)]
-    text = as_csv(table(same))
+    matching = [line for line in lines if (line["steps"], line["seed"]) == (steps, seed)]
+    text = as_csv(table(matching))
     train.SEARCHED.parent.mkdir(exist_ok=True)
     write_text(train.SEARCHED, text)
     print(f"{text}{train.SEARCHED}")

@@ -92,7 +92,7 @@ def trained(run, method, watchers, settings):
     return encoder
 
 
-def chosen(method, path=SEARCHED):
+def choose_variants(method, path=SEARCHED):
     """The variant of each fold, best on its partner, and that of a model of all people.
 
     Args:
@@ -109,16 +109,16 @@ def chosen(method, path=SEARCHED):
             "zoo.eye_qp_wl.search` first."
         )
     with path.open(newline="", encoding="utf-8") as file:
-        found = {row["variant"]: row for row in csv.DictReader(file) if row["method"] == method}
-    if not found:
+        rows = {row["variant"]: row for row in csv.DictReader(file) if row["method"] == method}
+    if not rows:
         raise ValueError(
             f"{path} has no row of the method {method!r}. Run `python -m zoo.eye_qp_wl.search "
             f"--method {method}` first."
         )
     return nested.choose(
-        list(found),
+        list(rows),
         list(range(across_films.FOLDS)),
-        lambda variant, pair: [float(found[variant][f"fold {group + 1}"]) for group in pair],
+        lambda variant, pair: [float(rows[variant][f"fold {group + 1}"]) for group in pair],
     )
 
 
@@ -142,13 +142,13 @@ def main(run, method: sequences.Method = "qp_wl"):
     """Cross-validates over six folds of people; with --publish also trains the final model on all,
     and the rival that stands on the card."""
     watchers = eyes.one_eye()
-    variants, of_all = chosen(method)
+    variants, of_all = choose_variants(method)
     encoders = of_folds(run, method, watchers, variants)
     windows = watchers.windows(eyes.WINDOW)
     measured = across_films.of_models(windows, encoders)
     run.save(measured, across_films.caption(windows))
     if run.publishes and method == "qp_wl":
-        rivals = of_folds(run, RIVAL, watchers, chosen(RIVAL)[0])
+        rivals = of_folds(run, RIVAL, watchers, choose_variants(RIVAL)[0])
         final = run.part("final")
         encoder = trained(final, method, watchers, Settings(**VARIANTS[of_all]))
         run.minutes = final.minutes

@@ -6,7 +6,7 @@ from keras_dml import zoo
 from keras_dml.training import pooled
 from zoo import gait
 
-RIVAL = "the n-pair loss on the same quantile pooling, trained alike at its own scale"
+RIVAL = "the n-pair loss on the same quantile pooling, trained in the same way with its own scale"
 
 
 def evidence(trained):

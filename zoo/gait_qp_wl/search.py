@@ -56,19 +56,19 @@ def run_once(method, changes, fold, count, seed, steps):
     walkers = gait.both_feet()
     left = gait.left_feet(walkers)
     held_out = set(folds(left.subjects, count)[fold])
-    known = walkers.without(held_out | {f"{one}{gait.RIGHT}" for one in held_out})
+    rest = walkers.without(held_out | {f"{subject}{gait.RIGHT}" for subject in held_out})
     settings = dataclasses.replace(train.SETTINGS[method], **changes)
     with tempfile.TemporaryDirectory() as name:
         out = pathlib.Path(name)
         run = recipe.Run("gait_qp_wl", out, out, steps, seed)
-        encoder = train.trained(run, method, known, settings)
-    right = walkers.select({f"{one}{gait.RIGHT}" for one in held_out})
+        encoder = train.trained(run, method, rest, settings)
+    right = walkers.select({f"{subject}{gait.RIGHT}" for subject in held_out})
     feet = [left.select(held_out), gait.mirrored(right) if settings.mirrored else right]
-    found = []
+    rates = []
     for foot in feet:
         windows = foot.windows(gait.WINDOW)
-        found.append(figures(measure.pairwise_distances(encoder, windows.signals), windows))
-    return {name: float(np.mean([one[name] for one in found])) for name in found[0]}
+        rates.append(figures(measure.pairwise_distances(encoder, windows.signals), windows))
+    return {name: float(np.mean([subject[name] for subject in rates])) for name in rates[0]}
 
 
 def figures(distances, people):
@@ -80,14 +80,14 @@ def figures(distances, people):
     """
     pooled = trials.latest_against_earlier(distances, people.subjects, people.sessions)
     owner, session = np.asarray(people.subjects), np.asarray(people.sessions)
-    last = {one: session[owner == one].max() for one in set(owner.tolist())}
-    late = session == [last[one] for one in owner]
+    last = {subject: session[owner == subject].max() for subject in set(owner.tolist())}
+    late = session == [last[subject] for subject in owner]
     pairs = distances[np.ix_(late, ~late)]
-    same = owner[late][:, None] == owner[~late]
+    genuine = owner[late][:, None] == owner[~late]
     paper = evaluation.paper_protocol(distances, owner, n=(1,), fractions=(1.0,))
     return {
         "pooled": float(evaluation.verification(pooled.scores, pooled.genuine).eer),
-        "single pairs": float(evaluation.verification(pairs, same).eer),
+        "single pairs": float(evaluation.verification(pairs, genuine).eer),
         "paper": next(row["value"] for row in paper if row["metric"] == "eer"),
     }
 
@@ -100,15 +100,17 @@ def table(lines):
         lines: Dicts of the runs.
     """
     keys = ("method", "steps", "variant", "fold", "seed")
-    found = {tuple(one[key] for key in keys): one for one in lines}
+    by_key = {tuple(line[key] for key in keys): line for line in lines}
     columns = {}
-    for method, steps, variant in dict.fromkeys(key[:3] for key in found):
-        own = [one for key, one in found.items() if key[:3] == (method, steps, variant)]
-        row = {"method": method, "steps": steps, "variant": variant, "runs": len(own)}
-        for name in own[0]["figures"]:
-            values = np.array([one["figures"][name] for one in own])
-            same = [found.get((method, steps, "", one["fold"], one["seed"])) for one in own]
-            gaps = [v - s["figures"][name] for v, s in zip(values, same, strict=True) if s]
+    for method, steps, variant in dict.fromkeys(key[:3] for key in by_key):
+        runs = [line for key, line in by_key.items() if key[:3] == (method, steps, variant)]
+        row = {"method": method, "steps": steps, "variant": variant, "runs": len(runs)}
+        for name in runs[0]["figures"]:
+            values = np.array([line["figures"][name] for line in runs])
+            unchanged = [
+                by_key.get((method, steps, "", line["fold"], line["seed"])) for line in runs
+            ]
+            gaps = [v - s["figures"][name] for v, s in zip(values, unchanged, strict=True) if s]
             row[f"{name} EER"] = round(float(values.mean()), 4)
             row[f"{name} change"] = round(float(np.mean(gaps)), 4) if gaps else None
         for key, value in row.items():
@@ -128,12 +130,12 @@ def main(
     variant: Annotated[list[str] | None, typer.Option(help="Instead of all variants.")] = None,
 ):
     """Runs what is missing, and writes `figures/search.csv`."""
-    known = VARIANTS | {name: None for own in OWN.values() for name in own}
+    variants = VARIANTS | {name: None for own in OWN.values() for name in own}
     searches.check(
         {
             "fold": (fold, range(count)),
             "method": (method, sequences.METHODS),
-            "variant": (variant, known),
+            "variant": (variant, variants),
         }
     )
     wanted = [

@@ -13,7 +13,9 @@ WHAT = "distance of the covariances after the same canonical pose"
 def evidence(trained):
     """Every actor's clips, by the model that knows the other three actors."""
     return Evidence(
-        over_folds([functools.partial(measure.pairwise_distances, one) for one in trained.folds]),
+        over_folds(
+            [functools.partial(measure.pairwise_distances, model) for model in trained.folds]
+        ),
         without_network,
         on_device=lambda: device_thresholds.rows(
             trained.whole, motions.clips(), over_folds, trained.folds
@@ -30,5 +32,5 @@ def without_network():
     """The log-Euclidean distance of the covariances that an untrained network begins with."""
     model = train.network(train.FLOOR)
     plain = functools.partial(baselines.log_euclidean, model)
-    found = over_folds([plain] * len(motions.ACTORS))
-    return {"log-Euclidean": (WHAT, pooled.NO_NETWORK, found.trials.scores)}
+    measured = over_folds([plain] * len(motions.ACTORS))
+    return {"log-Euclidean": (WHAT, pooled.NO_NETWORK, measured.trials.scores)}

@@ -23,8 +23,8 @@ def main(run):
     walkers = phone.walks()
     groups = phone.groups(walkers)
     folds = [phone_baselines.discriminants_of(walkers.without(group)) for group in groups]
-    found = phone.measured([phone_baselines.cosine_distances(fold) for fold in folds], walkers)
-    measured = measure.Measurement(phone.rows(found), phone.measurement(found).trials)
+    results = phone.measured([phone_baselines.cosine_distances(fold) for fold in folds], walkers)
+    measured = measure.Measurement(phone.rows(results), phone.measurement(results).trials)
     run.save(measured, phone.caption(walkers))
     if run.publishes:
         start = time.monotonic()

@@ -84,9 +84,9 @@ def trained(run, walkers, settings):
         "augment": functools.partial(vary, settings=settings),
         "sessions": walks.sessions,
     }
-    own = dataclasses.replace(run, steps=max(1, round(settings.duration * run.steps)))
+    part = dataclasses.replace(run, steps=max(1, round(settings.duration * run.steps)))
     encoder = sequences.train(
-        own,
+        part,
         "qp_wl",
         walks,
         batches=batches,
@@ -96,11 +96,11 @@ def trained(run, walkers, settings):
         halvings=HALVINGS,
         halve_every=1,
     )
-    run.minutes = own.minutes
+    run.minutes = part.minutes
     return encoder
 
 
-def chosen(groups, path=SEARCH):
+def choose_variants(groups, path=SEARCH):
     """For each group the variant that is best on its partner, and the best of all groups.
 
     Args:
@@ -122,14 +122,14 @@ def chosen(groups, path=SEARCH):
     names = [f"group {number}" for number in range(1, len(groups) + 1)]
     with path.open(newline="", encoding="utf-8") as file:
         lines = [line for line in csv.DictReader(file) if all(line[name] for name in names)]
-    found = {line["variant"]: [float(line[name]) for name in names] for line in lines}
+    rows = {line["variant"]: [float(line[name]) for name in names] for line in lines}
 
     def validate(candidate, pair):
-        return [-found[candidate["variant"]][groups.index(group)] for group in pair]
+        return [-rows[candidate["variant"]][groups.index(group)] for group in pair]
 
-    grid = [{"variant": variant} for variant in found]
+    grid = [{"variant": variant} for variant in rows]
     of_groups, of_all = nested.choose(grid, groups, validate)
-    return [one["variant"] for one in of_groups], of_all["variant"]
+    return [row["variant"] for row in of_groups], of_all["variant"]
 
 
 def settings_of(variant):
@@ -143,14 +143,14 @@ def main(run):
     all."""
     walkers = phone.walks()
     groups = phone.groups(walkers)
-    variants, of_all = chosen(groups)
+    variants, of_all = choose_variants(groups)
     encoders = []
     for number, (group, variant) in enumerate(zip(groups, variants, strict=True), start=1):
         print(f"group {number}: trained without {', '.join(group)}, {variant}", flush=True)
         part = run.part(f"fold_{number}")
         encoders.append(trained(part, walkers.without(group), settings_of(variant)))
-    found = phone.measured([phone.of_model(encoder) for encoder in encoders], walkers)
-    measured = measure.Measurement(phone.rows(found), phone.measurement(found).trials)
+    results = phone.measured([phone.of_model(encoder) for encoder in encoders], walkers)
+    measured = measure.Measurement(phone.rows(results), phone.measurement(results).trials)
     run.save(measured, phone.caption(walkers))
     if run.publishes:
         final = run.part("final")

@@ -77,8 +77,8 @@ def cross_validate(run, people):
         run: `recipe.Run`.
         people: Vectors of windows of everybody at every speed.
     """
-    own = own_speed(people)
-    changed = people.take(~own)
+    is_original = own_speed(people)
+    changed = people.take(~is_original)
 
     def taught(fold, others):
         heard = set(others.subjects)
@@ -87,17 +87,17 @@ def cross_validate(run, people):
 
     def compared(models, signals, rows):
         first, second = rows
-        found = voice_classifiers.scores(models[0], signals, rows)
+        scores = voice_classifiers.scores(models[0], signals, rows)
         begun = inference.embed(models[1], signals, progress=False)
         alone = np.stack([signal.mean(axis=0) for signal in signals])
         for name, z in {"start": begun, "converted": alone}.items():
-            found[name] = evaluation.paired_cosine(z[first], z[second])
-        return found
+            scores[name] = evaluation.paired_cosine(z[first], z[second])
+        return scores
 
-    everybody = people.take(own)
+    everybody = people.take(is_original)
     parts = voices.folds(everybody.subjects)
-    found = voices.cross_validated(everybody, parts, taught, compared)
-    np.savez(run.out / voices.SCORES, **found)
+    scores = voices.cross_validated(everybody, parts, taught, compared)
+    np.savez(run.out / voices.SCORES, **scores)
 
 
 @recipe.command(STEPS)

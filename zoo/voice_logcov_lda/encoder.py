@@ -66,7 +66,7 @@ class Voices:
     statistics: dict
 
     @classmethod
-    def of(cls, recordings):
+    def from_recordings(cls, recordings):
         """Recordings at every speed, with their statistics."""
         every = speech_augment.with_speeds(recordings)
         statistics = {}
@@ -108,18 +108,18 @@ def discriminants(x, voices):
 def choose_cepstra(voices):
     """The number of cepstra that best separates speakers whom the discriminants have not seen, by
     the cosine in four folds of these speakers."""
-    own = np.flatnonzero(["@" not in subject for subject in voices.people.subjects])
+    originals = np.flatnonzero(["@" not in subject for subject in voices.people.subjects])
     subjects, speakers = np.asarray(voices.people.subjects), voices.speakers
-    parts = speech.folds(subjects[own], INNER_FOLDS)
-    first, second, genuine, fold = speech.trials(subjects[own], parts)
+    parts = speech.folds(subjects[originals], INNER_FOLDS)
+    first, second, genuine, fold = speech.trials(subjects[originals], parts)
     rates = {}
     for count, x in voices.statistics.items():
         cosines = np.empty(len(genuine))
         for k, held_out in enumerate(parts):
-            keep, chosen = ~np.isin(speakers, held_out), fold == k
+            keep, is_fold = ~np.isin(speakers, held_out), fold == k
             kernel, bias = discriminants(x[keep], subjects[keep])
-            z = x[own] @ kernel + bias
-            cosines[chosen] = evaluation.paired_cosine(z[first[chosen]], z[second[chosen]])
+            z = x[originals] @ kernel + bias
+            cosines[is_fold] = evaluation.paired_cosine(z[first[is_fold]], z[second[is_fold]])
         rates[count] = evaluation.verification(-cosines, genuine).eer
     return min(rates, key=rates.get)
 

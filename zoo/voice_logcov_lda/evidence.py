@@ -9,10 +9,10 @@ def evidence(trained):
     """The callers of Hyke, whom the file never heard, trimmed and brought to one level."""
     callers = telephone.lines(prepare=True)
     pairs = voices.trials(callers, (tuple(sorted(set(callers.subjects))),))
-    return voice_evidence.of_similarity(trained, speech.utterances(), callers, pairs, others)
+    return voice_evidence.of_similarity(trained, speech.utterances(), callers, pairs, alternatives)
 
 
-def others(rows):
+def alternatives(rows):
     """An encoder that has heard thousands of voices, none of these, on the recordings as they are.
 
     Args:

@@ -118,10 +118,10 @@ def cross_validate(run, every, voices, parts):
         part = run.part(f"without_{'_'.join(held_out)}")
         model, cepstra = train(part, voices.without(held_out))
         counts.append(cepstra)
-        chosen = fold == k
-        for name, values in scores(model, every.signals, first[chosen], second[chosen]).items():
-            pooled.setdefault(name, np.empty(len(genuine)))[chosen] = values
-            rate = evaluation.verification(-values, genuine[chosen]).eer
+        is_fold = fold == k
+        for name, values in scores(model, every.signals, first[is_fold], second[is_fold]).items():
+            pooled.setdefault(name, np.empty(len(genuine)))[is_fold] = values
+            rate = evaluation.verification(-values, genuine[is_fold]).eer
             print(f"  {name} EER {100 * rate:.1f} %", flush=True)
     return pooled, trials.from_pairs(-pooled["sim"], first, second, subjects), fold, counts
 
@@ -130,7 +130,7 @@ def cross_validate(run, every, voices, parts):
 def main(run, folds: Folds = 5):
     """Cross-validates over five folds; with --publish also trains the final model on all."""
     every = speech.utterances()
-    voices = Voices.of(every)
+    voices = Voices.from_recordings(every)
     parts = speech.folds(every.subjects)[:folds]
     raw, pairs, fold, counts = cross_validate(run, every, voices, parts)
     ratios = calibration.calibrated(raw["sim"], pairs.genuine, fold)

@@ -10,10 +10,10 @@ def evidence(trained):
     """Recordings trimmed and brought to one level; other encoders have them as they are."""
     every = voices.everybody(prepare=True)
     teaching = every.take(voices.teaches(every.subjects))
-    return voice_evidence.of_similarity(trained, teaching, *voices.of_test(every), others)
+    return voice_evidence.of_similarity(trained, teaching, *voices.of_test(every), alternatives)
 
 
-def others(rows):
+def alternatives(rows):
     """`voice_ge2e_sim`, which has heard the same voices and none of these, and its encoder.
 
     Args:

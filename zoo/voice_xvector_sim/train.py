@@ -53,13 +53,13 @@ def train(run, people):
 
 def cross_validate(run, people):
     """Scores of all trials in five folds."""
-    found = voices.cross_validated(
+    scores = voices.cross_validated(
         people,
         voices.folds(people.subjects),
         lambda fold, others: train(run.part(f"fold_{fold}"), others),
         voice_classifiers.scores,
     )
-    np.savez(run.out / voices.SCORES, **found)
+    np.savez(run.out / voices.SCORES, **scores)
 
 
 @recipe.command(STEPS)

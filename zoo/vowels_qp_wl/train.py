@@ -21,20 +21,20 @@ MIX, TOGETHER, NOISE = 0.4, 0.3, 0.05
 
 def utterances():
     """All utterances; the part of the data set is the session."""
-    found = People([], [], [])
+    result = People([], [], [])
     for part, records in people.read("japanese_vowels_lpc").items():
-        found += people.collect(records, lambda record, part=part: PARTS[part])
-    return found
+        result += people.collect(records, lambda record, part=part: PARTS[part])
+    return result
 
 
-def known():
+def training_utterances():
     """The utterances that are trained on."""
     return utterances().select(TRAIN_SPEAKERS).at_least(CROP, 2)
 
 
 def known_recordings():
-    """Signals of `known`."""
-    return known().signals
+    """Signals of `training_utterances`."""
+    return training_utterances().signals
 
 
 def vary(batch, rng):
@@ -46,7 +46,7 @@ def vary(batch, rng):
 @recipe.command(STEPS)
 def main(run, method: sequences.Method = "qp_wl"):
     """Trains on five speakers, measures the other four by both protocols."""
-    taught = known()
+    taught = training_utterances()
     batches = {"pairs": PAIRS, "length": CROP, "augment": vary}
     encoder = sequences.train(run, method, taught, batches=batches, halvings=0)
     test = utterances().without(TRAIN_SPEAKERS)

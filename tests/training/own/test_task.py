@@ -21,9 +21,7 @@ def test_the_kind_is_told_by_channels_and_rate():
 
 @pytest.mark.parametrize(("kind", "channels"), [(None, 2), (task.SOUND, 2), (task.SOUND, 6)])
 def test_sound_of_several_channels_is_refused_before_it_is_taken_for_motion(kind, channels):
-    with pytest.raises(
-        ValueError, match=f"one channel. Received {channels} at 16000 Hz"
-    ):
+    with pytest.raises(ValueError, match=f"one channel. Received {channels} at 16000 Hz"):
         task.resolve_kind(kind, channels, 16_000)
 
 
