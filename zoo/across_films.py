@@ -1,5 +1,7 @@
-"""How models of eye movements are measured: people never trained on, and for each window the other
-films of everybody, since the film says much about how one looks at it."""
+"""Measurement of models of eye movements, across films, on people who were not trained on.
+
+The film strongly influences eye movements, so each window is compared with other films only.
+"""
 
 import functools
 
@@ -13,7 +15,7 @@ FOLDS, FOLDS_SEED = 6, 7
 
 
 def caption(windows):
-    """Caption of the trials of `over_folds`."""
+    """Returns the caption of the trials of `over_folds`."""
     return (
         f"{len(set(windows.subjects))} people, each by a model that never saw them: every single "
         "window against everybody's windows of all other films."
@@ -21,14 +23,14 @@ def caption(windows):
 
 
 def groups(everybody):
-    """The folds of people, lists of their names."""
+    """Returns the folds of people, lists of their names."""
     return folds(everybody.subjects, FOLDS, FOLDS_SEED)
 
 
 def trials_of(distances, people):
-    """Trials of every window against everybody's windows of the other films.
+    """Compares every window with everybody's windows of the other films.
 
-    Nobody is enrolled by the film of the probe, neither who claims nor anybody else.
+    The film of the probe is enrolled for nobody.
 
     Args:
         distances: Between all windows, shape `(windows, windows)`.
@@ -47,7 +49,7 @@ def trials_of(distances, people):
 
 
 def first_of_each_film(people):
-    """Index of the first recording of each person and film."""
+    """Returns the index of the first recording of each person and film."""
     keys = [
         f"{subject} {film}" for subject, film in zip(people.subjects, people.sessions, strict=True)
     ]
@@ -55,7 +57,7 @@ def first_of_each_film(people):
 
 
 def trials_over_folds(windows, distances):
-    """Trials of all folds together.
+    """Computes the trials of all folds together.
 
     Args:
         windows: Windows of everybody.
@@ -68,10 +70,10 @@ def trials_over_folds(windows, distances):
 
 
 def over_folds(windows, distances):
-    """`Measurement` over the folds, as `trials_over_folds` takes them.
+    """Measures all folds, see `trials_over_folds`.
 
-    The figures are those of Abdelwahab2019, in which a recording is one window, the first, of one
-    film; people of fewer than six films take no part in these.
+    The figures follow Abdelwahab2019: a recording is the first window of one film. People with
+    fewer than six films are not in these figures.
     """
     parts = [
         measure.Measurement(figures(*fold), trials_of(*fold))
@@ -81,7 +83,7 @@ def over_folds(windows, distances):
 
 
 def figures(distances, people):
-    """Figures of Abdelwahab2019's protocol, of one window of each film."""
+    """Computes the figures of Abdelwahab2019's protocol, with one window of each film."""
     rows = first_of_each_film(people)
     owners = np.asarray(people.subjects)[rows]
     return protocol.paper_protocol(
@@ -90,7 +92,7 @@ def figures(distances, people):
 
 
 def _of_folds(windows, distances):
-    """Distances and people of each fold."""
+    """Yields distances and people of each fold."""
     for fold, between in zip(groups(windows), distances, strict=True):
         tested = windows.select(fold)
         between = functools.partial(_from_zero, between)
@@ -99,25 +101,26 @@ def _of_folds(windows, distances):
 
 
 def _from_zero(between, signals):
-    """Distances that are zero from a recording to itself.
+    """Shifts distances so that the distance from a recording to itself is 0.
 
-    Cosines are -1 there and of either sign between people: their median is no unit.
+    Cosine distances are -1 there and have either sign between people, so their median is not a
+    unit.
     """
     distances = between(signals)
     return distances - np.diag(distances)[:, None]
 
 
 def of_models(windows, models):
-    """`over_folds` by a trained model of each fold."""
+    """Measures a trained model of each fold, see `over_folds`."""
     return over_folds(windows, [of_encoder(model) for model in models])
 
 
 def of_encoder(encoder):
-    """The distances of an encoder, as a function of recordings."""
+    """Returns the distances of an encoder as a function of recordings."""
     return functools.partial(measure.pairwise_distances, encoder)
 
 
 def auc(between, windows):
-    """Area under the curve of the trials of some people."""
+    """Computes the area under the ROC curve of the trials of some people."""
     claims = trials_of(between(windows.signals), windows)
     return float(evaluation.verification(claims.scores, claims.genuine).auc)

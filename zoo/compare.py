@@ -1,7 +1,7 @@
 """Trains a model and its rivals with several seeds, and compares their figures.
 
-From the checkout: `python -m zoo.compare gait_qp_wl`. A run that is done is not repeated; a stopped
-one goes on from its checkpoint.
+From the checkout: `python -m zoo.compare gait_qp_wl`. Finished runs are not repeated, and stopped
+runs continue from their checkpoints.
 """
 
 import csv
@@ -25,7 +25,7 @@ SHOWN = ("protocol", "n", "metric", "fraction")
 
 
 def run(name, options, seed, steps, out):
-    """One training run, unless its figures are there already."""
+    """Runs one training, unless its figures exist."""
     if (out / measure.FIGURES).exists():
         return
     out.mkdir(parents=True, exist_ok=True)
@@ -37,7 +37,7 @@ def run(name, options, seed, steps, out):
 
 
 def table(folders):
-    """Mean and standard error over the seeds of every figure, as columns.
+    """Computes mean and standard error over the seeds of every figure, as columns.
 
     Args:
         folders: Folders of the runs by label.
@@ -65,10 +65,10 @@ def table(folders):
 
 
 def differences(folders):
-    """Pooled EER of the first method less that of each other one, as columns.
+    """Computes the pooled EER of the first method minus the EER of each other method, as columns.
 
-    The intervals hold 95 % of replicates that draw people, both of a trial, and seeds, the same for
-    both methods.
+    The intervals contain 95 % of replicates that draw people, both of a trial, and seeds, the same
+    for both methods.
 
     Args:
         folders: Folders of the runs by label.
@@ -106,7 +106,7 @@ def differences(folders):
 
 
 def as_csv(columns):
-    """Columns as the text of a CSV file."""
+    """Returns columns as the text of a CSV file."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerows([columns, *zip(*columns.values(), strict=True)])
@@ -114,7 +114,7 @@ def as_csv(columns):
 
 
 def _draw_people(rng, trials):
-    """Rows of the trials of people drawn with replacement."""
+    """Returns the rows of the trials of people drawn with replacement."""
     names, codes = np.unique([trials["probes"], trials["claims"]], return_inverse=True)
     probes, claims = codes.reshape(2, -1)
     times = np.bincount(rng.integers(len(names), size=len(names)), minlength=len(names))
@@ -127,7 +127,9 @@ def _eer(scores, genuine):
 
 
 def figure(folders, caption):
-    """Error curves of the methods, the mean over their seeds, from all trials of their runs."""
+    """Plots error curves of the methods, the mean over their seeds, from all trials of their
+    runs.
+    """
     results = {}
     for label, runs in folders.items():
         trials = [np.load(out / measure.TRIALS) for out in runs]

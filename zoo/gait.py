@@ -1,4 +1,4 @@
-"""Walks of the public gait archive, and what its models share."""
+"""Walks of the public gait archive, and functions that its models share."""
 
 import functools
 
@@ -22,8 +22,9 @@ MIRROR = np.array([1, -1, 1, -1, 1, -1], np.float32)
 
 
 def walks(split, foot="left"):
-    """Walks of one foot, from the first to the last annotated step: people stand still at both ends
-    of a trial.
+    """Reads walks of one foot, from the first to the last annotated step.
+
+    People stand still at both ends of a trial.
 
     Args:
         split: A split of the data set.
@@ -38,15 +39,19 @@ def walks(split, foot="left"):
 
 
 def sensors():
-    """Kind of the sensor of each person of `test`; patients have one kind, most of the others
-    another."""
+    """Returns the kind of sensor of each person of `test`.
+
+    Patients have one kind of sensor, most other people another kind.
+    """
     records = people.read("ipol_gait/left_foot", "test")
     return {record["subject"].decode(): record["device"].decode() for record in records}
 
 
 def both_feet():
-    """Walks of the people of `train` and `validation`: left feet, and right feet as further people,
-    who walk similarly, not the same."""
+    """Returns walks of `train` and `validation`: left feet, and right feet as additional people.
+
+    The right foot of a person walks similarly, but not equally.
+    """
     left = [walks(split, "left") for split in KNOWN]
     right = [walks(split, "right") for split in KNOWN]
     for walk in right:
@@ -55,7 +60,7 @@ def both_feet():
 
 
 def mirrored(walkers):
-    """The walkers of `both_feet` with right feet as if they were left ones."""
+    """Mirrors the right feet of `both_feet` to left feet."""
     signals = [
         signal * MIRROR if subject.endswith(RIGHT) else signal
         for signal, subject in zip(walkers.signals, walkers.subjects, strict=True)
@@ -64,12 +69,12 @@ def mirrored(walkers):
 
 
 def left_feet(walkers):
-    """The left feet of `both_feet`, whose statistics normalize the channels."""
+    """Returns the left feet of `both_feet`, whose statistics normalize the channels."""
     return walkers.take([not subject.endswith(RIGHT) for subject in walkers.subjects])
 
 
 def log_euclidean(recordings):
-    """A model that trains nothing: the matrix logarithm of the covariance of the channels.
+    """Returns a model without training: the matrix logarithm of the covariance of the channels.
 
     Args:
         recordings: Recordings whose statistics normalize the channels.
@@ -88,7 +93,7 @@ def log_euclidean(recordings):
 
 
 def evidence(trained, others):
-    """What a card of walkers rests on: the people of the split `test`.
+    """Returns the evidence of a card of walkers: the people of the split `test`.
 
     Args:
         trained: `zoo.evidence.Trained`.
@@ -113,7 +118,7 @@ def _baselines(others, signals):
 
 
 def known_recordings():
-    """Training windows of both feet."""
+    """Returns training windows of both feet."""
     return both_feet().windows(WINDOW, STRIDE).signals
 
 

@@ -1,7 +1,6 @@
-"""Adds the gate of quality to cards of published models of sequences and sound, never to their
-files.
+"""Adds the quality gate to cards of published models of sequences and sound.
 
-From the checkout: `python -m zoo.gates gait_lda vowels_qp_wl`.
+The model files do not change. From the checkout: `python -m zoo.gates gait_lda vowels_qp_wl`.
 """
 
 import dataclasses
@@ -20,7 +19,7 @@ Names = Annotated[list[str], typer.Argument(help="Models of sequences or sound o
 
 
 def main(names: Names):
-    """Writes what training recordings are usually like into the cards of published models."""
+    """Writes usual properties of the training recordings into the cards of published models."""
     for name in names:
         recordings = importlib.import_module(f"zoo.{name}.train").known_recordings()
         gate = describe(zoo.card(evidence.ZOO / name)["input"], recordings)
@@ -30,15 +29,15 @@ def main(names: Names):
 
 
 def describe(described, recordings):
-    """What a card says under `quality`, see `keras_dml.quality.described`.
+    """Computes a card's entry `quality`, see `keras_dml.quality.described`.
 
     Args:
         described: The card's `input`.
-        recordings: Training recordings, whose shortest says from how many steps on others are
-            judged by their magnitude.
+        recordings: Training recordings. The shortest one gives the number of steps from which the
+            magnitude of a recording is judged.
 
     Returns:
-        Dict; None where the gate would refuse more than one in a hundred of these recordings.
+        Dict; None if the gate would refuse more than 1 % of these recordings.
     """
     channels, units = tuple(described["channels"]), tuple(described["units"])
     usual = quality.Usual(channels, is_sound(described), units=units)
@@ -51,7 +50,7 @@ def describe(described, recordings):
 
 
 def is_sound(described):
-    """Whether a card's `input` is sound, whose loudness says nothing."""
+    """Returns true if a card's `input` is sound, for which loudness is not informative."""
     return task.resolve_kind(None, len(described["channels"]), described["rate_hz"]) == task.SOUND
 
 

@@ -1,4 +1,4 @@
-"""Measures published models again and rewrites their cards and pages, never their files.
+"""Measures published models again, and rewrites their cards and pages but not their files.
 
 From the checkout: `python -m zoo.measure vowels_qp_wl gait_qp_wl`.
 """

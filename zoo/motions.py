@@ -1,4 +1,4 @@
-"""The clips of HDM05 by motion and actor, and how well motions are found among them."""
+"""Clips of HDM05 by motion and actor, and the retrieval of motions."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ MAP_AT_R = "map_at_r"
 
 
 def clips(actors=ACTORS):
-    """Clips as recorded: the class is the motion, the session the actor."""
+    """Reads clips as recorded; the class is the motion, the session the actor."""
     result = People([], [], [])
     for actor in actors:
         records = people.read("hdm05_mocap/sequences", f"actor_{actor}")
@@ -20,13 +20,13 @@ def clips(actors=ACTORS):
 
 
 def by_actor(every, actors):
-    """The clips of one or several actors, and those of all others."""
+    """Returns the clips of some actors, and the clips of all other actors."""
     is_actor = np.isin(every.sessions, actors)
     return every.take(is_actor), every.take(~is_actor)
 
 
 def resampled(signal, steps):
-    """A signal at that many equally spaced steps, by linear interpolation."""
+    """Resamples a signal to equally spaced steps by linear interpolation."""
     position = np.linspace(0, len(signal) - 1, steps)
     low = np.minimum(position.astype(int), len(signal) - 2)
     fraction = (position - low)[:, None].astype(np.float32)
@@ -34,7 +34,7 @@ def resampled(signal, steps):
 
 
 def over_actors(every, distances):
-    """`Measurement` of every actor's clips against those of the others.
+    """Measures every actor's clips against the clips of the other actors.
 
     Args:
         every: `keras_dml.training.People`, all clips.
@@ -53,7 +53,7 @@ def over_actors(every, distances):
 
 
 def evaluate(distances, probes, gallery):
-    """`Measurement` of retrieval and verification of clips by the motions of a gallery.
+    """Measures retrieval and verification of clips by the motions of a gallery.
 
     Args:
         distances: Shape `(probes, gallery)`.
@@ -81,7 +81,7 @@ def evaluate(distances, probes, gallery):
 
 
 def map_at_r(encoder, probes, gallery):
-    """MAP@R of an encoder."""
+    """Computes MAP@R of an encoder."""
     embeddings = [inference.embed(encoder, clips.signals) for clips in (probes, gallery)]
     measured = evaluate(inference.distance(encoder, *embeddings), probes.subjects, gallery.subjects)
     return {row["metric"]: row["value"] for row in measured.figures}[MAP_AT_R]

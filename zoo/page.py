@@ -1,4 +1,4 @@
-"""The page of a run of a recipe: its figures, its error curves and how it was run, in one file."""
+"""Page of a recipe's run: its figures, its error curves and its command, in one file."""
 
 import shlex
 import sys

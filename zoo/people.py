@@ -18,7 +18,7 @@ def read(name, split=None):
 
 
 def collect(records, session, subject="subject"):
-    """The sequences of records with their people.
+    """Collects the sequences of records with their people.
 
     Args:
         records: Records of a data set, with a `sequence`.

@@ -1,5 +1,7 @@
-"""Walks with a phone in the trouser pocket, and how their models are measured: by groups of people,
-also where the phone lies in another way."""
+"""Walks with a phone in the trouser pocket, and their measurement by groups of people.
+
+Models are also measured with rotated phones.
+"""
 
 import functools
 
@@ -25,11 +27,12 @@ ENROLLED = (1, 3)  # walks
 
 
 def walks():
-    """All walks at an even rate, those of one person numbered in the order of time.
+    """Reads all walks at an even rate; the walks of a person are numbered in the order of time.
 
-    The data set's own rate is uneven, about 25 a second; it gives lines between the samples at
-    50 Hz, of which every other one is taken. A gap of more than 200 ms divides a walk: its parts
-    have one number.
+    The rate of the recordings is uneven, about 25 Hz. The data set interpolates linearly at 50 Hz,
+    and
+    every second sample is used here. A gap of more than 200 ms divides a walk, and its parts have
+    one number.
     """
     walkers = People([], [], [])
     for records in people.read("gaitauth_walks/uniform50").values():
@@ -38,13 +41,15 @@ def walks():
 
 
 def examples(_):
-    """Windows of all walks and their people, whatever the split: groups divide the people."""
+    """Returns windows of all walks and their people for any split, because groups divide the
+    people.
+    """
     windows = walks().windows(WINDOW)
     return windows.signals, windows.subjects
 
 
 def blocks(walkers):
-    """The walks as two sessions: the first half of each person's walks, and the others."""
+    """Divides the walks into two sessions: the first half of each person's walks, and the rest."""
     subjects, number = np.array(walkers.subjects), np.array(walkers.sessions)
     session = np.full(len(number), EARLIER)
     for subject in set(walkers.subjects):
@@ -54,7 +59,7 @@ def blocks(walkers):
 
 
 def turned(windows, rng):
-    """Each window as a phone would give it that lies in another way, any one as likely.
+    """Rotates each window by a uniformly random rotation, as if the phone had another orientation.
 
     Args:
         windows: Array or list of windows, shape `(windows, time, 3)`.
@@ -65,18 +70,20 @@ def turned(windows, rng):
 
 
 def any_way(walkers):
-    """Training windows as if the phone lay any way, whose magnitudes an input contract keeps."""
+    """Returns training windows with random orientations, whose magnitudes an input contract
+    stores.
+    """
     windows = walkers.windows(WINDOW, STRIDE).signals
     return list(turned(windows, np.random.default_rng(TURN_SEED)))
 
 
 def known_recordings():
-    """`any_way` of all walks."""
+    """Returns `any_way` of all walks."""
     return any_way(walks())
 
 
 def groups(walkers):
-    """The groups of people, each measured by a model that has seen nobody of it."""
+    """Returns the groups of people; each is measured by a model that has seen nobody of it."""
     return folds(walkers.subjects, GROUPS, GROUPS_SEED)
 
 
@@ -114,8 +121,9 @@ class Group:
         return self._between(probes, signals) / self._unit
 
     def distances(self, turn):
-        """Computes the distances between all windows, in units of the median distance between
-        windows of the people outside of the group.
+        """Computes the distances between all windows.
+
+        The unit is the median distance between windows of the people outside of the group.
 
         Args:
             turn: Whether each probe is turned.
@@ -123,11 +131,11 @@ class Group:
         return self._turned if turn else self._as_recorded
 
     def measured(self):
-        """`keras_dml.training.measure.Measurement` as recorded."""
+        """Measures the group as recorded."""
         return measure.measure_people(self.distances(False), self.windows)
 
     def trials(self, turn, walks=None):
-        """Each later window against everybody's earlier ones.
+        """Compares each later window with everybody's earlier windows.
 
         Args:
             turn: Whether each probe is turned.
@@ -140,7 +148,7 @@ class Group:
         return trials.latest_against_earlier(distances, subjects, sessions[used])
 
     def pairs(self, turn):
-        """Each later window against each single earlier one."""
+        """Compares each later window with each single earlier window."""
         sessions, subjects = np.array(self.windows.sessions), self.windows.subjects
         probes, enrolled = np.flatnonzero(sessions == LATER), np.flatnonzero(sessions == EARLIER)
         first, second = (x.ravel() for x in np.meshgrid(probes, enrolled, indexing="ij"))
@@ -149,7 +157,7 @@ class Group:
 
 
 def measured(methods, walkers):
-    """The groups, each by a method that has not seen its people.
+    """Measures the groups, each by a method that has not seen its people.
 
     Args:
         methods: For each group a function of two lists of windows that gives distances.
@@ -165,7 +173,7 @@ def measured(methods, walkers):
 
 
 def measurement(found):
-    """`Measurement` of the headline: all groups together, as recorded.
+    """Returns the `Measurement` of the headline: all groups together, as recorded.
 
     Args:
         found: List of `Group`.
@@ -174,8 +182,10 @@ def measurement(found):
 
 
 def rows(found):
-    """Rows of a card's `figures`: as recorded and turned, single pairs and more walks enrolled, and
-    the papers' protocols.
+    """Computes rows of a card's `figures`.
+
+    The rows are as recorded and rotated, for single pairs and more enrolled walks, and by the
+    papers' protocols.
 
     Args:
         found: List of `Group`.
@@ -193,12 +203,12 @@ def rows(found):
 
 
 def scores(found, turn=False):
-    """Scores of the trials of `measurement`, as recorded or with each probe turned."""
+    """Returns the scores of the trials of `measurement`, as recorded or with each probe rotated."""
     return trials.concatenate([group.trials(turn) for group in found]).scores
 
 
 def caption(walkers):
-    """Caption of the curves of all groups together."""
+    """Returns the caption of the curves of all groups together."""
     return (
         f"{len(set(walkers.subjects))} people in groups, each by a model that never saw anybody of "
         "the group: single windows of 10 s of the later half of a person's walks against "
@@ -228,7 +238,7 @@ def publish(run, model, walkers, measured, folds):
 
 
 def of_model(model):
-    """The distances of a model, as a function of probes and enrolled windows."""
+    """Returns the distances of a model as a function of probes and enrolled windows."""
 
     def between(probes, enrolled):
         z = inference.embed(model, enrolled, progress=False)
@@ -240,12 +250,12 @@ def of_model(model):
 
 
 def front(horizontal):
-    """`GravityFrame` for this rate, as the only layer of a list."""
+    """Returns a `GravityFrame` for this rate, as the only layer of a list."""
     return [GravityFrame(horizontal, lag=LAG, name="gravity_frame")]
 
 
 def eer_row(protocol, claims):
-    """A row of a card's `figures`: pooled EER with its interval over people."""
+    """Computes a row of a card's `figures`: the pooled EER with its interval over people."""
     result = evaluation.verification(
         claims.scores, claims.genuine, people=claims.people, bootstrap=BOOTSTRAP
     )
@@ -263,7 +273,7 @@ def eer_row(protocol, claims):
 
 
 def _ranks(subjects, numbers):
-    """Place of each number among the different ones of its person, from 0."""
+    """Returns the rank of each number among the different numbers of its person, from 0."""
     subjects, numbers = np.array(subjects), np.array(numbers)
     rank = np.empty(len(numbers), int)
     for subject in set(subjects.tolist()):

@@ -1,4 +1,4 @@
-"""Walks with a phone in the pocket without a network: what `phone_gait_qp_wl` stands beside.
+"""Baselines of walks with a phone in the pocket, without a network, for `phone_gait_qp_wl`.
 
 `python -m zoo.phone_baselines` prints their figures.
 """
@@ -19,7 +19,7 @@ LAGS, DISCRIMINANTS = (0, 2, 4, 8, 16), 64
 
 
 def log_euclidean_model(walkers):
-    """A model that trains nothing: the covariances in the frame of gravity, by their logarithms.
+    """Returns a model without training: logarithms of covariances in the frame of gravity.
 
     Args:
         walkers: People whose statistics normalize the channels.
@@ -31,12 +31,12 @@ def log_euclidean_model(walkers):
 
 
 def log_euclidean(walkers):
-    """The log-Euclidean distance of the covariances in the frame of gravity; see above."""
+    """Returns the log-Euclidean distance of `log_euclidean_model`."""
     return phone.of_model(log_euclidean_model(walkers))
 
 
 def discriminants_of(walkers, tempos=phone.TEMPOS):
-    """A model of linear discriminants of lagged correlations in the frame of gravity.
+    """Fits linear discriminants of lagged correlations in the frame of gravity.
 
     Args:
         walkers: People to fit.
@@ -54,14 +54,13 @@ def discriminants_of(walkers, tempos=phone.TEMPOS):
 
 
 def cosine_distances(model):
-    """The distances of a model that is compared by the cosine, from 0, as a function of probes and
-    enrolled windows."""
+    """Returns the cosine distances of a model, shifted to begin at 0, as a function of windows."""
     between = phone.of_model(model)
     return lambda probes, enrolled: 1 + between(probes, enrolled)
 
 
 def linear_discriminants(walkers):
-    """Linear discriminants of lagged correlations in the frame of gravity, in closed form.
+    """Returns the distances of linear discriminants of lagged correlations in the frame of gravity.
 
     Args:
         walkers: People to fit.
@@ -70,8 +69,10 @@ def linear_discriminants(walkers):
 
 
 def spectra(walkers=None):
-    """The cosine between the log power spectra of vertical and horizontal magnitude; nothing is
-    fitted."""
+    """Returns cosine distances between log power spectra of vertical and horizontal magnitude.
+
+    Nothing is fitted.
+    """
     frame = phone.front("magnitude")
 
     def logs(windows):
@@ -99,7 +100,8 @@ CLOSED_FORMS = {
 
 
 def closed_form(name, walkers):
-    """A closed form of `CLOSED_FORMS` on all groups, fitted without each one's people.
+    """Fits a closed form of `CLOSED_FORMS` without the people of each group, and measures the
+    groups.
 
     Returns:
         List of `phone.Group`.

@@ -1,4 +1,4 @@
-"""What the cards of walks with a phone in the pocket rest on."""
+"""Evidence of the cards of walks with a phone in the pocket."""
 
 import functools
 
@@ -10,7 +10,7 @@ TURNED = "this model, with each probe rotated at random and enrolled walks as re
 
 
 def evidence(whole, methods, beside):
-    """Twenty-six people, each by the method of the group that has not seen them.
+    """Measures twenty-six people, each by the method of the group that has not seen them.
 
     Args:
         whole: The published model.
@@ -28,7 +28,7 @@ def evidence(whole, methods, beside):
 
 
 def over_folds(distances):
-    """`Measurement` of the headline over the groups.
+    """Computes the `Measurement` of the headline over the groups.
 
     Args:
         distances: For each group a function of a list of windows that gives the distances between
@@ -39,7 +39,7 @@ def over_folds(distances):
 
 
 def _others(found, walkers, names):
-    """The method itself on probes that are turned, and closed forms as recorded."""
+    """Computes the baselines: the method on rotated probes, and closed forms as recorded."""
     closed = {
         name: (
             phone_baselines.CLOSED_FORMS[name][0],
@@ -52,7 +52,7 @@ def _others(found, walkers, names):
 
 
 def _between(distances, probes, enrolled):
-    """Distances of probes to enrolled windows; those of the cosine are counted from 0."""
+    """Computes distances of probes to enrolled windows, shifted to begin at 0 for the cosine."""
     between = distances([*probes, *enrolled])
     between = between - between.diagonal().min()
     return between[: len(probes), len(probes) :]

@@ -1,4 +1,4 @@
-"""Runs of a search for settings, each kept as a line of JSON as soon as it is done."""
+"""Runs of a search for settings; each result is written as a line of JSON when its run ends."""
 
 import json
 import sys
@@ -7,21 +7,21 @@ import typer
 
 
 def check(options):
-    """Refuses what an option cannot be.
+    """Checks the values of options.
 
     Args:
-        given: `{name of the option: (values or None, all that there are)}`.
+        given: `{name of the option: (values or None, all valid values)}`.
 
     Raises:
-        typer.BadParameter: If a value is none of them.
+        typer.BadParameter: If a value is invalid.
     """
     for option, (values, choices) in options.items():
         if unknown := [value for value in values or () if value not in choices]:
-            raise typer.BadParameter(f"--{option} {unknown[0]!r} is none of {list(choices)}.")
+            raise typer.BadParameter(f"--{option} {unknown[0]!r} must be one of {list(choices)}.")
 
 
 def completed(file, wanted, run):
-    """All runs of a file, after those that were missing.
+    """Runs what is missing in a file, and returns all runs of the file.
 
     Args:
         file: Path of the runs; a last line that a killed search left half written is dropped.

@@ -1,5 +1,7 @@
-"""Writes the tables of models on the project's page and on that of the zoo from the models' cards:
-`python -m zoo.tables`, after a model was published."""
+"""Writes the tables of models on the project's page and on the zoo's page, from the models' cards.
+
+Run `python -m zoo.tables` after a model is published.
+"""
 
 import pathlib
 import re
@@ -32,8 +34,9 @@ BEFORE = {
 
 
 def of_people(cards):
-    """One row a model of recordings: pooled figures beside what needs no network and what else one
-    would take.
+    """Returns a table with one row per model of recordings.
+
+    The columns have pooled figures of the model, of methods without a network, and of alternatives.
 
     Args:
         cards: Valid cards.
@@ -67,7 +70,7 @@ def of_people(cards):
 
 
 def of_images(cards):
-    """One row a classifier of images, as in `of_people`."""
+    """Returns a table with one row per classifier of images, see `of_people`."""
     columns = (
         "model",
         "accuracy [95 %]",
@@ -124,8 +127,10 @@ def of_all(cards):
 
 
 def of_unbeaten(cards):
-    """One row for each method that a model does not beat beyond their difference's interval; its
-    own score of other probes is no rival."""
+    """Returns a table with one row per method that a model does not beat significantly.
+
+    The same model on other probes is not listed.
+    """
     columns = ("model", "does not beat", "kind", "its figure", "the model minus this")
     rows = []
     for card in cards:
@@ -146,7 +151,7 @@ def _link(card, folder=""):
 
 
 def _license(card):
-    """The license of the data in a few words; the page has all of it."""
+    """Returns the license of the data in a few words; the page has the full text."""
     text = card["data"]["licence"]
     match = LICENSE.search(text)
     if not match or text.startswith("No"):
@@ -159,7 +164,7 @@ def _count(card, unit):
 
 
 def _figure(card, metric):
-    """A pooled figure of a card; a dash where it has none."""
+    """Formats a pooled figure of a card; a dash if it is missing."""
     return _row_in_words(card["headline"]["rows"], metric)
 
 
@@ -169,8 +174,7 @@ def _row_in_words(rows, metric):
 
 
 def _best(card, kind, metric):
-    """The best of the card's baselines of a kind, with its name; bold where the model does not beat
-    it beyond the interval of their difference."""
+    """Formats the best baseline of a kind, in bold if the model does not beat it significantly."""
     sign = 1 if metric == EER else -1
     candidates = [
         (sign * row["value"], baseline)
@@ -189,7 +193,7 @@ TABLES = {PAGE: (of_people, of_images), ZOO_PAGE: (of_all, of_unbeaten)}
 
 
 def rewrite(page):
-    """A page with its tables made again; each stands where one with the same columns stood.
+    """Returns a page with new tables; each replaces the table with the same columns.
 
     Args:
         page: One of `TABLES`.
@@ -205,7 +209,7 @@ def rewrite(page):
 
 
 def main():
-    """Writes the tables of models on the project's page and on that of the zoo."""
+    """Writes the tables of models on the project's page and on the zoo's page."""
     for page in TABLES:
         write_text(page, rewrite(page))
 

@@ -11,7 +11,7 @@ ENROLLED = "1"  # a line
 
 
 def lines(split=None, prepare=True):
-    """Every recording of Hyke, in the order of voices and lines.
+    """Reads every recording of Hyke, in the order of voices and lines.
 
     Args:
         split: Split of the data set; None for all of them.
@@ -36,7 +36,7 @@ def lines(split=None, prepare=True):
 
 
 def with_line_1(sessions):
-    """Whether exactly one side of each trial is line 1, which the authors of the set enroll with.
+    """Returns true for trials with exactly one line 1, with which the authors of the set enroll.
 
     Args:
         sessions: Lines of the two recordings of each trial, shape `(2, trials)`.

@@ -1,7 +1,7 @@
 """Trains models of the zoo again, one after the other, each by the command on its card.
 
-From the checkout, overnight: `python -m zoo.train --all --resume`. A model that fails does not keep
-the others from being trained; the same command goes on where a stopped one was.
+From the checkout, overnight: `python -m zoo.train --all --resume`. If a model fails, the others are
+still trained. The same command continues a stopped run.
 """
 
 import json
@@ -29,14 +29,14 @@ Build = Annotated[pathlib.Path, typer.Option(help="Folder of the runs, one folde
 
 
 def command(card, publish):
-    """The words of a card's command, with this Python and with or without `--publish`."""
+    """Returns the words of a card's command, with this Python and with or without `--publish`."""
     words = shlex.split(card["recipe"]["command"])
     rest = [word for word in words[1:] if word != "--publish"]
     return [sys.executable, *rest, *(["--publish"] if publish else [])]
 
 
 def is_trained(out, words):
-    """Whether a run of this command has ended well in that folder."""
+    """Returns true if a run of this command has finished in that folder."""
     path = out / DONE
     return path.exists() and json.loads(path.read_text(encoding="utf-8"))["command"] == words
 
@@ -48,7 +48,7 @@ def main(
     publish: Publish = False,
     build: Build = pathlib.Path("build/zoo"),
 ):
-    """Trains models again and says which ones failed."""
+    """Trains models again and reports failures."""
     if bool(names) == every:
         raise typer.BadParameter("Name the models to train, or give --all.")
     try:

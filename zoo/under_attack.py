@@ -1,6 +1,6 @@
-"""Digits under attack: which attacks count, in parts that a stopped run need not repeat.
+"""Accuracy of digit classifiers under attack, in parts that a resumed run does not repeat.
 
-From the checkout, of a published file: `python -m zoo.under_attack mnist_proto_sim_at --out DIR`.
+From the checkout, for a published file: `python -m zoo.under_attack mnist_proto_sim_at --out DIR`.
 """
 
 import pathlib
@@ -38,7 +38,7 @@ PART = 1000  # images of a checkpoint
 
 
 def measured(model, x, y, out):
-    """Which images are right under each attack by the similarity's head, and under the unions.
+    """Computes which images are classified correctly under each attack, and under the unions.
 
     Args:
         model: `PrototypicalClassifier`.
@@ -47,7 +47,7 @@ def measured(model, x, y, out):
         out: Folder of the checkpoints.
 
     Returns:
-        Booleans by name of the attack, shape `(count,)`, of `ON_FIRST` and `UNION` those of the
+        Booleans by name of the attack, shape `(count,)`; for `ON_FIRST` and `UNION` only for the
         first images.
     """
     right = {}
@@ -66,17 +66,17 @@ def measured(model, x, y, out):
 
 
 def figures(right):
-    """Rows of a card's figures.
+    """Computes rows of a card's figures.
 
     Args:
         right: Output of `measured`.
     """
     rows = []
     for name, answers in right.items():
-        (found,) = Answers(answers).rows()
-        keys = {"head": "sim", "attack": name, "epsilon": EPSILON, "ci95": found["ci95"]}
+        (row,) = Answers(answers).rows()
+        keys = {"head": "sim", "attack": name, "epsilon": EPSILON, "ci95": row["ci95"]}
         rows.append(
-            measure.proportion("robustness", found["metric"], found["value"], len(answers), **keys)
+            measure.proportion("robustness", row["metric"], row["value"], len(answers), **keys)
         )
     return rows
 

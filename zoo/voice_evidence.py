@@ -1,4 +1,4 @@
-"""What cards of voices rest on: actors and callers whom the published file never heard."""
+"""Evidence of the cards of voices: actors and callers whom the published file never heard."""
 
 import functools
 
@@ -14,7 +14,7 @@ from zoo.voice_logcov_lda import encoder as log_covariance
 
 
 def of_similarity(trained, teaching, left, pairs, others):
-    """All pairs of recordings of one set, each as probe of the other, by the learned similarity.
+    """Compares all pairs of recordings of one set by the learned similarity, in both directions.
 
     Args:
         trained: `zoo.evidence.Trained`.
@@ -32,7 +32,7 @@ def of_similarity(trained, teaching, left, pairs, others):
 
 
 def confounders(subjects):
-    """Groups within which voices are alike: of one sex, and where there are both, of each set."""
+    """Returns groups of similar voices: of one sex, and of one set if there are two sets."""
     groups = {"people of one sex": {subject: speech.sex(subject) for subject in subjects}}
     telephone = voices.is_telephone(subjects)
     if telephone.any() and not telephone.all():
@@ -44,7 +44,7 @@ def confounders(subjects):
 
 
 def beside(teaching, people, rows, found, others):
-    """No network, the cosine and the sum of the same embeddings, and other methods."""
+    """Computes the baselines: without a network, the cosine and the sum, and other methods."""
     model = statistics()
     taught, asked = (embedded(model, recordings.signals) for recordings in (teaching, people))
     return {
@@ -56,7 +56,7 @@ def beside(teaching, people, rows, found, others):
 
 
 def untrained(signals, rows):
-    """The negative cosine of trials by log covariances of cepstra, for which nothing is trained."""
+    """Computes the negative cosine of trials by log covariances of cepstra, without training."""
     return cosine(statistics(), signals, rows)
 
 
@@ -70,10 +70,10 @@ def statistics():
 
 
 def closed_forms(known, voices_known, asked, rows):
-    """Log covariances of cepstra by the cosine: as they are, centered, and their discriminants.
+    """Compares log covariances of cepstra by the cosine: unchanged, centered, and by discriminants.
 
-    Their mean over all voices is long beside what tells voices apart, so that the cosine of what
-    is not centered says little.
+    Their mean over all voices is long compared with the differences between voices, so the cosine
+    without centering is not informative.
 
     Args:
         known: Statistics of recordings of voices that teach, shape `(recordings, features)`.
@@ -104,12 +104,12 @@ def closed_forms(known, voices_known, asked, rows):
 
 
 def cosine(network, signals, rows):
-    """The negative cosine of trials."""
+    """Computes the negative cosine of trials."""
     z = embedded(network, signals)
     return -evaluation.paired_cosine(z[rows[0]], z[rows[1]])
 
 
 def embedded(network, signals):
-    """Embeddings, float64."""
+    """Computes embeddings in float64."""
     z = inference.embed(network, signals, voice_classifiers.AT_ONCE, progress=False)
     return z.astype(np.float64)

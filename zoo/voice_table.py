@@ -73,7 +73,7 @@ PAIRS = (("sim", "cosine"), ("sim", "fused"), ("fused", "cosine"))
 
 
 class Part(NamedTuple):
-    """Some of the trials: which, whether genuine, and the people of both sides."""
+    """Some of the trials: their rows, whether they are genuine, and the people of both sides."""
 
     title: str
     rows: np.ndarray
@@ -81,7 +81,7 @@ class Part(NamedTuple):
     people: tuple
 
     def eer(self, similarity):
-        """`82.1 % [80.0 to 84.0]` of a method's similarities of all trials."""
+        """Formats the EER of a method's similarities: `82.1 % [80.0 to 84.0]`."""
         result = evaluation.verification(
             -similarity[self.rows], self.genuine, people=self.people, bootstrap=BOOTSTRAP
         )
@@ -89,7 +89,7 @@ class Part(NamedTuple):
         return f"{100 * result.eer:.1f} % [{100 * low:.1f} to {100 * high:.1f}]"
 
     def difference(self, first, second):
-        """`+0.2 points [-0.4 to +0.6]`: EER of a method less that of another, paired."""
+        """Formats the paired EER difference of two methods: `+0.2 points [-0.4 to +0.6]`."""
         result = evaluation.eer_difference(
             -first[self.rows],
             -second[self.rows],
@@ -102,12 +102,12 @@ class Part(NamedTuple):
 
 
 def _signed(value):
-    """`+0.2`, and no minus before a zero."""
+    """Formats a signed number, without a minus before a zero: `+0.2`."""
     return f"{round(value, 1) + 0.0:+.1f}"
 
 
 def parts(people):
-    """The columns of the table.
+    """Returns the columns of the table.
 
     Args:
         people: Output of `voices.everybody`.
@@ -129,7 +129,8 @@ def parts(people):
 
 
 def tables(scores, columns):
-    """Both tables: EER of each method, and paired differences between the scores of a model.
+    """Returns both tables: the EER of each method, and paired differences between scores of a
+    model.
 
     Args:
         found: Similarities by model and name, those that there are.
@@ -162,7 +163,7 @@ def main(
         pathlib.Path, typer.Option(help="Folder of the recipes' runs: MODEL_0/scores.npz.")
     ] = pathlib.Path("build"),
 ):
-    """Writes the table of equal error rates and that of differences into `zoo/voices.md`."""
+    """Writes the tables of equal error rates and of differences into `zoo/voices.md`."""
     names = dict.fromkeys(model for model, _ in METHODS.values())
     paths = {name: folder / f"{name}_0" / voices.SCORES for name in names}
     scores = {name: dict(np.load(path)) for name, path in paths.items() if path.exists()}

@@ -1,5 +1,4 @@
-"""Walks with a watch on the wrist, and how their models are measured: by groups of people whom a
-model has not seen."""
+"""Walks with a watch on the wrist, and their measurement by groups of people."""
 
 import numpy as np
 

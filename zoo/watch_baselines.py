@@ -1,4 +1,4 @@
-"""Walks with a watch on the wrist by methods that stand beside `watch_lda` on its card."""
+"""Baselines of walks with a watch on the wrist, for the card of `watch_lda`."""
 
 import functools
 

@@ -16,7 +16,7 @@ _NEW_CLASSES = (
 )
 _MEASURED = (
     "Each threshold is set on these people, whom the model has never seen. The interval of its FAR "
-    "is that of the certificate. The interval of its TAR is for a fixed threshold. In the "
+    "is in the certificate. The interval of its TAR is for a fixed threshold. In the "
     "headline, the TAR uses a new threshold in each bootstrap replicate."
 )
 _LARGER = (

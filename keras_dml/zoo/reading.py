@@ -183,8 +183,8 @@ def _file_and_card(name):
     file = path / f"model{lookup.SUFFIX}" if path.is_dir() else path
     if not file.is_file():
         raise FileNotFoundError(
-            f"The model file {str(file)!r} does not exist. Give the path of a {lookup.SUFFIX} file, "
-            f"or the name of a model of the zoo: {', '.join(lookup.names())}."
+            f"The model file {str(file)!r} does not exist. Give the path of a {lookup.SUFFIX} "
+            f"file, or the name of a model of the zoo: {', '.join(lookup.names())}."
         )
     card_path = file.with_name(lookup.CARD)
     if not card_path.is_file():

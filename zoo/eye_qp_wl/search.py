@@ -1,8 +1,8 @@
 """Compares settings of `eye_qp_wl` and its rivals by nested folds of people.
 
-A run trains without two of the six folds and measures both; `zoo.eye_qp_wl.train` takes for each
-fold what was best on its partner. Each run is a line of JSON in `--out`, and is not repeated while
-it is there; a stopped one goes on from its checkpoint: `python -m zoo.eye_qp_wl.search --help`.
+A run trains without two of the six folds and measures both. `zoo.eye_qp_wl.train` uses for each
+fold the settings that were best on its partner. Each run is a line of JSON in `--out`; existing
+runs are not repeated, and stopped runs continue: `python -m zoo.eye_qp_wl.search --help`.
 """
 
 import pathlib
@@ -19,7 +19,8 @@ HALF = across_films.FOLDS // 2
 
 
 def run_once(method, variant, pair, steps, seed, out):
-    """Area under the curve on two folds of people, by a model that has seen neither.
+    """Computes the area under the ROC curve on two folds of people, by a model that has seen
+    neither.
 
     Args:
         method: One of `sequences.METHODS`.
@@ -41,7 +42,8 @@ def run_once(method, variant, pair, steps, seed, out):
 
 
 def table(lines):
-    """Columns of the areas of each variant on the six folds; only of variants with all of them.
+    """Returns columns of the areas of each variant on the six folds; incomplete variants are
+    omitted.
 
     Args:
         lines: Dicts of the runs, those of one number of steps.
@@ -71,7 +73,7 @@ def main(
     method: Annotated[list[str] | None, typer.Option(help="Instead of all four.")] = None,
     variant: Annotated[list[str] | None, typer.Option(help="Instead of all variants.")] = None,
 ):
-    """Runs what is missing, and writes `figures/search.csv` from the runs of that many steps."""
+    """Runs what is missing, and writes `figures/search.csv` from the runs with that many steps."""
     searches.check({"method": (method, sequences.METHODS), "variant": (variant, train.VARIANTS)})
     wanted = [
         {"method": settings, "variant": changed, "pair": pair, "steps": steps, "seed": seed}

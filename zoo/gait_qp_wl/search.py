@@ -1,8 +1,8 @@
 """Compares settings of `gait_qp_wl` and its rivals by folds of the training people.
 
-A run trains on two thirds of the people of `train` and `validation` and measures the others, left
-and right feet by themselves; the people of `test` take no part. Each run is a line of JSON in
-`--out`, and is not repeated while it is there: `python -m zoo.gait_qp_wl.search --help`.
+A run trains on two thirds of the people of `train` and `validation` and measures the rest, left and
+right feet separately. The people of `test` are not used. Each run is a line of JSON in `--out`, and
+existing runs are not repeated: `python -m zoo.gait_qp_wl.search --help`.
 """
 
 import dataclasses
@@ -51,8 +51,10 @@ OWN = {
 
 
 def run_once(method, changes, fold, count, seed, steps):
-    """Figures of one run, the mean of both feet: pooled and single-pair EER across trials, and
-    the paper's protocol."""
+    """Computes the figures of one run, the mean of both feet.
+
+    The figures are the pooled EER, the single-pair EER across trials, and the paper's protocol.
+    """
     walkers = gait.both_feet()
     left = gait.left_feet(walkers)
     held_out = set(folds(left.subjects, count)[fold])
@@ -72,7 +74,7 @@ def run_once(method, changes, fold, count, seed, steps):
 
 
 def figures(distances, people):
-    """EER of a run, by name.
+    """Computes the EER of a run, by name.
 
     Args:
         distances: Shape `(recordings, recordings)`.
@@ -93,8 +95,8 @@ def figures(distances, people):
 
 
 def table(lines):
-    """Columns of the means over folds and seeds, and of their differences to runs of the same
-    method and length without a change, paired.
+    """Computes columns of the means over folds and seeds, and of paired differences to unchanged
+    runs.
 
     Args:
         lines: Dicts of the runs.
@@ -130,7 +132,7 @@ def main(
     variant: Annotated[list[str] | None, typer.Option(help="Instead of all variants.")] = None,
 ):
     """Runs what is missing, and writes `figures/search.csv`."""
-    variants = VARIANTS | {name: None for own in OWN.values() for name in own}
+    variants = VARIANTS | {name: None for changes in OWN.values() for name in changes}
     searches.check(
         {
             "fold": (fold, range(count)),
@@ -139,11 +141,11 @@ def main(
         }
     )
     wanted = [
-        {"method": one, "variant": changed, "fold": held_out, "seed": seed, "steps": steps}
+        {"method": name, "variant": changed, "fold": held_out, "seed": seed, "steps": steps}
         for seed in range(seeds)
         for held_out in fold or range(count)
-        for one in method or sequences.METHODS
-        for changed in VARIANTS | OWN[one]
+        for name in method or sequences.METHODS
+        for changed in VARIANTS | OWN[name]
         if variant is None or changed in variant
     ]
 

@@ -68,7 +68,9 @@ def train(run, every, settings):
 
 
 def choose(run, every):
-    """Settings for each actor, by MAP@R on another, and for the model of all."""
+    """Chooses settings for each actor, by MAP@R on another actor, and for the model of all
+    actors.
+    """
 
     def validate(settings, pair):
         rest = motions.by_actor(every, pair)[1]
@@ -81,7 +83,9 @@ def choose(run, every):
 
 
 def cross_validate(run, every, settings_of_actors):
-    """Measures each actor by a network that knows the other three; gives these networks too."""
+    """Measures each actor by a network that knows the other three, and returns these networks
+    too.
+    """
     encoders = []
     for actor, settings in zip(motions.ACTORS, settings_of_actors, strict=True):
         print(f"without {actor}, {settings}")

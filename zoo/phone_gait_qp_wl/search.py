@@ -1,8 +1,8 @@
 """Compares inputs and augmentations of `phone_gait_qp_wl` by groups of people.
 
 A run trains without both groups of a pair and measures each of them. It is a line of JSON in
-`--out`, and is not repeated while it is there; one that was stopped goes on from its checkpoint
-beside it. The table holds the choice of the recipe: `python -m zoo.phone_gait_qp_wl.search --help`.
+`--out`. Existing runs are not repeated, and stopped runs continue from their checkpoints. The
+recipe chooses its settings from the table: `python -m zoo.phone_gait_qp_wl.search --help`.
 """
 
 import pathlib
@@ -44,7 +44,7 @@ def run_once(variant, pair, seed, steps, out):
 
 
 def figures(group):
-    """EER of a group, by name."""
+    """Computes the EER of a group, by name."""
     kinds = {"single pairs": group.pairs, "pooled": group.trials}
     rates = {}
     for name, claims in kinds.items():
@@ -55,7 +55,7 @@ def figures(group):
 
 
 def table(lines):
-    """Columns of the means over groups and seeds, and of each group's EER by which is chosen.
+    """Computes columns of the means over groups and seeds, and of each group's EER for the choice.
 
     Args:
         lines: Dicts of the runs.

@@ -1,4 +1,4 @@
-"""What the card of `voice_ge2e_sim` rests on."""
+"""Evidence of the card of `voice_ge2e_sim`."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from zoo.voice_ge2e_sim import encoder
 
 
 def evidence(trained):
-    """Recordings as they are in the sets."""
+    """Measures recordings as they are in the sets."""
     every = voices.everybody(prepare=False)
     teaching = every.take(voices.teaches(every.subjects))
     left, pairs = voices.of_test(every)
@@ -25,7 +25,7 @@ def evidence(trained):
 
 
 def converted(model, people, rows):
-    """The cosine of the vectors before the trained layer.
+    """Computes the cosine of the vectors before the trained layer.
 
     Args:
         model: The published classifier.
@@ -38,7 +38,7 @@ def converted(model, people, rows):
 
 
 def untrained(model, teaching, people, rows):
-    """The cosine of what training begins at, by the voices that teach.
+    """Computes the cosine at the start of the training, from the training voices.
 
     Args:
         model: The published classifier.

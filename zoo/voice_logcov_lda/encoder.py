@@ -1,5 +1,4 @@
-"""The encoder of `voice_logcov_lda`, fitted in closed form: cepstra, their covariance, and the
-discriminants of voices."""
+"""Encoder of `voice_logcov_lda`, fitted in closed form: cepstra, covariance and discriminants."""
 
 import dataclasses
 
@@ -67,7 +66,7 @@ class Voices:
 
     @classmethod
     def from_recordings(cls, recordings):
-        """Recordings at every speed, with their statistics."""
+        """Creates recordings at every speed, with their statistics."""
         every = speech_augment.with_speeds(recordings)
         statistics = {}
         for count in CEPSTRA:
@@ -82,14 +81,14 @@ class Voices:
         return np.array([subject.split("@")[0] for subject in self.people.subjects])
 
     def without(self, speakers):
-        """Those of the other speakers."""
+        """Returns the recordings of the other speakers."""
         keep = ~np.isin(self.speakers, speakers)
         statistics = {count: x[keep] for count, x in self.statistics.items()}
         return Voices(self.people.take(keep), statistics)
 
 
 def discriminants(x, voices):
-    """Kernel and bias of the linear discriminants of voices, by their statistics.
+    """Computes kernel and bias of the linear discriminants of voices from their statistics.
 
     Args:
         x: Statistics, shape `(recordings, features)`.
@@ -106,8 +105,10 @@ def discriminants(x, voices):
 
 
 def choose_cepstra(voices):
-    """The number of cepstra that best separates speakers whom the discriminants have not seen, by
-    the cosine in four folds of these speakers."""
+    """Chooses the number of cepstra that best separates speakers by the cosine, in four folds.
+
+    The discriminants of a fold have not seen its speakers.
+    """
     originals = np.flatnonzero(["@" not in subject for subject in voices.people.subjects])
     subjects, speakers = np.asarray(voices.people.subjects), voices.speakers
     parts = speech.folds(subjects[originals], INNER_FOLDS)
@@ -125,7 +126,8 @@ def choose_cepstra(voices):
 
 
 def fitted(voices):
-    """An encoder whose last layer is the discriminants of some voices, and its number of cepstra.
+    """Fits an encoder whose last layer is the discriminants of some voices; also returns its
+    cepstra.
 
     Args:
         voices: `Voices`.

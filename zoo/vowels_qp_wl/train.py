@@ -1,4 +1,4 @@
-"""Trains `vowels_qp_wl`: who is speaking, from the frames of one vowel.
+"""Trains `vowels_qp_wl`, which recognizes speakers by the frames of one vowel.
 
 Trained on five of the nine speakers of the Japanese Vowels set, measured on the other four. From
 the checkout: `python -m zoo.vowels_qp_wl.train --help`.
@@ -20,7 +20,7 @@ MIX, TOGETHER, NOISE = 0.4, 0.3, 0.05
 
 
 def utterances():
-    """All utterances; the part of the data set is the session."""
+    """Reads all utterances; the session is the part of the data set."""
     result = People([], [], [])
     for part, records in people.read("japanese_vowels_lpc").items():
         result += people.collect(records, lambda record, part=part: PARTS[part])
@@ -28,7 +28,7 @@ def utterances():
 
 
 def training_utterances():
-    """The utterances that are trained on."""
+    """Returns the utterances of the training speakers."""
     return utterances().select(TRAIN_SPEAKERS).at_least(CROP, 2)
 
 
@@ -38,7 +38,7 @@ def known_recordings():
 
 
 def vary(batch, rng):
-    """New speakers from few: every pair is heard through a filter bank of its own."""
+    """Simulates new speakers: every pair is filtered by a random filter bank."""
     stddev = batch.std(axis=(0, 1))
     return augment.add_noise(augment.mix_channels(batch, rng, MIX, TOGETHER), rng, NOISE * stddev)
 
