@@ -38,28 +38,28 @@ TEXT = """# Voices on the same trials
 
 <!-- Written by `python -m zoo.voice_table`. -->
 
-The actors of RAVDESS (studio) and the callers of Hyke (telephone) in five folds: what is trained
-scores a fold by a model that heard none of its people, but for `voice_logcov_lda` over the
-telephone, whose published file has heard no caller at all. Every pair of recordings of people of
-one fold and one set is a trial. Equal error rates of the pooled trials, in brackets 95 % intervals
-over people; in the headings genuine trials and all. The five models of a trained row
-have no common unit and their scores are pooled as they are, which may count against them;
-Resemblyzer and what is not trained have one scale.
+The table compares methods on the actors of RAVDESS (studio) and the callers of Hyke (telephone) in
+five folds. Trained models are scored on a fold by a model that heard none of its people. The
+exception is `voice_logcov_lda` over the telephone, because its published file has heard no caller.
+Every pair of recordings of people of one fold and one set is a trial. The table gives equal error
+rates of the pooled trials, with 95 % intervals over people in brackets. The headings give the
+numbers of genuine trials and of all trials. The five models of a trained row have no common unit,
+and their scores are pooled without scaling, which may raise their error rates. Resemblyzer and the
+methods without training have one scale.
 
 {eer}
 
-These scores were measured before `keras_dml.layers.SilenceRemoval` was put in front of the
-networks. The page [voice_silence.md](voice_silence.md) gives error rates with the layer.
+These scores were measured before `keras_dml.layers.SilenceRemoval` was added to the networks. The page [voice_silence.md](voice_silence.md) gives error rates with the layer.
 
-Whether the learned similarity, the cosine of the same embeddings or their sum wins: paired
-differences, over the same people. Where an interval holds 0, neither has been shown to be better.
-A sum takes the similarity as training leaves it; the card of `voice_logcov_lda` scales it to a
-log-likelihood ratio first, so that its sum on RAVDESS differs a little.
+The next table compares the learned similarity, the cosine of the same embeddings and their sum by
+paired differences over the same people. If an interval contains 0, the difference is not
+significant. The sum uses the similarity without scaling. The card of `voice_logcov_lda` first scales
+it to a log-likelihood ratio, so its sum on RAVDESS differs a little.
 
 {differences}
 
-That centering and scaling the encoder's vectors before training helps was first seen on all of
-these people: of the rows of `voice_ge2e_sim` that part was not chosen on others.
+The benefit of centering and scaling the encoder's vectors before training was first observed on all
+of these people. So this step of `voice_ge2e_sim` was not chosen on other people.
 
 ```
 python -m zoo.voice_ge2e_sim.train --table
