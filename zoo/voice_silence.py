@@ -35,8 +35,8 @@ TEXT = """# Voices with silence
 Each recording of the card's test people is a probe with silence before, after or within the speech.
 The claimed recording has none. The trials and the preparation of recordings are as for the card's
 headline. The table gives equal error rates with 95 % intervals over people. The noise is white, and
-40 dB below the tenth loudest 20 ms of the recording. "Without the layer" is the earlier file without
-`keras_dml.layers.SilenceRemoval`, with silence before the speech.
+40 dB below the tenth loudest 20 ms of the recording. "Without the layer" is the earlier file
+without `keras_dml.layers.SilenceRemoval`, with silence before the speech.
 
 {table}
 

@@ -49,12 +49,13 @@ methods without training have one scale.
 
 {eer}
 
-These scores were measured before `keras_dml.layers.SilenceRemoval` was added to the networks. The page [voice_silence.md](voice_silence.md) gives error rates with the layer.
+These scores were measured before `keras_dml.layers.SilenceRemoval` was added to the networks. The
+page [voice_silence.md](voice_silence.md) gives error rates with the layer.
 
 The next table compares the learned similarity, the cosine of the same embeddings and their sum by
 paired differences over the same people. If an interval contains 0, the difference is not
-significant. The sum uses the similarity without scaling. The card of `voice_logcov_lda` first scales
-it to a log-likelihood ratio, so its sum on RAVDESS differs a little.
+significant. The sum uses the similarity without scaling. The card of `voice_logcov_lda` first
+scales it to a log-likelihood ratio, so its sum on RAVDESS differs a little.
 
 {differences}
 
