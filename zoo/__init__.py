@@ -1,2 +1,3 @@
-"""Recipes of the zoo's models, one folder a model; run one as `python -m zoo.<name>.train
---help`."""
+"""Recipes of the zoo's models, one folder per model; run a recipe as `python -m
+zoo.<name>.train`.
+"""

@@ -1,5 +1,7 @@
-"""How models of eye movements are measured: people never trained on, and for each window the other
-films of everybody, since the film says much about how one looks at it."""
+"""Measurement of models of eye movements, across films, on people who were not trained on.
+
+The film strongly influences eye movements, so each window is compared with other films only.
+"""
 
 import functools
 
@@ -13,7 +15,7 @@ FOLDS, FOLDS_SEED = 6, 7
 
 
 def caption(windows):
-    """Caption of the trials of `over_folds`."""
+    """Returns the caption of the trials of `over_folds`."""
     return (
         f"{len(set(windows.subjects))} people, each by a model that never saw them: every single "
         "window against everybody's windows of all other films."
@@ -21,14 +23,14 @@ def caption(windows):
 
 
 def groups(everybody):
-    """The folds of people, lists of their names."""
+    """Returns the folds of people, lists of their names."""
     return folds(everybody.subjects, FOLDS, FOLDS_SEED)
 
 
 def trials_of(distances, people):
-    """Trials of every window against everybody's windows of the other films.
+    """Compares every window with everybody's windows of the other films.
 
-    Nobody is enrolled by the film of the probe, neither who claims nor anybody else.
+    The film of the probe is enrolled for nobody.
 
     Args:
         distances: Between all windows, shape `(windows, windows)`.
@@ -43,42 +45,45 @@ def trials_of(distances, people):
         probes = films == film
         between = distances[np.ix_(probes, ~probes)]
         parts.append(trials.against_gallery(between, owners[probes], owners[~probes]))
-    return trials.joined(parts)
+    return trials.concatenate(parts)
 
 
 def first_of_each_film(people):
-    """Index of the first recording of each person and film."""
-    keys = [f"{one} {film}" for one, film in zip(people.subjects, people.sessions, strict=True)]
+    """Returns the index of the first recording of each person and film."""
+    keys = [
+        f"{subject} {film}" for subject, film in zip(people.subjects, people.sessions, strict=True)
+    ]
     return np.unique(keys, return_index=True)[1]
 
 
 def trials_over_folds(windows, distances):
-    """Trials of all folds together.
+    """Computes the trials of all folds together.
 
     Args:
         windows: Windows of everybody.
         distances: For each fold a function of a list of recordings that gives the distances between
             all of them, by a model that has not seen the people of the fold. Divided by the
-            `measure.unit` of those outside of the fold, all folds stand under one threshold.
+            `measure.distance_unit` of the people outside the fold, so that all folds share one
+            threshold.
     """
-    return trials.joined([trials_of(*fold) for fold in _of_folds(windows, distances)])
+    return trials.concatenate([trials_of(*fold) for fold in _of_folds(windows, distances)])
 
 
 def over_folds(windows, distances):
-    """`Measurement` over the folds, as `trials_over_folds` takes them.
+    """Measures all folds, see `trials_over_folds`.
 
-    The figures are those of Abdelwahab2019, in which a recording is one window, the first, of one
-    film; people of fewer than six films take no part in these.
+    The figures follow Abdelwahab2019: a recording is the first window of one film. People with
+    fewer than six films are not in these figures.
     """
     parts = [
         measure.Measurement(figures(*fold), trials_of(*fold))
         for fold in _of_folds(windows, distances)
     ]
-    return measure.over_folds(parts)
+    return measure.combine_folds(parts)
 
 
 def figures(distances, people):
-    """Figures of Abdelwahab2019's protocol, of one window of each film."""
+    """Computes the figures of Abdelwahab2019's protocol, with one window of each film."""
     rows = first_of_each_film(people)
     owners = np.asarray(people.subjects)[rows]
     return protocol.paper_protocol(
@@ -87,34 +92,35 @@ def figures(distances, people):
 
 
 def _of_folds(windows, distances):
-    """Distances and people of each fold."""
+    """Yields distances and people of each fold."""
     for fold, between in zip(groups(windows), distances, strict=True):
-        tested = windows.of(fold)
+        tested = windows.select(fold)
         between = functools.partial(_from_zero, between)
-        unit = measure.unit(between, windows.without(fold))
+        unit = measure.distance_unit(between, windows.without(fold))
         yield between(tested.signals) / unit, tested
 
 
 def _from_zero(between, signals):
-    """Distances that are zero from a recording to itself.
+    """Shifts distances so that the distance from a recording to itself is 0.
 
-    Cosines are -1 there and of either sign between people: their median is no unit.
+    Cosine distances are -1 there and have either sign between people, so their median is not a
+    unit.
     """
-    found = between(signals)
-    return found - np.diag(found)[:, None]
+    distances = between(signals)
+    return distances - np.diag(distances)[:, None]
 
 
 def of_models(windows, models):
-    """`over_folds` by a trained model of each fold."""
+    """Measures a trained model of each fold, see `over_folds`."""
     return over_folds(windows, [of_encoder(model) for model in models])
 
 
 def of_encoder(encoder):
-    """The distances of an encoder, as a function of recordings."""
+    """Returns the distances of an encoder as a function of recordings."""
     return functools.partial(measure.pairwise_distances, encoder)
 
 
 def auc(between, windows):
-    """Area under the curve of the trials of some people."""
-    found = trials_of(between(windows.signals), windows)
-    return float(evaluation.verification(found.scores, found.genuine).auc)
+    """Computes the area under the ROC curve of the trials of some people."""
+    claims = trials_of(between(windows.signals), windows)
+    return float(evaluation.verification(claims.scores, claims.genuine).auc)

@@ -1,4 +1,4 @@
-"""What recognizes recordings without a trained network: distances between all of them."""
+"""Baselines without a trained network: distances between all recordings."""
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -9,7 +9,8 @@ from keras_dml.layers import Covariance, ReEig
 
 
 def log_euclidean(model, signals, floor=None):
-    """The log-Euclidean distance between the covariances that a covariance network begins with.
+    """Computes log-Euclidean distances between the covariances at the input of a covariance
+    network.
 
     Args:
         model: A model of recordings with a `Covariance` and, behind it, a `ReEig`. What lies before
@@ -30,10 +31,12 @@ def log_euclidean(model, signals, floor=None):
 
 
 def moments(signals):
-    """Means and log standard deviations of the channels, shape `(recordings, 2 channels)`."""
+    """Computes means and log standard deviations of the channels, shape `(recordings, 2
+    channels)`.
+    """
     return np.array([np.r_[x.mean(axis=0), np.log(x.std(axis=0) + 1e-6)] for x in signals])
 
 
 def euclidean(features):
-    """Euclidean distances between all rows."""
+    """Computes the Euclidean distances between all rows."""
     return cdist(features, features)

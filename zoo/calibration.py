@@ -1,4 +1,4 @@
-"""Similarities of voices as log-likelihood ratios, and fused with the cosine."""
+"""Calibration of voice similarities to log-likelihood ratios, and their fusion with the cosine."""
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
@@ -8,7 +8,7 @@ from keras_dml.training import measure
 
 
 def log_odds(similarities, genuine):
-    """Scale and shift that turn a similarity into a log-likelihood ratio of one voice to two.
+    """Fits the scale and the shift that turn a similarity into a log-likelihood ratio.
 
     Args:
         similarities: Similarities of trials, shape `(trials,)`; higher is more similar.
@@ -23,14 +23,17 @@ def log_odds(similarities, genuine):
 
 
 def calibrate(similarity, scale, shift):
-    """Turns a similarity S into `scale * S + shift`, in its last layer."""
+    """Replaces a similarity S by `scale * S + shift`, in its last layer."""
     similarity.kernels[-1].assign(scale * np.asarray(similarity.kernels[-1]))
     similarity.biases[-1].assign(scale * np.asarray(similarity.biases[-1]) + shift)
 
 
 def with_fused(similarity, cosine):
-    """Scores of trials by name, the fused ones first: the sum, as in Table 3 of Monteiro2020, and
-    the mean of both brought to [0, 1]."""
+    """Returns the scores of trials by name, with two fused scores first.
+
+    The fused scores are the sum, as in Table 3 of Monteiro2020, and the mean of both scores after
+    scaling to [0, 1].
+    """
     return {
         "fused": evaluation.fuse(similarity, cosine),
         "fused in [0, 1]": evaluation.fuse(similarity, cosine, "bounded"),
@@ -40,17 +43,17 @@ def with_fused(similarity, cosine):
 
 
 def calibrated(similarities, genuine, fold):
-    """Similarities as log-likelihood ratios, scaled and shifted by the trials of other folds."""
+    """Computes log-likelihood ratios, with scale and shift from the trials of the other folds."""
     ratios = np.empty_like(similarities)
     for k in np.unique(fold):
-        chosen = fold == k
-        scale, shift = log_odds(similarities[~chosen], genuine[~chosen])
-        ratios[chosen] = scale * similarities[chosen] + shift
+        is_fold = fold == k
+        scale, shift = log_odds(similarities[~is_fold], genuine[~is_fold])
+        ratios[is_fold] = scale * similarities[is_fold] + shift
     return ratios
 
 
 def rows(pooled, genuine, claims):
-    """Rows of the card: figures of pooled trials with bootstrap intervals over people.
+    """Computes rows of the card: figures of pooled trials with bootstrap intervals over people.
 
     Args:
         pooled: Similarities of the trials by method, arrays of shape `(trials,)`.
@@ -59,9 +62,9 @@ def rows(pooled, genuine, claims):
     """
     figures = []
     for name, values in pooled.items():
-        found = evaluation.verification(-values, genuine, people=claims, bootstrap=1000)
-        for metric, value in (("eer", found.eer), ("auc", found.auc)):
-            low, high = found.intervals[metric]
+        result = evaluation.verification(-values, genuine, people=claims, bootstrap=1000)
+        for metric, value in (("eer", result.eer), ("auc", result.auc)):
+            low, high = result.intervals[metric]
             row = measure.proportion("verification", metric, value, len(genuine), score=name)
             figures.append(row | {"stderr": (high - low) / (2 * 1.96), "ci95": [low, high]})
     return figures

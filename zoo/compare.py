@@ -1,7 +1,7 @@
 """Trains a model and its rivals with several seeds, and compares their figures.
 
-From the checkout: `python -m zoo.compare gait_qp_wl`. A run that is done is not repeated; a stopped
-one goes on from its checkpoint.
+From the checkout: `python -m zoo.compare gait_qp_wl`. Finished runs are not repeated, and stopped
+runs continue from their checkpoints.
 """
 
 import csv
@@ -25,7 +25,7 @@ SHOWN = ("protocol", "n", "metric", "fraction")
 
 
 def run(name, options, seed, steps, out):
-    """One training run, unless its figures are there already."""
+    """Runs one training, unless its figures exist."""
     if (out / measure.FIGURES).exists():
         return
     out.mkdir(parents=True, exist_ok=True)
@@ -37,7 +37,7 @@ def run(name, options, seed, steps, out):
 
 
 def table(folders):
-    """Mean and standard error over the seeds of every figure, as columns.
+    """Computes mean and standard error over the seeds of every figure, as columns.
 
     Args:
         folders: Folders of the runs by label.
@@ -46,8 +46,8 @@ def table(folders):
         key: [] for key in ("method", *SHOWN, "mean", "stderr_over_seeds", "seeds", "trials")
     }
     for label, runs in folders.items():
-        found = [json.loads((out / measure.FIGURES).read_text()) for out in runs]
-        for entries in zip(*found, strict=True):
+        figures = [json.loads((out / measure.FIGURES).read_text()) for out in runs]
+        for entries in zip(*figures, strict=True):
             values = np.array([entry["value"] for entry in entries])
             spread = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
             row = {
@@ -65,39 +65,48 @@ def table(folders):
 
 
 def differences(folders):
-    """Pooled EER of the first method less that of each other one, as columns.
+    """Computes the pooled EER of the first method minus the EER of each other method, as columns.
 
-    The intervals hold 95 % of replicates that draw people, both of a trial, and seeds, the same for
-    both methods.
+    The intervals contain 95 % of replicates that draw people, both of a trial, and seeds, the same
+    for both methods.
 
     Args:
         folders: Folders of the runs by label.
     """
-    runs = {label: [np.load(out / measure.TRIALS) for out in own] for label, own in folders.items()}
-    first, *others = runs
+    runs = {
+        label: [np.load(out / measure.TRIALS) for out in results]
+        for label, results in folders.items()
+    }
+    first, *rivals = runs
     drawn = {label: [] for label in runs}
     rng = np.random.default_rng(0)
     for _ in range(REPLICATES):
         rows = _draw_people(rng, runs[first][0])
         seeds = rng.integers(len(runs[first]), size=len(runs[first]))
-        for label, own in runs.items():
-            rates = [_eer(own[seed]["scores"][rows], own[seed]["genuine"][rows]) for seed in seeds]
+        for label, results in runs.items():
+            rates = [
+                _eer(results[seed]["scores"][rows], results[seed]["genuine"][rows])
+                for seed in seeds
+            ]
             drawn[label].append(np.mean(rates))
-    found = {
-        label: np.mean([_eer(each["scores"], each["genuine"]) for each in own])
-        for label, own in runs.items()
+    observed = {
+        label: np.mean([_eer(each["scores"], each["genuine"]) for each in results])
+        for label, results in runs.items()
     }
-    columns = {"method": [first, *others], "eer": [round(found[label], 5) for label in runs]}
-    gaps = {label: np.subtract(drawn[first], drawn[label]) for label in others}
-    columns["first less this"] = [None, *(round(found[first] - found[one], 5) for one in others)]
+    columns = {"method": [first, *rivals], "eer": [round(observed[label], 5) for label in runs]}
+    gaps = {label: np.subtract(drawn[first], drawn[label]) for label in rivals}
+    columns["first less this"] = [
+        None,
+        *(round(observed[first] - observed[rival], 5) for rival in rivals),
+    ]
     for name, percentile in (("ci95 low", 2.5), ("ci95 high", 97.5)):
-        bounds = [round(float(np.percentile(gaps[one], percentile)), 5) for one in others]
+        bounds = [round(float(np.percentile(gaps[rival], percentile)), 5) for rival in rivals]
         columns[name] = [None, *bounds]
     return columns
 
 
 def as_csv(columns):
-    """Columns as the text of a CSV file."""
+    """Returns columns as the text of a CSV file."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerows([columns, *zip(*columns.values(), strict=True)])
@@ -105,7 +114,7 @@ def as_csv(columns):
 
 
 def _draw_people(rng, trials):
-    """Rows of the trials of people drawn with replacement."""
+    """Returns the rows of the trials of people drawn with replacement."""
     names, codes = np.unique([trials["probes"], trials["claims"]], return_inverse=True)
     probes, claims = codes.reshape(2, -1)
     times = np.bincount(rng.integers(len(names), size=len(names)), minlength=len(names))
@@ -118,7 +127,9 @@ def _eer(scores, genuine):
 
 
 def figure(folders, caption):
-    """Error curves of the methods, the mean over their seeds, from all trials of their runs."""
+    """Plots error curves of the methods, the mean over their seeds, from all trials of their
+    runs.
+    """
     results = {}
     for label, runs in folders.items():
         trials = [np.load(out / measure.TRIALS) for out in runs]

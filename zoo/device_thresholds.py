@@ -1,7 +1,7 @@
-"""Thresholds of the distance that a model's file for devices computes instead of the model's.
+"""Thresholds of the distance that a model's file for devices computes.
 
-A device has no eigendecomposition, so a file of SPD matrices compares them by the log-Euclidean
-distance, for which thresholds of the affine-invariant distance do not hold.
+Devices have no eigendecomposition, so a file compares SPD matrices by the log-Euclidean distance.
+Thresholds of the affine-invariant distance do not apply to it.
 """
 
 import numpy as np
@@ -12,8 +12,7 @@ from zoo.evidence import CARRIED
 
 
 def between(model):
-    """Returns the function of recordings that gives all distances by which a device compares the
-    embeddings of a model.
+    """Returns a function of recordings that computes all distances as a device does.
 
     Args:
         model: A model whose distance has a `device_distance`.
@@ -41,7 +40,7 @@ def rows(model, everybody, over_folds, folds):
         Dicts as of `pooled.thresholds`, with the name of the `distance`.
     """
     trials = over_folds([between(fold) for fold in folds]).trials
-    unit = float(measure.unit(between(model), everybody))
+    unit = float(measure.distance_unit(between(model), everybody))
     name = inference.head_distance(model).device_distance
-    rows = pooled.carried(trials, unit, 0.0, CARRIED.format(unit=trials.unit))
+    rows = pooled.carried_thresholds(trials, unit, 0.0, CARRIED.format(unit=trials.unit))
     return [{**row, "distance": name} for row in rows]

@@ -16,22 +16,21 @@ FOLDS, FOLDS_SEED = 4, 7
 
 
 def trials():
-    """All trials. The number of a trial is its session, so that early ones are enrolled and late
-    ones observed."""
+    """Reads all trials; the session is the number of the trial, so early trials are enrolled."""
     records = people.read("uci_eeg/large", "train")
     return people.collect(records, lambda record: int(record["trial"]))
 
 
 def groups(everybody):
-    """The folds of people, lists of their names."""
+    """Returns the folds of people, lists of their names."""
     return folds(everybody.subjects, FOLDS, FOLDS_SEED)
 
 
 def cross_validate(run, everybody, grid, train):
     """Measures people whom the encoder of each fold has not seen.
 
-    The settings of a fold are those of the highest AUC of the pairs of another fold, by encoders
-    that have seen neither.
+    The settings of a fold have the highest AUC of the pairs of another fold, by encoders that have
+    seen neither fold.
 
     Args:
         run: `zoo.recipe.Run`; each training has a part of it.
@@ -47,23 +46,22 @@ def cross_validate(run, everybody, grid, train):
 
     def validate(settings, pair):
         numbers = [divided.index(fold) + 1 for fold in pair]
-        known = everybody.without(pair[0] + pair[1])
-        encoder = train(run.part(nested.name(settings, numbers)), known, settings)
-        return [auc_of_pairs(of_encoder(encoder), everybody.of(fold)) for fold in pair]
+        rest = everybody.without(pair[0] + pair[1])
+        encoder = train(run.part(nested.name(settings, numbers)), rest, settings)
+        return [auc_of_pairs(of_encoder(encoder), everybody.select(fold)) for fold in pair]
 
-    chosen, of_all = nested.choose(grid, divided, validate)
+    best, of_all = nested.choose(grid, divided, validate)
     encoders = []
-    for number, (fold, settings) in enumerate(zip(divided, chosen, strict=True), start=1):
+    for number, (fold, settings) in enumerate(zip(divided, best, strict=True), start=1):
         print(f"fold {number}: trained without {', '.join(fold)}, {settings}")
         encoders.append(train(run.part(f"fold_{number}"), everybody.without(fold), settings))
-    found = over_folds(everybody, [of_encoder(encoder) for encoder in encoders])
-    run.save(found, sequences.single_recordings(len(set(everybody.subjects))))
-    return found, encoders, of_all
+    result = over_folds(everybody, [of_encoder(encoder) for encoder in encoders])
+    run.save(result, sequences.single_recordings(len(set(everybody.subjects))))
+    return result, encoders, of_all
 
 
 def over_folds(everybody, distances):
-    """`Measurement` over the folds: the first half of a person's trials is enrolled, the last half
-    observed.
+    """Measures all folds; the first half of a person's trials is enrolled, the last half observed.
 
     Args:
         everybody: `keras_dml.training.People`, all of them.
@@ -71,29 +69,30 @@ def over_folds(everybody, distances):
             all of them. They are divided by the `unit` of the people outside of the fold, so that
             all folds stand under one threshold.
     """
-    return measure.over_folds(
+    return measure.combine_folds(
         [
-            measured(between, everybody.without(fold), everybody.of(fold))
+            measured(between, everybody.without(fold), everybody.select(fold))
             for fold, between in zip(groups(everybody), distances, strict=True)
         ]
     )
 
 
 def measured(between, known, tested):
-    """`Measurement` of distances between the recordings of some people, in units of those between
-    others."""
-    distances = between(tested.signals) / measure.unit(between, known)
-    return measure.of_people(distances, tested.halves())
+    """Measures the distances between recordings of tested people, in units from known people."""
+    distances = between(tested.signals) / measure.distance_unit(between, known)
+    return measure.measure_people(distances, tested.halves())
 
 
 def of_encoder(encoder):
-    """The distances of an encoder, as a function of recordings."""
+    """Returns the distances of an encoder as a function of recordings."""
     return functools.partial(measure.pairwise_distances, encoder)
 
 
 def auc_of_pairs(between, people):
-    """Area under the curve of all pairs of recordings: that of enrolled people is 1 in most folds,
-    whatever the settings."""
+    """Computes the area under the ROC curve of all pairs of recordings.
+
+    The AUC of enrolled people is 1 in most folds for all settings, so it cannot choose settings.
+    """
     subjects = np.array(people.subjects)
     first, second = np.triu_indices(len(subjects), k=1)
     distances = between(people.signals)[first, second]
@@ -102,7 +101,8 @@ def auc_of_pairs(between, people):
 
 def publish(run, everybody, train, measured, encoders, settings):
     """Publishes an encoder that is trained on all people, with figures and encoders of the
-    folds."""
+    folds.
+    """
     final = run.part("final")
     encoder = train(final, everybody, settings)
     channels = everybody.signals[0].shape[1]

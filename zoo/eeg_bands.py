@@ -1,5 +1,7 @@
-"""Prints by band how well people are told apart by their EEG without any network:
-`python -m zoo.eeg_bands`."""
+"""Prints how well EEG recognizes people without a network, by frequency band.
+
+From the checkout: `python -m zoo.eeg_bands`.
+"""
 
 import typer
 from scipy import signal
@@ -7,7 +9,7 @@ from scipy import signal
 from keras_dml._backend import keras
 from keras_dml.layers import Covariance, LogEig, TangentVector
 from keras_dml.training import People
-from keras_dml.training.measure import summary_of_headline
+from keras_dml.training.measure import headline_summary
 from zoo import eeg
 
 BANDS = ((1, 13), (13, 30), (30, 50), (65, 127))  # Hz
@@ -16,14 +18,14 @@ FLOOR = 1e-3  # smallest eigenvalue, of a mean of one
 
 
 def band(recording, low, high):
-    """The part of a recording in a band, shape `(time, channels)`, of mean power one."""
+    """Filters a recording to a band, shape `(time, channels)`, and scales it to mean power 1."""
     passes = signal.butter(ORDER, (low, high), "bandpass", fs=eeg.RATE_HZ, output="sos")
     filtered = signal.sosfiltfilt(passes, recording, axis=0)
     return filtered / filtered.std()
 
 
 def log_euclidean(channels):
-    """The log-Euclidean distance of shrunk covariances, as a model of recordings."""
+    """Returns a model that compares shrunk covariances by the log-Euclidean distance."""
     x = recording = keras.Input((None, channels))
     for layer in (Covariance("oas"), LogEig(FLOOR), TangentVector()):
         x = layer(x)
@@ -31,7 +33,7 @@ def log_euclidean(channels):
 
 
 def measured(everybody, low, high):
-    """`Measurement` of a band, within the folds of people that the models' cards have.
+    """Measures a band, within the folds of people of the models' cards.
 
     Args:
         everybody: Output of `eeg.trials`.
@@ -48,8 +50,8 @@ def main():
     """Measures every band."""
     everybody = eeg.trials()
     for low, high in BANDS:
-        found = measured(everybody, low, high).headline
-        print(f"{low} to {high} Hz\n{summary_of_headline(found)}", flush=True)
+        headline = measured(everybody, low, high).headline
+        print(f"{low} to {high} Hz\n{headline_summary(headline)}", flush=True)
 
 
 if __name__ == "__main__":

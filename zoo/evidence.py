@@ -1,7 +1,7 @@
-"""What headline, baselines and thresholds of a card are measured on: the published files.
+"""Evidence of a card: headline, baselines and thresholds, measured on the published files.
 
-`zoo/<name>/evidence.py` holds `evidence(trained) -> Evidence`. Publishing a model calls it, and so
-do `python -m zoo.measure` and the test that compares a card with its files.
+`zoo/<name>/evidence.py` contains `evidence(trained) -> Evidence`. It is called when a model is
+published, by `python -m zoo.measure`, and by the test that compares a card with its files.
 """
 
 import collections.abc
@@ -9,39 +9,41 @@ import dataclasses
 import functools
 import importlib
 import pathlib
+from collections.abc import Iterable, Mapping
 
 from keras_dml import training, zoo
+from keras_dml._backend import keras
 from keras_dml.training import measure, pooled
 from keras_dml.training.answers import Answers
-from keras_dml.training.own import across
+from keras_dml.training.own import cross_validation
 
 ZOO = pathlib.Path(__file__).resolve().parent
 FOLDS, CONTROLS = "folds", "controls"
 CARRIED = (
-    "The published file knows people at hand, so each threshold is carried over: it is that of the "
-    "models of the cross-validation, in units of the median distance between two {unit} that a "
-    "model knows, times the unit of the published file. Its rates are those of the "
-    "cross-validation. Calibrate on {unit} that the file does not know."
+    "The published file was trained on all {unit}, so each threshold is carried over from the "
+    "models of the cross-validation: their threshold, in units of the median distance between two "
+    "{unit} that a model knows, times the unit of the published file. The rates are measured in "
+    "the cross-validation. Calibrate on {unit} that the file does not know."
 )
 
 
 @dataclasses.dataclass(frozen=True)
 class Evidence:
-    """A measurement with what stands beside it on the card.
+    """Measurement of a model with the baselines, thresholds and figures of its card.
 
     Attributes:
         measured: `keras_dml.training.measure.Measurement`, or `keras_dml.training.answers.Answers`
             of a classifier of images.
-        baselines: Function that gives other methods on the same trials, `{name: (what, kind,
-            values)}`; only what writes a card calls it.
+        baselines: Function that returns other methods on the same trials, `{name: (what, kind,
+            values)}`. It is called only to write a card.
         groups: Known confounders of a threshold, see `keras_dml.training.pooled.thresholds`.
-        on_device: Function that measures `device_thresholds` of the card; None for a model whose
-            files compute its own distance.
+        on_device: Function that measures the card's `device_thresholds`; None for a model whose
+            files compute the model's distance.
         unit: Function that measures the unit of the published file and the offset of its distances
-            from 0, `(unit, offset)`, where the thresholds are carried over from models that have
-            seen other people; else None.
-        figures: Function that gives the card's `figures`; None where they need more than the
-            published files.
+            from 0, `(unit, offset)`, if the thresholds are carried over from the models of a
+            cross-validation; otherwise None.
+        figures: Function that returns the card's `figures`; None if they cannot be computed from
+            the published files.
     """
 
     measured: measure.Measurement | Answers
@@ -51,28 +53,30 @@ class Evidence:
     unit: collections.abc.Callable | None = None
     figures: collections.abc.Callable | None = None
 
-    def card(self, about):
-        """The keys of the card that it makes.
+    def card(self, about: dict) -> dict:
+        """Computes the measured entries of the card.
 
         Args:
             about: Static part of the card: words of the headline, and an empty list of
-                `test_subjects` where the published file has seen everybody.
+                `test_subjects` if the published file was trained on all people.
         """
         words = {"trials": pooled.TRIALS, "repeats": pooled.BLOCKS}
-        found = {
+        card = {
             "headline": {**about.get("headline", words), **self.measured.headline},
             "baselines": self.measured.baselines(self.baselines()),
         }
-        found |= self.decisions(about["data"].get("test_subjects") != [])
+        card |= self.decisions(about["data"].get("test_subjects") != [])
         if self.on_device is not None:
-            found["device_thresholds"] = self.on_device()
+            card["device_thresholds"] = self.on_device()
         if self.figures is not None:
-            found["figures"] = self.figures()
-        return found
+            card["figures"] = self.figures()
+        return card
 
-    def decisions(self, has_unseen):
-        """The keys of the card that a gallery decides by, of people whom the models have not seen;
-        none of a classifier of images.
+    def decisions(self, has_unseen: bool) -> dict:
+        """Computes the card's thresholds and imposters, which galleries use for decisions.
+
+        They are measured on people whom the models have not seen. The result is empty for a
+        classifier of images.
 
         Args:
             has_unseen: Whether there are people whom the published file has not seen.
@@ -82,49 +86,57 @@ class Evidence:
         trials = self.measured.trials
         if self.unit is not None:
             unit, offset = self.unit()
-            rows = pooled.carried(trials, unit, offset, CARRIED.format(unit=trials.unit))
-            return {"thresholds": rows, "imposters": pooled.imposters(trials, unit, offset)}
+            rows = pooled.carried_thresholds(trials, unit, offset, CARRIED.format(unit=trials.unit))
+            return {
+                "thresholds": rows,
+                "imposters": pooled.imposter_statistics(trials, unit, offset),
+            }
         if not has_unseen:
             return {"thresholds": []}
         rows = pooled.thresholds(trials, self.groups)
-        return {"thresholds": rows, "imposters": pooled.imposters(trials)}
+        return {"thresholds": rows, "imposters": pooled.imposter_statistics(trials)}
 
 
-def unit_of(model, people):
+def unit_of(model: keras.Model, people: training.People) -> tuple[float, float]:
     """Returns `(unit, offset)` of a published model, see `Evidence.unit`.
 
     Args:
         model: The model.
-        people: `keras_dml.training.People` whom it knows.
+        people: Recordings of people whom the model knows.
     """
-    offset = across.offset(model)
+    offset = cross_validation.distance_offset(model)
 
     def between(signals):
         return measure.pairwise_distances(model, signals) + offset
 
-    return float(measure.unit(between, people)), offset
+    return float(measure.distance_unit(between, people)), offset
 
 
 class Trained:
-    """The models that are measured.
+    """Models that are measured for a card.
 
     Args:
-        whole: The model that is published.
+        whole: The published model.
         folds: Models of a cross-validation, in the order of its folds.
         controls: Models of other methods, by name.
     """
 
-    def __init__(self, whole, folds=(), controls=None):
+    def __init__(
+        self,
+        whole: keras.Model,
+        folds: Iterable[keras.Model] = (),
+        controls: Mapping[str, keras.Model] | None = None,
+    ) -> None:
         self.whole, self.folds, self.controls = whole, list(folds), dict(controls or {})
 
 
-def save_beside(folder, kind, models):
-    """Writes further models beside the published one, in place of others of their kind.
+def save_beside(folder: pathlib.Path, kind: str, models: Mapping[str, keras.Model]) -> None:
+    """Writes further models into the folder of the published model, and replaces earlier ones.
 
     Args:
-        folder: Folder of the model in the zoo, a `pathlib.Path`.
+        folder: Folder of the model in the zoo.
         kind: `FOLDS` or `CONTROLS`.
-        models: `{name: model}`; folds are named in their order.
+        models: `{name: model}`; the names of folds sort in their order.
     """
     place = folder / kind
     place.mkdir(parents=True, exist_ok=True)
@@ -134,8 +146,8 @@ def save_beside(folder, kind, models):
         training.without_optimizer(model).save(place / f"{name}.keras")
 
 
-def published(name):
-    """`Trained` from the files of a model of the zoo."""
+def published(name: str) -> Trained:
+    """Loads the models of a folder of the zoo."""
     folds, controls = (
         {path.stem: zoo.load(path) for path in sorted((ZOO / name / kind).glob("*.keras"))}
         for kind in (FOLDS, CONTROLS)
@@ -143,14 +155,14 @@ def published(name):
     return Trained(zoo.load(name), folds.values(), controls)
 
 
-def of(name):
-    """The function `evidence` of a model, None where it has none."""
+def find(name: str) -> collections.abc.Callable[[Trained], Evidence] | None:
+    """Returns the function `evidence` of a model; None if its folder has no `evidence.py`."""
     if not (ZOO / name / "evidence.py").exists():
         return None
     return importlib.import_module(f"zoo.{name}.evidence").evidence
 
 
 @functools.cache
-def of_published(name):
-    """`Evidence` from the files of a model of the zoo, measured once in a process."""
-    return of(name)(published(name))
+def of_published(name: str) -> Evidence:
+    """Measures the files of a model of the zoo, once per process."""
+    return find(name)(published(name))

@@ -1,8 +1,8 @@
-"""What tells people apart by their eyes without a network, and by which of the channels.
+"""Baselines of eye movements without a network, by channels.
 
-The closed forms beside which `eye_qp_wl` and `eye_lda` stand, and the same for what a sceptic asks:
-slower rates, shorter windows, films never trained on, one of two eyes, pupils alone. `python -m
-zoo.eye_baselines` writes `zoo/eye_lda/figures/channels.csv`.
+These are the closed forms on the cards of `eye_qp_wl` and `eye_lda`. The module also measures lower
+rates, shorter windows, films that were not trained on, one of two eyes, and pupils alone. `python
+-m zoo.eye_baselines` writes `zoo/eye_lda/figures/channels.csv`.
 """
 
 import pathlib
@@ -31,14 +31,15 @@ FIGURES = pathlib.Path(__file__).parent / "eye_lda" / "figures" / "channels.csv"
 
 
 def bounded(watchers):
-    """Slow and fast velocities of everybody, see `eyes.slow_and_fast`."""
+    """Computes slow and fast velocities of everybody, see `eyes.slow_and_fast`."""
     signals = fronts.outputs([eyes.slow_and_fast], watchers.signals)
     return People(signals, watchers.subjects, watchers.sessions)
 
 
 def quantile_distance(known):
-    """L1 distance between quantiles of log velocities, in standard deviations of windows of known
-    people; nothing trained.
+    """Returns the L1 distance between quantiles of log velocities, without training.
+
+    The quantiles are in standard deviations of the windows of known people.
 
     Args:
         known: Windows of people.
@@ -61,8 +62,10 @@ def quantile_distance(known):
 
 
 def log_euclidean(known):
-    """Log-Euclidean distance between covariances of the channels; nothing trained. As
-    `quantile_distance`."""
+    """Returns the log-Euclidean distance between covariances of the channels, without training.
+
+    Arguments and result are like those of `quantile_distance`.
+    """
     model = gait.log_euclidean(known.signals)
 
     def between(signals):
@@ -72,8 +75,11 @@ def log_euclidean(known):
 
 
 def discriminant_distance(known, lags):
-    """Cosine distance between linear discriminants of moments and lagged correlations, in closed
-    form of windows of known people. As `quantile_distance`."""
+    """Returns the cosine distance between linear discriminants of moments and lagged correlations.
+
+    They are fitted in closed form to windows of known people. Arguments and result are like those
+    of `quantile_distance`.
+    """
     steps = np.concatenate(known.signals)
     mean, stddev = steps.mean(axis=0), np.maximum(steps.std(axis=0), 1e-6)
     correlate = LaggedCorrelation(lags)
@@ -86,19 +92,20 @@ def discriminant_distance(known, lags):
         ]
         return np.concatenate([np.concatenate(parts), scaled.mean(axis=1)], axis=1)
 
-    found = features(known.signals)
-    count = min(DISCRIMINANTS, found.shape[1], len(set(known.subjects)) - 1)
-    analysis = discriminants.discriminant_analysis(found, known.subjects, count, StandardScaler())
+    moments = features(known.signals)
+    count = min(DISCRIMINANTS, moments.shape[1], len(set(known.subjects)) - 1)
+    analysis = discriminants.discriminant_analysis(moments, known.subjects, count, StandardScaler())
 
     def between(signals):
-        found = LIMIT * np.tanh(analysis.transform(features(signals)) / LIMIT)
-        return cdist(found, found, "cosine")
+        moments = LIMIT * np.tanh(analysis.transform(features(signals)) / LIMIT)
+        return cdist(moments, moments, "cosine")
 
     return between
 
 
 def by_fold(closed_form, windows, everybody=None):
-    """The distances of a closed form, by the people outside of each fold of some people.
+    """Returns the distances of a closed form for each fold, fitted to the people outside of the
+    fold.
 
     Args:
         closed_form: `quantile_distance` or another function like it.
@@ -110,8 +117,10 @@ def by_fold(closed_form, windows, everybody=None):
 
 
 def untrained(windows):
-    """Baselines of a card that train nothing, on windows of one eye, see
-    `zoo.evidence.Evidence`."""
+    """Computes a card's baselines that train nothing, on windows of one eye.
+
+    See `zoo.evidence.Evidence`.
+    """
     what = "quantiles of horizontal and vertical log velocities, L1 distance"
     speeds = what, pooled.NO_NETWORK, trials(quantile_distance, windows).scores
     what = "covariance of slow and fast velocities, nothing trained"
@@ -120,89 +129,95 @@ def untrained(windows):
 
 
 def without_network(watchers, windows):
-    """Those of `untrained`, and `eye_lda` of the people outside of each fold."""
+    """Computes the baselines of `untrained`, and `eye_lda` fitted to the people outside of each
+    fold.
+    """
     folds = across_films.groups(windows)
     models = [lda.fitted(watchers.without(fold)) for fold in folds]
     between = [across_films.of_encoder(model) for model in models]
-    found = across_films.trials_over_folds(windows, between).scores
+    scores = across_films.trials_over_folds(windows, between).scores
     what = "discriminants of means and lagged correlations, in closed form, on the same people"
-    return {"eye_lda": (what, pooled.NO_NETWORK, found), **untrained(windows)}
+    return {"eye_lda": (what, pooled.NO_NETWORK, scores), **untrained(windows)}
 
 
 def trials(closed_form, windows, everybody=None):
-    """Trials over all folds by a closed form. As `by_fold`."""
+    """Computes the trials over all folds by a closed form, see `by_fold`."""
     return across_films.trials_over_folds(windows, by_fold(closed_form, windows, everybody))
 
 
 def of_one_eye():
-    """Trials by name, of GazeCom: `{name: (window in seconds, Trials)}`."""
-    found = {}
+    """Computes trials on GazeCom by name: `{name: (window in seconds, Trials)}`."""
+    results = {}
     for blocks in (1, 2, 4, 8):
         watchers = eyes.one_eye(blocks)
         window = eyes.WINDOW // blocks
         windows = bounded(watchers).windows(window)
         rate = f"{eyes.RATE_HZ / blocks:g} Hz"
         seconds = window * blocks / eyes.RATE_HZ
-        found[f"discriminants, {rate}"] = seconds, trials(_by_lags(LAGS), windows)
+        results[f"discriminants, {rate}"] = seconds, trials(_by_lags(LAGS), windows)
         if blocks == 1:
             raw = watchers.windows(window)
-            found[f"quantiles of velocity, {rate}"] = seconds, trials(quantile_distance, raw)
-            found[f"log-Euclidean, {rate}"] = seconds, trials(log_euclidean, windows)
-            found[f"discriminants, one scale, {rate}"] = seconds, trials(_by_lags(LAGS), raw)
+            results[f"quantiles of velocity, {rate}"] = seconds, trials(quantile_distance, raw)
+            results[f"log-Euclidean, {rate}"] = seconds, trials(log_euclidean, windows)
+            results[f"discriminants, one scale, {rate}"] = seconds, trials(_by_lags(LAGS), raw)
             halves = bounded(watchers).windows(window // 2)
-            found[f"discriminants, {rate}, shorter"] = seconds / 2, trials(_by_lags(LAGS), halves)
+            results[f"discriminants, {rate}, shorter"] = seconds / 2, trials(_by_lags(LAGS), halves)
             films = sorted(set(windows.sessions))[::2]
             seen = np.isin(windows.sessions, films)
-            others = trials(_by_lags(LAGS), windows.take(~seen), windows.take(seen))
-            found[f"discriminants, {rate}, films never trained on"] = seconds, others
-    return found
+            unseen = trials(_by_lags(LAGS), windows.take(~seen), windows.take(seen))
+            results[f"discriminants, {rate}, films never trained on"] = seconds, unseen
+    return results
 
 
 def of_both_eyes():
-    """Trials by name, of the people of DIEM with two films; as `of_one_eye`."""
+    """Computes trials by name for the people of DIEM with two films, as `of_one_eye` does."""
     watchers = eyes.both_eyes()
     everybody = watchers.windows(eyes.BOTH_WINDOW)
     seconds = eyes.BOTH_WINDOW / eyes.BOTH_RATE_HZ
     velocity = [name for name in eyes.BOTH_CHANNELS if name.endswith(("vx", "vy"))]
-    kept = {
+    selections = {
         "both eyes": eyes.BOTH_CHANNELS,
         "left eye": [name for name in eyes.BOTH_CHANNELS if name.startswith("left")],
         "right eye": [name for name in eyes.BOTH_CHANNELS if name.startswith("right")],
         "both eyes, pupils alone": PUPILS,
         "both eyes, disparity alone": DISPARITY,
         "both eyes, velocities alone": velocity,
-        "both eyes without pupils": [one for one in eyes.BOTH_CHANNELS if one not in PUPILS],
+        "both eyes without pupils": [
+            channel for channel in eyes.BOTH_CHANNELS if channel not in PUPILS
+        ],
         "left eye, velocities alone": velocity[:2],
     }
-    found = {}
-    for name, channels in kept.items():
+    results = {}
+    for name, channels in selections.items():
         columns = np.isin(eyes.BOTH_CHANNELS, channels)
-        some = People(
+        subset = People(
             [x[:, columns] for x in everybody.signals], everybody.subjects, everybody.sessions
         )
-        windows = eyes.of_several_films(some)
-        found[name] = seconds, trials(_by_lags(BOTH_LAGS), windows, some)
-    return found
+        windows = eyes.of_several_films(subset)
+        results[name] = seconds, trials(_by_lags(BOTH_LAGS), windows, subset)
+    return results
 
 
 def within_experiments(given):
-    """The trials of people of one experiment of DIEM: its recordings share rooms and settings."""
+    """Selects the trials within one experiment of DIEM, whose recordings share room and
+    settings.
+    """
     alike = np.array([a[:5] == b[:5] for a, b in zip(given.probes, given.claims, strict=True)])
     names = ("scores", "probes", "claims", "recordings", "enrolled")
     return type(given)(**{name: getattr(given, name)[alike] for name in names})
 
 
 def table(found):
-    """Columns of the pooled figures of trials by name, as `of_one_eye` gives them."""
+    """Computes columns of the pooled figures of trials by name, as `of_one_eye` returns them."""
     columns = {}
-    for name, (seconds, given) in found.items():
+    for name, (seconds, claims) in found.items():
         row = {"what": name, "window_s": round(seconds, 2)}
-        row |= {"people": len(set(given.probes.tolist())), "trials": len(given.scores)}
-        for one in pooled.rows(given)[:2]:
-            row[one["metric"]] = round(one["value"], 4)
+        row |= {"people": len(set(claims.probes.tolist())), "trials": len(claims.scores)}
+        for row_of_metric in pooled.rows(claims)[:2]:
+            row[row_of_metric["metric"]] = round(row_of_metric["value"], 4)
             row |= {
-                f"{one['metric']} {end}": round(bound, 4)
-                for end, bound in zip(("low", "high"), one["ci95"], strict=True)
+                f"{row_of_metric['metric']} {end}": round(bound, 4)
+                for end, bound in zip(("low", "high"), row_of_metric["ci95"], strict=True)
             }
         for key, value in row.items():
             columns.setdefault(key, []).append(value)
@@ -214,12 +229,12 @@ def _by_lags(lags):
 
 
 def main():
-    """Measures all of them."""
-    both = of_both_eyes()
-    seconds, given = both["both eyes"]
-    both["both eyes, imposters of the same experiment"] = seconds, within_experiments(given)
-    one = {f"GazeCom: {name}": value for name, value in of_one_eye().items()}
-    text = as_csv(table(one | {f"DIEM: {name}": value for name, value in both.items()}))
+    """Measures all baselines and writes them as CSV."""
+    two_eyes = of_both_eyes()
+    seconds, claims = two_eyes["both eyes"]
+    two_eyes["both eyes, imposters of the same experiment"] = seconds, within_experiments(claims)
+    one_eye = {f"GazeCom: {name}": value for name, value in of_one_eye().items()}
+    text = as_csv(table(one_eye | {f"DIEM: {name}": value for name, value in two_eyes.items()}))
     FIGURES.parent.mkdir(parents=True, exist_ok=True)
     write_text(FIGURES, text)
     print(f"{text}{FIGURES}")

@@ -1,10 +1,10 @@
-"""Eye movements of people who watch films: two data sets that one encoder cannot honestly share.
+"""Eye movements of people who watch films: two data sets, which need two encoders.
 
-GazeCom has one eye at 250 Hz. What tells its people apart across films is in the fast, small
-movements (at a quarter of the rate much is left, at 31 Hz little). DIEM has 30 values a second of
-both eyes, in pixels of a screen whose distance is not in the files; what tells its people apart is
-the size of their pupils and how the two eyes lie to each other. At 30 Hz the first set loses what
-it has, at 250 Hz the second would be made up, so each is read as it is.
+GazeCom has one eye at 250 Hz. Its people are recognized across films by fast, small movements: at a
+quarter of the rate much of the accuracy remains, at 31 Hz little. DIEM has 30 values per second of
+both eyes, in pixels of a screen at an unknown distance. Its people are recognized by the size of
+their pupils and the relative position of the two eyes. At 30 Hz the first set would lose this
+information, and at 250 Hz the second set would be interpolated. So each set is read at its rate.
 """
 
 import numpy as np
@@ -32,34 +32,38 @@ AROUND_BLINKS = 2  # frames before and after, in which the lid covers a part of 
 
 
 def one_eye(blocks=1):
-    """Velocities of one eye of the people of GazeCom, degrees per second; the session is the film.
+    """Reads velocities of one eye from GazeCom, in degrees per second; the session is the film.
 
     Args:
         blocks: Values of the gaze that are averaged to one, for a lower rate.
     """
-    found = People([], [], [])
+    watchers = People([], [], [])
     for records in people.read("gazecom_gaze/uniform").values():
         part = people.collect(records, lambda record: record["movie"].decode())
         gazes = [block_means(degrees(record), blocks) for record in records]
         part.signals = [velocities(gaze, RATE_HZ / blocks) for gaze in gazes]
-        found += part
-    return found
+        watchers += part
+    return watchers
 
 
 def examples(_):
-    """Windows of `one_eye` and their people, whatever the split: folds divide the people."""
+    """Returns windows of `one_eye` and their people for any split, because folds divide the
+    people.
+    """
     windows = one_eye().windows(WINDOW)
     return windows.signals, windows.subjects
 
 
 def known_recordings():
-    """Windows of everybody."""
+    """Returns windows of everybody."""
     return one_eye().windows(WINDOW).signals
 
 
 def degrees(record):
-    """Gaze of a record of GazeCom as visual angle from the middle of the screen, shape `(time, 2)`;
-    NaN where the eye is lost."""
+    """Converts the gaze of a record of GazeCom to visual angle from the middle of the screen.
+
+    The shape is `(time, 2)`; values are NaN while the eye is lost.
+    """
     pixels = np.array([record["width"], record["height"]])
     size = np.array([record["screen_width_m"], record["screen_height_m"]]) / record["distance_m"]
     angle = np.degrees(np.arctan((record["sequence"] / pixels - 0.5) * size))
@@ -68,13 +72,13 @@ def degrees(record):
 
 
 def block_means(gaze, steps):
-    """Means of blocks of a gaze, shape `(time // steps, 2)`; NaN where the eye is lost in one."""
+    """Averages blocks of a gaze, shape `(time // steps, 2)`; NaN if the eye is lost in a block."""
     whole = gaze[: len(gaze) // steps * steps]
     return whole.reshape(-1, steps, 2).mean(axis=1)
 
 
 def velocities(gaze, rate_hz):
-    """Velocities of a gaze, zero where the eye is lost before or after.
+    """Computes velocities of a gaze, zero if the eye is lost before or after the step.
 
     Args:
         gaze: Shape `(time, 2)`, NaN where the eye is lost.
@@ -89,15 +93,15 @@ def velocities(gaze, rate_hz):
 
 
 def both_eyes():
-    """Both eyes of the people of DIEM, channels `BOTH_CHANNELS`; the session is the film."""
+    """Reads both eyes of the people of DIEM, channels `BOTH_CHANNELS`; the session is the film."""
     records = people.read("diem_gaze/all", "train")
-    found = people.collect(records, lambda record: record["video"].decode())
-    found.signals = [binocular(record["sequence"], record["event"]) for record in records]
-    return found
+    watchers = people.collect(records, lambda record: record["video"].decode())
+    watchers.signals = [binocular(record["sequence"], record["event"]) for record in records]
+    return watchers
 
 
 def binocular(sequence, event):
-    """A recording of DIEM in the channels `BOTH_CHANNELS`, zero where an eye is lost.
+    """Converts a recording of DIEM to the channels `BOTH_CHANNELS`, zero while an eye is lost.
 
     Args:
         sequence: Shape `(time, 6)`, x and y of the left and the right eye, pupils of both.
@@ -122,26 +126,26 @@ def binocular(sequence, event):
 
 
 def of_eye(signals, eye):
-    """The recordings of `both_eyes` as if the other eye had been lost.
+    """Returns the recordings of `both_eyes` as if the other eye had been lost.
 
     Args:
         signals: List of arrays `(time, 10)`.
         eye: `"left"` or `"right"`.
     """
-    kept = np.isin(np.arange(len(BOTH_CHANNELS)), OF_EYE[eye])
-    return [np.where(kept, signal, np.float32(0)) for signal in signals]
+    is_eye = np.isin(np.arange(len(BOTH_CHANNELS)), OF_EYE[eye])
+    return [np.where(is_eye, signal, np.float32(0)) for signal in signals]
 
 
 def of_several_films(watchers):
-    """Without people who were recorded with one film."""
+    """Removes people who were recorded with one film."""
     films = {name: set() for name in watchers.subjects}
     for subject, film in zip(watchers.subjects, watchers.sessions, strict=True):
         films[subject].add(film)
-    return watchers.of({name for name, seen in films.items() if len(seen) > 1})
+    return watchers.select({name for name, seen in films.items() if len(seen) > 1})
 
 
 def slow_and_fast(velocity, scales=SCALES):
-    """Velocities bounded at several scales, so that small movements count beside saccades.
+    """Bounds velocities at several scales, so that small movements count in addition to saccades.
 
     Args:
         velocity: Tensor `(batch, time, channels)`.

@@ -1,4 +1,4 @@
-"""Walks of the public gait archive, and what its models share."""
+"""Walks of the public gait archive, and functions that its models share."""
 
 import functools
 
@@ -22,31 +22,36 @@ MIRROR = np.array([1, -1, 1, -1, 1, -1], np.float32)
 
 
 def walks(split, foot="left"):
-    """Walks of one foot, from the first to the last annotated step: people stand still at both ends
-    of a trial.
+    """Reads walks of one foot, from the first to the last annotated step.
+
+    People stand still at both ends of a trial.
 
     Args:
         split: A split of the data set.
         foot: `"left"` or `"right"`.
     """
     records = list(people.read(f"ipol_gait/{foot}_foot", split))
-    found = people.collect(records, lambda record: int(record["trial"]))
+    walkers = people.collect(records, lambda record: int(record["trial"]))
     for i, record in enumerate(records):
         steps = np.concatenate([record["left_steps"], record["right_steps"]])
-        found.signals[i] = found.signals[i][steps.min() : steps.max()]
-    return found
+        walkers.signals[i] = walkers.signals[i][steps.min() : steps.max()]
+    return walkers
 
 
 def sensors():
-    """Kind of the sensor of each person of `test`; patients have one kind, most of the others
-    another."""
+    """Returns the kind of sensor of each person of `test`.
+
+    Patients have one kind of sensor, most other people another kind.
+    """
     records = people.read("ipol_gait/left_foot", "test")
     return {record["subject"].decode(): record["device"].decode() for record in records}
 
 
 def both_feet():
-    """Walks of the people of `train` and `validation`: left feet, and right feet as further people,
-    who walk similarly, not the same."""
+    """Returns walks of `train` and `validation`: left feet, and right feet as additional people.
+
+    The right foot of a person walks similarly, but not equally.
+    """
     left = [walks(split, "left") for split in KNOWN]
     right = [walks(split, "right") for split in KNOWN]
     for walk in right:
@@ -55,7 +60,7 @@ def both_feet():
 
 
 def mirrored(walkers):
-    """The walkers of `both_feet` with right feet as if they were left ones."""
+    """Mirrors the right feet of `both_feet` to left feet."""
     signals = [
         signal * MIRROR if subject.endswith(RIGHT) else signal
         for signal, subject in zip(walkers.signals, walkers.subjects, strict=True)
@@ -64,12 +69,12 @@ def mirrored(walkers):
 
 
 def left_feet(walkers):
-    """The left feet of `both_feet`, whose statistics normalize the channels."""
+    """Returns the left feet of `both_feet`, whose statistics normalize the channels."""
     return walkers.take([not subject.endswith(RIGHT) for subject in walkers.subjects])
 
 
 def log_euclidean(recordings):
-    """A model that trains nothing: the matrix logarithm of the covariance of the channels.
+    """Returns a model without training: the matrix logarithm of the covariance of the channels.
 
     Args:
         recordings: Recordings whose statistics normalize the channels.
@@ -88,14 +93,14 @@ def log_euclidean(recordings):
 
 
 def evidence(trained, others):
-    """What a card of walkers rests on: the people of the split `test`.
+    """Returns the evidence of a card of walkers: the people of the split `test`.
 
     Args:
         trained: `zoo.evidence.Trained`.
         others: Other models, `{name: (what, kind, function that gives the model)}`.
     """
     test = walks("test").windows(WINDOW)
-    claims = trials.by_model(trained.whole, test)
+    claims = trials.from_model(trained.whole, test)
     baselines = functools.partial(_baselines, others, test.signals)
     return Evidence(
         measure.Measurement([], claims), baselines, {"people of one kind of sensor": sensors()}
@@ -103,17 +108,17 @@ def evidence(trained, others):
 
 
 def _baselines(others, signals):
-    known = functools.reduce(People.__add__, [walks(split) for split in KNOWN])
-    nothing = measure.pairwise_distances(log_euclidean(known.signals), signals)
+    walkers = functools.reduce(People.__add__, [walks(split) for split in KNOWN])
+    nothing = measure.pairwise_distances(log_euclidean(walkers.signals), signals)
     what = "covariance of the channels, nothing trained"
-    found = {"log-Euclidean": (what, pooled.NO_NETWORK, nothing)}
+    methods = {"log-Euclidean": (what, pooled.NO_NETWORK, nothing)}
     for name, (what, kind, model) in others.items():
-        found[name] = (what, kind, measure.pairwise_distances(model(), signals))
-    return found
+        methods[name] = (what, kind, measure.pairwise_distances(model(), signals))
+    return methods
 
 
 def known_recordings():
-    """Training windows of both feet."""
+    """Returns training windows of both feet."""
     return both_feet().windows(WINDOW, STRIDE).signals
 
 
@@ -128,14 +133,14 @@ def publish(run, model, walkers, test, measured, **published):
         measured: `keras_dml.training.measure.Measurement`.
         **published: Further arguments of `recipe.Run.publish`.
     """
-    known = left_feet(walkers)
-    stddev = np.concatenate(known.signals).std(axis=0)
+    left = left_feet(walkers)
+    stddev = np.concatenate(left.signals).std(axis=0)
     run.publish(
         model,
         synthetic_recordings(len(stddev), (WINDOW, 100, 64), stddev),
         measured,
         data={
-            "train_subjects": sorted(set(known.subjects), key=int),
+            "train_subjects": sorted(set(left.subjects), key=int),
             "test_subjects": sorted(set(test.subjects), key=int),
         },
         recordings=walkers.windows(WINDOW, STRIDE).signals,

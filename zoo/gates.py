@@ -1,7 +1,6 @@
-"""Adds the gate of quality to cards of published models of sequences and sound, never to their
-files.
+"""Adds the quality gate to cards of published models of sequences and sound.
 
-From the checkout: `python -m zoo.gates gait_lda vowels_qp_wl`.
+The model files do not change. From the checkout: `python -m zoo.gates gait_lda vowels_qp_wl`.
 """
 
 import dataclasses
@@ -20,39 +19,39 @@ Names = Annotated[list[str], typer.Argument(help="Models of sequences or sound o
 
 
 def main(names: Names):
-    """Writes what training recordings are usually like into the cards of published models."""
+    """Writes usual properties of the training recordings into the cards of published models."""
     for name in names:
-        known = importlib.import_module(f"zoo.{name}.train").known_recordings()
-        gate = of(zoo.card(evidence.ZOO / name)["input"], known)
+        recordings = importlib.import_module(f"zoo.{name}.train").known_recordings()
+        gate = describe(zoo.card(evidence.ZOO / name)["input"], recordings)
         if gate is not None:
             training.update(evidence.ZOO / name, **{quality.CARD_KEY: gate})
         print(f"{name}: {gate}")
 
 
-def of(described, recordings):
-    """What a card says under `quality`, see `keras_dml.quality.described`.
+def describe(described, recordings):
+    """Computes a card's entry `quality`, see `keras_dml.quality.described`.
 
     Args:
         described: The card's `input`.
-        recordings: Training recordings, whose shortest says from how many steps on others are
-            judged by their magnitude.
+        recordings: Training recordings. The shortest one gives the number of steps from which the
+            magnitude of a recording is judged.
 
     Returns:
-        Dict; None where the gate would refuse more than one in a hundred of these recordings.
+        Dict; None if the gate would refuse more than 1 % of these recordings.
     """
     channels, units = tuple(described["channels"]), tuple(described["units"])
     usual = quality.Usual(channels, is_sound(described), units=units)
     usual = usual.measured(recordings)
     if not usual.is_sound:
-        usual = dataclasses.replace(usual, steps=min(len(one) for one in recordings))
-    refused = sum(usual.reason(one) is not None for one in recordings)
+        usual = dataclasses.replace(usual, steps=min(len(recording) for recording in recordings))
+    refused = sum(usual.reason(recording) is not None for recording in recordings)
     print(f"The gate refuses {refused:,} of {len(recordings):,} training recordings.", flush=True)
     return quality.described(usual) if refused <= MOST_REFUSED * len(recordings) else None
 
 
 def is_sound(described):
-    """Whether a card's `input` is sound, whose loudness says nothing."""
-    return task.kind_of(None, len(described["channels"]), described["rate_hz"]) == task.SOUND
+    """Returns true if a card's `input` is sound, for which loudness is not informative."""
+    return task.resolve_kind(None, len(described["channels"]), described["rate_hz"]) == task.SOUND
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Measures published models again and rewrites their cards and pages, never their files.
+"""Measures published models again, and rewrites their cards and pages but not their files.
 
 From the checkout: `python -m zoo.measure vowels_qp_wl gait_qp_wl`.
 """
@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from keras_dml import training
-from keras_dml.training.measure import summary_of_headline
+from keras_dml.training.measure import headline_summary
 from zoo import evidence, recipe
 
 Names = Annotated[list[str], typer.Argument(help="Models of the zoo.")]
@@ -19,15 +19,15 @@ def main(names: Names):
     for name in names:
         card = evidence.of_published(name).card(recipe.about_model(name))
         training.update(evidence.ZOO / name, **card)
-        print(f"{name}\n{summary_of_headline(card['headline'])}")
-        for one in card["baselines"]:
-            print(_line(one))
+        print(f"{name}\n{headline_summary(card['headline'])}")
+        for baseline in card["baselines"]:
+            print(_line(baseline))
 
 
 def _line(baseline):
     rows = ", ".join(f"{row['metric']} {row['value']:.4f}" for row in baseline["rows"])
     low, high = baseline["difference"]["ci95"]
-    return f"  {baseline['name']}: {rows}; the model less this {low:+.4f} to {high:+.4f}"
+    return f"  {baseline['name']}: {rows}; the model minus this {low:+.4f} to {high:+.4f}"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The clips of HDM05 by motion and actor, and how well motions are found among them."""
+"""Clips of HDM05 by motion and actor, and the retrieval of motions."""
 
 import numpy as np
 
@@ -11,22 +11,22 @@ MAP_AT_R = "map_at_r"
 
 
 def clips(actors=ACTORS):
-    """Clips as recorded: the class is the motion, the session the actor."""
-    found = People([], [], [])
+    """Reads clips as recorded; the class is the motion, the session the actor."""
+    result = People([], [], [])
     for actor in actors:
         records = people.read("hdm05_mocap/sequences", f"actor_{actor}")
-        found += people.collect(records, lambda _, actor=actor: actor, subject="motion")
-    return found
+        result += people.collect(records, lambda _, actor=actor: actor, subject="motion")
+    return result
 
 
 def by_actor(every, actors):
-    """The clips of one or several actors, and those of all others."""
-    own = np.isin(every.sessions, actors)
-    return every.take(own), every.take(~own)
+    """Returns the clips of some actors, and the clips of all other actors."""
+    is_actor = np.isin(every.sessions, actors)
+    return every.take(is_actor), every.take(~is_actor)
 
 
 def resampled(signal, steps):
-    """A signal at that many equally spaced steps, by linear interpolation."""
+    """Resamples a signal to equally spaced steps by linear interpolation."""
     position = np.linspace(0, len(signal) - 1, steps)
     low = np.minimum(position.astype(int), len(signal) - 2)
     fraction = (position - low)[:, None].astype(np.float32)
@@ -34,42 +34,42 @@ def resampled(signal, steps):
 
 
 def over_actors(every, distances):
-    """`Measurement` of every actor's clips against those of the others.
+    """Measures every actor's clips against the clips of the other actors.
 
     Args:
         every: `keras_dml.training.People`, all clips.
         distances: For each actor a function of a list of clips that gives the distances between all
-            of them. They are divided by the `measure.unit` of the motions of the others, so that
-            all actors stand under one threshold.
+            of them. They are divided by the `measure.distance_unit` of the motions of the other
+            actors, so that all actors share one threshold.
     """
     parts = []
     for actor, between in zip(ACTORS, distances, strict=True):
-        own, others = by_actor(every, actor)
-        count = len(own.signals)
-        table = between(own.signals + others.signals)[:count, count:]
-        table = table / measure.unit(between, others)
-        parts.append(evaluate(table, own.subjects, others.subjects))
-    return measure.over_folds(parts)
+        probes, gallery = by_actor(every, actor)
+        count = len(probes.signals)
+        table = between(probes.signals + gallery.signals)[:count, count:]
+        table = table / measure.distance_unit(between, gallery)
+        parts.append(evaluate(table, probes.subjects, gallery.subjects))
+    return measure.combine_folds(parts)
 
 
 def evaluate(distances, probes, gallery):
-    """`Measurement` of retrieval and verification of clips by the motions of a gallery.
+    """Measures retrieval and verification of clips by the motions of a gallery.
 
     Args:
         distances: Shape `(probes, gallery)`.
         probes: Motion of each probe.
         gallery: Motion of each clip of the gallery.
     """
-    found = evaluation.retrieval(
+    retrieved = evaluation.retrieval(
         distances, probes, gallery_labels=gallery, distance="precomputed", k=(1, 3)
     )
     claims = trials.against_gallery(distances, probes, gallery, "motions")
     verified = evaluation.verification(claims.scores, claims.genuine)
     retrieval, verification = ("retrieval", len(probes)), ("verification", claims.scores.size)
     values = {
-        "recall_at_1": (found.recall_at_k[1], *retrieval),
-        "recall_at_3": (found.recall_at_k[3], *retrieval),
-        MAP_AT_R: (found.map_at_r, *retrieval),
+        "recall_at_1": (retrieved.recall_at_k[1], *retrieval),
+        "recall_at_3": (retrieved.recall_at_k[3], *retrieval),
+        MAP_AT_R: (retrieved.map_at_r, *retrieval),
         "auc": (verified.auc, *verification),
         "eer": (verified.eer, *verification),
     }
@@ -81,7 +81,7 @@ def evaluate(distances, probes, gallery):
 
 
 def map_at_r(encoder, probes, gallery):
-    """MAP@R of an encoder."""
+    """Computes MAP@R of an encoder."""
     embeddings = [inference.embed(encoder, clips.signals) for clips in (probes, gallery)]
-    found = evaluate(inference.distance(encoder, *embeddings), probes.subjects, gallery.subjects)
-    return {row["metric"]: row["value"] for row in found.figures}[MAP_AT_R]
+    measured = evaluate(inference.distance(encoder, *embeddings), probes.subjects, gallery.subjects)
+    return {row["metric"]: row["value"] for row in measured.figures}[MAP_AT_R]

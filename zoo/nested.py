@@ -1,13 +1,13 @@
-"""Settings chosen on people who are not measured."""
+"""Nested choice of settings: they are chosen on people who are not measured."""
 
 import numpy as np
 
 
 def choose(grid, groups, validate):
-    """The best settings for each group of people, and for a model of all of them.
+    """Chooses the best settings for each group of people, and for a model of all of them.
 
-    Groups pair up, half the list apart. Trained without both groups of a pair, each candidate is
-    scored on either; the settings for a group are those that are best on its partner.
+    Groups are paired, half the list apart. Each candidate is trained without both groups of a pair
+    and measured on each of them. The settings of a group are the best ones on its partner.
 
     Args:
         grid: Candidates, a list of dicts.
@@ -36,6 +36,6 @@ def choose(grid, groups, validate):
 
 
 def name(candidate, group):
-    """Name of the run that trains with some settings and without some people."""
+    """Returns the name of a run that trains with some settings and without some people."""
     settings = (f"{key}_{value:g}" for key, value in candidate.items())
     return "_".join(["without", *map(str, group), *settings])

@@ -21,7 +21,7 @@ from keras_dml._backend import ops
 from keras_dml._files import write_text
 from keras_dml.geometry import vector
 from keras_dml.layers import PrototypeSimilarity
-from keras_dml.training import page_tables
+from keras_dml.training.page import markdown_table
 from zoo import class_splits
 
 PAGE = pathlib.Path(__file__).with_name("new_classes.md")
@@ -262,7 +262,7 @@ def table(figures: Mapping[Any, Mapping[str, Any]]) -> str:
             if method == ADDED and means[method] < best - 0.03:
                 cells[2] = f"**{cells[2]}**"
             rows.append([shots, method, *cells])
-    return page_tables.markdown(
+    return markdown_table(
         ["examples of a new class", "method", *(name.replace("_", " ") for name in FIGURES)], rows
     )
 
@@ -310,7 +310,7 @@ def page(tables: Mapping[str, str]) -> str:
         [TITLES[name], *DATA[name], len(class_splits.splits(name, class_splits.MEASURED))]
         for name in tables
     ]
-    lines = page_tables.markdown(["data", "encoder", "old classes", "new classes", "splits"], rows)
+    lines = markdown_table(["data", "encoder", "old classes", "new classes", "splits"], rows)
     sections = [f"## {TITLES[name]}\n\n{table}" for name, table in tables.items()]
     return TEXT.format(
         data=lines,

@@ -1,10 +1,10 @@
-"""The page of a run of a recipe: its figures, its error curves and how it was run, in one file."""
+"""Page of a recipe's run: its figures, its error curves and its command, in one file."""
 
 import shlex
 import sys
 
 from keras_dml import reports, training
-from keras_dml.training import measure, page_tables
+from keras_dml.training import measure, page
 from keras_dml.zoo import catalog, headline
 
 NAME = "report.html"
@@ -30,7 +30,7 @@ def write(run, figures, pooled=None, caption=""):
         sections.append(reports.Section("All people together", about, *headline.table(card)))
         pictures.append(reports.Picture((run.out / measure.CURVES).with_suffix(".svg"), caption))
     text = "By protocol, with standard errors over draws, folds or images."
-    sections.append(reports.Section("Figures", text, *page_tables.figure_table(card)))
+    sections.append(reports.Section("Figures", text, *page.figure_table(card)))
     versions = training.versions().items()
     facts = {
         "command": shlex.join(["python", "-m", f"zoo.{run.name}.train", *sys.argv[1:]]),

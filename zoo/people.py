@@ -18,7 +18,7 @@ def read(name, split=None):
 
 
 def collect(records, session, subject="subject"):
-    """The sequences of records with their people.
+    """Collects the sequences of records with their people.
 
     Args:
         records: Records of a data set, with a `sequence`.
@@ -28,9 +28,9 @@ def collect(records, session, subject="subject"):
     Returns:
         `keras_dml.training.People`.
     """
-    found = People([], [], [])
+    people = People([], [], [])
     for record in records:
-        found.signals.append(np.array(record["sequence"]))  # a record's own is read-only
-        found.subjects.append(record[subject].decode())
-        found.sessions.append(session(record))
-    return found
+        people.signals.append(np.array(record["sequence"]))  # a record's own is read-only
+        people.subjects.append(record[subject].decode())
+        people.sessions.append(session(record))
+    return people

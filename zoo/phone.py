@@ -1,5 +1,7 @@
-"""Walks with a phone in the trouser pocket, and how their models are measured: by groups of people,
-also where the phone lies in another way."""
+"""Walks with a phone in the trouser pocket, and their measurement by groups of people.
+
+Models are also measured with rotated phones.
+"""
 
 import functools
 
@@ -25,36 +27,39 @@ ENROLLED = (1, 3)  # walks
 
 
 def walks():
-    """All walks at an even rate, those of one person numbered in the order of time.
+    """Reads all walks at an even rate; the walks of a person are numbered in the order of time.
 
-    The data set's own rate is uneven, about 25 a second; it gives lines between the samples at
-    50 Hz, of which every other one is taken. A gap of more than 200 ms divides a walk: its parts
-    have one number.
+    The rate of the recordings is uneven, about 25 Hz. The data set interpolates linearly at 50 Hz,
+    and
+    every second sample is used here. A gap of more than 200 ms divides a walk, and its parts have
+    one number.
     """
-    found = People([], [], [])
+    walkers = People([], [], [])
     for records in people.read("gaitauth_walks/uniform50").values():
-        found += people.collect(records, lambda record: int(record["walk"]))
-    return People([signal[::2] for signal in found.signals], found.subjects, found.sessions)
+        walkers += people.collect(records, lambda record: int(record["walk"]))
+    return People([signal[::2] for signal in walkers.signals], walkers.subjects, walkers.sessions)
 
 
 def examples(_):
-    """Windows of all walks and their people, whatever the split: groups divide the people."""
+    """Returns windows of all walks and their people for any split, because groups divide the
+    people.
+    """
     windows = walks().windows(WINDOW)
     return windows.signals, windows.subjects
 
 
 def blocks(walkers):
-    """The walks as two sessions: the first half of each person's walks, and the others."""
+    """Divides the walks into two sessions: the first half of each person's walks, and the rest."""
     subjects, number = np.array(walkers.subjects), np.array(walkers.sessions)
     session = np.full(len(number), EARLIER)
     for subject in set(walkers.subjects):
-        own = np.unique(number[subjects == subject])
-        session[(subjects == subject) & (number >= own[len(own) // 2])] = LATER
+        numbers = np.unique(number[subjects == subject])
+        session[(subjects == subject) & (number >= numbers[len(numbers) // 2])] = LATER
     return People(walkers.signals, walkers.subjects, session.tolist())
 
 
 def turned(windows, rng):
-    """Each window as a phone would give it that lies in another way, any one as likely.
+    """Rotates each window by a uniformly random rotation, as if the phone had another orientation.
 
     Args:
         windows: Array or list of windows, shape `(windows, time, 3)`.
@@ -65,18 +70,20 @@ def turned(windows, rng):
 
 
 def any_way(walkers):
-    """Training windows as if the phone lay any way, whose magnitudes an input contract keeps."""
+    """Returns training windows with random orientations, whose magnitudes an input contract
+    stores.
+    """
     windows = walkers.windows(WINDOW, STRIDE).signals
     return list(turned(windows, np.random.default_rng(TURN_SEED)))
 
 
 def known_recordings():
-    """`any_way` of all walks."""
+    """Returns `any_way` of all walks."""
     return any_way(walks())
 
 
 def groups(walkers):
-    """The groups of people, each measured by a model that has seen nobody of it."""
+    """Returns the groups of people; each is measured by a model that has seen nobody of it."""
     return folds(walkers.subjects, GROUPS, GROUPS_SEED)
 
 
@@ -95,11 +102,11 @@ class Group:
     """
 
     def __init__(self, between, walkers, group, seed=TURN_SEED):
-        tested = walkers.of(group)
+        tested = walkers.select(group)
         numbered, self.windows = tested.windows(WINDOW), blocks(tested).windows(WINDOW)
         self.rank = _ranks(numbered.subjects, numbered.sessions)
-        known = walkers.without(group).windows(WINDOW)
-        self._unit = measure.unit(lambda signals: between(signals, signals), known)
+        rest = walkers.without(group).windows(WINDOW)
+        self._unit = measure.distance_unit(lambda signals: between(signals, signals), rest)
         self._between, self._seed = between, seed
 
     @functools.cached_property
@@ -114,8 +121,9 @@ class Group:
         return self._between(probes, signals) / self._unit
 
     def distances(self, turn):
-        """Computes the distances between all windows, in units of the median distance between
-        windows of the people outside of the group.
+        """Computes the distances between all windows.
+
+        The unit is the median distance between windows of the people outside of the group.
 
         Args:
             turn: Whether each probe is turned.
@@ -123,11 +131,11 @@ class Group:
         return self._turned if turn else self._as_recorded
 
     def measured(self):
-        """`keras_dml.training.measure.Measurement` as recorded."""
-        return measure.of_people(self.distances(False), self.windows)
+        """Measures the group as recorded."""
+        return measure.measure_people(self.distances(False), self.windows)
 
     def trials(self, turn, walks=None):
-        """Each later window against everybody's earlier ones.
+        """Compares each later window with everybody's earlier windows.
 
         Args:
             turn: Whether each probe is turned.
@@ -140,16 +148,16 @@ class Group:
         return trials.latest_against_earlier(distances, subjects, sessions[used])
 
     def pairs(self, turn):
-        """Each later window against each single earlier one."""
+        """Compares each later window with each single earlier window."""
         sessions, subjects = np.array(self.windows.sessions), self.windows.subjects
         probes, enrolled = np.flatnonzero(sessions == LATER), np.flatnonzero(sessions == EARLIER)
         first, second = (x.ravel() for x in np.meshgrid(probes, enrolled, indexing="ij"))
         scores = self.distances(turn)[first, second]
-        return trials.of_pairs(scores, first, second, subjects)
+        return trials.from_pairs(scores, first, second, subjects)
 
 
 def measured(methods, walkers):
-    """The groups, each by a method that has not seen its people.
+    """Measures the groups, each by a method that has not seen its people.
 
     Args:
         methods: For each group a function of two lists of windows that gives distances.
@@ -165,17 +173,19 @@ def measured(methods, walkers):
 
 
 def measurement(found):
-    """`Measurement` of the headline: all groups together, as recorded.
+    """Returns the `Measurement` of the headline: all groups together, as recorded.
 
     Args:
         found: List of `Group`.
     """
-    return measure.Measurement([], trials.joined([group.trials(False) for group in found]))
+    return measure.Measurement([], trials.concatenate([group.trials(False) for group in found]))
 
 
 def rows(found):
-    """Rows of a card's `figures`: as recorded and turned, single pairs and more walks enrolled, and
-    the papers' protocols.
+    """Computes rows of a card's `figures`.
+
+    The rows are as recorded and rotated, for single pairs and more enrolled walks, and by the
+    papers' protocols.
 
     Args:
         found: List of `Group`.
@@ -183,22 +193,22 @@ def rows(found):
     rows = []
     for turn in (False, True):
         which = "turned" if turn else "as recorded"
-        own = [("single pairs", trials.joined([group.pairs(turn) for group in found]))]
+        kinds = [("single pairs", trials.concatenate([group.pairs(turn) for group in found]))]
         for walks in (*ENROLLED, None):
             what = "all earlier walks" if walks is None else f"{walks} walk{'s' * (walks > 1)}"
-            joined = trials.joined([group.trials(turn, walks) for group in found])
-            own.append((f"{what} enrolled", joined))
-        rows += [eer_row(f"{what}, probes {which}", claims) for what, claims in own]
-    return rows + measure.over_folds([group.measured() for group in found]).figures
+            joined = trials.concatenate([group.trials(turn, walks) for group in found])
+            kinds.append((f"{what} enrolled", joined))
+        rows += [eer_row(f"{what}, probes {which}", claims) for what, claims in kinds]
+    return rows + measure.combine_folds([group.measured() for group in found]).figures
 
 
 def scores(found, turn=False):
-    """Scores of the trials of `measurement`, as recorded or with each probe turned."""
-    return trials.joined([group.trials(turn) for group in found]).scores
+    """Returns the scores of the trials of `measurement`, as recorded or with each probe rotated."""
+    return trials.concatenate([group.trials(turn) for group in found]).scores
 
 
 def caption(walkers):
-    """Caption of the curves of all groups together."""
+    """Returns the caption of the curves of all groups together."""
     return (
         f"{len(set(walkers.subjects))} people in groups, each by a model that never saw anybody of "
         "the group: single windows of 10 s of the later half of a person's walks against "
@@ -228,7 +238,7 @@ def publish(run, model, walkers, measured, folds):
 
 
 def of_model(model):
-    """The distances of a model, as a function of probes and enrolled windows."""
+    """Returns the distances of a model as a function of probes and enrolled windows."""
 
     def between(probes, enrolled):
         z = inference.embed(model, enrolled, progress=False)
@@ -240,21 +250,21 @@ def of_model(model):
 
 
 def front(horizontal):
-    """`GravityFrame` for this rate, as the only layer of a list."""
+    """Returns a `GravityFrame` for this rate, as the only layer of a list."""
     return [GravityFrame(horizontal, lag=LAG, name="gravity_frame")]
 
 
 def eer_row(protocol, claims):
-    """A row of a card's `figures`: pooled EER with its interval over people."""
-    found = evaluation.verification(
+    """Computes a row of a card's `figures`: the pooled EER with its interval over people."""
+    result = evaluation.verification(
         claims.scores, claims.genuine, people=claims.people, bootstrap=BOOTSTRAP
     )
-    low, high = found.intervals["eer"]
+    low, high = result.intervals["eer"]
     return {
         "protocol": protocol,
         "n": 1,
         "metric": "eer",
-        "value": float(found.eer),
+        "value": float(result.eer),
         "stderr": float(high - low) / (2 * 1.96),
         "ci95": [float(low), float(high)],
         "trials": len(claims.scores),
@@ -263,10 +273,10 @@ def eer_row(protocol, claims):
 
 
 def _ranks(subjects, numbers):
-    """Place of each number among the different ones of its person, from 0."""
+    """Returns the rank of each number among the different numbers of its person, from 0."""
     subjects, numbers = np.array(subjects), np.array(numbers)
     rank = np.empty(len(numbers), int)
     for subject in set(subjects.tolist()):
-        own = subjects == subject
-        rank[own] = np.unique(numbers[own], return_inverse=True)[1]
+        is_subject = subjects == subject
+        rank[is_subject] = np.unique(numbers[is_subject], return_inverse=True)[1]
     return rank

@@ -1,4 +1,4 @@
-"""Walks with a phone in the pocket without a network: what `phone_gait_qp_wl` stands beside.
+"""Baselines of walks with a phone in the pocket, without a network, for `phone_gait_qp_wl`.
 
 `python -m zoo.phone_baselines` prints their figures.
 """
@@ -19,7 +19,7 @@ LAGS, DISCRIMINANTS = (0, 2, 4, 8, 16), 64
 
 
 def log_euclidean_model(walkers):
-    """A model that trains nothing: the covariances in the frame of gravity, by their logarithms.
+    """Returns a model without training: logarithms of covariances in the frame of gravity.
 
     Args:
         walkers: People whose statistics normalize the channels.
@@ -31,19 +31,19 @@ def log_euclidean_model(walkers):
 
 
 def log_euclidean(walkers):
-    """The log-Euclidean distance of the covariances in the frame of gravity; see above."""
+    """Returns the log-Euclidean distance of `log_euclidean_model`."""
     return phone.of_model(log_euclidean_model(walkers))
 
 
 def discriminants_of(walkers, tempos=phone.TEMPOS):
-    """A model of linear discriminants of lagged correlations in the frame of gravity.
+    """Fits linear discriminants of lagged correlations in the frame of gravity.
 
     Args:
         walkers: People to fit.
         tempos: See `keras_dml.training.People.at_tempos`.
     """
     windows = walkers.at_tempos(tempos).windows(phone.WINDOW, phone.STRIDE)
-    return discriminants.fitted(
+    return discriminants.correlation_model(
         np.stack(windows.signals),
         windows.subjects,
         LAGS,
@@ -54,14 +54,13 @@ def discriminants_of(walkers, tempos=phone.TEMPOS):
 
 
 def cosine_distances(model):
-    """The distances of a model that is compared by the cosine, from 0, as a function of probes and
-    enrolled windows."""
+    """Returns the cosine distances of a model, shifted to begin at 0, as a function of windows."""
     between = phone.of_model(model)
     return lambda probes, enrolled: 1 + between(probes, enrolled)
 
 
 def linear_discriminants(walkers):
-    """Linear discriminants of lagged correlations in the frame of gravity, in closed form.
+    """Returns the distances of linear discriminants of lagged correlations in the frame of gravity.
 
     Args:
         walkers: People to fit.
@@ -70,12 +69,14 @@ def linear_discriminants(walkers):
 
 
 def spectra(walkers=None):
-    """The cosine between the log power spectra of vertical and horizontal magnitude; nothing is
-    fitted."""
+    """Returns cosine distances between log power spectra of vertical and horizontal magnitude.
+
+    Nothing is fitted.
+    """
     frame = phone.front("magnitude")
 
     def logs(windows):
-        channels = np.asarray(fronts.applied(frame, np.stack(windows)))  # (windows, time, 2)
+        channels = np.asarray(fronts.apply(frame, np.stack(windows)))  # (windows, time, 2)
         channels = channels - channels.mean(axis=1, keepdims=True)
         tapered = channels * np.hanning(channels.shape[1])[:, None]
         power = np.log(np.abs(rfft(tapered, axis=1)) ** 2 + 1)
@@ -87,7 +88,7 @@ def spectra(walkers=None):
 CLOSED_FORMS = {
     "linear discriminants": (
         "of lagged correlations in the frame of gravity, in closed form, on the same people and "
-        "tempos",
+        "speeds",
         linear_discriminants,
     ),
     "log-Euclidean": ("covariance in the frame of gravity, nothing trained", log_euclidean),
@@ -99,7 +100,8 @@ CLOSED_FORMS = {
 
 
 def closed_form(name, walkers):
-    """A closed form of `CLOSED_FORMS` on all groups, fitted without each one's people.
+    """Fits a closed form of `CLOSED_FORMS` without the people of each group, and measures the
+    groups.
 
     Returns:
         List of `phone.Group`.
@@ -113,9 +115,9 @@ def main():
     walkers = phone.walks()
     for name in CLOSED_FORMS:
         print(name)
-        found = closed_form(name, walkers)
-        print(measure.summary_of_headline(phone.measurement(found).headline))
-        print(measure.summary(phone.rows(found)), flush=True)
+        groups = closed_form(name, walkers)
+        print(measure.headline_summary(phone.measurement(groups).headline))
+        print(measure.summary(phone.rows(groups)), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the cards of walks with a phone in the pocket rest on."""
+"""Evidence of the cards of walks with a phone in the pocket."""
 
 import functools
 
@@ -6,11 +6,11 @@ from keras_dml.training import pooled
 from zoo import phone, phone_baselines
 from zoo.evidence import Evidence, unit_of
 
-TURNED = "this model, each probe turned about any axis beside enrolled walks as recorded"
+TURNED = "this model, with each probe rotated at random and enrolled walks as recorded"
 
 
 def evidence(whole, methods, beside):
-    """Twenty-six people, each by the method of the group that has not seen them.
+    """Measures twenty-six people, each by the method of the group that has not seen them.
 
     Args:
         whole: The published model.
@@ -18,28 +18,28 @@ def evidence(whole, methods, beside):
         beside: Names of `phone_baselines.CLOSED_FORMS`.
     """
     walkers = phone.walks()
-    found = phone.measured(methods, walkers)
+    groups = phone.measured(methods, walkers)
     return Evidence(
-        phone.measurement(found),
-        functools.partial(_others, found, walkers, list(beside)),
+        phone.measurement(groups),
+        functools.partial(_others, groups, walkers, list(beside)),
         unit=lambda: unit_of(whole, walkers.windows(phone.WINDOW)),
-        figures=lambda: phone.rows(found),
+        figures=lambda: phone.rows(groups),
     )
 
 
 def over_folds(distances):
-    """`Measurement` of the headline over the groups.
+    """Computes the `Measurement` of the headline over the groups.
 
     Args:
         distances: For each group a function of a list of windows that gives the distances between
             all of them.
     """
-    methods = [functools.partial(_between, one) for one in distances]
+    methods = [functools.partial(_between, between) for between in distances]
     return phone.measurement(phone.measured(methods, phone.walks()))
 
 
 def _others(found, walkers, names):
-    """The method itself on probes that are turned, and closed forms as recorded."""
+    """Computes the baselines: the method on rotated probes, and closed forms as recorded."""
     closed = {
         name: (
             phone_baselines.CLOSED_FORMS[name][0],
@@ -52,7 +52,7 @@ def _others(found, walkers, names):
 
 
 def _between(distances, probes, enrolled):
-    """Distances of probes to enrolled windows; those of the cosine are counted from 0."""
+    """Computes distances of probes to enrolled windows, shifted to begin at 0 for the cosine."""
     between = distances([*probes, *enrolled])
     between = between - between.diagonal().min()
     return between[: len(probes), len(probes) :]

@@ -1,4 +1,4 @@
-"""What every recipe is run by: its options, its folder, its card and page."""
+"""Command of a recipe: its options, its folder, its card and page."""
 
 import dataclasses
 import inspect
@@ -50,7 +50,7 @@ class Run:
     minutes: float = 0.0
 
     def part(self, name):
-        """A run with a folder of its own in this one's, created if missing."""
+        """Returns a run with a subfolder of this run's folder, created if missing."""
         out = self.out / name
         out.mkdir(parents=True, exist_ok=True)
         return dataclasses.replace(self, out=out, minutes=0.0)
@@ -75,11 +75,11 @@ class Run:
         return figures
 
     def save(self, measured, caption):
-        """Prints the figures of a `Measurement`; writes them, its trials, its curves and a page."""
+        """Prints the figures of a `Measurement`, and writes them with trials, curves and a page."""
         measured.save(self.out, caption)
         page.write(self, measured.figures, measured.headline, caption)
         print(measure.summary(measured.figures), flush=True)
-        print(measure.summary_of_headline(measured.headline), flush=True)
+        print(measure.headline_summary(measured.headline), flush=True)
 
     def publish(
         self,
@@ -96,28 +96,28 @@ class Run:
         controls=None,
         **card,
     ):
-        """Publishes a trained model, with the input contract that its card describes.
+        """Publishes a trained model with the input contract that its card describes.
 
-        The headline, with baselines and thresholds, is that of `zoo/<name>/evidence.py` where there
-        is one and `baselines` are not given, else that of the `Measurement`.
+        Headline, baselines and thresholds come from `zoo/<name>/evidence.py` if that file exists
+        and `baselines` is None, otherwise from the `Measurement`.
 
         Args:
             model: The model.
             golden: Inputs of the golden file.
             measured: `Measurement`, or rows of figures.
-            curves: Name of the image in `out` for the page; None for none.
-            about: Static part of the card; None for the `about.json` beside the recipe.
-            recordings: Training recordings, as long as those that the model will be given: the gate
-                of quality is made of them, see `zoo.gates`, and but for sound the magnitudes of
-                the contract. None for neither.
+            curves: Name of the image in `out` for the page; None for no image.
+            about: Static part of the card; None for the `about.json` in the folder of the recipe.
+            recordings: Training recordings, as long as the recordings that the model will get. The
+                quality gate is computed from them, see `zoo.gates`, and except for sound the
+                magnitudes of the contract. None for neither.
             baselines: Other methods on the trials of the `Measurement`, `{name: (what, kind,
-                values)}`: kind is one of those of `keras_dml.training.pooled`, values are
-                scores of the trials or distances between all recordings.
+            values)}`,
+                see `keras_dml.training.pooled.baseline`.
             groups: Known confounders, see `keras_dml.training.pooled.thresholds`.
-            folds: Models of the cross-validation that the figures are of, at most nine; kept beside
-                the model.
-            controls: Models of other methods on the same data, `{name: model}`; likewise.
-            **card: Further arguments of `keras_dml.training.build_card`.
+            folds: Models of the cross-validation that the figures are from, at most nine. They are
+                written into a subfolder of the model's folder.
+            controls: Models of other methods on the same data, `{name: model}`, written in the
+            same way. **card: Further arguments of `keras_dml.training.build_card`.
         """
         about = about_model(self.name) if about is None else about
         model = with_contract(model, about["input"], recordings)
@@ -126,40 +126,43 @@ class Run:
             evidence.save_beside(self.folder, evidence.FOLDS, numbered)
         if controls:
             evidence.save_beside(self.folder, evidence.CONTROLS, controls)
-        found, measures = None, evidence.of(self.name)
+        measured_card, measures = None, evidence.find(self.name)
         if measures is not None and baselines is None:
-            found = measures(evidence.Trained(model, folds, controls))
+            measured_card = measures(evidence.Trained(model, folds, controls))
         elif isinstance(measured, measure.Measurement):
-            found = evidence.Evidence(measured, lambda: baselines or {}, groups)
-        if found is not None:
-            card = found.card(about) | card
+            measured_card = evidence.Evidence(measured, lambda: baselines or {}, groups)
+        if measured_card is not None:
+            card = measured_card.card(about) | card
         figures = getattr(measured, "figures", measured)
-        given = {"seed": self.seed, **self.options, "steps": self.steps}
-        words = " ".join(f"--{name} {value}" for name, value in given.items())
+        options = {"seed": self.seed, **self.options, "steps": self.steps}
+        words = " ".join(f"--{name} {value}" for name, value in options.items())
         command = f"python -m zoo.{self.name}.train {words} --publish"
         record = training.training_record(command, seed=self.seed, minutes=self.minutes)
         card = training.build_card(about, figures=figures, recipe=record, **card)
-        gate = None if recordings is None else gates.of(card["input"], recordings)
+        gate = None if recordings is None else gates.describe(card["input"], recordings)
         if gate is not None:
             card[quality.CARD_KEY] = gate
-        shown = None if curves is None else self.out / f"{curves}.png"
-        training.publish(self.folder, model, card, golden, shown)
+        image = None if curves is None else self.out / f"{curves}.png"
+        training.publish(self.folder, model, card, golden, image)
 
 
 def about_model(name):
-    """The static part of a model's card, `zoo/<name>/about.json`."""
+    """Reads the static part of a model's card, `zoo/<name>/about.json`."""
     path = pathlib.Path(__file__).parent / name / "about.json"
     return json.loads(path.read_text(encoding="utf-8"))
 
 
 def with_contract(model, described, recordings=None):
-    """A model of recordings with its input contract; any other, or one that has it, as it is.
+    """Adds an input contract to a model of recordings.
+
+    Other models, and models with a contract, are returned unchanged.
 
     Args:
         model: The model.
         described: The card's `input`.
-        recordings: Training recordings, whose magnitudes the contract keeps, but for sound; None to
-            compare none.
+        recordings: Training recordings, whose magnitudes the contract stores, except for sound;
+        None
+            to compare no magnitudes.
     """
     if "rate_hz" not in described or inputs.of(model).contract is not None:
         return model
@@ -170,7 +173,7 @@ def with_contract(model, described, recordings=None):
 
 
 def input_contract(described):
-    """The layer `InputContract` that a card's `input` describes."""
+    """Creates the layer `InputContract` that a card's `input` describes."""
     low, high = described["length"]
     return layers.InputContract(
         described["channels"],
@@ -198,27 +201,31 @@ def command(steps):
             "publish_model": (Publish, False),
         }
         keyword = inspect.Parameter.KEYWORD_ONLY
-        own = [one.replace(kind=keyword) for one in _parameters(main)[1:]]
+        parameters = [parameter.replace(kind=keyword) for parameter in _parameters(main)[1:]]
         signature = inspect.Signature(
             [
                 *(
                     inspect.Parameter(name, keyword, default=default, annotation=kind)
                     for name, (kind, default) in shared.items()
                 ),
-                *own,
+                *parameters,
             ]
         )
 
         def recipe(**given):
             options = signature.bind(**given)
             options.apply_defaults()
-            chosen = {one.name: options.arguments.pop(one.name) for one in own}
+            arguments = {
+                parameter.name: options.arguments.pop(parameter.name) for parameter in parameters
+            }
             file = sys.modules[main.__module__].__file__
-            run = _new_run(file, chosen.get("method"), **options.arguments)
-            main(run, **chosen)
+            run = _new_run(file, arguments.get("method"), **options.arguments)
+            main(run, **arguments)
 
         recipe.__name__, recipe.__doc__, recipe.__signature__ = "main", main.__doc__, signature
-        recipe.__annotations__ = {one.name: one.annotation for one in signature.parameters.values()}
+        recipe.__annotations__ = {
+            parameter.name: parameter.annotation for parameter in signature.parameters.values()
+        }
         return recipe
 
     return decorate

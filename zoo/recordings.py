@@ -1,4 +1,4 @@
-"""The folder of the real recordings, looked up in one place for recipes and tests."""
+"""Lookup of the folder with the real recordings, for recipes and tests."""
 
 import os
 import pathlib
@@ -7,13 +7,13 @@ VARIABLE = "KERAS_DML_DATA"
 
 
 def data_dir():
-    """The folder with one subfolder a data set, as `tfds_builders` takes it for its manual folder.
+    """Returns the folder with one subfolder per data set, the manual folder of `tfds_builders`.
 
-    The environment variable KERAS_DML_DATA names it; without it, `../shared/data` beside the
-    checkout is taken.
+    The environment variable KERAS_DML_DATA names it. Without the variable it is `../shared/data`
+    relative to the checkout.
 
     Returns:
-        A `pathlib.Path`, or None where there is no such folder.
+        A `pathlib.Path`, or None if the folder does not exist.
 
     Raises:
         NotADirectoryError: If KERAS_DML_DATA is set to something that is not a folder.
@@ -23,8 +23,8 @@ def data_dir():
         folder = pathlib.Path(named)
         if not folder.is_dir():
             raise NotADirectoryError(
-                f"{VARIABLE} must name the folder that holds the data sets. There is no folder "
-                f"{named!r}."
+                f"{VARIABLE} must name the folder that holds the data sets. Received {named!r}, "
+                "which is not a folder."
             )
         return folder
     folder = pathlib.Path(__file__).resolve().parent.parent.parent / "shared" / "data"

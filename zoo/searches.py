@@ -1,4 +1,4 @@
-"""Runs of a search for settings, each kept as a line of JSON as soon as it is done."""
+"""Runs of a search for settings; each result is written as a line of JSON when its run ends."""
 
 import json
 import sys
@@ -6,22 +6,22 @@ import sys
 import typer
 
 
-def check(given):
-    """Refuses what an option cannot be.
+def check(options):
+    """Checks the values of options.
 
     Args:
-        given: `{name of the option: (values or None, all that there are)}`.
+        given: `{name of the option: (values or None, all valid values)}`.
 
     Raises:
-        typer.BadParameter: If a value is none of them.
+        typer.BadParameter: If a value is invalid.
     """
-    for option, (values, known) in given.items():
-        if unknown := [one for one in values or () if one not in known]:
-            raise typer.BadParameter(f"--{option} {unknown[0]!r} is none of {list(known)}.")
+    for option, (values, choices) in options.items():
+        if unknown := [value for value in values or () if value not in choices]:
+            raise typer.BadParameter(f"--{option} {unknown[0]!r} must be one of {list(choices)}.")
 
 
 def completed(file, wanted, run):
-    """All runs of a file, after those that were missing.
+    """Runs what is missing in a file, and returns all runs of the file.
 
     Args:
         file: Path of the runs; a last line that a killed search left half written is dropped.
@@ -38,11 +38,13 @@ def completed(file, wanted, run):
         file.write_text(whole, encoding="utf-8")
     lines = [json.loads(line) for line in whole.splitlines()]
     missing = [
-        one for one in wanted if one not in [{key: line[key] for key in one} for line in lines]
+        key_values
+        for key_values in wanted
+        if key_values not in [{key: line[key] for key in key_values} for line in lines]
     ]
-    for number, one in enumerate(missing, start=1):
-        print(f"run {number} of {len(missing)}: {one}", file=sys.stderr, flush=True)
-        lines.append({**one, **run(one)})
+    for number, key_values in enumerate(missing, start=1):
+        print(f"run {number} of {len(missing)}: {key_values}", file=sys.stderr, flush=True)
+        lines.append({**key_values, **run(key_values)})
         with file.open("a", encoding="utf-8") as appended:
             appended.write(json.dumps(lines[-1]) + "\n")
     return lines

@@ -1,5 +1,4 @@
-"""Encoders of recordings: the four methods of Abdelwahab2019 by one option, their training and
-their measurement on people."""
+"""Encoders of recordings: the four methods of Abdelwahab2019, their training and measurement."""
 
 from typing import Annotated
 
@@ -31,7 +30,7 @@ Method = Annotated[
 
 
 def build_encoder(method, channels, front=(), **options):
-    """An untrained encoder of that method.
+    """Builds an untrained encoder of a method.
 
     Args:
         method: One of `METHODS`.
@@ -48,9 +47,9 @@ def build_encoder(method, channels, front=(), **options):
     if not front:
         return sequence_encoder(channels, **options)
     signal = keras.Input((None, channels), name="signal")
-    x = fronts.applied(front, signal)
+    x = fronts.apply(front, signal)
     encoder = sequence_encoder(x.shape[-1], **options)
-    return keras.Model(signal, fronts.applied(encoder.layers[1:], x), name=encoder.name)
+    return keras.Model(signal, fronts.apply(encoder.layers[1:], x), name=encoder.name)
 
 
 def train(
@@ -65,7 +64,7 @@ def train(
     front=(),
     **options,
 ):
-    """An encoder trained by one of the four methods.
+    """Trains an encoder by one of the four methods.
 
     Args:
         run: `zoo.recipe.Run`.
@@ -74,8 +73,8 @@ def train(
         batches: Dict of `pairs`, `length` and `augment`, arguments of `NPairSampler`.
         adapt_to: Recordings whose statistics normalize the channels; None for all of them.
         optimization: `keras_dml.training.Optimization`.
-        loss: Arguments of the method's loss, in place of its own.
-        front: Layers before the encoder, which train nothing.
+        loss: Arguments of the method's loss; None for its defaults.
+        front: Fixed layers before the encoder.
         **options: Further arguments of `keras_dml.models.sequence_encoder`.
     """
     keras.utils.set_random_seed(run.seed)
@@ -85,8 +84,8 @@ def train(
     encoder = build_encoder(method, people.signals[0].shape[1], front, **options)
     normalization = encoder.get_layer("normalization")
     if hasattr(normalization, "adapt"):
-        known = people.signals if adapt_to is None else adapt_to
-        normalization.adapt(fronts.outputs(front, known))
+        recordings = people.signals if adapt_to is None else adapt_to
+        normalization.adapt(fronts.outputs(front, recordings))
     classes = len(sampler.class_names)
     trained = _with_classifier(encoder, classes) if method == "qp_cls" else encoder
     run.fit(trained, sampler, optimization, loss=_loss(method, loss or {}))
@@ -94,25 +93,29 @@ def train(
 
 
 def scale_of(method):
-    """Factor of the distances or cosines in a method's loss, where no other is given; 1 for
-    `qp_cls`, which has none."""
+    """Returns the default factor of the distances or cosines in a method's loss.
+
+    It is 1 for `qp_cls`, whose loss has no factor.
+    """
     return NPAIR_SCALE if method in ("qp_npl", "mp_npl") else 1.0
 
 
 def evaluate(run, encoder, people):
-    """Measures an encoder on people, and keeps figures, trials and curves in the run's folder.
+    """Measures an encoder on people, and writes figures, trials and curves into the run's folder.
 
     Returns:
         `keras_dml.training.measure.Measurement`.
     """
     distances = measure.pairwise_distances(encoder, people.signals)
-    measured = measure.of_people(distances, people)
+    measured = measure.measure_people(distances, people)
     run.save(measured, single_recordings(len(set(people.subjects))))
     return measured
 
 
 def single_recordings(people):
-    """Caption of the trials of `measure.latest_against_earlier`, of blocks of one sitting."""
+    """Returns the caption of the trials of `measure.latest_against_earlier` for blocks of one
+    session.
+    """
     return (
         f"{people} people whom the model never saw: each single recording of their last block "
         "against everybody's earlier ones."

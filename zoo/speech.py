@@ -15,18 +15,19 @@ QUIETEST = 1e-4  # power of speech, as a fraction of the loudest block's: -40 dB
 
 
 def utterances(prepare=True):
-    """Every recording of RAVDESS's speech once, in the order of speakers and files.
+    """Reads every recording of RAVDESS's speech once, in the order of speakers and files.
 
-    A file that repeats an earlier one byte for byte is left out: with it a trial would have an
-    utterance on both sides.
+    A file that repeats an earlier file byte for byte is left out. Otherwise a trial could compare
+    an utterance with itself.
 
     Args:
-        prepare: Whether recordings are trimmed and brought to one level, see `prepared`; without
-            it, as they are in the set.
+        prepare: Whether recordings are trimmed and scaled to one level, see `prepared`. If False,
+        they
+            are returned as they are in the set.
 
     Returns:
         `People`: recordings of shape `(samples, 1)`, float32, 16 kHz; the speaker (`"01"` ...);
-        sentence and emotion as the session, so that a sampler prefers utterances that differ.
+        sentence and emotion as the session, so that a sampler prefers different utterances.
     """
     splits = read("ravdess_speech/speech16k")
     records = [record for split in splits.values() for record in split if not record["same_as"]]
@@ -40,21 +41,22 @@ def utterances(prepare=True):
 
 
 def prepared(sound):
-    """A recording from the first to the last speech in it, at the level of speech.
+    """Trims a recording to its speech and scales it to the level of speech.
 
-    RAVDESS's recordings begin and end with up to a second of silence and differ in level by 25 dB
-    with the actor and the distance of the microphone: neither tells speakers apart elsewhere. The
-    loudest 20 ms set the scale, so a recording of any device can be treated in the same way.
+    RAVDESS's recordings begin and end with up to a second of silence. Their levels differ by 25 dB
+    with
+    the actor and the distance of the microphone, which does not identify speakers elsewhere. The
+    loudest 20 ms are the reference, so recordings of any device can be prepared in the same way.
 
     Args:
         sound: Shape `(samples,)`, 16 kHz.
 
     Returns:
-        Shape `(fewer samples,)`, float32: what is within 40 dB of the loudest, pauses between
-        included, with 100 ms around it; root mean square 0.05.
+        Shape `(fewer samples,)`, float32: everything from the first to the last block within 40 dB
+        of the loudest block, with a margin of 100 ms; root mean square 0.05.
 
     Raises:
-        ValueError: If it is shorter than 20 ms or silent throughout.
+        ValueError: If the recording is shorter than 20 ms or silent.
     """
     blocks = len(sound) // BLOCK
     power = np.square(sound[: blocks * BLOCK].reshape(blocks, BLOCK), dtype=np.float64).mean(axis=1)
@@ -71,12 +73,14 @@ def prepared(sound):
 
 
 def sex(speaker):
-    """The sex in the id of an actor of RAVDESS, `"01"` ..., or of a voice of Hyke, `"F..."`."""
+    """Returns the sex from the id of an actor of RAVDESS, `"01"` ..., or of a voice of Hyke,
+    `"F..."`.
+    """
     return sex_of(int(speaker)) if speaker.isdigit() else SEXES[speaker[0]]
 
 
 def folds(speakers, count=5):
-    """Divides speakers into folds, men and women each: the same on every machine.
+    """Divides speakers into folds with men and women each; the result is equal on every machine.
 
     Args:
         speakers: Ids, see `sex`. Repeated ids count once.
@@ -97,8 +101,9 @@ def folds(speakers, count=5):
 
 
 def trials(subjects, parts):
-    """All pairs of utterances within each fold: never of speakers of two folds, since another model
-    scores each.
+    """Returns all pairs of utterances within each fold.
+
+    Speakers of two folds are not compared, because two models score them.
 
     Args:
         subjects: Speaker of each utterance.

@@ -1,5 +1,6 @@
-"""What may differ between two recordings of one voice: noise, other voices, rooms, a telephone; and
-new voices by another speed."""
+"""Augmentation of voices: noise, other voices, rooms, a telephone; and new voices by other
+speeds.
+"""
 
 import numpy as np
 from scipy import fft, signal
@@ -23,10 +24,10 @@ LOUDEST = 0.5  # peak before the codec, full scale 1
 
 
 def with_speeds(people, speeds=tuple(SPEEDS)):
-    """Recordings, and each of them slower and faster, as **other speakers**.
+    """Adds slower and faster copies of recordings as **other speakers**.
 
-    Resampling moves pitch and formants by a tenth or two: what is heard is another body. As further
-    recordings of the same speaker it would teach that pitch does not matter.
+    Resampling changes pitch and formants by 10 or 20 %, which simulates another person. As
+    additional recordings of the same speaker the copies would teach that pitch does not matter.
 
     Args:
         people: `keras_dml.training.People`.
@@ -48,8 +49,8 @@ def with_speeds(people, speeds=tuple(SPEEDS)):
 
 
 def joined(people, samples, seed=0):
-    """Recordings of at least that length: each goes on with others of its speaker, in a drawn
-    order, where it is too short for a crop.
+    """Extends recordings to a smallest length by other recordings of their speaker, in random
+    order.
 
     Args:
         people: `keras_dml.training.People`.
@@ -73,15 +74,14 @@ def joined(people, samples, seed=0):
 
 
 class Disturb:
-    """Augmentation for the samplers: reverberation in half of the rows, noise in three of four, and
-    a telephone in as many as asked for.
+    """Augmentation for samplers: reverberation, noise and telephone in random rows.
 
     Args:
-        per_class: Adjacent rows of one speaker in a batch; the babble of a row is of the others.
-        rate_hz: Samples a second.
+        per_class: Adjacent rows of one speaker in a batch; the babble of a row is of other
+        speakers. rate_hz: Samples per second.
         reverberant: Fraction of rows with reverberation.
         noisy: Fraction of rows with noise of one of `NOISES`.
-        distant: Fraction of rows heard over a telephone, after room and noise.
+        distant: Fraction of rows over a telephone, after room and noise.
     """
 
     def __init__(self, per_class, *, rate_hz=16_000, reverberant=0.5, noisy=0.75, distant=0.0):
@@ -89,19 +89,21 @@ class Disturb:
         self.reverberant, self.noisy, self.distant = reverberant, noisy, distant
 
     def __call__(self, batch, rng):
-        """`augment(batch, rng)` of `keras_dml.samplers`: `(rows, samples, 1)` to the same shape."""
+        """Augments a batch `(rows, samples, 1)`, as `augment(batch, rng)` of
+        `keras_dml.samplers`.
+        """
         sounds = batch[..., 0].astype(np.float32)
         clean = sounds.copy()
-        chosen = np.flatnonzero(rng.random(len(sounds)) < self.reverberant)
-        if len(chosen):
-            sounds[chosen] = reverberated(sounds[chosen], rng, self.rate_hz)
+        rows = np.flatnonzero(rng.random(len(sounds)) < self.reverberant)
+        if len(rows):
+            sounds[rows] = reverberated(sounds[rows], rng, self.rate_hz)
         kinds = rng.choice(len(NOISES), len(sounds))
         for row in np.flatnonzero(rng.random(len(sounds)) < self.noisy):
             added = self._noise(NOISES[kinds[row]], clean, row, rng)
             sounds[row] = with_noise(sounds[row], added, rng.uniform(*SNR_DB))
         if self.distant:
-            chosen = np.flatnonzero(rng.random(len(sounds)) < self.distant)
-            sounds[chosen] = over_telephone(sounds[chosen], self.rate_hz)
+            rows = np.flatnonzero(rng.random(len(sounds)) < self.distant)
+            sounds[rows] = over_telephone(sounds[rows], self.rate_hz)
         return sounds[..., None]
 
     def _noise(self, kind, sounds, row, rng):
@@ -112,8 +114,10 @@ class Disturb:
 
 
 def colored_noise(samples, kind, rng):
-    """Noise of unit variance, shape `(samples,)`: `"white"`, or `"pink"`, whose power falls with
-    frequency."""
+    """Generates noise of unit variance, shape `(samples,)`.
+
+    The kind is `"white"`, or `"pink"`, whose power falls with the frequency.
+    """
     white = rng.standard_normal(samples, dtype=np.float32)
     if kind == "white":
         return white
@@ -126,8 +130,7 @@ def colored_noise(samples, kind, rng):
 
 
 def babble(sounds, rng):
-    """Three to six voices at once: rows of `sounds`, shape `(rows, samples)`, each begun at a drawn
-    place."""
+    """Adds three to six voices: rows of `sounds`, shape `(rows, samples)`, with random starts."""
     count = min(rng.integers(VOICES[0], VOICES[1] + 1), len(sounds))
     rows = rng.choice(len(sounds), count, replace=False)
     starts = rng.integers(sounds.shape[1], size=count)
@@ -135,14 +138,14 @@ def babble(sounds, rng):
 
 
 def with_noise(sound, noise, snr_db):
-    """A sound and noise, `snr_db` below it in power; silent noise changes nothing."""
+    """Adds noise to a sound, `snr_db` below it in power; silent noise changes nothing."""
     power, disturbing = np.mean(sound**2), np.mean(noise**2)
     gain = np.sqrt(power / max(disturbing, 1e-12) * 10 ** (-snr_db / 10))
     return sound + np.float32(gain) * noise
 
 
 def reverberated(sounds, rng, rate_hz):
-    """Each row in another room: the direct sound and noise that dies away exponentially.
+    """Adds the reverberation of a random room to each row: noise that decays exponentially.
 
     Args:
         sounds: Shape `(rows, samples)`.
@@ -165,7 +168,7 @@ def reverberated(sounds, rng, rate_hz):
 
 
 def over_telephone(sounds, rate_hz):
-    """Each row as a telephone gives it: 300 to 3,400 Hz, in 8 bits by the mu-law.
+    """Simulates a telephone for each row: 300 to 3,400 Hz, in 8 bits by the mu-law.
 
     Args:
         sounds: Shape `(rows, samples)`.

@@ -1,5 +1,7 @@
-"""Writes the tables of models on the project's page and on that of the zoo from the models' cards:
-`python -m zoo.tables`, after a model was published."""
+"""Writes the tables of models on the project's page and on the zoo's page, from the models' cards.
+
+Run `python -m zoo.tables` after a model is published.
+"""
 
 import pathlib
 import re
@@ -8,7 +10,8 @@ import typer
 
 from keras_dml import zoo
 from keras_dml._files import write_text
-from keras_dml.training import page_tables, pooled
+from keras_dml.training import pooled
+from keras_dml.training.page import markdown_table
 from keras_dml.zoo import catalog, headline
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -31,8 +34,9 @@ BEFORE = {
 
 
 def of_people(cards):
-    """One row a model of recordings: pooled figures beside what needs no network and what else one
-    would take.
+    """Returns a table with one row per model of recordings.
+
+    The columns have pooled figures of the model, of methods without a network, and of alternatives.
 
     Args:
         cards: Valid cards.
@@ -62,11 +66,11 @@ def of_people(cards):
         for card in cards
         if "train_subjects" in card["data"]
     ]
-    return page_tables.markdown(columns, rows)
+    return markdown_table(columns, rows)
 
 
 def of_images(cards):
-    """One row a classifier of images, as in `of_people`."""
+    """Returns a table with one row per classifier of images, see `of_people`."""
     columns = (
         "model",
         "accuracy [95 %]",
@@ -89,7 +93,7 @@ def of_images(cards):
         for card in cards
         if "train_classes" in card["data"]
     ]
-    return page_tables.markdown(columns, rows)
+    return markdown_table(columns, rows)
 
 
 def of_all(cards):
@@ -119,23 +123,27 @@ def of_all(cards):
                 f"`python -m zoo.measure {card['name']}`",
             )
         )
-    return page_tables.markdown(columns, rows)
+    return markdown_table(columns, rows)
 
 
 def of_unbeaten(cards):
-    """One row for each method that a model does not beat beyond their difference's interval; its
-    own score of other probes is no rival."""
-    columns = ("model", "does not beat", "kind", "its figure", "the model less this")
+    """Returns a table with one row per method that a model does not beat significantly.
+
+    The same model on other probes is not listed.
+    """
+    columns = ("model", "does not beat", "kind", "its figure", "the model minus this")
     rows = []
     for card in cards:
-        for one in card["baselines"]:
-            metric = one["difference"]["metric"]
-            if one["kind"] != pooled.OTHER_PROBES and headline.gain(one)[1] <= 0:
-                figure = f"{catalog.metric_in_words(metric)} {_row_in_words(one['rows'], metric)}"
-                less = one["difference"]
+        for baseline in card["baselines"]:
+            metric = baseline["difference"]["metric"]
+            if baseline["kind"] != pooled.OTHER_PROBES and headline.gain(baseline)[1] <= 0:
+                figure = (
+                    f"{catalog.metric_in_words(metric)} {_row_in_words(baseline['rows'], metric)}"
+                )
+                less = baseline["difference"]
                 difference = catalog.points(less["value"], less["ci95"])
-                rows.append((_link(card), one["name"], one["kind"], figure, difference))
-    return page_tables.markdown(columns, rows)
+                rows.append((_link(card), baseline["name"], baseline["kind"], figure, difference))
+    return markdown_table(columns, rows)
 
 
 def _link(card, folder=""):
@@ -143,12 +151,12 @@ def _link(card, folder=""):
 
 
 def _license(card):
-    """The license of the data in a few words; the page has all of it."""
+    """Returns the license of the data in a few words; the page has the full text."""
     text = card["data"]["licence"]
-    found = LICENSE.search(text)
-    if not found or text.startswith("No"):
+    match = LICENSE.search(text)
+    if not match or text.startswith("No"):
         return "none stated"
-    return f"{found[0]}; of a part none stated" if "no license stated" in text else found[0]
+    return f"{match[0]}; of a part none stated" if "no license stated" in text else match[0]
 
 
 def _count(card, unit):
@@ -156,28 +164,27 @@ def _count(card, unit):
 
 
 def _figure(card, metric):
-    """A pooled figure of a card; a dash where it has none."""
+    """Formats a pooled figure of a card; a dash if it is missing."""
     return _row_in_words(card["headline"]["rows"], metric)
 
 
 def _row_in_words(rows, metric):
-    found = [row for row in rows if row["metric"] == metric]
-    return catalog.with_interval(found[0]["value"], found[0]["ci95"]) if found else "–"
+    matches = [row for row in rows if row["metric"] == metric]
+    return catalog.with_interval(matches[0]["value"], matches[0]["ci95"]) if matches else "–"
 
 
 def _best(card, kind, metric):
-    """The best of the card's baselines of a kind, with its name; bold where the model does not beat
-    it beyond the interval of their difference."""
+    """Formats the best baseline of a kind, in bold if the model does not beat it significantly."""
     sign = 1 if metric == EER else -1
-    found = [
-        (sign * row["value"], one)
-        for one in card["baselines"]
-        for row in one["rows"]
-        if (one["kind"], row["metric"]) == (kind, metric)
+    candidates = [
+        (sign * row["value"], baseline)
+        for baseline in card["baselines"]
+        for row in baseline["rows"]
+        if (baseline["kind"], row["metric"]) == (kind, metric)
     ]
-    if not found:
+    if not candidates:
         return "–"
-    _, best = min(found, key=lambda pair: pair[0])
+    _, best = min(candidates, key=lambda pair: pair[0])
     text = f"{best['name']}: {_row_in_words(best['rows'], metric)}"
     return text if headline.gain(best)[1] > 0 else f"**{text}**"
 
@@ -185,8 +192,8 @@ def _best(card, kind, metric):
 TABLES = {PAGE: (of_people, of_images), ZOO_PAGE: (of_all, of_unbeaten)}
 
 
-def written(page):
-    """A page with its tables made again; each stands where one with the same columns stood.
+def rewrite(page):
+    """Returns a page with new tables; each replaces the table with the same columns.
 
     Args:
         page: One of `TABLES`.
@@ -202,9 +209,9 @@ def written(page):
 
 
 def main():
-    """Writes the tables of models on the project's page and on that of the zoo."""
+    """Writes the tables of models on the project's page and on the zoo's page."""
     for page in TABLES:
-        write_text(page, written(page))
+        write_text(page, rewrite(page))
 
 
 if __name__ == "__main__":

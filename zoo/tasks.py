@@ -1,5 +1,4 @@
-"""What a classifier of images does beyond naming its classes: verification, retrieval, new classes
-from few examples, and the detection of what belongs to none of its classes."""
+"""Further tasks of a classifier of images: verification, retrieval, few-shot learning, novelty."""
 
 import numpy as np
 from scipy import stats
@@ -13,7 +12,7 @@ FEW_SHOT, EPISODES = ((20, 1), (20, 5)), 600  # ways and shots
 
 
 def rows(model, x, y, new, new_labels):
-    """Rows of a card's figures, by the learned similarity and by the cosine of its embeddings.
+    """Computes rows of a card's figures, by the learned similarity and by the cosine of embeddings.
 
     Args:
         model: `PrototypicalClassifier`.
@@ -22,13 +21,13 @@ def rows(model, x, y, new, new_labels):
         new: Images of other classes.
         new_labels: Ids of those classes.
     """
-    z, other = (inference.embed(model, images, batch_size=500) for images in (x, new))
+    z, unknown = (inference.embed(model, images, batch_size=500) for images in (x, new))
     few = classifiers.few_shot(model, new, new_labels, FEW_SHOT, EPISODES)
-    return [*compared(model, z, y), *few, *novelty(model, z, other)]
+    return [*compared(model, z, y), *few, *novelty(model, z, unknown)]
 
 
 def known_classes(model, x, y):
-    """Rows of verification and retrieval among images of the classes that a model knows.
+    """Computes rows of verification and retrieval among images of the classes that a model knows.
 
     Args:
         model: `PrototypicalClassifier`.
@@ -36,7 +35,7 @@ def known_classes(model, x, y):
         y: Class ids, shape `(images,)`.
 
     Raises:
-        ValueError: If there are no images to compare the first with.
+        ValueError: If there are too few images.
     """
     if len(y) <= PROBES:
         raise ValueError(
@@ -48,9 +47,10 @@ def known_classes(model, x, y):
 
 
 def compared(model, z, y):
-    """Verification and retrieval: each of the first images against all later ones, which must
-    come in no order of their classes. The difference of both heads is that on the same groups of
-    images, with Student's interval.
+    """Computes verification and retrieval: each of the first images against all later images.
+
+    The images must not be sorted by class. The difference of both heads is computed on the same
+    groups of images, with Student's interval.
     """
     tables = {
         "sim": -np.asarray(model.similarity(z[:PROBES], z[PROBES:])),
@@ -61,9 +61,9 @@ def compared(model, z, y):
     for head, table in tables.items():
         whole[head] = _figures(table, y[:PROBES], y[PROBES:])
         some = [_figures(table[rows], y[rows], y[PROBES:]) for rows in groups]
-        parts[head] = {kind: np.array([one[kind] for one in some]) for kind in whole[head]}
+        parts[head] = {kind: np.array([figures[kind] for figures in some]) for kind in whole[head]}
     counts = {"verification": tables["sim"].size, "retrieval": PROBES}
-    found = [
+    rows_of_card = [
         _row(*kind, value, stats.sem(parts[head][kind]), counts[kind[0]], head)
         for head in tables
         for kind, value in whole[head].items()
@@ -73,12 +73,12 @@ def compared(model, z, y):
         error = stats.sem(parts["sim"][kind] - parts["cosine"][kind])
         interval = value + error * stats.t.ppf([0.025, 0.975], GROUPS - 1)
         row = _row(*kind, value, error, counts[kind[0]], "sim less cosine")
-        found.append({**row, "ci95": interval.tolist()})
-    return found
+        rows_of_card.append({**row, "ci95": interval.tolist()})
+    return rows_of_card
 
 
 def _figures(table, probes, gallery):
-    """Figures of distances between probes and a gallery, by protocol and metric."""
+    """Computes figures of distances between probes and a gallery, by protocol and metric."""
     verified = evaluation.verification(table, probes[:, None] == gallery)
     ranked = evaluation.retrieval(
         table, probes, gallery_labels=gallery, distance="precomputed", k=(1,)
@@ -92,15 +92,17 @@ def _figures(table, probes, gallery):
 
 
 def novelty(model, z, new):
-    """AUC of telling images of other classes from those of known ones by the largest score."""
-    found = []
+    """Computes the AUC of detecting images of other classes by the largest score."""
+    rows_of_card = []
     for head in ("sim", "dol"):
-        known, other = (evaluation.novelty(model.head_scores(one, head)) for one in (z, new))
-        auroc = evaluation.novelty_detection(known, other).auroc
-        parts = zip(*(np.array_split(one, GROUPS) for one in (known, other)), strict=True)
+        largest, unknown = (
+            evaluation.novelty(model.head_scores(values, head)) for values in (z, new)
+        )
+        auroc = evaluation.novelty_detection(largest, unknown).auroc
+        parts = zip(*(np.array_split(values, GROUPS) for values in (largest, unknown)), strict=True)
         error = stats.sem([evaluation.novelty_detection(*part).auroc for part in parts])
-        found.append(_row("novelty", "auc", auroc, error, len(z) + len(new), head))
-    return found
+        rows_of_card.append(_row("novelty", "auc", auroc, error, len(z) + len(new), head))
+    return rows_of_card
 
 
 def _row(protocol, metric, value, error, trials, head):

@@ -11,7 +11,7 @@ ENROLLED = "1"  # a line
 
 
 def lines(split=None, prepare=True):
-    """Every recording of Hyke, in the order of voices and lines.
+    """Reads every recording of Hyke, in the order of voices and lines.
 
     Args:
         split: Split of the data set; None for all of them.
@@ -22,8 +22,8 @@ def lines(split=None, prepare=True):
         `People`: recordings of shape `(samples, 1)`, float32, 16 kHz; the voice, with its sex
         (`"F1298653986"` ...); the line as the session (`"1"` ...).
     """
-    found = read("hyke_voice/speech16k", split)
-    parts = list(found.values()) if split is None else [found]
+    splits = read("hyke_voice/speech16k", split)
+    parts = list(splits.values()) if split is None else [splits]
     records = [record for part in parts for record in part if not record["same_as"]]
     records.sort(key=lambda record: record["file"])
     audio = [np.asarray(record["audio"]) for record in records]  # a copy would be 250 MB
@@ -36,7 +36,7 @@ def lines(split=None, prepare=True):
 
 
 def with_line_1(sessions):
-    """Whether exactly one side of each trial is line 1, which the authors of the set enroll with.
+    """Returns true for trials with exactly one line 1, with which the authors of the set enroll.
 
     Args:
         sessions: Lines of the two recordings of each trial, shape `(2, trials)`.

@@ -1,7 +1,7 @@
 """Trains models of the zoo again, one after the other, each by the command on its card.
 
-From the checkout, overnight: `python -m zoo.train --all --resume`. A model that fails does not keep
-the others from being trained; the same command goes on where a stopped one was.
+From the checkout, overnight: `python -m zoo.train --all --resume`. If a model fails, the others are
+still trained. The same command continues a stopped run.
 """
 
 import json
@@ -29,14 +29,14 @@ Build = Annotated[pathlib.Path, typer.Option(help="Folder of the runs, one folde
 
 
 def command(card, publish):
-    """The words of a card's command, with this Python and with or without `--publish`."""
+    """Returns the words of a card's command, with this Python and with or without `--publish`."""
     words = shlex.split(card["recipe"]["command"])
     rest = [word for word in words[1:] if word != "--publish"]
     return [sys.executable, *rest, *(["--publish"] if publish else [])]
 
 
 def is_trained(out, words):
-    """Whether a run of this command has ended well in that folder."""
+    """Returns true if a run of this command has finished in that folder."""
     path = out / DONE
     return path.exists() and json.loads(path.read_text(encoding="utf-8"))["command"] == words
 
@@ -48,7 +48,7 @@ def main(
     publish: Publish = False,
     build: Build = pathlib.Path("build/zoo"),
 ):
-    """Trains models again and says which ones failed."""
+    """Trains models again and reports failures."""
     if bool(names) == every:
         raise typer.BadParameter("Name the models to train, or give --all.")
     try:
@@ -62,7 +62,7 @@ def main(
         if resume and is_trained(out, words):
             print(f"{number} of {len(order)}: {name} is trained already", flush=True)
             continue
-        left = sum(minutes[one] for one in order[number - 1 :])
+        left = sum(minutes[waiting] for waiting in order[number - 1 :])
         print(
             f"{number} of {len(order)}: {name}, {minutes[name]:g} minutes by its card, "
             f"{left:.0f} for all that are left",
@@ -73,8 +73,8 @@ def main(
         if subprocess.run([*words, *options]).returncode:
             failed.append(name)
             continue
-        taken = round((time.monotonic() - start) / 60, 1)
-        write_json(out / DONE, {"command": words, "minutes": taken})
+        spent = round((time.monotonic() - start) / 60, 1)
+        write_json(out / DONE, {"command": words, "minutes": spent})
     if failed:
         print(
             f"failed: {', '.join(failed)}; the same command with --resume tries these again",

@@ -1,6 +1,6 @@
-"""Digits under attack: which attacks count, in parts that a stopped run need not repeat.
+"""Accuracy of digit classifiers under attack, in parts that a resumed run does not repeat.
 
-From the checkout, of a published file: `python -m zoo.under_attack mnist_proto_sim_at --out DIR`.
+From the checkout, for a published file: `python -m zoo.under_attack mnist_proto_sim_at --out DIR`.
 """
 
 import pathlib
@@ -38,7 +38,7 @@ PART = 1000  # images of a checkpoint
 
 
 def measured(model, x, y, out):
-    """Which images are right under each attack by the similarity's head, and under the unions.
+    """Computes which images are classified correctly under each attack, and under the unions.
 
     Args:
         model: `PrototypicalClassifier`.
@@ -47,17 +47,17 @@ def measured(model, x, y, out):
         out: Folder of the checkpoints.
 
     Returns:
-        Booleans by name of the attack, shape `(count,)`, of `ON_FIRST` and `UNION` those of the
+        Booleans by name of the attack, shape `(count,)`; for `ON_FIRST` and `UNION` only for the
         first images.
     """
     right = {}
     for start in range(0, len(x), PART):
         rows = slice(start, start + PART)
-        chosen = (*ON_ALL, *ON_FIRST) if start < FIRST else ON_ALL
+        applied = (*ON_ALL, *ON_FIRST) if start < FIRST else ON_ALL
         path = out / f"attacks_{start}.npz"
-        found = evaluation.robustness(model, x[rows], y[rows], chosen, head="sim", out=path)
-        for attack in chosen:
-            right.setdefault(attack.name, []).append(found.attacks[attack.name].robust)
+        result = evaluation.robustness(model, x[rows], y[rows], applied, head="sim", out=path)
+        for attack in applied:
+            right.setdefault(attack.name, []).append(result.attacks[attack.name].robust)
     right = {name: np.concatenate(parts) for name, parts in right.items()}
     on_all = np.logical_and.reduce([right[attack.name] for attack in ON_ALL])
     first = [right[attack.name] for attack in ON_FIRST]
@@ -66,17 +66,17 @@ def measured(model, x, y, out):
 
 
 def figures(right):
-    """Rows of a card's figures.
+    """Computes rows of a card's figures.
 
     Args:
         right: Output of `measured`.
     """
     rows = []
-    for name, one in right.items():
-        (found,) = Answers(one).rows()
-        keys = {"head": "sim", "attack": name, "epsilon": EPSILON, "ci95": found["ci95"]}
+    for name, answers in right.items():
+        (row,) = Answers(answers).rows()
+        keys = {"head": "sim", "attack": name, "epsilon": EPSILON, "ci95": row["ci95"]}
         rows.append(
-            measure.proportion("robustness", found["metric"], found["value"], len(one), **keys)
+            measure.proportion("robustness", row["metric"], row["value"], len(answers), **keys)
         )
     return rows
 

@@ -1,4 +1,4 @@
-"""What the recipes of prototypical classifiers of voices share."""
+"""Functions that the recipes of prototypical classifiers of voices share."""
 
 import numpy as np
 
@@ -17,7 +17,7 @@ AT_ONCE = 3  # recordings that are embedded: the longest have 39 s, and 32 of th
 
 
 def classifier(encoder, names):
-    """An untrained classifier of voices, whose similarity begins as the squared distance.
+    """Creates an untrained classifier of voices, whose similarity begins as the squared distance.
 
     Args:
         encoder: A built encoder.
@@ -69,7 +69,7 @@ def without_silence_removal(model):
 
 
 def batches(people, length, seed, augment=None):
-    """Batches of several crops of several voices.
+    """Creates batches with several crops of several voices.
 
     Args:
         people: `People`; the recordings of a voice are joined where they are too short.
@@ -98,7 +98,7 @@ def fit(run, model, sampler, learning_rate):
 
 
 def scores(model, signals, rows):
-    """Similarity, cosine and their sum of trials, arrays of shape `(trials,)` by name.
+    """Computes similarity, cosine and their sum of trials, arrays of shape `(trials,)` by name.
 
     Args:
         model: A classifier.
@@ -113,7 +113,7 @@ def scores(model, signals, rows):
 
 
 def report(run, model, every, curves=None):
-    """Measures a classifier on those who do not teach, and publishes it if asked for.
+    """Measures a classifier on the test people, and publishes it if requested.
 
     Args:
         run: `recipe.Run`.
@@ -138,7 +138,7 @@ def report(run, model, every, curves=None):
 
 
 def figures(scores, people, pairs):
-    """Rows of a card: error rates of trials in the studio and over the telephone.
+    """Computes rows of a card: error rates of trials in the studio and over the telephone.
 
     Args:
         scores: Similarities of the trials by name.

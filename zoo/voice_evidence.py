@@ -1,4 +1,4 @@
-"""What cards of voices rest on: actors and callers whom the published file never heard."""
+"""Evidence of the cards of voices: actors and callers whom the published file never heard."""
 
 import functools
 
@@ -7,14 +7,14 @@ import numpy as np
 from keras_dml import evaluation, inference
 from keras_dml._backend import keras
 from keras_dml.training import measure, pooled
-from keras_dml.training.trials import of_pairs
+from keras_dml.training.trials import from_pairs
 from zoo import speech, voice_classifiers, voices
 from zoo.evidence import Evidence
 from zoo.voice_logcov_lda import encoder as log_covariance
 
 
 def of_similarity(trained, teaching, left, pairs, others):
-    """All pairs of recordings of one set, each as probe of the other, by the learned similarity.
+    """Compares all pairs of recordings of one set by the learned similarity, in both directions.
 
     Args:
         trained: `zoo.evidence.Trained`.
@@ -25,14 +25,14 @@ def of_similarity(trained, teaching, left, pairs, others):
             `Evidence.baselines`.
     """
     rows = np.concatenate([pairs[:2], pairs[1::-1]], axis=1)
-    found = voice_classifiers.scores(trained.whole, left.signals, rows)
-    claims = of_pairs(-found["sim"], *rows, left.subjects)
-    given = functools.partial(beside, teaching, left, rows, found, others)
-    return Evidence(measure.Measurement([], claims), given, confounders(left.subjects))
+    scores = voice_classifiers.scores(trained.whole, left.signals, rows)
+    claims = from_pairs(-scores["sim"], *rows, left.subjects)
+    baselines = functools.partial(beside, teaching, left, rows, scores, others)
+    return Evidence(measure.Measurement([], claims), baselines, confounders(left.subjects))
 
 
 def confounders(subjects):
-    """Groups within which voices are alike: of one sex, and where there are both, of each set."""
+    """Returns groups of similar voices: of one sex, and of one set if there are two sets."""
     groups = {"people of one sex": {subject: speech.sex(subject) for subject in subjects}}
     telephone = voices.is_telephone(subjects)
     if telephone.any() and not telephone.all():
@@ -44,11 +44,11 @@ def confounders(subjects):
 
 
 def beside(teaching, people, rows, found, others):
-    """No network, the cosine and the sum of the same embeddings, and other methods."""
+    """Computes the baselines: without a network, the cosine and the sum, and other methods."""
     model = statistics()
-    known, asked = (embedded(model, one.signals) for one in (teaching, people))
+    taught, asked = (embedded(model, recordings.signals) for recordings in (teaching, people))
     return {
-        **closed_forms(known, teaching.subjects, asked, rows),
+        **closed_forms(taught, teaching.subjects, asked, rows),
         "cosine": ("of the same embeddings", pooled.SAME_MODEL, -found["cosine"]),
         "sum": ("of similarity and cosine", pooled.SAME_MODEL, -found["fused"]),
         **others(rows),
@@ -56,7 +56,7 @@ def beside(teaching, people, rows, found, others):
 
 
 def untrained(signals, rows):
-    """The negative cosine of trials by log covariances of cepstra, for which nothing is trained."""
+    """Computes the negative cosine of trials by log covariances of cepstra, without training."""
     return cosine(statistics(), signals, rows)
 
 
@@ -70,10 +70,10 @@ def statistics():
 
 
 def closed_forms(known, voices_known, asked, rows):
-    """Log covariances of cepstra by the cosine: as they are, centered, and their discriminants.
+    """Compares log covariances of cepstra by the cosine: unchanged, centered, and by discriminants.
 
-    Their mean over all voices is long beside what tells voices apart, so that the cosine of what
-    is not centered says little.
+    Their mean over all voices is long compared with the differences between voices, so the cosine
+    without centering is not informative.
 
     Args:
         known: Statistics of recordings of voices that teach, shape `(recordings, features)`.
@@ -88,11 +88,11 @@ def closed_forms(known, voices_known, asked, rows):
     vectors = {
         "log covariance of cepstra": ("cosine", asked),
         "centered log covariance": (
-            "the same less its mean over the recordings that teach",
+            "the same minus its mean over the training recordings",
             asked - known.mean(axis=0),
         ),
         "linear discriminants": (
-            "of the log covariance of cepstra, in closed form, of the voices that teach",
+            "of the log covariance of cepstra, in closed form, fitted to the training voices",
             asked @ kernel + bias,
         ),
     }
@@ -104,12 +104,12 @@ def closed_forms(known, voices_known, asked, rows):
 
 
 def cosine(network, signals, rows):
-    """The negative cosine of trials."""
+    """Computes the negative cosine of trials."""
     z = embedded(network, signals)
     return -evaluation.paired_cosine(z[rows[0]], z[rows[1]])
 
 
 def embedded(network, signals):
-    """Embeddings, float64."""
+    """Computes embeddings in float64."""
     z = inference.embed(network, signals, voice_classifiers.AT_ONCE, progress=False)
     return z.astype(np.float64)

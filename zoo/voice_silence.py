@@ -16,7 +16,7 @@ import typer
 
 from keras_dml import evaluation, inference, zoo
 from keras_dml._files import write_text
-from keras_dml.training import page_tables, write_json
+from keras_dml.training import page, write_json
 from zoo import speech, telephone, voice_classifiers, voices
 
 SECONDS = (3, 10, 30)
@@ -33,15 +33,14 @@ TEXT = """# Voices with silence
 <!-- Written by `python -m zoo.voice_silence`. -->
 
 Each recording of the card's test people is a probe with silence before, after or within the speech.
-The claimed recording has none. Trials are those of the card's headline, on recordings as the card
-takes them. The table gives equal error rates with 95 % intervals over people. The
-noise is white, and 40 dB below the tenth loudest 20 ms of the recording. "Without the layer" is the
-file before `keras_dml.layers.SilenceRemoval` was put in front of the network, with silence before
-the speech.
+The claimed recording has none. The trials and the preparation of recordings are as for the card's
+headline. The table gives equal error rates with 95 % intervals over people. The noise is white, and
+40 dB below the tenth loudest 20 ms of the recording. "Without the layer" is the earlier file
+without `keras_dml.layers.SilenceRemoval`, with silence before the speech.
 
 {table}
 
-The layers behind `SilenceRemoval` have the weights that they had without it. The layer also cuts
+The layers after `SilenceRemoval` have the same weights as in the earlier file. The layer also cuts
 out the silence that the recordings have at their ends and in pauses of more than 0.6 s. That raises
 the error rates of recordings without added silence: compare the first two rates of the rows "none".
 Noise that is louder than 20 dB below the speech, music and other voices are not silence.
@@ -157,7 +156,7 @@ def table(results):
             for seconds in SECONDS
         ]
     heads = ("model", "silence", "without the layer, before", *PLACES)
-    return page_tables.markdown(heads, lines)
+    return page.markdown_table(heads, lines)
 
 
 def _of(rates):

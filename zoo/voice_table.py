@@ -13,7 +13,7 @@ import typer
 
 from keras_dml import evaluation
 from keras_dml._files import write_text
-from keras_dml.training import page_tables
+from keras_dml.training import page
 from zoo import telephone, voices
 
 BOOTSTRAP = 1000
@@ -38,28 +38,29 @@ TEXT = """# Voices on the same trials
 
 <!-- Written by `python -m zoo.voice_table`. -->
 
-The actors of RAVDESS (studio) and the callers of Hyke (telephone) in five folds: what is trained
-scores a fold by a model that heard none of its people, but for `voice_logcov_lda` over the
-telephone, whose published file has heard no caller at all. Every pair of recordings of people of
-one fold and one set is a trial. Equal error rates of the pooled trials, in brackets 95 % intervals
-over people; in the headings genuine trials and all. The five models of a trained row
-have no common unit and their scores are pooled as they are, which may count against them;
-Resemblyzer and what is not trained have one scale.
+The table compares methods on the actors of RAVDESS (studio) and the callers of Hyke (telephone) in
+five folds. Trained models are scored on a fold by a model that heard none of its people. The
+exception is `voice_logcov_lda` over the telephone, because its published file has heard no caller.
+Every pair of recordings of people of one fold and one set is a trial. The table gives equal error
+rates of the pooled trials, with 95 % intervals over people in brackets. The headings give the
+numbers of genuine trials and of all trials. The five models of a trained row have no common unit,
+and their scores are pooled without scaling, which may raise their error rates. Resemblyzer and the
+methods without training have one scale.
 
 {eer}
 
-These scores were measured before `keras_dml.layers.SilenceRemoval` was put in front of the
-networks. The page [voice_silence.md](voice_silence.md) gives error rates with the layer.
+These scores were measured before `keras_dml.layers.SilenceRemoval` was added to the networks. The
+page [voice_silence.md](voice_silence.md) gives error rates with the layer.
 
-Whether the learned similarity, the cosine of the same embeddings or their sum wins: paired
-differences, over the same people. Where an interval holds 0, neither has been shown to be better.
-A sum takes the similarity as training leaves it; the card of `voice_logcov_lda` scales it to a
-log-likelihood ratio first, so that its sum on RAVDESS differs a little.
+The next table compares the learned similarity, the cosine of the same embeddings and their sum by
+paired differences over the same people. If an interval contains 0, the difference is not
+significant. The sum uses the similarity without scaling. The card of `voice_logcov_lda` first
+scales it to a log-likelihood ratio, so its sum on RAVDESS differs a little.
 
 {differences}
 
-That centering and scaling the encoder's vectors before training helps was first seen on all of
-these people: of the rows of `voice_ge2e_sim` that part was not chosen on others.
+The benefit of centering and scaling the encoder's vectors before training was first observed on all
+of these people. So this step of `voice_ge2e_sim` was not chosen on other people.
 
 ```
 python -m zoo.voice_ge2e_sim.train --table
@@ -73,7 +74,7 @@ PAIRS = (("sim", "cosine"), ("sim", "fused"), ("fused", "cosine"))
 
 
 class Part(NamedTuple):
-    """Some of the trials: which, whether genuine, and the people of both sides."""
+    """Some of the trials: their rows, whether they are genuine, and the people of both sides."""
 
     title: str
     rows: np.ndarray
@@ -81,33 +82,33 @@ class Part(NamedTuple):
     people: tuple
 
     def eer(self, similarity):
-        """`82.1 % [80.0 to 84.0]` of a method's similarities of all trials."""
-        found = evaluation.verification(
+        """Formats the EER of a method's similarities: `82.1 % [80.0 to 84.0]`."""
+        result = evaluation.verification(
             -similarity[self.rows], self.genuine, people=self.people, bootstrap=BOOTSTRAP
         )
-        low, high = found.intervals["eer"]
-        return f"{100 * found.eer:.1f} % [{100 * low:.1f} to {100 * high:.1f}]"
+        low, high = result.intervals["eer"]
+        return f"{100 * result.eer:.1f} % [{100 * low:.1f} to {100 * high:.1f}]"
 
-    def difference(self, one, other):
-        """`+0.2 points [-0.4 to +0.6]`: EER of a method less that of another, paired."""
-        found = evaluation.eer_difference(
-            -one[self.rows],
-            -other[self.rows],
+    def difference(self, first, second):
+        """Formats the paired EER difference of two methods: `+0.2 points [-0.4 to +0.6]`."""
+        result = evaluation.eer_difference(
+            -first[self.rows],
+            -second[self.rows],
             self.genuine,
             people=self.people,
             bootstrap=BOOTSTRAP,
         )
-        value, low, high = (_signed(100 * one) for one in (found.value, *found.ci95))
+        value, low, high = (_signed(100 * bound) for bound in (result.value, *result.ci95))
         return f"{value} points [{low} to {high}]"
 
 
-def _signed(points):
-    """`+0.2`, and no minus before a zero."""
-    return f"{round(points, 1) + 0.0:+.1f}"
+def _signed(value):
+    """Formats a signed number, without a minus before a zero: `+0.2`."""
+    return f"{round(value, 1) + 0.0:+.1f}"
 
 
 def parts(people):
-    """The columns of the table.
+    """Returns the columns of the table.
 
     Args:
         people: Output of `voices.everybody`.
@@ -128,8 +129,9 @@ def parts(people):
     ]
 
 
-def tables(found, columns):
-    """Both tables: EER of each method, and paired differences between the scores of a model.
+def tables(scores, columns):
+    """Returns both tables: the EER of each method, and paired differences between scores of a
+    model.
 
     Args:
         found: Similarities by model and name, those that there are.
@@ -137,19 +139,23 @@ def tables(found, columns):
     """
     titles = [f"{part.title} ({part.genuine.sum():,} of {len(part.genuine):,})" for part in columns]
     rows = [
-        (title, *(part.eer(found[model][name]) for part in columns))
+        (title, *(part.eer(scores[model][name]) for part in columns))
         for title, (model, name) in METHODS.items()
-        if name in found.get(model, ())
+        if name in scores.get(model, ())
     ]
     compared = [
-        (f"`{model}`", f"{one} − {other}", *(part.difference(a[one], a[other]) for part in columns))
-        for model, a in found.items()
-        for one, other in PAIRS
-        if {one, other} <= a.keys()
+        (
+            f"`{model}`",
+            f"{first} − {second}",
+            *(part.difference(a[first], a[second]) for part in columns),
+        )
+        for model, a in scores.items()
+        for first, second in PAIRS
+        if {first, second} <= a.keys()
     ]
     return (
-        page_tables.markdown(("method", *titles), rows),
-        page_tables.markdown(("model", "difference of EER", *titles), compared),
+        page.markdown_table(("method", *titles), rows),
+        page.markdown_table(("model", "difference of EER", *titles), compared),
     )
 
 
@@ -158,11 +164,11 @@ def main(
         pathlib.Path, typer.Option(help="Folder of the recipes' runs: MODEL_0/scores.npz.")
     ] = pathlib.Path("build"),
 ):
-    """Writes the table of equal error rates and that of differences into `zoo/voices.md`."""
+    """Writes the tables of equal error rates and of differences into `zoo/voices.md`."""
     names = dict.fromkeys(model for model, _ in METHODS.values())
     paths = {name: folder / f"{name}_0" / voices.SCORES for name in names}
-    found = {name: dict(np.load(path)) for name, path in paths.items() if path.exists()}
-    eer, differences = tables(found, parts(voices.everybody()))
+    scores = {name: dict(np.load(path)) for name, path in paths.items() if path.exists()}
+    eer, differences = tables(scores, parts(voices.everybody()))
     write_text(PAGE, TEXT.format(eer=eer, differences=differences))
     print(f"{eer}\n\n{differences}\n\n{PAGE}")
 

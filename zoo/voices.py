@@ -1,5 +1,7 @@
-"""People of two sets of voices, the actors of RAVDESS in a studio and the callers of Hyke over the
-telephone: who teaches, who is left for tests, and the trials of these."""
+"""People of two sets of voices, their division into training and test, and their trials.
+
+The sets are the actors of RAVDESS in a studio and the callers of Hyke over the telephone.
+"""
 
 import numpy as np
 
@@ -12,7 +14,7 @@ SCORES = "scores.npz"  # of a recipe's cross-validation, in the folder of its ru
 
 
 def everybody(prepare=False):
-    """Every recording of both sets, RAVDESS first.
+    """Reads every recording of both sets, RAVDESS first.
 
     Args:
         prepare: See `speech.utterances`.
@@ -21,15 +23,15 @@ def everybody(prepare=False):
 
 
 def is_telephone(subjects):
-    """Whether each person is a voice of Hyke, at any speed; shape `(recordings,)`."""
+    """Returns true for voices of Hyke, at any speed; shape `(recordings,)`."""
     return ~np.char.isdigit(np.asarray(subjects).astype("U1"))
 
 
 def teaches(subjects):
-    """Whether each person is in the split `train` of their set, shape `(recordings,)`.
+    """Returns true for people in the split `train` of their set, shape `(recordings,)`.
 
-    Those of `validation` and `test` are heard by no model: settings are chosen by folds of those
-    who teach.
+    No model hears the people of `validation` and `test`. Settings are chosen by folds of the
+    training people.
     """
     actors = {int(subject) for subject in subjects if subject.isdigit()}
     taught = set(split_actors(actors)[TEACHING]) if actors else set()
@@ -37,7 +39,7 @@ def teaches(subjects):
 
 
 def folds(subjects, count=5):
-    """Folds of both sets: the k-th holds men and women of each, see `speech.folds`.
+    """Divides both sets into folds; each fold has men and women of both sets, see `speech.folds`.
 
     Args:
         subjects: Person of each recording.
@@ -50,9 +52,9 @@ def folds(subjects, count=5):
 
 
 def trials(people, parts):
-    """All pairs of recordings of one set within each fold; see `speech.trials`.
+    """Returns all pairs of recordings of one set within each fold, see `speech.trials`.
 
-    Two sets differ in room, microphone and text: imposters from the other one are no test.
+    Two sets differ in room, microphone and text, so imposters of the other set would be too easy.
     """
     first, second, genuine, fold = speech.trials(people.subjects, parts)
     far = is_telephone(people.subjects)
@@ -61,19 +63,19 @@ def trials(people, parts):
 
 
 def examples(split, prepare):
-    """Recordings and ids of their people, as `export/quality.py` takes them.
+    """Returns recordings and ids of their people, for `export/quality.py`.
 
     Args:
         split: `"train"`, those who teach, or `"test"`, all others.
         prepare: See `everybody`.
     """
     people = everybody(prepare)
-    chosen = people.take(teaches(people.subjects) == (split == "train"))
-    return chosen.signals, np.unique(chosen.subjects, return_inverse=True)[1]
+    selected = people.take(teaches(people.subjects) == (split == "train"))
+    return selected.signals, np.unique(selected.subjects, return_inverse=True)[1]
 
 
 def of_test(people):
-    """The recordings of those who do not teach, as one fold, and its trials.
+    """Returns the recordings of the test people as one fold, and its trials.
 
     Args:
         people: Output of `everybody`.
@@ -86,7 +88,7 @@ def of_test(people):
 
 
 def cross_validated(people, parts, train, scores):
-    """Scores of the trials of all folds, each fold by a model that heard none of its people.
+    """Computes scores of the trials of all folds, each by a model that heard nobody of the fold.
 
     Args:
         people: Output of `everybody`.
@@ -100,12 +102,12 @@ def cross_validated(people, parts, train, scores):
     """
     subjects = np.asarray(people.subjects)
     first, second, genuine, fold = trials(people, parts)
-    found = {"first": first, "second": second, "fold": fold}
+    results = {"first": first, "second": second, "fold": fold}
     for k, held_out in enumerate(parts):
-        model, chosen = train(k, people.without(held_out)), fold == k
-        own = np.flatnonzero(np.isin(subjects, held_out))
-        rows = [np.searchsorted(own, side[chosen]) for side in (first, second)]
-        signals = [people.signals[i] for i in own]
+        model, is_fold = train(k, people.without(held_out)), fold == k
+        members = np.flatnonzero(np.isin(subjects, held_out))
+        rows = [np.searchsorted(members, side[is_fold]) for side in (first, second)]
+        signals = [people.signals[i] for i in members]
         for name, values in scores(model, signals, rows).items():
-            found.setdefault(name, np.empty(len(genuine)))[chosen] = values
-    return found
+            results.setdefault(name, np.empty(len(genuine)))[is_fold] = values
+    return results

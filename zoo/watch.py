@@ -1,5 +1,4 @@
-"""Walks with a watch on the wrist, and how their models are measured: by groups of people whom a
-model has not seen."""
+"""Walks with a watch on the wrist, and their measurement by groups of people."""
 
 import numpy as np
 
@@ -101,7 +100,7 @@ def claims(distances, walkers, enrolled=ENROLLED):
                 distances[np.ix_(probes, gallery)], subjects[probes], subjects[gallery]
             )
         )
-    return trials.joined(parts)
+    return trials.concatenate(parts)
 
 
 class Cross:
@@ -125,7 +124,7 @@ class Cross:
 
     def trials(self, enrolled=ENROLLED):
         """Returns the trials of all groups together, see `claims`."""
-        return trials.joined([claims(*group, enrolled) for group in self._groups])
+        return trials.concatenate([claims(*group, enrolled) for group in self._groups])
 
     def eer(self):
         """Returns the pooled EER of `trials`."""

@@ -1,4 +1,4 @@
-"""Walks with a watch on the wrist by methods that stand beside `watch_lda` on its card."""
+"""Baselines of walks with a watch on the wrist, for the card of `watch_lda`."""
 
 import functools
 
@@ -48,7 +48,7 @@ def correlations(walkers):
     Args:
         walkers: People whose statistics normalize the channels and the features.
     """
-    model = discriminants.statistics(walkers.signals, LAGS, means=True)
+    model = discriminants.correlation_features(walkers.signals, LAGS, means=True)
     deviations = discriminants.outputs(model, walkers.signals).std(axis=0)
 
     def between(signals):

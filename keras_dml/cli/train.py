@@ -132,7 +132,7 @@ def run(
     from keras_dml.training.own import folders
 
     with _words.of_commands(_words.TRAIN):  # before a backend is loaded
-        folders.checked(out, replace=replace, resume=resume)
+        folders.check_out(out, replace=replace, resume=resume)
         recordings.folder(folder)
     from keras_dml import training
 

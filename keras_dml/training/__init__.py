@@ -1,8 +1,9 @@
-"""What training runs share: one fit, one split by people, one measurement, one publisher.
+"""Training, measurement and publication of models.
 
-`fit` trains and resumes, `People` holds recordings with their owners, `measure` evaluates a model
-on them, `publish` writes a trained model with its card and page into a folder of the zoo. Names
-load on first use.
+`train` and `train_folder` train a model on recordings of people. `fit` trains a network and resumes
+it, `People` contains recordings with their people, `measure` evaluates a model on them, and
+`publish` writes a trained model with its card and page into a folder of the zoo. Names load on
+first use.
 """
 
 from keras_dml import _lazy
@@ -35,7 +36,6 @@ _SUBMODULES = (
     "golden",
     "measure",
     "page",
-    "page_tables",
     "people",
     "pooled",
     "runs",

@@ -1,38 +1,45 @@
-"""The card of a trained model, from what is known beforehand and what a run found out."""
+"""Card of a trained model, built from its static texts and its measured figures."""
+
+from __future__ import annotations
 
 import contextlib
 import datetime
 import importlib.metadata
 import platform
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-SHIPPED = ("keras", "numpy", "tensorflow", "tensorflow-cpu", "jax")
+if TYPE_CHECKING:
+    from keras_dml.export import Export
+
+PACKAGES = ("keras", "numpy", "tensorflow", "tensorflow-cpu", "jax")
 
 
 def build_card(
-    about,
+    about: dict,
     *,
-    headline,
-    figures,
-    recipe,
-    baselines=(),
-    thresholds=(),
-    device_thresholds=(),
-    data=None,
+    headline: dict,
+    figures: list,
+    recipe: dict,
+    baselines: Iterable[dict] = (),
+    thresholds: Iterable[dict] = (),
+    device_thresholds: Iterable[dict] = (),
+    data: dict | None = None,
     **facts,
-):
-    """A card without what `publish` reads from the model.
+) -> dict:
+    """Builds a card, except for the entries that `publish` reads from the model.
 
     Args:
-        about: Dict of the card's static part: `name`, `task`, `paper`, `input`, `data`, `limits`
-            and, if wanted, `figures_are`. Its texts may name facts in braces, as `str.format`
-            does: `"{images:,} images"`.
+        about: Static part of the card: `name`, `task`, `paper`, `input`, `data`, `limits` and
+            optionally `figures_are`. Its texts may contain facts in braces, as for `str.format`:
+            `"{images:,} images"`.
         headline: The card's `headline`.
         figures: Rows of the card's `figures`.
         recipe: The card's `recipe`, see `training_record`.
         baselines: Entries of the card's `baselines`.
-        thresholds: Rows of the card's `thresholds`; left out where the card's `test_subjects` are
-            nobody, since thresholds need people whom the model has never seen.
-        device_thresholds: Rows of the card's `device_thresholds`, of a model whose files for
+        thresholds: Rows of the card's `thresholds`. They are omitted if the card has no
+            `test_subjects`, because thresholds need people whom the model has never seen.
+        device_thresholds: Rows of the card's `device_thresholds`, for a model whose files for
             devices compute another distance.
         data: Further keys of the card's `data`, such as `train_subjects`.
         **facts: Values of the names in braces.
@@ -41,7 +48,7 @@ def build_card(
         Dict by `keras_dml.zoo.schema.CARD`.
 
     Raises:
-        KeyError: If a text names a fact that is not given.
+        KeyError: If a text contains a fact that is missing.
 
     Example:
         >>> about = {"limits": ["{people} people."], "data": {"builder": "gait"}}
@@ -49,7 +56,7 @@ def build_card(
         >>> card["limits"]
         ['3 people.']
     """
-    card = _filled(about, facts)
+    card = _format_texts(about, facts)
     card["data"] |= data or {}
     if card["data"].get("test_subjects") == []:
         thresholds = ()
@@ -65,11 +72,11 @@ def build_card(
     }
 
 
-def training_record(command, *, seed, minutes):
-    """The card's `recipe`: how to train the model again, and with what it was trained today.
+def training_record(command: str, *, seed: int, minutes: float) -> dict:
+    """Returns the card's `recipe`: how to train the model again, and today's versions.
 
     Args:
-        command: Command that trains and publishes it.
+        command: Command that trains and publishes the model.
         seed: Seed of weights and batches.
         minutes: Minutes of training.
     """
@@ -82,41 +89,44 @@ def training_record(command, *, seed, minutes):
     }
 
 
-def export_row(made, figure, change, of_distance=None):
-    """An entry of a card's `exports`.
+def export_row(
+    exported: Export, figure: str, change: float | None, by_distance: float | None = None
+) -> dict:
+    """Returns an entry of a card's `exports`.
 
     Args:
-        made: `keras_dml.export.Export`.
-        figure: By what the model is measured, `"auc"` or `"accuracy"`.
-        change: Change of that figure by the file; None where it is not known.
-        of_distance: Change by the distance that a device compares by, where it is another one.
+        exported: The exported file.
+        figure: Figure of the model, `"auc"` or `"accuracy"`.
+        change: Change of that figure by the file; None if unknown.
+        by_distance: Change of the figure by the distance of the device, if that differs from the
+            distance of the model.
     """
     row = {
-        "format": made.format,
-        "quantization": made.quantization,
-        "bytes": made.bytes,
-        "latency_ms": round(made.latency_ms, 3),
-        "drift": float(f"{made.drift:.2g}"),
+        "format": exported.format,
+        "quantization": exported.quantization,
+        "bytes": exported.bytes,
+        "latency_ms": round(exported.latency_ms, 3),
+        "drift": float(f"{exported.drift:.2g}"),
         f"{figure}_change": None if change is None else round(float(change), 5) + 0.0,
     }
-    if of_distance is not None:
-        row["change_of_distance"] = round(float(of_distance), 5)
+    if by_distance is not None:
+        row["change_of_distance"] = round(float(by_distance), 5)
     return row
 
 
-def versions():
-    """Versions of what a model depends on, for the card's `recipe`."""
-    found = {"python": platform.python_version()}
-    for name in SHIPPED:
+def versions() -> dict[str, str]:
+    """Returns the versions of Python and of the packages that a model depends on."""
+    result = {"python": platform.python_version()}
+    for name in PACKAGES:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            found[name] = importlib.metadata.version(name)
-    return found
+            result[name] = importlib.metadata.version(name)
+    return result
 
 
-def _filled(value, facts):
-    """The value with facts in all its texts."""
+def _format_texts(value, facts):
+    """Inserts facts into all texts of a nested value."""
     if isinstance(value, dict):
-        return {key: _filled(part, facts) for key, part in value.items()}
+        return {key: _format_texts(part, facts) for key, part in value.items()}
     if isinstance(value, list):
-        return [_filled(part, facts) for part in value]
+        return [_format_texts(part, facts) for part in value]
     return value.format(**facts) if isinstance(value, str) else value

@@ -1,28 +1,42 @@
-"""Training with a warm-up and a cosine decay, which can be stopped and resumed."""
+"""Training with warm-up, cosine decay, progress lines and resumable checkpoints."""
+
+from __future__ import annotations
 
 import dataclasses
+import functools
+import json
+import pathlib
+import shutil
+import sys
 import time
 from typing import NamedTuple
 
-from keras_dml._backend import keras
-from keras_dml.training._checkpoint import Checkpoint
-from keras_dml.training._progress import ProgressLine
+import numpy as np
 
-END = 0.01  # last learning rate, as a fraction of the largest
+from keras_dml import _files
+from keras_dml._backend import keras, ops
+from keras_dml._typing import Path
+from keras_dml.training.runs import write_json
+
+END = 0.01  # final learning rate, as a fraction of the largest one
+FOLDER, WEIGHTS, PROGRESS = "checkpoint", "state.weights.h5", "progress.json"
+_replaceable_folder = functools.partial(
+    _files.replaceable_folder, what="checkpoint", mark=PROGRESS, members=(WEIGHTS, PROGRESS)
+)
 
 
 @dataclasses.dataclass(frozen=True)
 class Optimization:
-    """Adam, whose learning rate rises linearly and then falls by a cosine.
+    """Settings of Adam with a linear warm-up and a cosine decay of the learning rate.
 
     Attributes:
         learning_rate: Largest learning rate, at the end of the warm-up.
         warm_up: Steps of the warm-up.
         start: Learning rate of the first step, as a fraction of `learning_rate`.
-        weight_decay: Decoupled weight decay (AdamW); None for none.
-        clip_norm: Largest norm of the gradient of all weights together; None for no clipping.
-        average: Momentum of the moving average of the weights, which replaces them when training
-            ends; None for no averaging.
+        weight_decay: Decoupled weight decay (AdamW); None for no decay.
+        clip_norm: Largest global norm of the gradient; None for no clipping.
+        average: Momentum of the exponential moving average (EMA) of the weights, which replaces the
+            weights at the end of training; None for no averaging.
 
     Example:
         >>> schedule = Optimization(1e-2, warm_up=10).schedule(100)
@@ -37,8 +51,8 @@ class Optimization:
     clip_norm: float | None = None
     average: float | None = None
 
-    def schedule(self, steps):
-        """The learning rate over a training of that many steps."""
+    def schedule(self, steps: int) -> keras.optimizers.schedules.LearningRateSchedule:
+        """Returns the learning rate schedule of a training with that many steps."""
         return keras.optimizers.schedules.CosineDecay(
             self.start * self.learning_rate,
             max(1, steps - self.warm_up),
@@ -47,19 +61,19 @@ class Optimization:
             warmup_steps=self.warm_up,
         )
 
-    def optimizer(self, steps):
-        """A new optimizer for a training of that many steps."""
-        averaged = {"use_ema": True, "ema_momentum": self.average} if self.average else {}
+    def optimizer(self, steps: int) -> keras.optimizers.Optimizer:
+        """Creates the optimizer of a training with that many steps."""
+        averaging = {"use_ema": True, "ema_momentum": self.average} if self.average else {}
         return keras.optimizers.Adam(
             self.schedule(steps),
             weight_decay=self.weight_decay,
             global_clipnorm=self.clip_norm,
-            **averaged,
+            **averaging,
         )
 
 
 class Fitted(NamedTuple):
-    """Duration and history of a training, with those of the runs that it resumed.
+    """Duration and history of a training, including the runs that it resumed.
 
     Attributes:
         minutes: Minutes of training.
@@ -71,41 +85,45 @@ class Fitted(NamedTuple):
 
 
 def fit(
-    model, batches, *, steps, optimization, folder=None, resume=False, callbacks=(), **compiled
-):
-    """Trains a model, with a line of progress and a checkpoint after each epoch.
+    model: keras.Model,
+    batches: keras.utils.PyDataset,
+    *,
+    steps: int,
+    optimization: Optimization,
+    folder: Path | None = None,
+    resume: bool = False,
+    callbacks: tuple = (),
+    **compiled,
+) -> Fitted:
+    """Trains a model, prints progress, and writes a checkpoint after each epoch.
 
-    A resumed run reproduces an uninterrupted one: weights,
-    optimizer, random states and batches go on from the last whole epoch. Seed Keras before the
-    model is built, and the batches by themselves.
+    A resumed run reproduces an uninterrupted one: weights, optimizer, random states and batches
+    continue from the last whole epoch. Seed Keras before you build the model, and seed the batches
+    separately.
 
     Args:
         model: A `keras.Model`; trained in place.
         batches: A sampler of `keras_dml.samplers`, or a `keras.utils.PyDataset` with a settable
-            `epoch`; its length is that of an epoch.
+            `epoch`. Its length is the number of steps per epoch.
         steps: Training steps, rounded up to whole epochs.
-        optimization: An `Optimization`.
+        optimization: Optimizer and learning rate.
         folder: Folder of the checkpoint, created if missing; None for no checkpoint.
-        resume: Whether to continue from the checkpoint in `folder`, if there is one. If False, a
-            checkpoint there is deleted.
+        resume: Whether to continue from the checkpoint in `folder`, if there is one. If False, an
+            existing checkpoint is deleted.
         callbacks: Further callbacks, called before the checkpoint is saved.
         **compiled: Further arguments of `model.compile`, such as `loss`.
 
-    Returns:
-        `Fitted`.
-
     Raises:
-        ValueError: If `steps` is not positive, or something other than a checkpoint is in its
-            place.
+        ValueError: If `steps` is not positive, or something else has the place of the checkpoint.
     """
     if steps < 1:
         raise ValueError(f"`steps` must be at least 1. Received steps={steps}.")
     epochs = -(-steps // len(batches))
     model.compile(optimization.optimizer(epochs * len(batches)), **compiled)
-    start, earlier, saves = time.monotonic(), Fitted(0.0, []), []
+    start, earlier, checkpoints = time.monotonic(), Fitted(0.0, []), []
     if folder is not None:
-        saves = [Checkpoint(folder, resume)]
-        earlier = Fitted(saves[0].minutes, list(saves[0].history))
+        checkpoints = [Checkpoint(folder, resume)]
+        earlier = Fitted(checkpoints[0].minutes, list(checkpoints[0].history))
     batches.epoch = len(earlier.history)
     logs = model.fit(
         batches,
@@ -113,8 +131,108 @@ def fit(
         initial_epoch=batches.epoch,
         shuffle=False,
         verbose=0,
-        callbacks=[*callbacks, *saves, ProgressLine(epochs, len(batches))],
+        callbacks=[*callbacks, *checkpoints, ProgressLine(epochs, len(batches))],
     ).history
     minutes = earlier.minutes + (time.monotonic() - start) / 60
     history = [dict(zip(logs, values, strict=True)) for values in zip(*logs.values(), strict=True)]
     return Fitted(minutes, earlier.history + history)
+
+
+class Checkpoint(keras.callbacks.Callback):
+    """Callback that saves weights, optimizer, random states, history and minutes after each epoch.
+
+    The folder of the checkpoint is written as a whole or not at all.
+    `keras.callbacks.BackupAndRestore` saves no random states, so dropout would differ after a
+    restart. It also writes weights and epoch one after the other, so a run that is killed between
+    the two repeats an epoch.
+
+    Args:
+        folder: Folder that contains the checkpoint, created if missing.
+        resume: Whether training continues from an existing checkpoint; otherwise it is deleted.
+
+    Attributes:
+        history: For each finished epoch a dict of the loss and the metrics.
+        minutes: Minutes of training before this run.
+
+    Raises:
+        ValueError: If something else is in its place, or the checkpoint is damaged.
+    """
+
+    def __init__(self, folder: Path, resume: bool) -> None:
+        super().__init__()
+        folder = pathlib.Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        self.path, self.minutes, self.history = _replaceable_folder(folder / FOLDER), 0.0, []
+        if not resume:
+            shutil.rmtree(self.path, ignore_errors=True)
+        elif self.path.exists():
+            self.minutes, self.history, self._random_states = _read_progress(self.path / PROGRESS)
+
+    def on_train_begin(self, logs=None):
+        self._start = time.monotonic()
+        if self.history:
+            if not self.model.optimizer.built:
+                self.model.optimizer.build(self.model.trainable_variables)
+            self.model.load_weights(self.path / WEIGHTS)
+            pairs = zip(_random_variables(self.model), self._random_states, strict=True)
+            for variable, value in pairs:
+                variable.assign(np.array(value, variable.dtype))
+
+    def on_epoch_end(self, epoch, logs=None):
+        minutes = self.minutes + (time.monotonic() - self._start) / 60
+        states = [ops.convert_to_numpy(state).tolist() for state in _random_variables(self.model)]
+        self.history.append({name: float(value) for name, value in logs.items()})
+        progress = {"minutes": minutes, "history": self.history, "random_states": states}
+        with _files.staged(self.path, _replaceable_folder) as candidate:
+            candidate.mkdir()
+            self.model.save_weights(candidate / WEIGHTS)
+            write_json(candidate / PROGRESS, progress)
+
+
+def _random_variables(model):
+    """Returns the states of the model's seed generators, which `save_weights` omits."""
+    saved = {id(variable) for variable in (*model.weights, *model.metrics_variables)}
+    return [variable for variable in model.variables if id(variable) not in saved]
+
+
+def _read_progress(path):
+    try:
+        progress = json.loads(path.read_text(encoding="utf-8"))
+        return (
+            float(progress["minutes"]),
+            list(progress["history"]),
+            list(progress["random_states"]),
+        )
+    except (KeyError, RecursionError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"{path} is damaged ({error}). Delete the folder {path.parent}; training then starts "
+            "again."
+        ) from error
+
+
+class ProgressLine(keras.callbacks.Callback):
+    """Callback that prints the step, the loss and the time left to stderr after each epoch.
+
+    Args:
+        epochs: Epochs of the whole training.
+        steps_per_epoch: Steps per epoch.
+    """
+
+    def __init__(self, epochs: int, steps_per_epoch: int) -> None:
+        super().__init__()
+        self.epochs, self.steps_per_epoch = epochs, steps_per_epoch
+
+    def on_train_begin(self, logs=None):
+        self.start, self.first = time.monotonic(), None
+
+    def on_epoch_end(self, epoch, logs=None):
+        self.first = epoch if self.first is None else self.first
+        spent = time.monotonic() - self.start
+        left = spent / (epoch - self.first + 1) * (self.epochs - epoch - 1)
+        step = (epoch + 1) * self.steps_per_epoch
+        print(
+            f"step {step}/{self.epochs * self.steps_per_epoch}  loss {logs['loss']:.4f}  "
+            f"{spent / 60:.1f} min, {left / 60:.1f} min left",
+            file=sys.stderr,
+            flush=True,
+        )

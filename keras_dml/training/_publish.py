@@ -1,57 +1,72 @@
-"""Writes a trained model into a folder of the zoo: model, golden file, card and page, all or none.
+"""Writes trained models into folders of the zoo: model, golden file, card and page, all or none.
 
-`keras_dml.zoo` only reads models; this is the writing side, used by recipes and by the exporters,
-which add their rows to the card.
+`keras_dml.zoo` only reads models. This module writes them, for recipes and for exporters, which add
+their rows to the card.
 """
+
+from __future__ import annotations
 
 import json
 import os
 import pathlib
 import shutil
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from keras_dml import _files, inference
+from keras_dml._typing import Path, Recordings
 from keras_dml.training import page
 from keras_dml.zoo import catalog, lookup, reading, schema
 
+if TYPE_CHECKING:
+    from keras_dml._backend import keras
+
 MODEL, GOLDEN, PAGE, FIGURES = "model.keras", "golden.npz", "README.md", "figures"
-RELATIVE_TOLERANCE = 1e-5  # float32 through sixteen layers, on another processor or backend
+RELATIVE_TOLERANCE = 1e-5  # of float32 after sixteen layers, on another processor or backend
 
 
-def publish(folder, model, card, golden_recordings, curves=None, beside=()):
+def publish(
+    folder: Path,
+    model: keras.Model,
+    card: dict,
+    golden_recordings: Recordings,
+    curves: pathlib.Path | None = None,
+    files: Sequence[pathlib.Path] = (),
+) -> dict:
     """Writes a trained model into its folder of the zoo.
 
-    The card's `model`, `embedding` and `golden` are read from the model; all else is given. What is
-    written is first read back and checked as `zoo.load` and `zoo.check` do; only then does it
-    replace what was there.
+    The card's `model`, `embedding` and `golden` are read from the model. The new files are first
+    read back and checked like `zoo.load` and `zoo.check` do. Only then do they replace the old
+    files.
 
     Args:
-        folder: Folder of the model; its name is that of the model.
-        model: The trained `keras.Model`, ending in a head of `keras_dml.layers`, or a
-            `PrototypicalClassifier`. Its optimizer is left out.
-        card: Dict by `keras_dml.zoo.schema.CARD`, such as of `build_card`; `thresholds` and
+        folder: Folder of the model; its name is the name of the model.
+        model: The trained `keras.Model`, which ends in a head of `keras_dml.layers`, or a
+            `PrototypicalClassifier`. Its optimizer is not written.
+        card: Dict by `keras_dml.zoo.schema.CARD`, such as from `build_card`; `thresholds` and
             `exports` may be missing.
         golden_recordings: A few arrays `(time, channels)`, or images `(height, width, channels)`,
-            whose embeddings the golden file keeps. They are published: give synthetic ones
-            (`keras_dml.training.golden`), unless license and people allow to pass theirs on.
+            which the golden file contains with their embeddings. They are published: use synthetic
+            ones (`keras_dml.training.golden`), unless the license and the people allow publication.
         curves: Path of an image for the page, such as the error curves of `Measurement.save`.
-        beside: Paths of further files, which the folder gets under their names.
+        files: Paths of further files that are copied into the folder.
 
     Returns:
         The card as written.
 
     Raises:
-        ValueError: If the card lacks something, the written model does not read back, or something
-            else than a file is in the place of one.
+        ValueError: If the card is incomplete, the written model cannot be read back, or a folder
+            has the place of a file.
     """
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    files = [*(path.name for path in beside), MODEL, GOLDEN, PAGE, lookup.CARD]
+    names = [*(path.name for path in files), MODEL, GOLDEN, PAGE, lookup.CARD]
     if curves is not None:
         (folder / FIGURES).mkdir(exist_ok=True)
-        files.insert(0, f"{FIGURES}/{curves.name}")
-    targets = {name: _files.replaceable_file(folder / name) for name in files}
+        names.insert(0, f"{FIGURES}/{curves.name}")
+    targets = {name: _files.replaceable_file(folder / name) for name in names}
     with _files.tmp_dir(folder / lookup.CARD) as parent:
         tmp_dir = parent / folder.name  # the card is checked against the folder's name
         tmp_dir.mkdir()
@@ -69,30 +84,30 @@ def publish(folder, model, card, golden_recordings, curves=None, beside=()):
                 "sha256": reading.sha256(tmp_dir / MODEL),
                 "parameters": model.count_params(),
             },
-            "embedding": _described(model, embedding),
+            "embedding": _describe_embedding(model, embedding),
             "golden": {"input": GOLDEN, "atol": _tolerance(embedding)},
         }
         card = {"thresholds": [], "exports": [], **card}
         _check_name(card, folder)
-        shown = set(figure_files(folder))
+        images = set(figure_files(folder))
         if curves is not None:
-            shown.add(files[0])
+            images.add(names[0])
             (tmp_dir / FIGURES).mkdir()
             shutil.copy(curves, tmp_dir / FIGURES)
-        for path in beside:
+        for path in files:
             shutil.copy(path, tmp_dir)
-        _write_texts(tmp_dir, card, sorted(shown))
+        _write_texts(tmp_dir, card, sorted(images))
         reading.check(tmp_dir)
         _put(tmp_dir, targets)
     return card
 
 
-def update(folder, **changes):
-    """Changes keys of a published card, and its page with it, such as `exports=[...]`.
+def update(folder: Path, **changes) -> dict:
+    """Changes keys of a published card, and writes its page again.
 
     Args:
         folder: Folder of a published model.
-        changes: Keys of the card with their new values.
+        **changes: Keys of the card with their new values, such as `exports=[...]`.
 
     Returns:
         The card as written.
@@ -110,21 +125,20 @@ def update(folder, **changes):
     return card
 
 
-def _described(model, embedding):
-    """The card's `embedding`: shape of one embedding, name and parameters of the distance."""
-    metric = inference.head_distance(model)
+def _describe_embedding(model, embedding):
+    """Returns the card's `embedding`: shape, and name and parameters of the distance."""
+    distance = inference.head_distance(model)
     return {
         "shape": [int(size) for size in embedding.shape[1:]],
-        "distance": metric.name,
-        **metric.get_config(),
+        "distance": distance.name,
+        **distance.get_config(),
     }
 
 
-def without_optimizer(model):
-    """The same model, never compiled: its file has no optimizer state, which triples it.
+def without_optimizer(model: keras.Model) -> keras.Model:
+    """Returns an uncompiled copy of a model, whose file contains no optimizer state.
 
-    Args:
-        model: A `keras.Model`.
+    The optimizer state would triple the size of the file.
     """
     bare = model.__class__.from_config(model.get_config())
     bare.set_weights(model.get_weights())
@@ -132,7 +146,7 @@ def without_optimizer(model):
 
 
 def _tolerance(embedding):
-    """One significant digit, rounded up, of the relative tolerance times the largest value."""
+    """Returns the relative tolerance times the largest value, rounded up to one digit."""
     wanted = RELATIVE_TOLERANCE * max(1.0, float(np.abs(embedding).max()))
     unit = 10.0 ** np.floor(np.log10(wanted))
     return float(f"{np.ceil(wanted / unit - 1e-9) * unit:.0e}")
@@ -147,19 +161,15 @@ def _check_name(card, folder):
         )
 
 
-def figure_files(folder):
-    """Paths of the images of a model's page, from its folder.
-
-    Args:
-        folder: A `pathlib.Path`, the folder of the model.
-    """
+def figure_files(folder: pathlib.Path) -> list[str]:
+    """Lists the images of a model's page, as paths relative to the folder of the model."""
     return [f"{FIGURES}/{path.name}" for path in sorted((folder / FIGURES).glob("*.png"))]
 
 
-def _write_texts(tmp_dir, card, shown):
+def _write_texts(tmp_dir, card, images):
     text = json.dumps(card, indent=2, ensure_ascii=False, allow_nan=False)
     (tmp_dir / lookup.CARD).write_text(text + "\n", encoding="utf-8")
-    (tmp_dir / PAGE).write_text(page.render(card, shown), encoding="utf-8")
+    (tmp_dir / PAGE).write_text(page.render(card, images), encoding="utf-8")
 
 
 def _put(tmp_dir, targets):

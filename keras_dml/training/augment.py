@@ -1,17 +1,25 @@
-"""Augmentation of batches of recordings `(rows, time, channels)`: what differs between two
-recordings of a person, and people whom nobody has recorded."""
+"""Augmentation of batches of recordings `(rows, time, channels)`.
+
+The functions simulate the variation between two recordings of a person, and additional people.
+"""
+
+from collections.abc import Sequence
 
 import numpy as np
 
+from keras_dml._typing import ArrayLike
 
-def rotate(batch, rng, degrees, triplets):
-    """Turns the sensor by a random angle about a random axis, for each row again.
+
+def rotate(
+    batch: np.ndarray, rng: np.random.Generator, degrees: float, triplets: Sequence[int]
+) -> np.ndarray:
+    """Rotates the sensor of each row by a random angle about a random axis.
 
     Args:
         batch: Signals, shape `(rows, time, channels)`.
         rng: `numpy.random.Generator`.
         degrees: Largest angle.
-        triplets: First channel of each x, y, z triplet of the sensor.
+        triplets: Index of the first channel of each x, y, z triplet.
     """
     axis = rng.normal(size=(len(batch), 3))
     axis /= np.linalg.norm(axis, axis=1, keepdims=True)
@@ -26,29 +34,30 @@ def rotate(batch, rng, degrees, triplets):
     return turned
 
 
-def scale(batch, rng, fraction):
-    """Changes the gain of every channel by up to a fraction, for each row again."""
+def scale(batch: np.ndarray, rng: np.random.Generator, fraction: float) -> np.ndarray:
+    """Changes the gain of every channel by up to a fraction, independently for each row."""
     return batch * rng.uniform(1 - fraction, 1 + fraction, (len(batch), 1, batch.shape[-1]))
 
 
-def add_noise(batch, rng, stddev):
-    """Adds white noise; `stddev` in the channels' units, a number or shape `(channels,)`."""
+def add_noise(batch: np.ndarray, rng: np.random.Generator, stddev: ArrayLike) -> np.ndarray:
+    """Adds white noise; `stddev` is in units of the channels, a number or shape `(channels,)`."""
     return batch + rng.normal(size=batch.shape) * stddev
 
 
-def mix_channels(batch, rng, size, together=0.0):
-    """Mixes the channels of both rows of a pair in the same way: another head, or another sensor,
-    for the pair.
+def mix_channels(
+    batch: np.ndarray, rng: np.random.Generator, size: float, together: float = 0.0
+) -> np.ndarray:
+    """Mixes the channels of both rows of a pair by the same random matrix.
 
-    Every pair becomes a person that nobody has recorded, which keeps an encoder from learning the
-    few people by heart. Where all pairs of a batch are mixed in the same way, the mixing itself
-    tells nobody apart: the harder task.
+    The mixing simulates another head or another sensor. Every pair becomes an additional person,
+    so an encoder does not overfit few people. If all pairs of a batch are mixed by the same matrix,
+    the mixing does not help to separate the pairs, which makes the task harder.
 
     Args:
         batch: Pairs in neighboring rows, shape `(2 pairs, time, channels)`.
         rng: `numpy.random.Generator`.
-        size: Size of the change; 0 is none.
-        together: Probability that one mixing serves the whole batch.
+        size: Size of the change; 0 for no change.
+        together: Probability that the whole batch is mixed by one matrix.
     """
     channels = batch.shape[-1]
     mixings = 1 if rng.random() < together else len(batch) // 2
@@ -57,16 +66,19 @@ def mix_channels(batch, rng, size, together=0.0):
     return batch @ mixing.transpose(0, 2, 1)
 
 
-def filter_pairs(batch, rng, size, taps=5):
-    """Both rows of a pair through one random filter, whichever channel: another walker, or another
-    way that a sensor is carried, for the pair. Means stay, and so does gravity; a rotation of the
-    sensor before it is the same rotation after it.
+def filter_pairs(
+    batch: np.ndarray, rng: np.random.Generator, size: float, taps: int = 5
+) -> np.ndarray:
+    """Filters all channels of both rows of a pair by the same random filter.
+
+    The filter simulates another walker, or another way to carry the sensor. It preserves means, and
+    so gravity, and it commutes with rotations of the sensor.
 
     Args:
         batch: Pairs in neighboring rows, shape `(2 pairs, time, channels)`.
         rng: `numpy.random.Generator`.
-        size: Standard deviation of the changes of the taps; 0 is none.
-        taps: Steps that a filter sees, an odd number.
+        size: Standard deviation of the changes of the taps; 0 for no change.
+        taps: Length of the filter in steps, an odd number.
     """
     change = rng.normal(size=(len(batch) // 2, taps)) * size
     weights = np.repeat(change - change.mean(axis=1, keepdims=True), 2, axis=0)

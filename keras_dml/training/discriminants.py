@@ -1,14 +1,16 @@
-"""Linear discriminants of lagged correlations, in closed form: a model of recordings without
-training steps."""
+"""Linear discriminant analysis (LDA) of lagged correlations: models in closed form."""
+
+from collections.abc import Sequence
 
 import numpy as np
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from keras_dml import inference
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Recordings
 from keras_dml.layers import (
     ChannelNormalization,
     LaggedCorrelation,
@@ -17,15 +19,23 @@ from keras_dml.layers import (
 )
 from keras_dml.training import fronts
 
-BATCH, BATCH_VALUES = 256, 2**21  # windows, and values in them: of sound they are long
-COMPONENTS = 150  # of the features, before the discriminants
-# A correlation that is zero by construction, as of principal axes, varies by its rounding alone.
+BATCH, BATCH_VALUES = 256, 2**21  # windows; values, a limit for long windows of sound
+COMPONENTS = 150  # principal components before the discriminants
+# A correlation that is zero by construction, as between principal axes, varies only by rounding.
 LEAST_VARIANCE = 1e-6
 SHRINKAGE = 0.1  # of the covariance within a person toward a multiple of the identity
 
 
-def fitted(windows, people, lags, count, adapt_to=None, front=(), means=False):
-    """A model that gives linear discriminants between people.
+def correlation_model(
+    windows: np.ndarray,
+    people: Sequence,
+    lags: Sequence[int],
+    count: int,
+    adapt_to: Recordings | None = None,
+    front: Sequence[keras.layers.Layer] = (),
+    means: bool = False,
+) -> keras.Model:
+    """Fits a model of linear discriminants of lagged correlations.
 
     Functional model:
         Input: `signal`, shape `(batch, time, channels)`, in the sensor's units.
@@ -35,20 +45,23 @@ def fitted(windows, people, lags, count, adapt_to=None, front=(), means=False):
         windows: Training signals, shape `(windows, time, channels)`.
         people: Person of each window.
         lags: Lags of the correlations, in steps.
-        count: See `of_features`.
+        count: See `discriminant_model`.
         adapt_to: Recordings whose statistics normalize the channels; None for the windows.
-        front: Layers before the normalization, which train nothing.
-        means: Whether the means of the channels stand beside their correlations.
-
-    Returns:
-        A `keras.Model`.
+        front: Fixed layers before the normalization.
+        means: Whether the means of the channels are features in addition to the correlations.
     """
     recordings = list(windows) if adapt_to is None else adapt_to
-    return of_features(statistics(recordings, lags, front, means), windows, people, count)
+    features = correlation_features(recordings, lags, front, means)
+    return discriminant_model(features, windows, people, count)
 
 
-def statistics(recordings, lags, front=(), means=False):
-    """A model that gives lagged correlations, and trains nothing.
+def correlation_features(
+    recordings: Recordings,
+    lags: Sequence[int],
+    front: Sequence[keras.layers.Layer] = (),
+    means: bool = False,
+) -> keras.Model:
+    """Returns a model without trained weights that computes lagged correlations.
 
     Functional model:
         Input: `signal`, shape `(batch, time, channels)`, in the sensor's units.
@@ -56,16 +69,13 @@ def statistics(recordings, lags, front=(), means=False):
 
     Args:
         recordings: Recordings whose statistics normalize the channels.
-        lags: See `fitted`.
-        front: See `fitted`.
-        means: See `fitted`.
-
-    Returns:
-        A `keras.Model`.
+        lags: See `correlation_model`.
+        front: See `correlation_model`.
+        means: See `correlation_model`.
     """
     signal = keras.Input((None, recordings[0].shape[-1]), name="signal")
     normalization = ChannelNormalization(name="normalization")
-    normalized = normalization(fronts.applied(front, signal))
+    normalized = normalization(fronts.apply(front, signal))
     features = LaggedCorrelation(lags, name="correlations")(normalized)
     if means:
         mean = SequencePooling("mean", name="means")(normalized)
@@ -74,28 +84,28 @@ def statistics(recordings, lags, front=(), means=False):
     return keras.Model(signal, features)
 
 
-def of_features(model, windows, people, count, limit=2.0):
-    """A model that gives linear discriminants of another one's features.
+def discriminant_model(
+    model: keras.Model, windows: Recordings, people: Sequence, count: int, limit: float = 2.0
+) -> keras.Model:
+    """Appends fitted linear discriminants to a model of features.
 
     Args:
-        model: A functional `keras.Model` that gives vectors.
+        model: A functional `keras.Model` whose outputs are vectors.
         windows: Training signals, see `outputs`.
         people: Person of each window.
-        count: Most discriminants; there are fewer than people, and no more than features.
+        count: Largest number of discriminants. There are fewer discriminants than people, and at
+            most as many as features.
         limit: Bound of a discriminant, see `keras_dml.layers.LinearDiscriminants`.
-
-    Returns:
-        A `keras.Model`.
     """
     count = min(count, len(set(people)) - 1, model.output.shape[-1], COMPONENTS)
     head = LinearDiscriminants(count, limit, name="embedding")
     whole = keras.Model(model.input, head(model.output), name="linear_discriminants")
-    head.set_weights(linear(outputs(model, windows), people, count))
+    head.set_weights(linear_weights(outputs(model, windows), people, count))
     return whole
 
 
-def outputs(model, windows):
-    """Computes the outputs of a model, without compiling a function that is called once.
+def outputs(model: keras.Model, windows: Recordings) -> np.ndarray:
+    """Computes the outputs of a model without compiling it.
 
     Args:
         model: A model of signals.
@@ -114,20 +124,20 @@ def outputs(model, windows):
     return np.concatenate(parts)
 
 
-def discriminant_analysis(features, people, count, *scaling):
-    """Principal components, and the first discriminants between people on them.
+def discriminant_analysis(features: np.ndarray, people: Sequence, count: int, *scaling) -> Pipeline:
+    """Fits principal components (PCA), and linear discriminants (LDA) between people on them.
 
     Args:
         features: Shape `(windows, features)`.
         people: Person of each window.
-        count: Number of discriminants, less than there are people.
+        count: Number of discriminants, smaller than the number of people.
         *scaling: Transformations before the components.
 
     Returns:
-        A fitted pipeline; its outputs are in (shrunk) standard deviations within a person.
+        A fitted pipeline. Its outputs are in (shrunk) standard deviations within a person.
         Directions in which the features do not vary come last.
     """
-    # the whole decomposition: that for many features draws random numbers
+    # the full decomposition, because the solver for many features draws random numbers
     components = PCA(min(COMPONENTS, *features.shape), svd_solver="full")
     discriminants = LinearDiscriminantAnalysis("eigen", shrinkage=SHRINKAGE, n_components=count)
     analysis = make_pipeline(*scaling, components, discriminants).fit(features, people)
@@ -139,19 +149,21 @@ def discriminant_analysis(features, people, count, *scaling):
     return analysis
 
 
-def linear(features, people, count):
-    """Kernel and bias of the first linear discriminants between people.
+def linear_weights(
+    features: np.ndarray, people: Sequence, count: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Computes the kernel and the bias of the first linear discriminants between people.
 
     Args:
         features: Shape `(windows, features)`.
         people: Person of each window.
-        count: Number of discriminants, less than there are people.
+        count: Number of discriminants, smaller than the number of people.
 
     Returns:
-        Shapes `(features, count)` and `(count,)`; the discriminants are in (shrunk) standard
-        deviations within a person, and weigh features that do not vary by 0.
+        Shapes `(features, count)` and `(count,)`. The discriminants are in (shrunk) standard
+        deviations within a person. The weights of features that do not vary are 0.
     """
     varies = features.var(axis=0) > LEAST_VARIANCE
-    found = discriminant_analysis(features * varies, people, count, StandardScaler())
-    bias, *rows = found.transform(np.vstack([np.zeros(len(varies)), np.diag(varies)]))
+    analysis = discriminant_analysis(features * varies, people, count, StandardScaler())
+    bias, *rows = analysis.transform(np.vstack([np.zeros(len(varies)), np.diag(varies)]))
     return np.array(rows) - bias, bias

@@ -1,28 +1,31 @@
-"""Layers before a model that train nothing, such as `keras_dml.layers.GravityFrame`, or functions
-of such layers."""
+"""Fixed layers before a model, such as `keras_dml.layers.GravityFrame`, applied in sequence."""
+
+from collections.abc import Callable, Sequence
 
 import numpy as np
+
+from keras_dml._typing import Recordings, Tensor
 
 BATCH = 256  # recordings of one length
 
 
-def applied(layers, x):
-    """Layers one after the other on a tensor."""
+def apply(layers: Sequence[Callable], x: Tensor) -> Tensor:
+    """Applies layers one after the other to a tensor."""
     for layer in layers:
         x = layer(x)
     return x
 
 
-def outputs(layers, recordings):
-    """What layers give of each recording by itself.
+def outputs(layers: Sequence[Callable], recordings: Recordings) -> list[np.ndarray]:
+    """Computes the outputs of layers for each recording.
 
     Args:
-        layers: List of layers; of none the recordings come back.
+        layers: Layers; with no layers the recordings are returned unchanged.
         recordings: List of arrays `(time_i, channels)`.
     """
     if not layers:
         return recordings
     size = BATCH if len({len(x) for x in recordings}) == 1 else 1
     batches = (recordings[i : i + size] for i in range(0, len(recordings), size))
-    parts = (np.asarray(applied(layers, np.stack(some).astype(np.float32))) for some in batches)
-    return [one for part in parts for one in part]
+    parts = (np.asarray(apply(layers, np.stack(batch).astype(np.float32))) for batch in batches)
+    return [output for part in parts for output in part]

@@ -1,16 +1,22 @@
-"""Synthetic inputs for golden files, which show nobody's data."""
+"""Synthetic inputs for golden files, which contain no data of people."""
+
+from collections.abc import Sequence
 
 import numpy as np
 
+from keras_dml._typing import ArrayLike
 
-def synthetic_recordings(channels, lengths, scale, seed=0):
-    """Smooth noise in the range of a sensor.
+
+def synthetic_recordings(
+    channels: int, lengths: Sequence[int], scale: ArrayLike, seed: int = 0
+) -> list[np.ndarray]:
+    """Generates smooth noise in the range of a sensor.
 
     Args:
         channels: Number of channels.
         lengths: Steps of each recording.
         scale: Standard deviation of the channels, a number or shape `(channels,)`.
-        seed: Seed of the draws.
+        seed: Seed of the random numbers.
 
     Returns:
         List of arrays `(length, channels)`, float32.
@@ -27,14 +33,16 @@ def synthetic_recordings(channels, lengths, scale, seed=0):
     return recordings
 
 
-def synthetic_images(count=2, side=28, channels=1, seed=0):
-    """Images of even squares.
+def synthetic_images(
+    count: int = 2, side: int = 28, channels: int = 1, seed: int = 0
+) -> list[np.ndarray]:
+    """Generates images of uniform squares.
 
     Args:
         count: Number of images.
-        side: Pixels a side, a multiple of 4.
+        side: Pixels per side, a multiple of 4.
         channels: Number of channels.
-        seed: Seed of the draws.
+        seed: Seed of the random numbers.
 
     Returns:
         List of arrays `(side, side, channels)`, float32 in [0, 1].

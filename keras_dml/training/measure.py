@@ -1,27 +1,35 @@
-"""What a model is measured by on recordings of people: figures, trials and curves."""
+"""Measurement of a model on recordings of people: figures, trials and error curves."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+import pathlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from keras_dml import evaluation, inference, reports
 from keras_dml._files import staged
+from keras_dml._typing import Recordings
 from keras_dml.evaluation import protocol
 from keras_dml.training import pooled, trials
+from keras_dml.training.people import People
 from keras_dml.training.runs import write_json
+
+if TYPE_CHECKING:
+    from keras_dml._backend import keras
 
 FIGURES, TRIALS, CURVES = "figures.json", "trials.npz", "roc_det"
 HEADLINE = "headline.json"
-FOR_UNIT = 5  # recordings of a person whose distances to those of others are the unit
-FRACTION_OF_CARDS = 1.0  # identification among all test people; smaller galleries are easier
+FOR_UNIT = 5  # recordings per person from which the unit of distances is computed
+FRACTION_OF_CARDS = 1.0  # identification among all test people, because few people are easier
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Measurement:
-    """Figures of a model by the papers' protocols, and the trials of its headline.
+    """Figures of a model by the protocols of the papers, and the trials of its headline.
 
     Attributes:
         figures: Rows of a card's `figures`.
@@ -32,43 +40,45 @@ class Measurement:
     trials: trials.Trials
 
     @functools.cached_property
-    def headline(self):
-        """The measured part of a card's `headline`."""
+    def headline(self) -> dict:
+        """Measured part of a card's `headline`."""
         return pooled.headline(self.trials)
 
-    def baselines(self, others):
-        """A card's `baselines`.
+    def baselines(self, methods: Mapping[str, tuple]) -> list[dict]:
+        """Returns a card's `baselines`.
 
         Args:
-            others: `{name: (what, kind, values)}`, see `pooled.baseline`.
+            methods: `{name: (what, kind, values)}`, see `pooled.baseline`.
         """
-        return [pooled.baseline(self.trials, name, *given) for name, given in others.items()]
+        return [pooled.baseline(self.trials, name, *method) for name, method in methods.items()]
 
-    def save(self, folder, caption):
-        """Writes `figures.json`, `headline.json`, `trials.npz` and the error curves, `roc_det.png`
-        and `.svg`.
+    def save(self, folder: pathlib.Path, caption: str) -> None:
+        """Writes the figures, the headline, the trials and the error curves (ROC and DET).
+
+        The files are `figures.json`, `headline.json`, `trials.npz`, `roc_det.png` and
+        `roc_det.svg`.
 
         Args:
-            folder: A `pathlib.Path` that exists.
-            caption: People and protocol of the trials, below the curves.
+            folder: An existing folder.
+            caption: People and protocol of the trials, printed below the curves.
         """
         write_json(folder / FIGURES, self.figures)
         write_json(folder / HEADLINE, self.headline)
         with staged(folder / TRIALS) as candidate:
             np.savez_compressed(candidate, **self.trials.arrays())
-        found = evaluation.verification(self.trials.scores, self.trials.genuine)
-        reports.save(reports.verification_curves(found, caption=caption), folder / CURVES)
+        result = evaluation.verification(self.trials.scores, self.trials.genuine)
+        reports.save(reports.verification_curves(result, caption=caption), folder / CURVES)
 
 
-def of_people(distances, people):
-    """Measures a model on people by the distances between all of their recordings.
+def measure_people(distances: np.ndarray, people: People) -> Measurement:
+    """Measures a model by the distances between all recordings of people.
 
     Args:
         distances: Shape `(recordings, recordings)`.
-        people: `keras_dml.training.People`.
+        people: The recordings.
 
     Returns:
-        `Measurement`: figures of both protocols, and the trials of `latest_against_earlier`.
+        Figures of both protocols, and the trials of `latest_against_earlier`.
     """
     owners = people.subjects, people.sessions
     return Measurement(
@@ -76,32 +86,32 @@ def of_people(distances, people):
     )
 
 
-def over_folds(parts):
+def combine_folds(parts: Sequence[Measurement]) -> Measurement:
     """Combines the measurements of the folds of a cross-validation.
 
     Args:
-        parts: `Measurement` of each fold, all with the same kinds of figures.
+        parts: Measurement of each fold, all with the same kinds of figures.
 
     Returns:
-        `Measurement`: figures are means over the folds with their standard errors, trials are those
-        of all folds together.
+        Means of the figures over the folds with their standard errors, and the trials of all folds.
     """
     rows = []
-    for same in zip(*(part.figures for part in parts), strict=True):
-        values = [row["value"] for row in same]
+    for row_of_folds in zip(*(part.figures for part in parts), strict=True):
+        values = [row["value"] for row in row_of_folds]
         mean, error = protocol.mean_and_standard_error(values)
-        total = {"value": mean, "stderr": error, "trials": sum(row["trials"] for row in same)}
-        if "people" in same[0]:
-            total["people"] = sum(row["people"] for row in same)
-        rows.append({**same[0], **total, "folds": values})
-    return Measurement(rows, trials.joined([part.trials for part in parts]))
+        count = sum(row["trials"] for row in row_of_folds)
+        total = {"value": mean, "stderr": error, "trials": count}
+        if "people" in row_of_folds[0]:
+            total["people"] = sum(row["people"] for row in row_of_folds)
+        rows.append({**row_of_folds[0], **total, "folds": values})
+    return Measurement(rows, trials.concatenate([part.trials for part in parts]))
 
 
-def pairwise_distances(model, recordings):
-    """Distances between all recordings.
+def pairwise_distances(model: keras.Model, recordings: Recordings) -> np.ndarray:
+    """Computes the distances between all recordings.
 
     Args:
-        model: A model that `keras_dml.embed` takes.
+        model: A model for `keras_dml.embed`.
         recordings: List of arrays `(time_i, channels)`.
 
     Returns:
@@ -111,34 +121,34 @@ def pairwise_distances(model, recordings):
     return inference.distance(model, embeddings, embeddings)
 
 
-def unit(between, known):
-    """Median distance between recordings of different people.
+def distance_unit(between: Callable[[list], np.ndarray], people: People) -> float:
+    """Computes the median distance between recordings of different people.
 
     Args:
-        between: Function of a list of recordings that gives the distances between all of them.
-        known: `keras_dml.training.People`, those that the distance was made on.
+        between: Function of a list of recordings that returns the distances between all of them.
+        people: Recordings on which the distance was trained.
 
     Raises:
-        ValueError: If it is not above 0, as that of negative cosines may be.
+        ValueError: If the median is not above 0, which happens with negative cosines.
     """
-    subjects = np.array(known.subjects)
+    subjects = np.array(people.subjects)
     rows = [np.flatnonzero(subjects == name)[:FOR_UNIT] for name in np.unique(subjects)]
-    some = known.take(np.concatenate(rows))
-    owners = np.array(some.subjects)
-    found = np.median(between(some.signals)[owners[:, None] != owners])
-    if not found > 0:
+    sample = people.take(np.concatenate(rows))
+    owners = np.array(sample.subjects)
+    median = np.median(between(sample.signals)[owners[:, None] != owners])
+    if not median > 0:
         raise ValueError(
-            f"The median distance between two people must be above 0 to be a unit. Received "
-            f"{found:g}. Add a constant to distances that begin below 0."
+            f"Received a median distance between two people of {median:g}. A unit must be above 0. "
+            "Add a constant to distances that begin below 0."
         )
-    return found
+    return median
 
 
-def figures(distances, subjects, sessions):
-    """Figures of both protocols, of 1 and 5 observed recordings, with all test people enrolled.
+def figures(distances: np.ndarray, subjects: Sequence, sessions: Sequence) -> list[dict]:
+    """Computes the figures of both protocols, with 1 and 5 observed recordings.
 
-    In the stricter one people with fewer than five recordings in their last session take part in
-    the figures of one recording.
+    All test people are enrolled. In the stricter protocol, people with fewer than five recordings
+    in their last session are only in the figures of one recording.
 
     Args:
         distances: Distances between all recordings, shape `(recordings, recordings)`.
@@ -148,12 +158,12 @@ def figures(distances, subjects, sessions):
     Returns:
         Rows of a card's `figures`.
     """
-    found = protocol.paper_protocol(
+    rows = protocol.paper_protocol(
         distances, subjects, n=(1, 5), fractions=(0.5, FRACTION_OF_CARDS)
     )
     for n in (1, 5):
         try:
-            found += protocol.session_protocol(
+            rows += protocol.session_protocol(
                 distances,
                 subjects,
                 sessions,
@@ -163,15 +173,17 @@ def figures(distances, subjects, sessions):
             )
         except ValueError:  # too few people have n recordings in a later session
             continue
-    return found
+    return rows
 
 
-def proportion(protocol, metric, value, trials, **keys):
-    """A row of a card's `figures` for a fraction of trials, with its binomial standard error.
+def proportion(protocol: str, metric: str, value: float, trials: int, **keys) -> dict:
+    """Returns a row of a card's `figures` for a fraction of trials, with its standard error.
+
+    The standard error is binomial.
 
     Args:
-        protocol: Such as `"classification"`.
-        metric: Such as `"accuracy"`.
+        protocol: Name of the protocol, such as `"classification"`.
+        metric: Name of the metric, such as `"accuracy"`.
         value: The fraction.
         trials: Number of trials.
         **keys: Further keys of the row.
@@ -187,8 +199,8 @@ def proportion(protocol, metric, value, trials, **keys):
     }
 
 
-def summary(figures):
-    """Rows of figures as text, a line each."""
+def summary(figures: list[dict]) -> str:
+    """Returns rows of figures as lines of text."""
     hidden = ("protocol", "n", "metric", "value", "stderr", "trials", "folds")
     return "\n".join(
         f"{row['protocol']:>24}  n={row['n']}  {row['metric']:<18} {row['value']:.4f} ± "
@@ -198,8 +210,8 @@ def summary(figures):
     )
 
 
-def summary_of_headline(headline):
-    """The headline as text, a line for each row."""
+def headline_summary(headline: dict) -> str:
+    """Returns the headline as lines of text."""
     counts = ", ".join(f"{value} {name}" for name, value in headline.items() if name != "rows")
     lines = [
         f"{row['metric']:>18} {row['value']:.4f} [{row['ci95'][0]:.4f} to {row['ci95'][1]:.4f}]"

@@ -1,37 +1,53 @@
-"""A model's page, written from its card so that the two cannot disagree."""
+"""Page of a model in Markdown, written from its card so that the two always agree."""
 
-from keras_dml.training import page_tables
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
 from keras_dml.zoo import catalog, headline
 
 _NOTE = "<!-- Written from card.json by `keras_dml.training`; change the card, not this page. -->"
 _SUBJECTS_SHOWN = 12
 _NEW_CLASSES = (
-    "Added classes are found among all classes less often than the classes of training; "
+    "Added classes are recognized among all classes less often than the classes of the training. "
     "`zoo/new_classes.md` of the checkout has figures, and "
     "`keras_dml.evaluation.generalized_accuracy` measures them on your data."
 )
+_MEASURED = (
+    "Each threshold is set on these people, whom the model has never seen. The interval of its FAR "
+    "is in the certificate. The interval of its TAR is for a fixed threshold. In the "
+    "headline, the TAR uses a new threshold in each bootstrap replicate."
+)
+_LARGER = (
+    "Each certificate counts independent pairs at its own threshold. A stricter threshold accepts "
+    "fewer trials and so shows less of how people differ. If two certificates give two numbers of "
+    "people, use the larger number."
+)
+_CHANGE_OF_DISTANCE = "change_of_distance"
+HEADS = "sim: the similarity to the prototypes; dol: the auxiliary dense output layer."
 
 
-def render(card, images=()):
-    """The page of a model, in Markdown.
+def render(card: dict, images: Sequence[str] = ()) -> str:
+    """Renders the page of a model in Markdown.
 
     Args:
         card: A valid card.
-        images: Paths of images from the model's folder, shown below the figures.
+        images: Paths of images, relative to the model's folder, shown below the figures.
 
     Returns:
         The text, ending in a newline.
     """
     sections = [
-        f"# {card['name']}\n\n{_NOTE}\n\n{_sentence(card)}{headline.verdict(card)}",
-        _use(card),
+        f"# {card['name']}\n\n{_NOTE}\n\n{_summary(card)}{headline.verdict(card)}",
+        _usage(card),
         f"## Input\n\n{_input(card)}",
         f"## Embedding\n\n{_embedding(card)}",
         _headline(card),
-        f"## Further figures\n\n{page_tables.figures(card)}" if card["figures"] else "",
+        f"## Further figures\n\n{figures(card)}" if card["figures"] else "",
         "\n\n".join(f"![{_caption(path)}]({path})" for path in images),
-        page_tables.thresholds(card),
-        page_tables.exports(card),
+        thresholds(card),
+        exports(card),
         f"## Data\n\n{_data(card)}",
         "## Limits\n\n" + "\n".join(f"- {limit}" for limit in card["limits"]),
         f"## Recipe\n\n{_recipe(card)}",
@@ -39,35 +55,36 @@ def render(card, images=()):
     return "\n\n".join(section for section in sections if section) + "\n"
 
 
-def _sentence(card):
+def _summary(card):
     task = card["task"][0].upper() + card["task"][1:]
     return f"{task}. Method: {card['paper']}. {card['model']['parameters']:,} parameters."
 
 
 def _headline(card):
     columns, rows = headline.table(card)
-    table = f"\n\n{page_tables.markdown(columns, rows)}" if rows else ""
+    table = f"\n\n{markdown_table(columns, rows)}" if rows else ""
     return f"## Headline\n\n{headline.words(card)}{table}"
 
 
-def _use(card):
+def _usage(card):
+    is_classifier = catalog.is_classifier(card)
     lines = [
         "import keras_dml",
         "from keras_dml import zoo",
         "",
-        f'model = zoo.load("{_place(card)}")',
-        *(_use_of_classifier(card) if catalog.is_classifier(card) else _use_of_encoder(card)),
+        f'model = zoo.load("{_name_or_path(card)}")',
+        *(_classifier_usage(card) if is_classifier else _encoder_usage(card)),
     ]
     code = "```python\n" + "\n".join(lines) + "\n```"
-    return f"{code}\n\n{_NEW_CLASSES}" if catalog.is_classifier(card) else code
+    return f"{code}\n\n{_NEW_CLASSES}" if is_classifier else code
 
 
-def _place(card):
-    """The name of a model of the zoo, the path of another one."""
+def _name_or_path(card):
+    """Returns the name of a model of the zoo, or the path of a model that users trained."""
     return f"./{card['name']}" if card.get("is_own") else card["name"]
 
 
-def _use_of_encoder(card):
+def _encoder_usage(card):
     return [
         f"gallery = keras_dml.embed(model, enrolled)      # list of {_shape(card)} arrays",
         "scores = keras_dml.distance(model, keras_dml.embed(model, probes), gallery)      "
@@ -75,62 +92,62 @@ def _use_of_encoder(card):
     ]
 
 
-def _use_of_classifier(card):
-    """Images are one array; recordings differ in length, so they are a list."""
+def _classifier_usage(card):
+    """Returns lines of code; images are one array, recordings of different lengths a list."""
     if "size" in card["input"]:
         shape = _shape(card, "count")
         return [
             f"names = [model.class_names[i] for i in model.classify(images)]      # {shape}",
-            'model.add_classes(["new"], few, [0] * len(few))      # by examples, without training',
+            'model.add_classes(["new"], few, [0] * len(few))      # from examples, no training',
             "same = model.similarity(model.embed(probes), model.embed(enrolled))      "
             "# higher is more similar",
         ]
     return [
-        f"heard = keras_dml.embed(model, recordings)      # list of {_shape(card)} arrays",
-        "scores = model.head_scores(heard)      # one a class, higher is likelier",
-        'model.add_classes(["new"], recording[None], [0])      # by an example, without training',
-        "same = model.similarity(heard, keras_dml.embed(model, enrolled))      "
+        f"z = keras_dml.embed(model, recordings)      # list of {_shape(card)} arrays",
+        "scores = model.head_scores(z)      # one per class, higher is likelier",
+        'model.add_classes(["new"], recording[None], [0])      # from an example, no training',
+        "same = model.similarity(z, keras_dml.embed(model, enrolled))      "
         "# higher is more similar",
     ]
 
 
-def _shape(card, *before):
-    taken = card["input"]
-    axes = (*before, *taken.get("size", ("time",)), len(taken["channels"]))
+def _shape(card, *leading):
+    described = card["input"]
+    axes = (*leading, *described.get("size", ("time",)), len(described["channels"]))
     return f"({', '.join(map(str, axes))})"
 
 
 def _input(card):
-    taken = card["input"]
+    described = card["input"]
     extent = catalog.extent_in_words(card)
-    if "length" in taken and taken["length"][1] is None:
-        extent = f"At least {taken['length'][0]} steps at {taken['rate_hz']:g} Hz"
-    pairs = list(zip(taken["channels"], taken["units"], strict=True))
-    if len(set(taken["units"])) == 1:
-        channels = f"{', '.join(taken['channels'])}, in {taken['units'][0]}"
+    if "length" in described and described["length"][1] is None:
+        extent = f"At least {described['length'][0]} steps at {described['rate_hz']:g} Hz"
+    pairs = list(zip(described["channels"], described["units"], strict=True))
+    if len(set(described["units"])) == 1:
+        channels = f"{', '.join(described['channels'])}, in {described['units'][0]}"
     else:
         channels = ", ".join(f"{channel} ({unit})" for channel, unit in pairs)
-    return f"{extent}, {taken['dtype']}. Channels, in order: {channels}."
+    return f"{extent}, {described['dtype']}. Channels, in order: {channels}."
 
 
 def _embedding(card):
     shape = " × ".join(map(str, card["embedding"]["shape"]))
     rest = {k: v for k, v in card["embedding"].items() if k not in ("shape", "distance")}
-    with_rest = "".join(f", {key} = {value}" for key, value in rest.items())
-    what = "an image" if "size" in card["input"] else "a recording"
+    options = "".join(f", {key} = {value}" for key, value in rest.items())
+    item = "image" if "size" in card["input"] else "recording"
     if catalog.is_classifier(card):
         return (
-            f"{shape} numbers {what}, compared by a learned similarity{with_rest}: higher is more "
-            "similar. `keras_dml.distance` gives its negative."
+            f"{shape} numbers per {item}, compared by a learned similarity{options}. Higher is "
+            "more similar. `keras_dml.distance` gives its negative."
         )
-    distance = f"the {card['embedding']['distance']} distance{with_rest}"
+    distance = f"the {card['embedding']['distance']} distance{options}"
     if card["embedding"]["distance"] == "cosine":
         distance += ", the negative of the cosine"
-    return f"{shape} numbers {what}, compared by {distance}."
+    return f"{shape} numbers per {item}, compared by {distance}."
 
 
 def _caption(path):
-    """Caption from the name of a figure: `figures/roc_det.png` is `roc det`."""
+    """Returns the caption of a figure: `figures/roc_det.png` becomes `roc det`."""
     return path.rsplit("/", 1)[-1].removesuffix(".png").replace("_", " ")
 
 
@@ -139,35 +156,37 @@ def _data(card):
     if card.get("is_own"):
         measured = "; the figures are cross-validated" if card["figures"] else ""
         names = data["train_subjects"]
-        people = f"{len(names)} people" if "digests" in data else _named(names, "people")
-        known = f"Made with {people}{measured}."
+        people = f"{len(names)} people" if "digests" in data else _names(names, "people")
+        division = f"Made with {people}{measured}."
     elif "train_subjects" in data:
-        known = (
-            f"Trained on {_subjects(data['train_subjects'])}. Tested on "
-            f"{_subjects(data['test_subjects'])}."
+        division = (
+            f"Trained on {_names(data['train_subjects'], 'people')}. "
+            f"{_test_people(data['test_subjects'])}"
         )
     else:
-        known = _classes(data)
+        division = _classes(data)
     return (
-        f"`{data['builder']}`. License and what it means for the weights: {data['licence']}\n\n"
-        f"Consent: {data['consent']}\n\n{known}"
+        f"`{data['builder']}`. License and its effect on the weights: {data['licence']}\n\n"
+        f"Consent: {data['consent']}\n\n{division}"
     )
 
 
-def _subjects(names):
-    return _named(names, "people") if names else "nobody apart: the figures are cross-validated"
+def _test_people(names):
+    if names:
+        return f"Tested on {_names(names, 'people')}."
+    return "No people are reserved for the test: the figures are cross-validated."
 
 
 def _classes(data):
     trained, tested = data["train_classes"], data["test_classes"]
     if trained == tested:
-        known = f"Trained and tested on {_named(trained, 'classes')}"
+        division = f"Trained and tested on {_names(trained, 'classes')}"
     else:
-        known = f"Trained on {_named(trained, 'classes')}. Tested on {_named(tested, 'classes')}"
-    return f"{known}. {data['split']}"
+        division = f"Trained on {_names(trained, 'classes')}. Tested on {_names(tested, 'classes')}"
+    return f"{division}. {data['split']}"
 
 
-def _named(names, what):
+def _names(names, what):
     if len(names) > _SUBJECTS_SHOWN:
         return f"{len(names)} {what} (named in `card.json`)"
     return f"{len(names)} {what} ({', '.join(names)})"
@@ -176,12 +195,211 @@ def _named(names, what):
 def _recipe(card):
     recipe = card["recipe"]
     versions = ", ".join(f"{name} {version}" for name, version in recipe["versions"].items())
-    spent = f"{recipe['minutes']:g} minutes" if recipe["minutes"] else "under 0.1 minutes"
+    duration = f"{recipe['minutes']:g} minutes" if recipe["minutes"] else "under 0.1 minutes"
     if not card.get("is_own"):
-        spent += " to train this file"
+        duration += " to train this file"
         if card["data"].get("test_subjects") == []:
-            spent += ", those of its cross-validation apart"
+            duration += ", without the models of the cross-validation"
     return (
-        f"```\n{recipe['command']}\n```\n\nSeed {recipe['seed']}, {spent}, {recipe['date']}"
+        f"```\n{recipe['command']}\n```\n\nSeed {recipe['seed']}, {duration}, {recipe['date']}"
         f"{f', with {versions}' if versions else ''}."
     )
+
+
+def figures(card: dict) -> str:
+    """Returns the figures of a card as a table, below their description."""
+    notes = [card["figures_are"]] if "figures_are" in card else []
+    if any(row.get("head") == "dol" for row in card["figures"]):
+        notes.append(HEADS)
+    return "\n\n".join([*notes, markdown_table(*figure_table(card))])
+
+
+def figure_table(card: dict) -> tuple[list[str], list[list]]:
+    """Returns columns and rows of a card's figures, without empty columns.
+
+    Args:
+        card: A card, or a dict of its `figures` and `headline`.
+    """
+    columns = (
+        "protocol",
+        "n",
+        "fraction",
+        "setting",
+        "metric",
+        f"value {_uncertainty(card['figures'])}",
+        "range of folds",
+        "people",
+        "trials",
+    )
+    rows = [
+        (
+            catalog.protocol_in_words(card, row),
+            row["n"],
+            _or_dash(row.get("fraction")),
+            catalog.setting(row) or "–",
+            catalog.metric_in_words(row["metric"]),
+            catalog.value_in_words(row),
+            _range_of_folds(row),
+            _or_dash(row.get("people")),
+            f"{row['trials']:,}",
+        )
+        for row in card["figures"]
+    ]
+    used = [i for i in range(len(columns)) if any(row[i] != "–" for row in rows)]
+    return [columns[i] for i in used], [[row[i] for i in used] for row in rows]
+
+
+def _uncertainty(rows):
+    """Returns how `catalog.value_in_words` gives the uncertainty of figures."""
+    with_interval = ["ci95" in row for row in rows]
+    if all(with_interval):
+        return "[95 % interval]"
+    return "[95 % interval] or ± standard error" if any(with_interval) else "± standard error"
+
+
+def _range_of_folds(row):
+    """Returns the smallest and the largest value of the folds."""
+    if "folds" not in row:
+        return "–"
+    low, high = min(row["folds"]), max(row["folds"])
+    if catalog.is_rate(row):
+        return f"{100 * low:.1f} to {100 * high:.1f} %"
+    return f"{low:.4g} to {high:.4g}"
+
+
+def thresholds(card: dict) -> str:
+    """Returns the sections of the thresholds; empty if a card has none."""
+    device = card.get("device_thresholds", [])
+    sections = []
+    if card["thresholds"]:
+        sections.append(_threshold_section("## Thresholds", card["thresholds"], card))
+    if device:
+        title = f"## Thresholds of files for devices, by the {device[0]['distance']} distance"
+        sections.append(_threshold_section(title, device, card))
+    return "\n\n".join(sections)
+
+
+def _threshold_section(title, rows_of_card, card):
+    columns = (
+        "accept distances up to",
+        "FAR wanted",
+        "FAR, 95 % interval",
+        "TAR",
+        "enrolled",
+        "people",
+        "imposter trials",
+    )
+    rows = [
+        (
+            f"{row['value']:.4g}",
+            f"{100 * row['far']:g} %",
+            catalog.percents(catalog.far_interval(row)),
+            catalog.with_interval(row["tar"], row["tar_ci95"]),
+            str(row["enrolled"]),
+            str(row["people"]),
+            f"{row['trials']:,}",
+        )
+        for row in rows_of_card
+    ]
+    description = rows_of_card[0].get("carried") or _MEASURED
+    section = (
+        f"{title}\n\nA score is the smallest distance to the enrolled recordings. "
+        f"{description}\n\n{markdown_table(columns, rows)}"
+    )
+    certificates = [_certificate(row) for row in rows_of_card if "certificate" in row]
+    within = [
+        f"Between {part['confounder']}, the threshold of {100 * row['far']:g} % has "
+        f"FAR {catalog.with_interval(part['far'], part['far_ci95'])} ({part['trials']:,} trials)."
+        for row in rows_of_card
+        for part in row.get("within", ())
+    ]
+    larger = [_LARGER] if len(certificates) > 1 else []
+    tries = _tries([row for row in rows_of_card if "best_of_tries" in row])
+    section = "\n\n".join([section, *certificates, *larger, *within, *tries])
+    if catalog.is_classifier(card):
+        return f"{section}\n\nA distance is the negative of the sim head's similarity."
+    return section
+
+
+def _tries(rows):
+    """Returns a sentence and a table of the rates if a person may try several times.
+
+    The list is empty if these rates were not measured.
+    """
+    if not rows:
+        return []
+    measured = rows[0]["best_of_tries"]
+    return [
+        f"If a person may try {measured['tries']} times and one accepted recording is enough, both "
+        f"rates rise. Measured on {measured['people']} people and {measured['pairs']:,} pairs of "
+        "people with as many recordings:",
+        markdown_table(catalog.TRIES, map(catalog.tries_in_words, rows)),
+    ]
+
+
+def _certificate(row):
+    """Describes which rates the people of a threshold support."""
+    certificate = row["certificate"]
+    needed = " ".join(
+        f"A rate of {100 * float(far):g} % needs {catalog.people_in_words(count)} people."
+        for far, count in certificate["people_needed"].items()
+    )
+    return (
+        f"Certificate of FAR {100 * row['far']:g} %: the {row['people']} people are worth "
+        f"{certificate['independent']:,.0f} independent pairs. On equally many other people the "
+        f"rate is {catalog.percents(certificate['ci95'])} (95 %). The people support rates of "
+        f"{rounded_up(certificate['strictest'])} or more.{f' {needed}' if needed else ''}"
+    )
+
+
+def rounded_up(rate: float) -> str:
+    """Returns a supported rate in percent, rounded up to one digit."""
+    return f"{math.ceil(1000 * rate - 1e-9) / 10:g} %"
+
+
+def exports(card: dict) -> str:
+    """Returns the section of the exported files; empty if a card has none."""
+    if not card["exports"]:
+        return ""
+    change = next(key for key in ("auc_change", "accuracy_change") if key in card["exports"][0])
+    rows = [
+        (
+            row["format"],
+            row.get("quantization") or "float32",
+            f"{row['bytes']:,}",
+            f"{row['latency_ms']:.2g}",
+            f"{row['drift']:.2g}",
+            catalog.change_in_words(row),
+        )
+        for row in card["exports"]
+    ]
+    title = f"change in {catalog.metric_in_words(change.removesuffix('_change'))}"
+    columns = ("format", "numbers", "bytes", "latency (ms)", "drift", title)
+    description = f"{card['exports_are']}\n\n" if "exports_are" in card else ""
+    section = f"## Exports\n\n{description}{markdown_table(columns, rows)}"
+    changes = [row[_CHANGE_OF_DISTANCE] for row in card["exports"] if _CHANGE_OF_DISTANCE in row]
+    if not changes:
+        return section
+    warning = " The thresholds above do not apply to it." if card["thresholds"] else ""
+    if card.get("device_thresholds"):
+        warning = " Its thresholds are above."
+    return (
+        f"{section}\n\nA TFLite file gives tangent vectors, which are compared by the "
+        f"log-Euclidean distance.{warning} The {title} in the table is relative to Keras with that "
+        f"distance. The distance itself changes the figure by {changes[0]:+.4f}."
+    )
+
+
+def _or_dash(value):
+    return "–" if value is None else value
+
+
+def markdown_table(columns: Sequence[str], rows) -> str:
+    """Returns a table in Markdown.
+
+    Args:
+        columns: Headings.
+        rows: Sequences of cells, as many as columns.
+    """
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)

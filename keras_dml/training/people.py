@@ -1,13 +1,18 @@
-"""Recordings of people, and how they are divided between training and testing."""
+"""Recordings of people, and their division between training and testing."""
+
+from __future__ import annotations
 
 import dataclasses
+from collections.abc import Collection, Hashable, Iterable, Sequence
 
 import numpy as np
+
+from keras_dml._typing import ArrayLike
 
 
 @dataclasses.dataclass
 class People:
-    """Recordings with their person and session.
+    """Recordings with their people and sessions.
 
     Attributes:
         signals: List of arrays `(time_i, channels)`, in the sensor's units.
@@ -16,7 +21,7 @@ class People:
 
     Example:
         >>> walks = People([np.zeros((9, 3))] * 3, ["ann", "ann", "bob"], [1, 2, 1])
-        >>> walks.of({"ann"}).sessions
+        >>> walks.select({"ann"}).sessions
         [1, 2]
     """
 
@@ -24,32 +29,32 @@ class People:
     subjects: list
     sessions: list
 
-    def __add__(self, other):
+    def __add__(self, recordings: People) -> People:
         return People(
-            self.signals + other.signals,
-            self.subjects + other.subjects,
-            self.sessions + other.sessions,
+            self.signals + recordings.signals,
+            self.subjects + recordings.subjects,
+            self.sessions + recordings.sessions,
         )
 
-    def take(self, rows):
-        """The recordings at some indices, or where a boolean array is true."""
+    def take(self, rows: ArrayLike) -> People:
+        """Returns the recordings at some indices, or for which a boolean array is true."""
         rows = np.arange(len(self.signals))[rows]
         return People(*([column[i] for i in rows] for column in vars(self).values()))
 
-    def of(self, wanted):
-        """The recordings of some people."""
-        return self.take([subject in wanted for subject in self.subjects])
+    def select(self, people: Collection) -> People:
+        """Returns the recordings of some people."""
+        return self.take([subject in people for subject in self.subjects])
 
-    def without(self, people):
-        """The recordings of all other people."""
+    def without(self, people: Collection) -> People:
+        """Returns the recordings of all people except some."""
         return self.take([subject not in people for subject in self.subjects])
 
-    def windows(self, length, stride=None):
-        """Windows of every recording.
+    def windows(self, length: int, stride: int | None = None) -> People:
+        """Cuts every recording into windows.
 
         Args:
-            length: Steps of a window.
-            stride: Steps from one window to the next; None: `length`, windows side by side.
+            length: Steps per window.
+            stride: Steps from one window to the next; None for `length`, without overlap.
         """
         cut = People([], [], [])
         for signal, subject, session in zip(
@@ -61,48 +66,48 @@ class People:
             cut += People(parts, [subject] * len(parts), [session] * len(parts))
         return cut
 
-    def at_tempos(self, tempos):
-        """The same recordings faster and slower, by lines between their steps; each tempo but 1
-        makes further people.
+    def at_tempos(self, tempos: Iterable[float]) -> People:
+        """Speeds recordings up or down by linear interpolation.
+
+        Recordings at every tempo except 1 become those of additional people.
 
         Args:
-            tempos: 1.1 is a tenth faster.
+            tempos: Factors of the speed; 1.1 is a tenth faster.
         """
-        found = People([], [], [])
+        result = People([], [], [])
         for tempo in tempos:
             mark = "" if tempo == 1 else f" x{tempo:g}"
-            found += People(
+            result += People(
                 [_at_tempo(signal, tempo) for signal in self.signals],
                 [f"{subject}{mark}" for subject in self.subjects],
                 self.sessions,
             )
-        return found
+        return result
 
-    def at_least(self, steps, recordings):
-        """Without recordings shorter than `steps`, then without people who have fewer than
-        `recordings`."""
+    def at_least(self, steps: int, recordings: int) -> People:
+        """Removes recordings shorter than `steps`, then people with fewer than `recordings`."""
         long = self.take([len(signal) >= steps for signal in self.signals])
         names, counts = np.unique(long.subjects, return_counts=True)
-        return long.of(set(names[counts >= recordings]))
+        return long.select(set(names[counts >= recordings]))
 
-    def halves(self, files=None):
+    def halves(self, files: Sequence[Hashable] | None = None) -> People:
         """Divides each person's recordings into two sessions, in the order of their sessions.
 
         Args:
             files: File of each recording. The recordings of one file are in one session if the
-                person has several files. None: each recording is a file.
+                person has several files. None if each recording is a file.
         """
         sessions, subjects = np.array(self.sessions), np.array(self.subjects)
         for subject in set(self.subjects):
-            own = np.flatnonzero(subjects == subject)
-            order = own[np.argsort(sessions[own], kind="stable")]
+            rows = np.flatnonzero(subjects == subject)
+            order = rows[np.argsort(sessions[rows], kind="stable")]
             half = _middle(len(order), [] if files is None else [files[i] for i in order])
             sessions[order[:half]], sessions[order[half:]] = 1, 2
         return People(self.signals, self.subjects, sessions.tolist())
 
 
 def _middle(count, files):
-    """The index nearest to the middle at which another file begins; the middle if none does."""
+    """Returns the index nearest to the middle at which a file begins, or else the middle."""
     starts = [i for i in range(1, len(files)) if files[i] != files[i - 1]]
     return min(starts, key=lambda i: abs(i - count // 2), default=count // 2)
 
@@ -115,13 +120,13 @@ def _at_tempo(signal, tempo):
     return np.stack([np.interp(times, steps, x) for x in signal.T], axis=1).astype(np.float32)
 
 
-def folds(subjects, count, seed=0):
-    """Disjoint groups of people that cover all, as equal in size as can be.
+def folds(subjects: Iterable, count: int, seed: int = 0) -> list[list]:
+    """Divides people at random into disjoint groups of nearly equal size.
 
     Args:
         subjects: Person of each recording, or each person once, in any order.
         count: Number of groups.
-        seed: Seed of the draw.
+        seed: Seed of the random division.
 
     Returns:
         List of `count` sorted lists of people.

@@ -1,16 +1,21 @@
-"""The headline of a card, its baselines and its thresholds: all trials under one threshold, with
-95 % intervals over people."""
+"""Headline, baselines and thresholds of a card, computed from pooled trials.
+
+All trials are under one threshold. The 95 % intervals are over people.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import numpy as np
 
 from keras_dml import evaluation
-from keras_dml.training.trials import PEOPLE
+from keras_dml._typing import ArrayLike
+from keras_dml.training.trials import PEOPLE, Trials
 
 FARS = (0.1, 0.05, 0.01, 0.001)
 BOOTSTRAP = 1000  # replicates
-TRIES = 3  # of a person whose first try is rejected
+TRIES = 3  # tries of a person who is rejected at first
 NO_NETWORK, INSTEAD, SAME_MODEL = "no network", "instead", "same model"
 OTHER_PROBES = "other probes"
 TRIALS = "each recording of a person's last session against everybody's earlier ones"
@@ -18,36 +23,31 @@ BLOCKS, DAYS = "blocks", "days"
 SCORE = "least distance to the recordings enrolled"
 
 
-def rows(trials):
-    """AUC, EER and TAR of all trials under one threshold, as rows of a card.
-
-    Args:
-        trials: `Trials`.
+def rows(trials: Trials) -> list[dict]:
+    """Computes AUC, EER and TAR of all trials under one threshold, as rows of a card.
 
     Returns:
-        Dicts of `metric`, `value` and `ci95`; a TAR only where the trials are enough for its FAR.
+        Dicts of `metric`, `value` and `ci95`. A TAR is omitted if there are too few trials for its
+        FAR.
     """
-    found = evaluation.verification(
+    result = evaluation.verification(
         trials.scores, trials.genuine, people=trials.people, bootstrap=BOOTSTRAP
     )
-    values = {"auc": found.auc, "eer": found.eer}
-    values |= {f"tar_at_far_{far:g}": point.tar for far, point in found.tar_at_far.items()}
+    values = {"auc": result.auc, "eer": result.eer}
+    values |= {f"tar_at_far_{far:g}": point.tar for far, point in result.tar_at_far.items()}
     return [
         {"metric": metric, "value": float(values[metric]), "ci95": list(interval)}
-        for metric, interval in found.intervals.items()
+        for metric, interval in result.intervals.items()
     ]
 
 
-def headline(trials):
-    """The measured part of a card's `headline`.
-
-    Args:
-        trials: `Trials`.
+def headline(trials: Trials) -> dict:
+    """Computes the measured part of a card's `headline`.
 
     Returns:
-        Dict of `people` (or another unit), `gallery` (people that a probe is compared with; the
-        fewest), `gallery_most` where other probes are compared with more, `probes`, `enrolled`
-        (median of the recordings of a person) and `rows`.
+        Dict of `people` (or another unit), `gallery` (smallest number of people that a probe is
+        compared with), `gallery_most` (largest number, if it differs), `probes`, `enrolled`
+        (median number of recordings per person) and `rows`.
     """
     pairs = np.unique(np.stack([trials.recordings, _codes(trials.claims)]), axis=1)
     claims = np.unique(pairs[0], return_counts=True)[1]
@@ -63,107 +63,110 @@ def headline(trials):
     }
 
 
-def baseline(trials, name, what, kind, values):
-    """An entry of a card's `baselines`: another method on the same trials.
+def baseline(trials: Trials, name: str, what: str, kind: str, values: ArrayLike) -> dict:
+    """Computes an entry of a card's `baselines`: another method on the same trials.
 
     Args:
-        trials: `Trials` of the model.
+        trials: Trials of the model.
         name: Name of the other method.
-        what: What it is, in a few words.
-        kind: `NO_NETWORK`, `INSTEAD` for what one would take in place of the model, `SAME_MODEL`
-            for another score of its own, or `OTHER_PROBES` for its own score of probes changed.
-        values: Its scores of the trials, or its distances between all recordings, see
-            `Trials.rescored`.
+        what: Description of the other method in a few words.
+        kind: `NO_NETWORK`, `INSTEAD` for an alternative to the model, `SAME_MODEL` for another
+            score of the same model, or `OTHER_PROBES` for the same model on changed probes.
+        values: Scores of the trials by the other method, or its distances between all recordings,
+            see `Trials.with_scores`.
 
     Returns:
-        Dict of `name`, `what`, `kind`, `rows` and `difference`, the EER of the model less that of
-        the other method, paired.
+        Dict of `name`, `what`, `kind`, `rows` and `difference`. The difference is the EER of the
+        model minus the EER of the other method, paired.
     """
-    other = trials.rescored(values)
-    found = evaluation.eer_difference(
-        trials.scores, other.scores, trials.genuine, people=trials.people, bootstrap=BOOTSTRAP
+    rescored = trials.with_scores(values)
+    difference = evaluation.eer_difference(
+        trials.scores, rescored.scores, trials.genuine, people=trials.people, bootstrap=BOOTSTRAP
     )
     return {
         "name": name,
         "what": what,
         "kind": kind,
-        "rows": rows(other),
-        "difference": {"metric": "eer", "value": found.value, "ci95": list(found.ci95)},
+        "rows": rows(rescored),
+        "difference": {
+            "metric": "eer",
+            "value": difference.value,
+            "ci95": list(difference.ci95),
+        },
     }
 
 
-def thresholds(trials, groups=None):
-    """A card's `thresholds`, without false accept rates that the trials are too few to show.
+def thresholds(trials: Trials, groups: Mapping[str, Mapping] | None = None) -> list[dict]:
+    """Computes a card's `thresholds`, except for rates that need more trials.
 
     Args:
-        trials: `Trials` of the published model, of people whom it has never seen.
-        groups: Known confounders, such as `{"people of one sensor type": {person: type}}`, for the
-            FAR between people of one group; a person of no group has None. None for none.
+        trials: Trials of the published model, of people whom it has never seen.
+        groups: Known confounders, such as `{"people of one sensor type": {person: type}}`. The FAR
+            between people of one group is then measured too. A person of no group has None.
 
     Returns:
         Dicts of `far`, `value`, `trials`, `tar`, `tar_ci95`, `score` in words, `enrolled`,
-        `people`, `certificate`, see `certificate`, `within`, a list of the FAR in one group by
-        confounder, and `best_of_tries`, the rates where a person may try three times, if somebody
-        has so many probes.
+        `people`, `certificate` (see `certificate`), `within`, a list of the FAR in one group for
+        each confounder, and `best_of_tries`, the rates if a person may try three times. The last
+        entry is missing if nobody has three probes.
     """
     imposters = int((~trials.genuine).sum())
     return [_threshold(trials, far, groups or {}) for far in FARS if imposters >= np.rint(1 / far)]
 
 
-def carried(trials, unit, offset, words):
-    """Returns a card's `thresholds` from trials of other models than the published one.
+def carried_thresholds(trials: Trials, unit: float, offset: float, words: str) -> list[dict]:
+    """Computes a card's `thresholds` from trials of the models of a cross-validation.
 
     Args:
-        trials: `Trials` of a cross-validation, whose distances begin at 0 and are in units of those
-            that each model gives between two people whom it knows.
-        unit: That unit of the published model.
-        offset: What is added to the distances of the published model so that they begin at 0.
-        words: How the thresholds came about, for `carried` of the card.
+        trials: Trials of a cross-validation. Their distances begin at 0, and are in units of the
+            median distance between two people whom the model of the fold knows.
+        unit: This unit for the published model.
+        offset: Number that shifts the distances of the published model to begin at 0.
+        words: Description of the thresholds, for `carried` of the card.
 
     Returns:
-        Dicts as of `thresholds`.
+        Dicts like those of `thresholds`.
     """
     rows = thresholds(trials)
     return [{**row, "value": row["value"] * unit - offset, "carried": words} for row in rows]
 
 
-def imposters(trials, unit=1.0, offset=0.0):
-    """Returns what a card says of the distances between people whom the models have not seen.
+def imposter_statistics(trials: Trials, unit: float = 1.0, offset: float = 0.0) -> dict:
+    """Computes the card's `imposters`: mean and deviation of the scores of false claims.
 
     Args:
-        trials: `Trials`.
-        unit: See `carried`; 1 for trials of the published model itself.
-        offset: See `carried`; 0 for trials of the published model itself.
+        trials: Trials of people whom the models have not seen.
+        unit: See `carried_thresholds`; 1 for trials of the published model itself.
+        offset: See `carried_thresholds`; 0 for trials of the published model itself.
 
     Returns:
-        Dict of `mean` and `stddev` of the scores of false claims, in the published model's
-        distances.
+        Dict of `mean` and `stddev` in distances of the published model.
     """
     scores = unit * trials.scores[~trials.genuine] - offset
     return {"mean": float(scores.mean()), "stddev": float(scores.std())}
 
 
-def certificate(found, far):
-    """What people support of a threshold's false accept rate, for a card.
+def certificate(certified: evaluation.FalseAccepts | evaluation.Certificate, far: float) -> dict:
+    """Returns the certificate of a threshold's false accept rate, for a card.
 
     Args:
-        found: `evaluation.FalseAccepts` or `evaluation.Certificate` of the threshold.
+        certified: Certified rate of the threshold.
         far: False accept rate that was wanted.
 
     Returns:
-        Dict of `ci95`, the interval of the rate of as many other people, `independent`, how many
-        independent pairs of people the trials are worth, `strictest`, the lowest rate that these
-        support, and `people_needed`, the fewest and the most people whom this rate or a tenth of
-        it would take where it is lower, by its text.
+        Dict of `ci95`, the interval of the rate on equally many other people, `independent`, the
+        number of independent pairs of people that the trials are worth, `strictest`, the lowest
+        rate that these pairs support, and `people_needed`, the smallest and the largest number of
+        people for this rate and for a tenth of it, if these rates are lower than `strictest`.
     """
     return {
-        "ci95": list(map(float, found.ci95)),
-        "independent": round(float(found.independent), 1),
-        "strictest": float(found.strictest),
+        "ci95": list(map(float, certified.ci95)),
+        "independent": round(float(certified.independent), 1),
+        "strictest": float(certified.strictest),
         "people_needed": {
-            f"{rate:g}": list(found.people_needed(rate))
+            f"{rate:g}": list(certified.people_needed(rate))
             for rate in (far, far / 10)
-            if rate < found.strictest
+            if rate < certified.strictest
         },
     }
 
@@ -173,13 +176,13 @@ def _threshold(trials, far, groups):
     false = ~trials.genuine
     claims = tuple(side[false] for side in trials.people)
     certified = evaluation.false_accepts(trials.scores[false], claims, value)
-    found = _accepted(trials, value, np.ones(len(trials.scores), bool))
+    rates = _accept_rates(trials, value, np.ones(len(trials.scores), bool))
     return {
         "far": far,
         "value": value,
-        "trials": found.imposter,
-        "tar": found.tar,
-        "tar_ci95": list(found.tar_ci95),
+        "trials": rates.imposter,
+        "tar": rates.tar,
+        "tar_ci95": list(rates.tar_ci95),
         "score": SCORE,
         "enrolled": int(np.median(trials.enrolled)),
         "people": int(np.unique(trials.probes).size),
@@ -192,8 +195,7 @@ def _threshold(trials, far, groups):
 
 
 def _tries(trials, value):
-    """Returns the rates of a threshold where a person may try several times; an empty dict if
-    nobody has so many probes."""
+    """Returns the rates if a person may try several times; empty if nobody has so many probes."""
     pairs = np.stack([_codes(side) for side in trials.people])
     for rows in (trials.genuine, ~trials.genuine):
         if np.unique(pairs[:, rows], axis=1, return_counts=True)[1].max() < TRIES:
@@ -217,18 +219,18 @@ def _tries(trials, value):
 
 
 def _within(trials, value, confounder, group):
-    both = ((group[a], group[b]) for a, b in zip(*trials.people, strict=True))
-    alike = np.array([first is not None and first == second for first, second in both])
-    found = _accepted(trials, value, alike)
+    pairs = ((group[a], group[b]) for a, b in zip(*trials.people, strict=True))
+    is_same_group = np.array([first is not None and first == second for first, second in pairs])
+    rates = _accept_rates(trials, value, is_same_group)
     return {
         "confounder": confounder,
-        "far": found.far,
-        "far_ci95": list(found.far_ci95),
-        "trials": found.imposter,
+        "far": rates.far,
+        "far_ci95": list(rates.far_ci95),
+        "trials": rates.imposter,
     }
 
 
-def _accepted(trials, value, rows):
+def _accept_rates(trials, value, rows):
     return evaluation.accept_rates(
         trials.scores[rows],
         trials.genuine[rows],

@@ -1,56 +1,58 @@
-"""Runs that are done once: a small file each, so that a stopped experiment goes on."""
+"""Results of runs in small files, so that an interrupted experiment can continue."""
+
+from __future__ import annotations
 
 import hashlib
 import json
 import pathlib
 import time
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from keras_dml import progress
 from keras_dml._files import replaceable_file, write_text
+from keras_dml._typing import Path
 
 
-def write_json(path, content):
-    """Writes a JSON file whole or not at all.
+def write_json(path: pathlib.Path, content: Any) -> pathlib.Path:
+    """Writes a JSON file atomically and returns its path.
 
     Args:
-        path: A `pathlib.Path`.
-        content: Plain numbers, strings, lists and dicts.
-
-    Returns:
-        The path.
+        path: Path of the file.
+        content: Numbers, strings, lists and dicts.
     """
     write_text(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
     return path
 
 
 class Runs:
-    """Results of runs by their settings, in a folder.
+    """Folder with the results of runs, by their settings.
 
-    A file holds the settings and the result. It is named by a digest of the settings and whole or
-    not there, so that a broken run leaves nothing behind; other settings, other data among them,
-    are another file.
+    A file contains the settings and the result of a run. Its name contains a digest of the
+    settings, so other settings or other data give another file. Files are written atomically, so an
+    interrupted run leaves no partial file.
 
     Args:
         folder: Folder of the files, created if missing.
     """
 
-    def __init__(self, folder):
+    def __init__(self, folder: Path) -> None:
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
 
-    def path(self, settings):
-        """The file of a run.
+    def path(self, settings: dict) -> pathlib.Path:
+        """Returns the path of a run's file.
 
         Args:
-            settings: Plain numbers, strings, lists and dicts; `"name"`, if there is one, begins the
-                file's name.
+            settings: Numbers, strings, lists and dicts. If there is a key `"name"`, the name of the
+                file begins with its value.
         """
         text = json.dumps(settings, sort_keys=True)
         digest = hashlib.sha256(text.encode()).hexdigest()[:12]
         return self.folder / f"{settings.get('name', 'run')}-{digest}.json"
 
-    def find(self, settings):
-        """The result of a finished run, None of one that is not.
+    def find(self, settings: dict) -> Any:
+        """Returns the result of a finished run; None if the run is not finished.
 
         Raises:
             ValueError: If its file is damaged.
@@ -62,22 +64,19 @@ class Runs:
             return None
         except (KeyError, RecursionError, TypeError, ValueError) as error:
             raise ValueError(
-                f"{path} is damaged ({error}). Delete it; its run is then repeated."
+                f"{path} is damaged ({error}). Delete it, and the run is repeated."
             ) from error
 
-    def make(self, plan, run, description):
-        """Results of a plan, in its order; only what is not there is run.
+    def make(self, plan: Sequence[dict], run: Callable[[dict], Any], description: str) -> list:
+        """Returns the results of a plan, in its order, and runs only what is missing.
 
         Args:
-            plan: List of settings; equal ones are run once.
-            run: Function of settings that gives a result which JSON holds.
-            description: The work in a few words, for the progress.
-
-        Returns:
-            List of results.
+            plan: List of settings. Equal settings are run once.
+            run: Function of settings that returns a result for JSON.
+            description: Description of the work in a few words, for the progress.
 
         Raises:
-            ValueError: If something else is where a result would be kept, before any run.
+            ValueError: If a folder has the place of a result. Raised before any run.
         """
         paths = {self.path(settings): settings for settings in plan}
         for path in paths:
@@ -86,10 +85,10 @@ class Runs:
         for path, settings in progress.track(missing.items(), description, len(missing)):
             start = time.monotonic()
             result = run(settings)
-            kept = {
+            record = {
                 "settings": settings,
                 "result": result,
                 "seconds": round(time.monotonic() - start, 2),
             }
-            write_json(path, kept)
+            write_json(path, record)
         return [self.find(settings) for settings in plan]

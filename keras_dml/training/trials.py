@@ -1,19 +1,25 @@
-"""Verification trials with the people of both sides, from distances between recordings."""
+"""Verification trials with the people of both sides, computed from distances."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from keras_dml import inference
+from keras_dml._typing import ArrayLike
+
+if TYPE_CHECKING:
+    from keras_dml._backend import keras
+    from keras_dml.training.people import People
 
 PEOPLE = "people"
 
 
 class Layout(NamedTuple):
-    """Owners of the recordings whose distances the trials are made of."""
+    """People and sessions of the recordings whose distances give the trials."""
 
     subjects: np.ndarray
     sessions: np.ndarray
@@ -21,18 +27,18 @@ class Layout(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Trials:
-    """Trials of probes against claims; all arrays have shape `(trials,)`.
+    """Verification trials, each of a probe against a claim; arrays have shape `(trials,)`.
 
     Attributes:
         scores: Distances; smaller is closer.
         probes: Person of the probe.
-        claims: Person claimed; the trial is genuine where it is that of the probe.
-        recordings: Number of the probe's recording.
-        enrolled: Number of recordings enrolled of the person claimed; the score is the least
-            distance to them.
-        unit: What probes and claims name: `"people"`, or classes such as `"motions"`.
-        layout: `Layout` of all recordings, where other distances between them give other scores of
-            the same trials; None elsewhere.
+        claims: Claimed person. The trial is genuine if this is the person of the probe.
+        recordings: Index of the probe's recording.
+        enrolled: Number of enrolled recordings of the claimed person. The score is the smallest
+            distance to these recordings.
+        unit: What `probes` and `claims` contain: `"people"`, or classes such as `"motions"`.
+        layout: `Layout` of all recordings, if the trials can be scored again from a distance
+            matrix; otherwise None.
     """
 
     scores: np.ndarray
@@ -44,89 +50,82 @@ class Trials:
     layout: Layout | None = None
 
     @property
-    def genuine(self):
-        """Whether each claim is true."""
+    def genuine(self) -> np.ndarray:
+        """Boolean array that is True for genuine trials."""
         return self.probes == self.claims
 
     @property
-    def people(self):
-        """Probe and claim of each trial, as `evaluation.verification` takes them."""
+    def people(self) -> tuple[np.ndarray, np.ndarray]:
+        """Probe and claim of each trial, for `evaluation.verification`."""
         return self.probes, self.claims
 
-    def arrays(self):
-        """The arrays by name, as `numpy.savez` takes them."""
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Returns the arrays by name, for `numpy.savez`."""
         names = ("scores", "genuine", "probes", "claims", "recordings", "enrolled")
         return {name: np.asarray(getattr(self, name)) for name in names}
 
-    def rescored(self, values):
-        """The same trials by another method.
+    def with_scores(self, values: ArrayLike) -> Trials:
+        """Returns the same trials with the scores of another method.
 
         Args:
-            values: Scores, shape `(trials,)`, smaller is closer; or distances between all
-                recordings, where the layout is known.
+            values: Scores, shape `(trials,)`, smaller is closer. If `layout` is known, also
+                distances between all recordings, shape `(recordings, recordings)`.
 
         Raises:
-            ValueError: If the values are neither.
+            ValueError: If the values have another shape.
         """
         values = np.asarray(values)
         if values.shape == self.scores.shape:
             return dataclasses.replace(self, scores=values)
         if self.layout is not None and values.shape == 2 * (len(self.layout.subjects),):
             return latest_against_earlier(values, *self.layout)
-        either = "" if self.layout is None else ", or one distance for each pair of recordings"
+        alternative = "" if self.layout is None else ", or a distance for each pair of recordings"
         raise ValueError(
-            f"Another method must give one score for each of the {len(self.scores):,} trials"
-            f"{either}. Received shape {values.shape}."
+            f"Received scores of shape {values.shape}. Expected one score for each of the "
+            f"{len(self.scores):,} trials{alternative}."
         )
 
 
-def latest_against_earlier(distances, subjects, sessions):
-    """Trials of every single recording of a last session against everybody's earlier ones.
+def latest_against_earlier(distances: np.ndarray, subjects: Sequence, sessions: Sequence) -> Trials:
+    """Compares each recording of a person's last session with everybody's earlier recordings.
 
     Args:
         distances: Distances between all recordings, shape `(recordings, recordings)`.
         subjects: Person of each recording.
         sessions: Session of each recording, in the order of time.
-
-    Returns:
-        `Trials`.
     """
-    probes = of_last_session(subjects, sessions)
+    probes = is_last_session(subjects, sessions)
     return _latest(distances[np.ix_(probes, ~probes)], probes, subjects, sessions)
 
 
-def by_model(model, people):
-    """The trials of `latest_against_earlier` by a model, without the distances that they leave out.
+def from_model(model: keras.Model, people: People) -> Trials:
+    """Computes the trials of `latest_against_earlier` by a model.
+
+    Only the distances that the trials need are computed.
 
     Args:
-        model: A model that `keras_dml.embed` takes.
-        people: `keras_dml.training.People`.
-
-    Returns:
-        `Trials`.
+        model: A model for `keras_dml.embed`.
+        people: The recordings.
     """
     z = inference.embed(model, people.signals, progress=False)
-    return by_embeddings(model, z, people)
+    return from_embeddings(model, z, people)
 
 
-def by_embeddings(model, embeddings, people):
-    """The trials of `by_model`, of recordings that were embedded before.
+def from_embeddings(model: keras.Model, embeddings: np.ndarray, people: People) -> Trials:
+    """Computes the trials of `from_model` from embeddings.
 
     Args:
-        model: See `by_model`.
-        embeddings: That of each recording.
-        people: See `by_model`.
-
-    Returns:
-        `Trials`.
+        model: See `from_model`.
+        embeddings: Embedding of each recording.
+        people: See `from_model`.
     """
-    probes = of_last_session(people.subjects, people.sessions)
+    probes = is_last_session(people.subjects, people.sessions)
     distances = inference.distance(model, embeddings[probes], embeddings[~probes])
     return _latest(distances, probes, people.subjects, people.sessions)
 
 
-def of_last_session(subjects, sessions):
-    """Whether each recording is of its person's last session.
+def is_last_session(subjects: Sequence, sessions: Sequence) -> np.ndarray:
+    """Returns whether each recording belongs to its person's last session.
 
     Args:
         subjects: Person of each recording.
@@ -139,12 +138,14 @@ def of_last_session(subjects, sessions):
 
 def _latest(distances, probes, subjects, sessions):
     subjects, sessions = np.asarray(subjects), np.asarray(sessions)
-    found = against_gallery(distances, subjects[probes], subjects[~probes])
-    return dataclasses.replace(found, layout=Layout(subjects, sessions))
+    claims = against_gallery(distances, subjects[probes], subjects[~probes])
+    return dataclasses.replace(claims, layout=Layout(subjects, sessions))
 
 
-def against_gallery(distances, probes, gallery, unit=PEOPLE):
-    """Trials of every probe against everybody in a gallery.
+def against_gallery(
+    distances: np.ndarray, probes: Sequence, gallery: Sequence, unit: str = PEOPLE
+) -> Trials:
+    """Compares every probe with everybody in a gallery.
 
     Args:
         distances: Shape `(probes, recordings)`.
@@ -153,13 +154,13 @@ def against_gallery(distances, probes, gallery, unit=PEOPLE):
         unit: See `Trials`.
 
     Returns:
-        `Trials`, probe by probe, the names of the gallery in their order.
+        `Trials`, ordered by probe, then by the sorted names of the gallery.
     """
     probes, gallery = np.asarray(probes), np.asarray(gallery)
     names, counts = np.unique(gallery, return_counts=True)
     rows = len(probes)
     return Trials(
-        scores=nearest_of(distances, gallery, names).ravel(),
+        scores=nearest_distances(distances, gallery, names).ravel(),
         probes=np.repeat(probes, len(names)),
         claims=np.tile(names, rows),
         recordings=np.repeat(np.arange(rows), len(names)),
@@ -168,17 +169,16 @@ def against_gallery(distances, probes, gallery, unit=PEOPLE):
     )
 
 
-def of_pairs(scores, first, second, subjects):
-    """Trials of single recordings against single ones.
+def from_pairs(
+    scores: ArrayLike, first: Sequence[int], second: Sequence[int], subjects: Sequence
+) -> Trials:
+    """Returns trials between pairs of single recordings.
 
     Args:
         scores: Distances of the pairs, shape `(trials,)`.
         first: Index of the probe's recording, shape `(trials,)`.
-        second: Index of the one enrolled, same shape.
+        second: Index of the enrolled recording, same shape.
         subjects: Person of each recording.
-
-    Returns:
-        `Trials`.
     """
     subjects = np.asarray(subjects)
     return Trials(
@@ -190,28 +190,28 @@ def of_pairs(scores, first, second, subjects):
     )
 
 
-def joined(parts):
-    """Trials of several folds as one list; recordings of different folds are different ones.
+def concatenate(parts: Sequence[Trials]) -> Trials:
+    """Concatenates the trials of several folds, whose recordings are different.
 
     Args:
-        parts: List of `Trials`.
+        parts: Trials of each fold.
     """
     offsets = np.cumsum([0, *(part.recordings.max() + 1 for part in parts)])[:-1]
-    together = {
+    arrays = {
         name: np.concatenate([getattr(part, name) for part in parts])
         for name in ("scores", "probes", "claims", "enrolled")
     }
     recordings = [part.recordings + offset for part, offset in zip(parts, offsets, strict=True)]
-    return Trials(**together, recordings=np.concatenate(recordings), unit=parts[0].unit)
+    return Trials(**arrays, recordings=np.concatenate(recordings), unit=parts[0].unit)
 
 
-def nearest_of(distances, owners, names):
-    """Distance of each probe to the nearest recording of each person or class.
+def nearest_distances(distances: np.ndarray, owners: Sequence, names: Sequence) -> np.ndarray:
+    """Computes the distance of each probe to the nearest recording of each person or class.
 
     Args:
         distances: Shape `(probes, recordings)`.
-        owners: Owner of each recording, shape `(recordings,)`.
-        names: Owners, in the order of the columns.
+        owners: Person or class of each recording, shape `(recordings,)`.
+        names: People or classes, in the order of the columns.
 
     Returns:
         Shape `(probes, names)`.

@@ -1,6 +1,7 @@
-"""Trained models by name: `list_models`, `info`, `card`, `load`, `check`. The recipes write them.
+"""Trained models by name: `list_models`, `info`, `card`, `load` and `check`.
 
-`list_models`, `info` and `card` read JSON and load neither Keras nor a backend.
+`list_models`, `info` and `card` read JSON and load neither Keras nor a backend. The recipes in the
+checkout's folder `zoo` train and write the models.
 """
 
 from keras_dml import _lazy

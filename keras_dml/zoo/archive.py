@@ -1,7 +1,8 @@
-"""Checks of a zip file before anything of it is used: plain, of bounded size, and whole.
+"""Checks of zip files before their contents are used.
 
-A few kilobytes of zip or HDF5 can stand for gigabytes. Keras stores what it writes as it is and
-NumPy compresses at most; so what grows far beyond its file was not written by either.
+A zip or HDF5 file of a few kilobytes can expand to gigabytes. Keras stores its files without
+compression, and NumPy compresses moderately. A file that would grow far beyond its size was written
+by neither, and is refused.
 """
 
 import collections
@@ -9,29 +10,31 @@ import copy
 import io
 import pathlib
 import zipfile
+from collections.abc import Collection
+from typing import BinaryIO
 
-MAX_TEXT = 32 * 2**20  # bytes of a JSON member: 200 times that of a network of 250 layers
-MAX_SMALL = 32 * 2**20  # bytes that any file may grow to
-MAX_GROWTH = (
-    20  # times its size, beyond that: weights shrink to nine tenths, constant arrays further
-)
+MAX_TEXT = 32 * 2**20  # bytes of a JSON member; a network of 250 layers needs 1/200 of this
+MAX_SMALL = 32 * 2**20  # bytes to which any file may expand
+# Larger files may expand to 20 times their size: weights compress to nine tenths, constant arrays
+# further.
+MAX_GROWTH = 20
 PIECE = 2**20
 METHODS = {zipfile.ZIP_STORED: "stored", zipfile.ZIP_DEFLATED: "deflated"}
 
 
-def check(opened, texts=()):
-    """Reads a zip file through, a piece at a time, once it is known how much there is to read.
+def check(opened: BinaryIO, texts: Collection[str] = ()) -> list[str]:
+    """Checks the declared sizes of a zip file, then reads it piece by piece.
 
     Args:
         opened: The file, open for reading bytes.
-        texts: Names of members that hold JSON, which takes many times its bytes once it is read.
+        texts: Names of members that contain JSON, which needs many times its size in memory.
 
     Returns:
         The names of its members.
 
     Raises:
-        ValueError: If it is not a zip file, damaged, odd or too large; the message says how, in
-            words that follow the file's name.
+        ValueError: If the file is not a zip file, is damaged, unusual or too large. The message is
+            worded to follow the file's name.
     """
     try:
         with zipfile.ZipFile(opened) as archive:
@@ -40,12 +43,12 @@ def check(opened, texts=()):
             for member in members:
                 _read_through(archive, member)
             return archive.namelist()
-    except Exception as error:  # on bytes that are none zipfile raises much besides BadZipFile
+    except Exception as error:  # on other bytes zipfile raises more than BadZipFile
         raise ValueError(first_line(error)) from error
 
 
-def check_weights(opened, name):
-    """Refuses HDF5 weights that declare more numbers than their file can hold.
+def check_weights(opened: BinaryIO, name: str) -> None:
+    """Checks that HDF5 weights do not declare more numbers than their file can hold.
 
     Args:
         opened: A zip file that `check` has passed, open for reading bytes.
@@ -65,16 +68,16 @@ def check_weights(opened, name):
     try:
         with zipfile.ZipFile(opened) as archive, archive.open(name) as member:
             is_stored = archive.getinfo(name).compress_type == zipfile.ZIP_STORED
-            plain = member if is_stored else io.BytesIO(member.read())  # HDF5 jumps to and fro
+            plain = member if is_stored else io.BytesIO(member.read())  # HDF5 reads at random
             with h5py.File(plain, "r") as weights:
                 weights.visititems(note)
-    except Exception as error:  # as zipfile, h5py on bytes that are none
+    except Exception as error:  # like zipfile, h5py raises many types on other bytes
         raise ValueError(f"{name} inside it is damaged: {first_line(error)}") from error
     _check_growth(f"{name} inside it", sum(sizes), _size(opened))
 
 
-def first_line(error):
-    """What an error says, in one sentence."""
+def first_line(error: Exception) -> str:
+    """Returns the first line of an error's message, ending in a period."""
     line = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(" ,:;")
     return line if line.endswith(".") else f"{line}."
 
@@ -86,24 +89,24 @@ def _size(opened):
 def _check_declared(members, size, texts):
     for name, count in collections.Counter(member.filename for member in members).items():
         if count > 1:
-            raise ValueError(f"{name} stands in it {count} times")
+            raise ValueError(f"it contains {name} {count} times")
     for member in members:
         path = pathlib.PurePosixPath(member.filename)
         if path.is_absolute() or ".." in path.parts:
-            raise ValueError(f"{member.filename} inside it leads out of its folder")
+            raise ValueError(f"{member.filename} inside it is a path outside its folder")
         if member.flag_bits & 1:
             raise ValueError(f"{member.filename} inside it is encrypted")
         if member.compress_type not in METHODS:
             raise ValueError(
-                f"{member.filename} inside it is compressed by method {member.compress_type}, and "
-                f"only {' or '.join(METHODS.values())} ones are read"
+                f"{member.filename} inside it is compressed by method {member.compress_type}; "
+                f"only {' or '.join(METHODS.values())} members are read"
             )
         if member.filename in texts and member.file_size > MAX_TEXT:
             raise ValueError(
-                f"{member.filename} inside it would take {_megabytes(member.file_size)} and may "
-                f"take {_megabytes(MAX_TEXT)}"
+                f"{member.filename} inside it would take {_megabytes(member.file_size)}; at most "
+                f"{_megabytes(MAX_TEXT)} are allowed"
             )
-    _check_growth("what it holds", sum(member.file_size for member in members), size)
+    _check_growth("its contents", sum(member.file_size for member in members), size)
 
 
 def _check_growth(what, grown, size):
@@ -114,9 +117,9 @@ def _check_growth(what, grown, size):
 
 
 def _read_through(archive, member):
-    """Compares size and checksum with those declared, however much the member unpacks to."""
+    """Checks that size and checksum of a member are the declared ones."""
     longer = copy.copy(member)
-    longer.file_size += 1  # zipfile stops at the size declared, and would hide a longer member
+    longer.file_size += 1  # zipfile stops at the declared size and would hide a longer member
     count = 0
     with archive.open(longer) as stream:
         while piece := stream.read(PIECE):

@@ -1,31 +1,33 @@
-"""Names, cards and one-line descriptions of the models, without loading Keras."""
+"""Names, cards and short descriptions of the models, without loading Keras."""
 
 import fnmatch
 import json
 import math
+import pathlib
+from collections.abc import Iterator, Sequence
 
 from keras_dml.zoo import lookup, schema
 
 TRIES = ("FAR wanted", "FAR, once", "FAR, best of tries", "TAR, once", "TAR, best of tries")
 ACRONYMS = ("auc", "eer", "tar", "far")
-MAX_DIGITS = 20  # of an integer; a count of bytes has fewer
-LESS = " less "  # in the name of a difference of two heads
+MAX_DIGITS = 20  # digits of an integer; a count of bytes has fewer
+LESS = " less "  # marks the difference of two heads in the `head` of a figure
 SHOTS = {"ways": "way", "shots": "shot"}
-# How the metrics begin that are given in percent.
+# Prefixes of the metrics that are given in percent.
 RATES = ("eer", "accuracy", "misidentification", "tar_at_far", "recall_at")
 
 
-def list_models(pattern="*"):
-    """Names of the models, sorted.
+def list_models(pattern: str = "*") -> list[str]:
+    """Lists the names of the models, sorted.
 
     Args:
         pattern: A shell-style wildcard that the names must match, such as `"eeg_*"`.
 
     Returns:
-        List of names, empty where none matches.
+        List of names; empty if no name matches.
 
     Raises:
-        NotADirectoryError: If KERAS_DML_ZOO names no folder.
+        NotADirectoryError: If KERAS_DML_ZOO is not the path of a folder.
 
     Example:
         >>> keras_dml.zoo.list_models("gait_*")
@@ -34,8 +36,8 @@ def list_models(pattern="*"):
     return fnmatch.filter(lookup.names(), pattern)
 
 
-def card(name):
-    """The card of a model: input, data and its license, figures, limits, recipe.
+def card(name: str | pathlib.Path) -> dict:
+    """Reads the card of a model: input, data and license, figures, limits, recipe.
 
     Args:
         name: Name of a model of the zoo, or the path of a model's folder.
@@ -44,24 +46,24 @@ def card(name):
         The card as a dict; `keras_dml.zoo.schema.CARD` describes its keys.
 
     Raises:
-        ValueError: If there is no such model (the message gives the nearest names), or its card is
-            damaged or, by name, another model's.
-        FileNotFoundError: If the path is no folder with a card.
+        ValueError: If the model does not exist (the message gives similar names), or its card is
+            damaged or belongs to a model of another name.
+        FileNotFoundError: If the path is not a folder with a card.
         TypeError: If `name` is neither a string nor a path.
     """
     is_path = lookup.is_path(name)
     path = (lookup.folder_at(name) if is_path else lookup.find(name)) / lookup.CARD
-    found = schema.validate(read_json(path), f"{path}")
-    if not is_path and found["name"] != name:
+    content = schema.validate(read_json(path), f"{path}")
+    if not is_path and content["name"] != name:
         raise ValueError(
-            f"{path} is the card of {found['name']!r} and lies in the folder {name!r}. Name the "
-            "folder as the card, or put the right card there."
+            f"{path} is the card of {content['name']!r} and lies in the folder {name!r}. Give the "
+            "folder the name in the card, or replace the card."
         )
-    return found
+    return content
 
 
-def info(name):
-    """One line about a model: task, input, size, error rates.
+def info(name: str | pathlib.Path) -> str:
+    """Describes a model in one line: task, input, size, error rates.
 
     Args:
         name: Name of the model.
@@ -72,43 +74,46 @@ def info(name):
     Raises:
         ValueError, TypeError: See `card`.
     """
-    known = card(name)
+    content = card(name)
     parts = [
-        known["task"],
-        input_in_words(known),
-        f"{known['model']['parameters']:,} parameters",
-        *figures_in_words(known),
+        content["task"],
+        input_in_words(content),
+        f"{content['model']['parameters']:,} parameters",
+        *figures_in_words(content),
     ]
     return f"{name}: {', '.join(parts)}"
 
 
-def input_in_words(card):
-    """`6 channels at 100 Hz`, `images of 28 × 28 pixels, 1 channel`."""
-    taken = card["input"]
-    channels = counted(len(taken["channels"]), "channel")
-    if "size" in taken:
+def input_in_words(card: dict) -> str:
+    """Describes the input: `6 channels at 100 Hz`, `images of 28 × 28 pixels, 1 channel`."""
+    described = card["input"]
+    channels = counted(len(described["channels"]), "channel")
+    if "size" in described:
         return f"images of {extent_in_words(card)}, {channels}"
-    return f"{channels} at {taken['rate_hz']:g} Hz"
+    return f"{channels} at {described['rate_hz']:g} Hz"
 
 
-def extent_in_words(card):
-    """`64 steps or more at 100 Hz`, `28 × 28 pixels`."""
-    taken = card["input"]
-    if "size" in taken:
-        return f"{' × '.join(map(str, taken['size']))} pixels"
-    min_steps, max_steps = taken["length"]
+def extent_in_words(card: dict) -> str:
+    """Describes the size of the input: `64 steps or more at 100 Hz`, `28 × 28 pixels`."""
+    described = card["input"]
+    if "size" in described:
+        return f"{' × '.join(map(str, described['size']))} pixels"
+    min_steps, max_steps = described["length"]
     if max_steps is None:
         steps = f"{min_steps} steps or more"
     elif min_steps == max_steps:
         steps = f"{min_steps} steps"
     else:
         steps = f"{min_steps} to {max_steps} steps"
-    return f"{steps} at {taken['rate_hz']:g} Hz"
+    return f"{steps} at {described['rate_hz']:g} Hz"
 
 
-def known_in_words(card):
-    """`("people", "135 trained on, 45 tested on")`, or `("classes", ...)`; of a model of one's own,
-    which may be one that nobody was trained on, `("people", "made with 6")`."""
+def known_in_words(card: dict) -> tuple[str, str]:
+    """Describes the people or classes of the training and the test.
+
+    Examples are `("people", "135 trained on, 45 tested on")` and `("classes", ...)`. For a model
+    that users made, possibly without training, it is `("people", "made with 6")`.
+    """
     data = card["data"]
     if card.get("is_own"):
         return "people", f"made with {len(data['train_subjects'])}"
@@ -120,15 +125,15 @@ def known_in_words(card):
     return what, f"{len(trained)} trained on, {len(tested)} tested on"
 
 
-def is_classifier(card):
-    """Whether a model is a `PrototypicalClassifier`."""
+def is_classifier(card: dict) -> bool:
+    """Returns whether a model is a `PrototypicalClassifier`."""
     from keras_dml import distances  # loads Keras
 
     return distances.declared(card["embedding"]["distance"]).is_learned
 
 
-def figures_in_words(card):
-    """The headline, and of attacks the strongest.
+def figures_in_words(card: dict) -> Iterator[str]:
+    """Describes the headline, and the figure under the strongest attack.
 
     Yields:
         `EER 2.3 % [0.6 to 3.0] (168 probes of 45 people)`,
@@ -146,17 +151,17 @@ def _headline_in_words(headline):
     if "unmeasured" in headline:
         return headline["unmeasured"]
     row = next(row for row in headline["rows"] if row["metric"] in ("eer", "accuracy"))
-    counted = (
+    count = (
         f"{headline['images']:,} images"
         if "images" in headline
         else (f"{headline['probes']:,} probes of {headline['people']} people")
     )
     figure = with_interval(row["value"], row["ci95"])
-    return f"{metric_in_words(row['metric'])} {figure} ({counted})"
+    return f"{metric_in_words(row['metric'])} {figure} ({count})"
 
 
-def setting(row):
-    """Conditions of a figure, `20-way 1-shot`, `fgsm at 0.3, dol head`; empty where there are none.
+def setting(row: dict) -> str:
+    """Describes the conditions of a figure: `20-way 1-shot`, `fgsm at 0.3, dol head`, or nothing.
 
     Args:
         row: Row of a card's `figures`.
@@ -174,9 +179,11 @@ def setting(row):
     return ", ".join(str(part) for part in parts if part)
 
 
-def protocol_in_words(card, row):
-    """`few shot`, `block verification`: where all recordings of a person are of one sitting, what
-    the protocols call sessions are its blocks.
+def protocol_in_words(card: dict, row: dict) -> str:
+    """Describes the protocol of a figure: `few shot`, `block verification`.
+
+    If all recordings of a person are from one session, the sessions of a protocol are blocks of
+    this session.
 
     Args:
         card: A card.
@@ -187,11 +194,11 @@ def protocol_in_words(card, row):
     return words.replace("session", "block") if one_sitting else words
 
 
-def value_in_words(row):
-    """Returns the value of a figure with its 95 % interval, `2.3 % [0.6 to 3.1]`, or with its
-    standard error, `99.31 % ± 0.08`, `0.9982 ± 0.0009`.
+def value_in_words(row: dict) -> str:
+    """Formats a figure with its 95 % interval or its standard error.
 
-    Where no error was seen, a rate has the 95 % bound by the rule of three, `0 %, at most 7.7 %`.
+    Examples are `2.3 % [0.6 to 3.1]`, `99.31 % ± 0.08` and `0.9982 ± 0.0009`. If no error was
+    observed, a rate has the 95 % bound by the rule of three: `0 %, at most 7.7 %`.
 
     Args:
         row: Row of a card's `figures`.
@@ -211,8 +218,8 @@ def value_in_words(row):
     return f"{row['value']:.4g} ± {row['stderr']:.2g}"
 
 
-def change_in_words(row):
-    """`-0.0004`: change of the figure by an export; a dash where it is not known.
+def change_in_words(row: dict) -> str:
+    """Formats the change of a figure by an export: `-0.0004`, or a dash if it is unknown.
 
     Args:
         row: Entry of a card's `exports`.
@@ -227,7 +234,7 @@ def _head(row):
 
 
 def _without_error(row):
-    """A value that is the same in each repetition or fold."""
+    """Formats a value that is equal in each repetition or fold."""
     if not is_rate(row):
         return f"{row['value']:.4g}"
     bound = min(1, 3 / row.get("people", row["trials"]))
@@ -235,45 +242,45 @@ def _without_error(row):
     return f"{100 * row['value']:g} %{limits.get(row['value'], '')}"
 
 
-def is_rate(row):
-    """Whether a figure is given in percent."""
+def is_rate(row: dict) -> bool:
+    """Returns whether a figure is given in percent."""
     return row["metric"].startswith(RATES)
 
 
-def counted(count, word):
-    """`1 channel`, `6 channels`."""
+def counted(count: int, word: str) -> str:
+    """Formats a count: `1 channel`, `6 channels`."""
     return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
-def percent(value, stderr):
-    """`2.1 % ± 0.3`: a fraction and its standard error in percent, no finer than the error."""
+def percent(value: float, stderr: float) -> str:
+    """Formats a fraction and its standard error in percent: `2.1 % ± 0.3`."""
     digits = 1 if 100 * stderr >= 0.1 else 2
     return f"{100 * value:.{digits}f} % ± {100 * stderr:.{digits}f}"
 
 
-def metric_in_words(name):
-    """`EER`, `TAR at FAR 1 %`: acronyms as the field writes them."""
+def metric_in_words(name: str) -> str:
+    """Formats the name of a metric: `EER`, `TAR at FAR 1 %`."""
     start, at, far = name.partition("_at_far_")
     words = " ".join(word.upper() if word in ACRONYMS else word for word in start.split("_"))
     return f"{words} at FAR {100 * float(far):g} %" if at else words
 
 
-def with_interval(value, bounds):
-    """`2.3 % [0.6 to 3.1]`: a fraction with its interval in percent."""
+def with_interval(value: float, bounds: Sequence[float]) -> str:
+    """Formats a fraction with its interval in percent: `2.3 % [0.6 to 3.1]`."""
     return f"{100 * value:.{_digits(bounds)}f} % [{percents(bounds, unit='')}]"
 
 
-def points(value, bounds):
-    """`-2.3 points [-4.0 to -0.6]`: a difference of fractions with its interval, in percentage
-    points."""
+def points(value: float, bounds: Sequence[float]) -> str:
+    """Formats a difference of fractions in percentage points: `-2.3 points [-4.0 to -0.6]`."""
     return f"{100 * value:.{_digits(bounds)}f} points [{percents(bounds, unit='')}]"
 
 
-def far_interval(row):
-    """The 95 % interval of the false accept rate of a threshold.
+def far_interval(row: dict) -> Sequence[float]:
+    """Returns the 95 % interval of the false accept rate of a threshold.
 
-    A threshold that was chosen on the people who show its rate has the interval of its certificate:
-    an interval over these people takes the threshold as given and covers far too rarely.
+    If the threshold was chosen on the people who show its rate, this is the interval of its
+    certificate. A bootstrap interval over these people would treat the threshold as fixed and would
+    contain the true rate far too rarely.
 
     Args:
         row: Entry of a card's `thresholds`.
@@ -281,27 +288,27 @@ def far_interval(row):
     return row["certificate"]["ci95"] if "certificate" in row else row["far_ci95"]
 
 
-def tries_in_words(row):
-    """Returns the rates of a threshold with one and with several tries, as `TRIES` names them.
+def tries_in_words(row: dict) -> tuple[str, ...]:
+    """Formats the rates of a threshold with one and with several tries, for the columns `TRIES`.
 
     Args:
         row: Entry of a card's `thresholds` with `best_of_tries`.
     """
-    found = row["best_of_tries"]
+    rates = row["best_of_tries"]
     return (
         f"{100 * row['far']:g} %",
-        f"{100 * found['far_once']:.1f} %",
-        with_interval(found["far"], found["far_ci95"]),
-        f"{100 * found['tar_once']:.1f} %",
-        with_interval(found["tar"], found["tar_ci95"]),
+        f"{100 * rates['far_once']:.1f} %",
+        with_interval(rates["far"], rates["far_ci95"]),
+        f"{100 * rates['tar_once']:.1f} %",
+        with_interval(rates["tar"], rates["tar_ci95"]),
     )
 
 
-def people_in_words(count):
-    """How many people a rate takes: `29 to 600`, or `about 59` of cards with one number.
+def people_in_words(count: int | Sequence[int]) -> str:
+    """Formats the number of people that a rate needs: `29 to 600`, or `about 59`.
 
     Args:
-        count: The fewest and the most people, or a number.
+        count: The smallest and the largest number, or one number in older cards.
     """
     if isinstance(count, int):
         return f"about {count:,}"
@@ -309,20 +316,21 @@ def people_in_words(count):
     return f"{fewest:,} to {most:,}"
 
 
-def percents(bounds, unit=" %"):
-    """`0.6 to 3.1 %`: an interval in percent."""
+def percents(bounds: Sequence[float], unit: str = " %") -> str:
+    """Formats an interval in percent: `0.6 to 3.1 %`."""
     low, high = (f"{100 * bound:.{_digits(bounds)}f}" for bound in bounds)
     return f"{low} to {high}{unit}"
 
 
 def _digits(bounds):
-    """Digits behind the point of percents: two for an interval narrower than half a percent."""
+    """Returns the decimals of percents: two for an interval narrower than half a percent."""
     return 2 if bounds[1] - bounds[0] < 0.005 else 1
 
 
-def read_json(path):
-    """The object in a JSON file. A number too large for a float becomes infinity, which
-    `schema.validate` refuses with its place.
+def read_json(path: pathlib.Path) -> dict:
+    """Reads a JSON file.
+
+    A number too large for a float becomes infinity, which `schema.validate` refuses with its place.
 
     Raises:
         ValueError: If the file is damaged.
@@ -331,7 +339,7 @@ def read_json(path):
         return json.loads(path.read_text(encoding="utf-8"), parse_int=_whole)
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(
-            f"{path} is no JSON file ({error}). It is damaged; install the package again."
+            f"{path} is not a JSON file ({error}). It is damaged; install the package again."
         ) from error
 
 

@@ -1,37 +1,44 @@
-"""The headline of a card in words and as a table: pooled figures beside those of other methods."""
+"""Headline of a card as text and as a table: the model's figures next to those of other methods."""
+
+from collections.abc import Callable
 
 from keras_dml.zoo import catalog
 
 _REPEATS = {
-    "blocks": "Recordings of a person are blocks of one sitting; other days are not measured.",
-    "days": "Recordings of a person are of other days.",
-    "sessions": "Those enrolled are of earlier sessions than the probe.",
-    "others": "Those enrolled are of other people than the probe.",
+    "blocks": (
+        "The recordings of a person are blocks of one session; other days are not measured."
+    ),
+    "days": "The recordings of a person are from different days.",
+    "sessions": "The enrolled recordings are from earlier sessions than the probe.",
+    "others": "The enrolled recordings are of other people than the probe.",
 }
 _LOWER_IS_BETTER = ("eer",)
 _KINDS = {
     "no network": "no network",
-    "instead": "what one would take instead",
-    "same model": "by the same model",
+    "instead": "an alternative to the model",
+    "same model": "the same model",
     "other probes": "the same model, other probes",
 }
 
 
-def verdict(card):
-    """What the page's first paragraph says of methods without a network that the model does not
-    beat; empty where it beats all."""
-    said = [_unbeaten(one) for one in card["baselines"] if one["kind"] == "no network"]
-    return "".join(f" {sentence}" for sentence in said if sentence)
+def verdict(card: dict) -> str:
+    """Returns sentences about methods without a network that the model does not beat.
+
+    The text is part of the page's first paragraph. It is empty if the model beats all of them.
+    """
+    sentences = [_unbeaten(each) for each in card["baselines"] if each["kind"] == "no network"]
+    return "".join(f" {sentence}" for sentence in sentences if sentence)
 
 
-def gain(baseline):
-    """By how much the model is better than a method, and the least of the 95 % interval.
+def gain(baseline: dict) -> tuple[float, float]:
+    """Returns how much better the model is than a method, and the lower bound of this gain.
 
     Args:
         baseline: Entry of a card's `baselines`.
 
     Returns:
-        Two numbers; where the second is above 0 the model beats the method beyond doubt.
+        The gain and the lower end of its 95 % interval. If the second is above 0, the model beats
+        the method significantly.
     """
     difference = baseline["difference"]
     sign = -1 if difference["metric"] in _LOWER_IS_BETTER else 1
@@ -39,7 +46,7 @@ def gain(baseline):
 
 
 def _unbeaten(baseline):
-    """A sentence on one method, None where the model beats it."""
+    """Returns a sentence about one method; None if the model beats it."""
     difference, (value, least) = baseline["difference"], gain(baseline)
     if least > 0:
         return None
@@ -47,64 +54,65 @@ def _unbeaten(baseline):
     row = next(row for row in baseline["rows"] if row["metric"] == difference["metric"])
     verb = "It has not been shown to beat" if value > 0 else "It does not beat"
     return (
-        f"**{verb} {baseline['name']}, which needs no network** ({baseline['what']}): that has "
-        f"{metric} {_cell(row)}, and the model's less that is "
+        f"**{verb} {baseline['name']}, which needs no network** ({baseline['what']}). That method "
+        f"has {metric} {_cell(row)}. The model's {metric} minus that is "
         f"{catalog.points(difference['value'], difference['ci95'])}."
     )
 
 
-def words(card):
-    """The trials of a headline, how its method was chosen and what its intervals are.
-
-    Args:
-        card: A card.
-    """
+def words(card: dict) -> str:
+    """Describes the trials of a headline, the choice of its method and its intervals."""
     headline = card["headline"]
     if "unmeasured" in headline:
         return headline["unmeasured"]
     trials = headline["trials"][0].upper() + headline["trials"][1:]
     unit = headline.get("unit", "people" if "people" in headline else "images")
     if "people" not in headline:
-        counted = f"{headline['images']:,} images."
+        counts = f"{headline['images']:,} images."
     else:
-        enrolled = catalog.counted(headline["enrolled"], "recording")
+        enrolled = catalog.counted(headline["enrolled"], "enrolled recording")
         claims = catalog.counted(headline.get("gallery_most", headline["gallery"]), "claim")
         if "gallery_most" in headline:
             claims = f"{headline['gallery']} to {claims}"
-        counted = (
+        counts = (
             f"All {headline['probes']:,} probes of {headline['people']} people under one "
-            f"threshold, each compared with {claims}, about {enrolled} enrolled each. "
+            f"threshold, each compared with {claims} of about {enrolled}. "
             f"{_REPEATS[headline['repeats']]}"
         )
-    intervals = f" over {unit}, with random weights and one more that errs in all its trials"
+    intervals = (
+        f"over {unit}. They use random weights of the {unit}, and one added unit whose trials are "
+        "all errors"
+    )
     if unit == "images":
         intervals = (
-            ", Wilson's, of differences those of a bootstrap over images; without any error, the "
-            "bound by the rule of three"
+            "by Wilson's method. The intervals of differences are by a bootstrap over images. If "
+            "there is no error, the interval is the bound by the rule of three"
         )
-    chosen = f" {card['choice']}" if "choice" in card else ""
-    return f"{trials}. {counted}{chosen} In brackets: 95 % intervals{intervals}.{_tests(card)}"
+    choice = f" {card['choice']}" if "choice" in card else ""
+    return f"{trials}. {counts}{choice} In brackets: 95 % intervals {intervals}.{_tests(card)}"
 
 
 def _tests(card):
-    tested = any("mcnemar_p" in one["difference"] for one in card["baselines"])
+    tested = any("mcnemar_p" in each["difference"] for each in card["baselines"])
     return " p: McNemar's exact test, two-sided." if tested else ""
 
 
-def described(baseline):
-    """A method by its name, its kind and what it does."""
+def described(baseline: dict) -> str:
+    """Describes a method by its name, its kind and its function."""
     return f"{baseline['name']} ({_KINDS[baseline['kind']]}): {baseline['what']}"
 
 
-def table(card, called=described):
-    """The model's figures, a row, and a row for each baseline.
+def table(
+    card: dict, describe: Callable[[dict], str] = described
+) -> tuple[list[str], list[list[str]]]:
+    """Returns a table with the model's figures, and one row per baseline.
 
     Args:
         card: A card.
-        called: Function that gives the first cell of a baseline.
+        describe: Function that returns the first cell of a baseline.
 
     Returns:
-        Headings and rows of cells; none where nothing was measured.
+        Headings and rows of cells; both are empty if nothing was measured.
     """
     if "unmeasured" in card["headline"]:
         return [], []
@@ -112,27 +120,27 @@ def table(card, called=described):
     columns = ["method", *(catalog.metric_in_words(row["metric"]) for row in rows)]
     difference = bool(card["baselines"])
     lines = [[card["name"], *map(_cell, rows), *(["–"] if difference else [])]]
-    for one in card["baselines"]:
-        by_metric = {row["metric"]: row for row in one["rows"]}
+    for baseline in card["baselines"]:
+        by_metric = {row["metric"]: row for row in baseline["rows"]}
         cells = [_cell(by_metric.get(row["metric"])) for row in rows]
-        lines.append([called(one), *cells, _difference(one["difference"])])
+        lines.append([describe(baseline), *cells, _difference(baseline["difference"])])
     if difference:
         metric = catalog.metric_in_words(card["baselines"][0]["difference"]["metric"])
-        columns.append(f"{metric}, model less this")
+        columns.append(f"{metric}, model minus this")
     return columns, lines
 
 
 def _difference(row):
-    """The difference from a method, with the p of a test where there is one."""
-    said = catalog.points(row["value"], row["ci95"])
+    """Formats the difference from a method, with the p-value of a test if there is one."""
+    text = catalog.points(row["value"], row["ci95"])
     if "mcnemar_p" not in row:
-        return said
+        return text
     p = row["mcnemar_p"]
-    return f"{said}, p {'< 0.001' if p < 0.001 else f'= {p:.2g}'}"
+    return f"{text}, p {'< 0.001' if p < 0.001 else f'= {p:.2g}'}"
 
 
 def _cell(row):
-    """A figure of the card with its interval; a dash where a method has none."""
+    """Formats a figure of the card with its interval; a dash if it is missing."""
     if row is None:
         return "–"
     if row["metric"] == "auc" or not catalog.is_rate(row):

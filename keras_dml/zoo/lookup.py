@@ -1,68 +1,67 @@
-"""Folders of models: a custom one, the installed package, the checkout."""
+"""Search for models: in a custom folder, in the installed package, in the checkout."""
+
+from __future__ import annotations
 
 import difflib
 import os
 import pathlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from keras_dml._typing import Path
 
 VARIABLE = "KERAS_DML_ZOO"
 CARD, SUFFIX = "card.json", ".keras"
 _PACKAGE = pathlib.Path(__file__).resolve().parent.parent
 
 
-def folders():
-    """The folders that hold models, one subfolder a model; a model of an earlier folder hides a
-    later one.
+def folders() -> list[pathlib.Path]:
+    """Returns the existing folders with models, in the order of the search.
 
-    First the folder that the environment variable KERAS_DML_ZOO names, then `keras_dml/_zoo`, which
-    a wheel carries, then the checkout's `zoo`. That last one is known by the `pyproject.toml`
-    beside it: in site-packages `zoo` may be somebody else's.
-
-    Returns:
-        List of `pathlib.Path`, those that exist.
+    The first is the folder in the environment variable KERAS_DML_ZOO, the second `keras_dml/_zoo`
+    in an installed wheel, the third the checkout's `zoo`. Each model is a subfolder, and a model in
+    an earlier folder hides one in a later folder. The checkout is recognized by its
+    `pyproject.toml`, because in site-packages a folder `zoo` may belong to another package.
 
     Raises:
         NotADirectoryError: If KERAS_DML_ZOO is set to something that is not a folder.
-        ValueError: If it is set to the folder of a single model.
+        ValueError: If KERAS_DML_ZOO is set to the folder of a single model.
     """
-    found = []
-    named = os.environ.get(VARIABLE)
-    if named:
-        own = pathlib.Path(named).expanduser()
-        if not own.is_dir():
+    result = []
+    variable = os.environ.get(VARIABLE)
+    if variable:
+        custom = pathlib.Path(variable).expanduser()
+        if not custom.is_dir():
             raise NotADirectoryError(
-                f"{VARIABLE} must name a folder of models, one subfolder a model. There is no "
-                f"folder {named!r}. Correct the variable or unset it."
+                f"{VARIABLE} is {variable!r}, which is not a folder. It must name a folder with "
+                "one subfolder per model. Correct the variable or unset it."
             )
-        if (own / CARD).is_file():
+        if (custom / CARD).is_file():
             raise ValueError(
-                f"{VARIABLE} must name a folder of models, one subfolder a model. {named!r} is the "
-                f"folder of one: it holds {CARD}. Name {str(own.resolve().parent)!r}, which it "
-                "lies in."
+                f"{VARIABLE} is {variable!r}, the folder of a single model: it holds {CARD}. Name "
+                f"{str(custom.resolve().parent)!r}, the folder that contains it."
             )
-        found.append(own)
+        result.append(custom)
     checkout = _PACKAGE.parent
-    known = [_PACKAGE / "_zoo"]
+    candidates = [_PACKAGE / "_zoo"]
     if (checkout / "pyproject.toml").is_file():
-        known.append(checkout / "zoo")
-    return found + [folder for folder in known if folder.is_dir()]
+        candidates.append(checkout / "zoo")
+    return result + [folder for folder in candidates if folder.is_dir()]
 
 
-def names():
-    """Names of all models found, sorted. A subfolder is a model when it holds a card."""
+def names() -> list[str]:
+    """Returns the names of all models, sorted. A subfolder with a card is a model."""
     return sorted({path.parent.name for folder in folders() for path in folder.glob(f"*/{CARD}")})
 
 
-def find(name):
-    """The folder of a model.
+def find(name: str) -> pathlib.Path:
+    """Returns the folder of a model.
 
     Args:
-        name: Its name, as `names` lists it.
-
-    Returns:
-        A `pathlib.Path`.
+        name: Name of the model, see `names`.
 
     Raises:
-        ValueError: If there is no such model; the message gives the nearest names.
+        ValueError: If the model does not exist; the message gives similar names.
         TypeError: If `name` is not a string.
     """
     if not isinstance(name, str):
@@ -73,48 +72,46 @@ def find(name):
     for folder in folders():
         if name in {path.parent.name for path in folder.glob(f"*/{CARD}")}:
             return folder / name
-    known = names()
-    if not known:
+    all_names = names()
+    if not all_names:
         raise ValueError(
             f"Unknown model {name!r}: no model was found. Install the released package, which "
-            "carries the models, or name a folder of models in the environment variable "
+            "contains the models, or name a folder of models in the environment variable "
             f"{VARIABLE}."
         )
-    near = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.4)
+    near = difflib.get_close_matches(name.lower(), all_names, n=3, cutoff=0.4)
     hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
     raise ValueError(
-        f"Unknown model {name!r}.{hint} There are: {', '.join(known)}. A file of your own is "
-        "given by its path, ending in .keras."
+        f"Unknown model {name!r}.{hint} There are: {', '.join(all_names)}. To use another file, "
+        "give its path, which ends in .keras."
     )
 
 
-def folder_at(path):
-    """The folder of a model, by its path.
+def folder_at(path: Path) -> pathlib.Path:
+    """Returns the folder of a model by its path.
 
     Args:
-        path: Path of a folder that holds a card.
-
-    Returns:
-        A `pathlib.Path`.
+        path: Path of a folder that contains a card.
 
     Raises:
-        FileNotFoundError: If it holds none.
+        FileNotFoundError: If the folder has no card.
     """
     folder = pathlib.Path(path).expanduser()
     if not (folder / CARD).is_file():
         raise FileNotFoundError(
-            f"There is no {CARD} in {str(folder)!r}. Give the folder of a model, as `keras-dml "
-            f"train` writes it; models of the zoo go by name: {', '.join(names())}."
+            f"Found no {CARD} in {str(folder)!r}. Give the folder of a model, as `keras-dml "
+            f"train` writes it, or the name of a model of the zoo: {', '.join(names())}."
         )
     return folder
 
 
-def is_path(name):
-    """Whether a model is given by its path: a `pathlib.Path`, or a text with a separator or the end
-    `.keras`.
+def is_path(name: Path) -> bool:
+    """Returns whether a model is given by its path and not by its name.
+
+    A path is a `pathlib.Path`, or a text that contains a separator or ends in `.keras`.
 
     Raises:
-        TypeError: If it is neither a text nor a path.
+        TypeError: If `name` is neither a text nor a path.
     """
     if not isinstance(name, (str, os.PathLike)):
         raise TypeError(

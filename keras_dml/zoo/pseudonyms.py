@@ -1,14 +1,15 @@
-"""People of a card under numbers, and digests by which their names can be recognized."""
+"""Numbers instead of names on a card, and digests by which names can be recognized."""
 
 import hashlib
 import unicodedata
+from collections.abc import Iterable
 
-COST = 2**12  # of scrypt: about 10 ms per name, so that lists of names take long to try
+COST = 2**12  # cost of scrypt: about 10 ms per name, so that trying lists of names takes long
 BYTES = 16
 
 
-def numbered(names) -> dict:
-    """Returns the entries of a card's `data` for people whose names it does not list.
+def numbered(names: Iterable[str]) -> dict:
+    """Returns the entries of a card's `data` without the names of the people.
 
     Args:
         names: Names of the people.
@@ -16,7 +17,7 @@ def numbered(names) -> dict:
     Returns:
         `train_subjects`, numbers in an order that does not follow the names, and `digests`.
     """
-    # of the names, so that a training that is repeated writes the same card
+    # The salt depends on the names only, so a repeated training writes the same card.
     salt = hashlib.sha256("\0".join(sorted(map(_composed, names))).encode()).digest()[:BYTES]
     digests = sorted({_digest(name, salt) for name in names})
     numbers = [str(i) for i in range(1, len(digests) + 1)]
@@ -24,19 +25,19 @@ def numbered(names) -> dict:
 
 
 class TrainedOn:
-    """People whom a model has seen, by a card's `data`: `name in TrainedOn(data)`.
+    """Set of the people whom a model has seen, from a card's `data`: `name in TrainedOn(data)`.
 
     Args:
         data: `data` of a card.
     """
 
-    def __init__(self, data):
+    def __init__(self, data: dict) -> None:
         digests = data.get("digests")
         self._salt = None if digests is None else bytes.fromhex(digests["salt"])
         people = data.get("train_subjects", ()) if digests is None else digests["people"]
         self._people = set(people) if digests else {*map(_composed, people)}
 
-    def __contains__(self, name):
+    def __contains__(self, name: str) -> bool:
         if not self._people:
             return False
         return (

@@ -1,137 +1,140 @@
-"""Loads models after verifying their SHA-256 against the card."""
+"""Loading of models, after their SHA-256 is verified against the card."""
+
+from __future__ import annotations
 
 import hashlib
 import os
 import pathlib
 import re
 import weakref
+from typing import Any
 
 import numpy as np
 
 from keras_dml import _arrays, inputs, layers, losses, models  # noqa: F401  registers all classes
 from keras_dml._backend import keras
+from keras_dml._typing import ArrayLike, Path
 from keras_dml.contract import Contract
 from keras_dml.zoo import archive, catalog, lookup, schema
 
-CONTENT = ("config.json", "metadata.json")  # what Keras puts into every file beside the weights
+CONTENT = ("config.json", "metadata.json")  # members of every file of Keras except the weights
 WEIGHTS = "model.weights.h5"
-MAX_TOLERANCE = (
-    0.1  # of the golden embedding's size; for another model the relative error exceeds 1
-)
-MAX_MESSAGE = 300  # characters of what Keras says, which may quote the whole file
+# Fraction of the golden embedding's root mean square. Another model has a relative error above 1.
+MAX_TOLERANCE = 0.1
+MAX_MESSAGE = 300  # characters of a message of Keras, which may quote the whole file
 OWN_CARD = {key: schema.CARD[key.removesuffix("?")] for key in ("model", "golden?")} | {
     "quality?": schema.QUALITY
 }
 _AGAIN = "Install the package again, or run the model's recipe."
-_COPY = "Copy it again from where it was saved, or save it again by `model.save`."
+_COPY = "Copy it again from the original, or save it again by `model.save`."
 _AS_CLASS = (
-    "Write what it does as a layer of your own, registered with "
+    "Replace the code by a layer class that is registered with "
     "keras.saving.register_keras_serializable, and save the model again."
 )
 _REGISTER = (
-    "Classes and functions of your own must be imported before, and registered with "
+    "Import your classes and functions first, and register them with "
     "keras.saving.register_keras_serializable."
 )
-_CARDS = weakref.WeakKeyDictionary()  # of models that were loaded, and of their encoders
-_FOLDERS = weakref.WeakKeyDictionary()  # of the files of these models
-# Before these words Keras quotes the whole configuration, behind them stands the cause.
+_CARDS = weakref.WeakKeyDictionary()  # cards of loaded models, and of their encoders
+_FOLDERS = weakref.WeakKeyDictionary()  # folders of these models
+# Keras quotes the whole configuration before these words, and gives the cause after them.
 _WRAPPED = ("Exception encountered: ", "Error encountered during deserialization: ")
 
 
-def load(name):
-    """A trained model, as a plain `keras.Model`.
+def load(name: Path) -> keras.Model:
+    """Loads a trained model as a plain `keras.Model`.
 
-    Nothing of the file is read by Keras before its SHA-256 is that of the card; then the number of
-    weights is compared too. Keras reads in safe mode: a file cannot bring code of its own.
+    The SHA-256 of the file is compared with the card before Keras reads it. Then the number of
+    weights is compared. Keras reads in safe mode, so a file cannot run code.
 
     Args:
         name: Name of a model of the zoo, or the path of a custom `.keras` file or of a folder
-            that holds `model.keras`. A `card.json` beside a custom file is compared with it.
+            that contains `model.keras`. A `card.json` in the same folder is compared with the file.
 
     Returns:
-        A `keras.Model`, compiled if it was saved compiled.
+        The model, compiled if it was saved compiled.
 
     Raises:
-        ValueError: If there is no such model (the message gives the nearest names), or its file is
-            damaged, cut, or not the one that the card describes.
-        FileNotFoundError: If there is no file of that path.
+        ValueError: If the model does not exist (the message gives similar names), or its file is
+            damaged, truncated, or differs from the card.
+        FileNotFoundError: If the path does not exist.
     """
-    file, described = _file_and_card(name)
-    if described is not None:
-        _check_digest(file, described["model"]["sha256"])
+    file, card = _file_and_card(name)
+    if card is not None:
+        _check_digest(file, card["model"]["sha256"])
     model = _read(file)
-    if described is not None:
-        _check_parameters(model, file, described["model"]["parameters"])
+    if card is not None:
+        _check_parameters(model, file, card["model"]["parameters"])
         encoder = inputs.encoder(model)
-        _CARDS[model] = _CARDS[encoder] = described
+        _CARDS[model] = _CARDS[encoder] = card
         _FOLDERS[model] = _FOLDERS[encoder] = file.parent
-        contract = _contract(described)
+        contract = _contract(card)
         if contract is not None:
             inputs.declare(encoder, contract)
     return model
 
 
-def card_of(model):
-    """The card of a model that `load` has read, or of its encoder; None where it has none."""
+def card_of(model: keras.Model) -> dict | None:
+    """Returns the card of a model that `load` has read, or of its encoder; None without a card."""
     return _CARDS.get(model)
 
 
-def folder_of(model):
-    """The folder that a model with a card was read from; None where it has none."""
+def folder_of(model: keras.Model) -> pathlib.Path | None:
+    """Returns the folder from which a model with a card was read; None without a card."""
     return _FOLDERS.get(model)
 
 
-def check(name):
-    """Compares the golden embedding, recomputed, with that of the machine that trained.
+def check(name: Path) -> float:
+    """Computes the golden embedding again and compares it with the published one.
 
     Args:
-        name: See `load`; a custom model needs a card and a golden file beside it.
+        name: See `load`. A custom model needs a card and a golden file in its folder.
 
     Returns:
         The largest difference, at most the card's tolerance.
 
     Raises:
-        ValueError: If the difference is larger than the card's tolerance, or that tolerance is so
-            loose that another model would pass; else see `load`.
-        FileNotFoundError: If there is nothing to compare with.
+        ValueError: If the difference is larger than the card's tolerance, that tolerance is so
+            loose that another model would pass, or `load` raises it.
+        FileNotFoundError: If the model has no card with a golden file.
     """
     model = load(name)
-    file, described = _file_and_card(name)
-    if described is None or "golden" not in described:
+    file, card = _file_and_card(name)
+    if card is None or "golden" not in card:
         raise FileNotFoundError(
-            f"{file} has no card with a golden embedding beside it; nothing to check."
+            f"The folder of {file} has no card with a golden embedding; nothing to check."
         )
-    recordings, expected = read_golden(file.parent / described["golden"]["input"])
-    found = np.concatenate([embed_one(model, recording) for recording in recordings])
-    tolerance = described["golden"]["atol"]
+    recordings, expected = read_golden(file.parent / card["golden"]["input"])
+    computed = np.concatenate([embed_one(model, recording) for recording in recordings])
+    tolerance = card["golden"]["atol"]
     _check_tolerance(tolerance, expected, file)
-    if found.shape != expected.shape:
+    if computed.shape != expected.shape:
         raise ValueError(
-            f"{file} gives embeddings of shape {found.shape}, its golden file holds "
+            f"{file} gives embeddings of shape {computed.shape}, its golden file contains "
             f"{expected.shape}. {_AGAIN}"
         )
-    difference = float(np.abs(found - expected).max())
+    difference = float(np.abs(computed - expected).max())
     if not difference <= tolerance:  # NaN fails too
         raise ValueError(
-            f"{file} does not give its golden embedding here: they differ by up to "
+            f"{file} does not reproduce its golden embedding: the difference is up to "
             f"{difference:.3g}, the card allows {tolerance:g}. Compare the versions in the card's "
-            "recipe with those installed."
+            "recipe with the installed versions."
         )
     return difference
 
 
-def loaded(model):
-    """The model that a name or a path stands for, as `load` takes them; anything else as it is."""
+def loaded(model: Any) -> Any:
+    """Loads a model if its name or path is given, and returns anything else unchanged."""
     return load(model) if isinstance(model, str | os.PathLike) else model
 
 
-def lasting(name):
-    """A name or a path that means the same in any folder."""
+def lasting(name: Path) -> str:
+    """Returns a name unchanged and makes a path absolute, so that it is valid in any folder."""
     return str(pathlib.Path(name).expanduser().resolve()) if lookup.is_path(name) else name
 
 
-def read_golden(path):
-    """Recordings and their embeddings, as `keras_dml.training.publish` writes them.
+def read_golden(path: pathlib.Path) -> tuple[list[np.ndarray], np.ndarray]:
+    """Reads recordings and their embeddings from a file of `keras_dml.training.publish`.
 
     Args:
         path: An `.npz` file with `recording_0`, `recording_1`, ... and `embedding`.
@@ -150,29 +153,29 @@ def read_golden(path):
                 count = sum(key.startswith("recording_") for key in golden)
                 names = [*(f"recording_{i}" for i in range(max(1, count))), "embedding"]
                 *recordings, embedding = (_arrays.real(name, golden[name]) for name in names)
-        except Exception as error:  # as of any archive, and of arrays within
+        except Exception as error:  # damaged archives and arrays raise many types
             raise ValueError(
-                f"{path} is no golden file: {archive.first_line(error)} It is damaged. {_AGAIN}"
+                f"{path} is not a golden file: {archive.first_line(error)} It is damaged. {_AGAIN}"
             ) from error
     return recordings, embedding
 
 
-def embed_one(model, recording):
-    """The embedding of one recording `(time, channels)`, shape `(1, ...)`."""
+def embed_one(model: keras.Model, recording: ArrayLike) -> np.ndarray:
+    """Computes the embedding of one recording `(time, channels)`, shape `(1, ...)`."""
     encoder = inputs.encoder(model)
     return keras.ops.convert_to_numpy(
         encoder(np.asarray(recording, np.float32)[None], training=False)
     )
 
 
-def sha256(path):
-    """SHA-256 of a file, in hexadecimal digits."""
+def sha256(path: Path) -> str:
+    """Returns the SHA-256 of a file in hexadecimal digits."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _file_and_card(name):
-    """The model's file, and its card or None where a custom file has none."""
+    """Returns the model's file, and its card; None if a custom file has no card."""
     if not lookup.is_path(name):
         card = catalog.card(name)
         return lookup.find(name) / card["model"]["file"], card
@@ -180,24 +183,26 @@ def _file_and_card(name):
     file = path / f"model{lookup.SUFFIX}" if path.is_dir() else path
     if not file.is_file():
         raise FileNotFoundError(
-            f"There is no model file {str(file)!r}. Give the path of a {lookup.SUFFIX} file; "
-            f"models of the zoo go by name: {', '.join(lookup.names())}."
+            f"The model file {str(file)!r} does not exist. Give the path of a {lookup.SUFFIX} "
+            f"file, or the name of a model of the zoo: {', '.join(lookup.names())}."
         )
-    beside = file.with_name(lookup.CARD)
-    if not beside.is_file():
+    card_path = file.with_name(lookup.CARD)
+    if not card_path.is_file():
         return file, None
-    card = schema.validate(catalog.read_json(beside), f"{beside}", OWN_CARD)
+    card = schema.validate(catalog.read_json(card_path), f"{card_path}", OWN_CARD)
     named = card["model"]["file"]
-    is_of_another = named != file.name and file.with_name(named).is_file()
-    return file, None if is_of_another else card
+    is_of_another_file = named != file.name and file.with_name(named).is_file()
+    return file, None if is_of_another_file else card
 
 
 def _contract(card):
-    """The input contract of a card; None where it has none, or is one of images."""
-    taken = card.get("input", {})
-    if "size" in taken or schema.problems(taken, schema.RECORDINGS):
+    """Returns the input contract of a card; None without an input of recordings."""
+    described = card.get("input", {})
+    if "size" in described or schema.problems(described, schema.RECORDINGS):
         return None
-    return Contract(taken["channels"], taken["units"], taken["rate_hz"], *taken["length"])
+    return Contract(
+        described["channels"], described["units"], described["rate_hz"], *described["length"]
+    )
 
 
 def _check_digest(file, expected):
@@ -205,11 +210,11 @@ def _check_digest(file, expected):
         raise FileNotFoundError(
             f"The card in {file.parent} names {file.name}, which is missing. {_AGAIN}"
         )
-    found = sha256(file)
-    if found != expected:
+    digest = sha256(file)
+    if digest != expected:
         raise ValueError(
-            f"{file} is not the file that its card describes: its SHA-256 is {found}, the card "
-            f"says {expected}. It is damaged, cut, or was replaced. {_AGAIN}"
+            f"{file} is not the file that its card describes: its SHA-256 is {digest}, the card "
+            f"has {expected}. It is damaged, truncated, or was replaced. {_AGAIN}"
         )
 
 
@@ -217,16 +222,16 @@ def _check_tolerance(tolerance, expected, file):
     size = float(np.sqrt(np.mean(np.square(expected, dtype=np.float64))))
     if not tolerance < MAX_TOLERANCE * size:
         raise ValueError(
-            f"The card of {file} allows its golden embedding to be off by {tolerance:g}, and its "
-            f"values are of the size {size:.3g} (root mean square): another model would pass. "
-            f"Allow less than {MAX_TOLERANCE * size:.2g}, or run the model's recipe."
+            f"The card of {file} allows a deviation of {tolerance:g} from its golden embedding, "
+            f"whose root mean square is {size:.3g}. Another model would pass this check. Allow "
+            f"less than {MAX_TOLERANCE * size:.2g}, or run the model's recipe."
         )
 
 
 def _check_parameters(model, file, expected):
-    found = model.count_params()
-    if found != expected:
-        raise ValueError(f"{file} has {found:,} weights, its card says {expected:,}. {_AGAIN}")
+    count = model.count_params()
+    if count != expected:
+        raise ValueError(f"{file} has {count:,} weights, its card has {expected:,}. {_AGAIN}")
 
 
 def _read(file):
@@ -234,15 +239,15 @@ def _read(file):
         _check_archive(opened, file)
     try:
         model = keras.saving.load_model(file, safe_mode=True)
-    except Exception as error:  # Keras raises what its parts happen to raise
-        reason, advice = _of_keras(error)
+    except Exception as error:  # Keras raises many types
+        reason, advice = _explain(error)
         raise ValueError(
             f"Keras {keras.__version__} cannot read {file}: {reason} {advice}"
         ) from error
     if not isinstance(model, keras.Model):
         raise ValueError(
-            f"{file} holds a {type(model).__name__}, not a keras.Model. Save the model that it "
-            "belongs to."
+            f"{file} contains a {type(model).__name__}, not a keras.Model. Save the model that "
+            "contains it."
         )
     return model
 
@@ -261,13 +266,13 @@ def _check_archive(opened, file):
         ) from error
 
 
-def _of_keras(error):
-    """What Keras found wrong, without the configuration that it quotes, and what to do about it."""
+def _explain(error):
+    """Returns the cause of an error of Keras without the quoted configuration, and advice."""
     text = str(error)
     for wrapped in _WRAPPED:
         text = text.rpartition(wrapped)[2]
     if "safe_mode" in text:
-        return "it carries code of its own, which is never run.", _AS_CLASS
+        return "it contains code, which is never run.", _AS_CLASS
     text = re.sub(r"(error message for object .*:)\s*", r"\1 ", text)
     reason = archive.first_line(re.split("Make sure custom|Full object config", text)[0])
     is_unknown = "Could not locate" in text or "is a custom class" in text

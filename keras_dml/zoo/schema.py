@@ -1,29 +1,94 @@
-"""Schema of a card: the keys that others rely on. Further keys are allowed."""
+"""Schema of a card: the required keys and the checks of their values.
 
+Further keys are allowed. The docstring of each check completes the sentence "must be".
+"""
+
+import re
 import sys
+from typing import Any
 
-from keras_dml.zoo.values import (
-    above_zero,
-    boolean,
-    digest,
-    file_name,
-    interval,
-    kind_of_baseline,
-    mapping,
-    number,
-    number_or_null,
-    numbers_or_null,
-    repeats,
-    text,
-    text_or_null,
-    whole,
-    whole_or_null,
-)
+
+def number(value: Any) -> bool:
+    """a number"""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def above_zero(value: Any) -> bool:
+    """a number above 0"""
+    return number(value) and not value <= 0
+
+
+def number_or_null(value: Any) -> bool:
+    """a number or null"""
+    return value is None or number(value)
+
+
+def whole(value: Any) -> bool:
+    """a whole number, at least 0"""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def whole_or_null(value: Any) -> bool:
+    """a whole number or null"""
+    return value is None or whole(value)
+
+
+def text(value: Any) -> bool:
+    """a text that is not empty"""
+    return isinstance(value, str) and bool(value.strip())
+
+
+def text_or_null(value: Any) -> bool:
+    """a text that is not empty, or null"""
+    return value is None or text(value)
+
+
+def interval(value: Any) -> bool:
+    """an interval [low, high]"""
+    return isinstance(value, list) and len(value) == 2 and all(map(number, value))
+
+
+def repeats(value: Any) -> bool:
+    """one of: days, sessions, blocks, others"""
+    return value in ("days", "sessions", "blocks", "others")
+
+
+def kind_of_baseline(value: Any) -> bool:
+    """one of: no network, instead, same model, other probes"""
+    return value in ("no network", "instead", "same model", "other probes")
+
+
+def file_name(value: Any) -> bool:
+    """the name of a file in the card's folder"""
+    return text(value) and not set("/\\") & set(value) and value not in (".", "..")
+
+
+def digest(value: Any) -> bool:
+    """a SHA-256 in 64 hexadecimal digits"""
+    return isinstance(value, str) and re.fullmatch(r"[0-9a-f]{64}", value) is not None
+
+
+def boolean(value: Any) -> bool:
+    """true or false"""
+    return isinstance(value, bool)
+
+
+def numbers_or_null(value: Any) -> bool:
+    """a list of numbers, at least 0, or null"""
+    return value is None or (
+        isinstance(value, list) and all(number(item) and item >= 0 for item in value)
+    )
+
+
+def mapping(value: Any) -> bool:
+    """an object"""
+    return isinstance(value, dict)
+
 
 LARGEST = sys.float_info.max
 
-# A dict names keys, a list of one entry says what each item is, a tuple names alternatives, a
-# function checks a value. A key that ends in ? may be missing.
+# In a schema, a dict lists keys, a list of one entry describes each item, a tuple lists
+# alternatives, and a function checks a value. A key that ends in ? may be missing.
 RECORDINGS = {
     "channels": [text],
     "units": [text],
@@ -38,10 +103,10 @@ OF_PEOPLE = {
     "train_subjects": [text],
     "test_subjects": [text],
     "consent": text,
-    "digests?": {"salt": text, "people": [text]},  # of people who are numbers in `train_subjects`
+    "digests?": {"salt": text, "people": [text]},  # if `train_subjects` contains numbers
 }
-# `split` says how test data are kept from training: other images of the same classes, other
-# classes, another domain.
+# `split` describes the separation of test data: other images of the same classes, other classes,
+# or another domain.
 OF_CLASSES = {
     "builder": text,
     "licence": text,
@@ -69,9 +134,9 @@ FIGURE = {
     "folds?": [number],
     "ci95?": [number],
 }
-# `people` are tested, and a probe is compared with `gallery` of them. Intervals are over people, or
-# over the `unit` that is named, such as motions. `repeats` says whether the recordings of a person
-# are of other days or are blocks of one sitting, or that those enrolled are of other people.
+# `people` is the number of tested people, and `gallery` the number that a probe is compared with.
+# Intervals are over people, or over `unit`, such as motions. `repeats` describes the recordings of
+# a person: other days, blocks of one session, or enrolled recordings of other people.
 POOLED = {"metric": text, "value": number, "ci95": interval}
 HEADLINE_OF_PEOPLE = {
     "trials": text,
@@ -84,10 +149,10 @@ HEADLINE_OF_PEOPLE = {
     "unit?": text,
     "rows": [POOLED],
 }
-UNMEASURED = {"unmeasured": text}  # too few people for a figure, in words
+UNMEASURED = {"unmeasured": text}  # reason why there are no figures
 HEADLINE_OF_IMAGES = {"trials": text, "images": whole, "unit?": text, "rows": [POOLED]}
-# Another method on the same trials; `difference` is the model's figure less that method's, with the
-# p of McNemar's exact test where both answer about images.
+# Another method on the same trials. `difference` is the model's figure minus the method's figure,
+# for classifiers of images with the p-value of McNemar's exact test.
 BASELINE = {
     "name": text,
     "what": text,
@@ -95,17 +160,17 @@ BASELINE = {
     "rows": [POOLED],
     "difference": {**POOLED, "mcnemar_p?": number},
 }
-# What the people of a threshold support: the interval of the rate of as many other people, how many
-# independent pairs of people the trials are worth, the lowest rate that these support, and about
-# how many people lower ones would take, by their text: the fewest and the most, or one number.
+# Certificate of a threshold: the interval of the rate on equally many other people, the number of
+# independent pairs of people that the trials are worth, the lowest rate that these pairs support,
+# and the number of people that lower rates need: the smallest and the largest, or one number.
 CERTIFICATE = {
     "ci95": interval,
     "independent": number,
     "strictest": number,
     "people_needed": mapping,
 }
-# The rates where a claim is accepted if any of several tries is, beside those of a single try of
-# the same people.
+# The rates if a claim is accepted as soon as one of several tries is accepted, and the rates of a
+# single try of the same people.
 BEST_OF_TRIES = {
     "tries": whole,
     "far": number,
@@ -117,10 +182,10 @@ BEST_OF_TRIES = {
     "people": whole,
     "pairs": whole,
 }
-# `within` is the rate between people of one group of a known confounder. `carried` says how a
-# threshold came from models of other people; without it, it is the file's own. `method` is whether
-# its rate was counted or extrapolated. The interval of the rate is that of the certificate;
-# `far_ci95` is that of cards without a certificate.
+# `within` is the rate between people of one group of a known confounder. `carried` describes how a
+# threshold was derived from the models of a cross-validation; it is missing if the threshold was
+# set with the published file. `method` tells whether the rate was counted or extrapolated. The
+# interval of the rate is in the certificate, or in `far_ci95` for cards without a certificate.
 THRESHOLD = {
     "far": number,
     "value": number,
@@ -137,9 +202,9 @@ THRESHOLD = {
     "within?": [{"confounder": text, "far": number, "far_ci95": interval, "trials": whole}],
     "best_of_tries?": BEST_OF_TRIES,
 }
-# Distances of false claims by people whom the models have not seen, in those of the published file.
+# Distances of false claims by people whom the models have not seen, in units of the published file.
 IMPOSTERS = {"mean": number, "stddev": above_zero}
-# Of models whose files for devices compute another distance than the model: thresholds of that one.
+# Thresholds of another distance that files for devices compute instead of the model's distance.
 DEVICE_THRESHOLD = {**THRESHOLD, "distance": text}
 EXPORT = {
     "format": text,
@@ -150,8 +215,8 @@ EXPORT = {
     "change_of_distance?": number,
 }
 
-# What recordings of training are usually like, and from how many steps on; `sha256` is that of the
-# potato's file.
+# Usual properties of the training recordings, and the length from which they apply. `sha256` is the
+# digest of the potato's file.
 QUALITY = {
     "is_sound": boolean,
     "stddev": numbers_or_null,
@@ -169,7 +234,7 @@ CARD = {
     "embedding": {"shape": [whole], "distance": text, "p?": number_or_null},
     "data": (OF_PEOPLE, OF_CLASSES),
     "headline": (HEADLINE_OF_PEOPLE, HEADLINE_OF_IMAGES, UNMEASURED),
-    "choice?": text,  # how the method was chosen, where the headline measures that too
+    "choice?": text,  # how the method was chosen, if the headline measures the choice too
     "baselines": [BASELINE],
     "figures": [FIGURE],
     "figures_are?": text,
@@ -194,35 +259,35 @@ CARD = {
 }
 
 
-def problems(card, wanted=CARD):
-    """What a card lacks or says wrong.
+def problems(card: Any, wanted: Any = CARD) -> list[str]:
+    """Lists the missing and invalid values of a card.
 
     Args:
         card: The parsed JSON, or a part of it.
-        wanted: What that part must look like.
+        wanted: Schema of that part.
 
     Returns:
-        List of sentences, empty where all is well.
+        List of sentences; empty if the card is valid.
     """
-    found = [*_beyond_numbers(card), *_differences(card, wanted, "card")]
-    return found if found or wanted is not CARD else list(_contradictions(card))
+    result = [*_infinite_numbers(card), *_differences(card, wanted, "card")]
+    return result if result or wanted is not CARD else list(_contradictions(card))
 
 
-def validate(card, title, wanted=CARD):
-    """Returns the card as it is.
+def validate(card: Any, title: str, wanted: Any = CARD) -> dict:
+    """Checks a card and returns it unchanged.
 
     Args:
         card: The parsed JSON.
-        title: Where it comes from, for the error.
-        wanted: What it must look like.
+        title: Origin of the card, for the error.
+        wanted: Schema of the card.
 
     Raises:
-        ValueError: If it lacks something; the message lists all that is wrong.
+        ValueError: If the card is invalid; the message lists all problems.
     """
-    found = problems(card, wanted)
-    if found:
+    errors = problems(card, wanted)
+    if errors:
         raise ValueError(
-            f"{title} is no valid card: {'; '.join(found)}. Correct it, or write it by running "
+            f"{title} is not a valid card: {'; '.join(errors)}. Correct it, or write it by running "
             "the model's recipe."
         )
     return card
@@ -246,15 +311,18 @@ def _differences(value, wanted, path):
         for i, item in enumerate(value):
             yield from _differences(item, wanted[0], f"{path}[{i}]")
     elif isinstance(wanted, tuple):
-        found = [list(_differences(value, part, path)) for part in wanted]
-        yield from min(found, key=len)  # of the alternative that is meant; in doubt the first
+        alternatives = [list(_differences(value, part, path)) for part in wanted]
+        yield from min(alternatives, key=len)  # of the most similar alternative, else the first
     elif not wanted(value):
         yield f"{path} must be {wanted.__doc__}"
 
 
-def _beyond_numbers(card):
-    """Numbers that are not finite. NaN passes comparisons, infinity any tolerance, and a whole
-    number too large for a float ends in an error when it is shown."""
+def _infinite_numbers(card):
+    """Yields a sentence for each number that is not finite.
+
+    NaN passes comparisons, infinity passes any tolerance, and an integer too large for a float
+    causes an error when it is formatted.
+    """
     rest = [("card", card)]
     while rest:
         path, value = rest.pop()
@@ -267,17 +335,17 @@ def _beyond_numbers(card):
 
 
 def _contradictions(card):
-    taken, data = card["input"], card["data"]
-    if not taken["channels"] or len(taken["units"]) != len(taken["channels"]):
+    described, data = card["input"], card["data"]
+    if not described["channels"] or len(described["units"]) != len(described["channels"]):
         yield (
-            f"card.input.units must have one entry a channel, {len(taken['channels'])}, and has "
-            f"{len(taken['units'])}"
+            f"card.input.units must have one entry per channel, {len(described['channels'])}, and "
+            f"has {len(described['units'])}"
         )
-    if "size" in taken:
-        if len(taken["size"]) != 2 or not all(taken["size"]):
+    if "size" in described:
+        if len(described["size"]) != 2 or not all(described["size"]):
             yield "card.input.size must be [height, width] in pixels, each at least 1"
     else:
-        length = taken["length"]
+        length = described["length"]
         if len(length) != 2 or not length[0] or (length[1] is not None and length[1] < length[0]):
             yield "card.input.length must be [least, greatest or null], the least at least 1"
     if not number(card["embedding"].get("p", 1)):
@@ -292,9 +360,9 @@ def _contradictions(card):
         for i, row in enumerate(card.get(key, ())):
             if "certificate" not in row and "far_ci95" not in row:
                 yield f"card.{key}[{i}] must have a certificate or far_ci95, an interval"
-    both = set(data.get("train_subjects", ())) & set(data.get("test_subjects", ()))
-    if both:
-        yield f"card.data names {len(both)} people in train_subjects and in test_subjects"
+    overlap = set(data.get("train_subjects", ())) & set(data.get("test_subjects", ()))
+    if overlap:
+        yield f"card.data names {len(overlap)} people in train_subjects and in test_subjects"
     for key in ("figures", "limits") if measured else ("limits",):
         if not card[key]:
             yield f"card.{key} must not be empty"

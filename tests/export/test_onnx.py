@@ -31,7 +31,7 @@ def masked(head):
 def lagged():
     rng = np.random.default_rng(0)
     windows = rng.normal(size=(12, 80, CHANNELS)).astype("float32")
-    return discriminants.fitted(windows, np.repeat(np.arange(4), 3), (0, 4, 8), 3)
+    return discriminants.correlation_model(windows, np.repeat(np.arange(4), 3), (0, 4, 8), 3)
 
 
 MODELS = {

@@ -10,7 +10,7 @@ from export import judges, quality, report, saved_model, tflite
 from keras_dml import distances, export, models, zoo
 from keras_dml._backend import keras
 from keras_dml.training import measure, publish
-from keras_dml.training.trials import of_pairs
+from keras_dml.training.trials import from_pairs
 from keras_dml.zoo import lookup
 from tests.zoo.cards import CARD, IMAGES
 
@@ -121,7 +121,7 @@ def folds(monkeypatch, tmp_path, rng):
         tables = [first(list(matrix)) for first, matrix in zip(between, matrices, strict=True)]
         scores = np.concatenate([table[rows] for table in tables])
         stacked = [np.concatenate([first, first + 16]) for first in rows]
-        return measure.Measurement([], of_pairs(scores, *stacked, np.tile(people, 2)))
+        return measure.Measurement([], from_pairs(scores, *stacked, np.tile(people, 2)))
 
     made = types.ModuleType("zoo.tiny.evidence")
     made.over_folds = over_folds

@@ -60,7 +60,7 @@ def test_the_edge_encoder_fits_a_watch(exported, quantization):
 
 def test_discriminants_of_a_recording_of_any_length_become_a_file(tmp_path, rng):
     windows, people = rng.normal(size=(12, 80, 6)).astype("float32"), np.repeat(np.arange(4), 3)
-    model = discriminants.fitted(windows, people, (0, 4, 8), 3)
+    model = discriminants.correlation_model(windows, people, (0, 4, 8), 3)
     made = export.tflite(model, tmp_path / "model.tflite")
     fresh = [sample(length, 6, length) for length in (64, 130, 300)]
     actual, expected = litert.embed(made.path, fresh), keras_dml.embed(model, fresh)

@@ -38,7 +38,7 @@ def test_a_gallery_sets_the_threshold_and_the_boundary_that_are_measured(claims,
     walkers = GAIT.walkers().at_least(GAIT.window * GAIT.windows, 2)
     shortest = walkers.subjects[np.argmin([len(signal) for signal in walkers.signals])]
     known = [shortest, *sorted(set(walkers.subjects) - {shortest})[:21]]
-    half = walkers.of(known)
+    half = walkers.select(known)
     windows = half.windows(GAIT.probe)
     with Gallery(tmp_path / "walkers.db", zoo.load("gait_lda")) as gallery:
         set_ = gallery.calibrate(windows.signals, windows.subjects, GAIT.far[0])

@@ -9,7 +9,7 @@ from scipy import stats
 
 from keras_dml._backend import keras
 from keras_dml.training import Runs
-from keras_dml.training._checkpoint import Checkpoint
+from keras_dml.training._fit import Checkpoint
 from tests.papers import digits as small
 from zoo.papers.prototypes import experiment as experiment_module
 from zoo.papers.prototypes import methods, report, tables, training

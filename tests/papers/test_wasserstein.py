@@ -13,7 +13,7 @@ import pytest
 
 from keras_dml import distances
 from keras_dml.training import Runs
-from keras_dml.training._checkpoint import Checkpoint
+from keras_dml.training._fit import Checkpoint
 from tests.papers import people as small
 from zoo.papers.settings import SettingError
 from zoo.papers.wasserstein import measurements, methods, report, tables, training
@@ -148,7 +148,7 @@ KILLED = """
 import os, signal, sys
 
 from keras_dml.training import Runs
-from keras_dml.training._checkpoint import Checkpoint
+from keras_dml.training._fit import Checkpoint
 from tests.papers import people as small
 from tests.papers.test_wasserstein import settings
 from zoo.papers.wasserstein import training

@@ -281,7 +281,7 @@ def test_linear_discriminants(rng, features):
     expected = shrunk.fit_transform(components, people)
     layer = LinearDiscriminants(3, limit=1e6, dtype="float64")
     layer.build((None, features))
-    layer.set_weights(discriminants.linear(points, people, 3))
+    layer.set_weights(discriminants.linear_weights(points, people, 3))
     result = numpy(layer(points))
     signs = np.sign(np.sum(result * expected, axis=0))
     np.testing.assert_allclose(result * signs, expected, rtol=0, atol=1e-6)
@@ -300,12 +300,12 @@ def test_features_that_do_not_vary_take_no_discriminant(rng):
     points = (rng.normal(size=(12, 8)) * strengths)[people] + rng.normal(size=(120, 8))
     for constants in (0, 1, 5, 20):
         features = np.concatenate([np.full((120, constants), 4.0), points], axis=1)
-        kernel, bias = discriminants.linear(features, people, 8)
+        kernel, bias = discriminants.linear_weights(features, people, 8)
         assert (kernel[:constants] == 0).all()
         outputs = features @ kernel + bias
         assert outputs.std(axis=0).min() > 0.1, f"{constants} constant features"
     few = rng.normal(size=(30, 40)) + rng.normal(size=(10, 40))[np.arange(30) % 10]
-    kernel, bias = discriminants.linear(few, np.arange(30) % 10, 9)
+    kernel, bias = discriminants.linear_weights(few, np.arange(30) % 10, 9)
     assert (few @ kernel + bias).std(axis=0).min() > 0.1
 
 

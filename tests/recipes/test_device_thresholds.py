@@ -41,12 +41,12 @@ def test_thresholds_are_of_the_folds_in_units_of_the_published_file(people):
 
     def over_folds(distances):
         (between,) = distances
-        unit = measure.unit(between, people)
-        return measure.of_people(between(people.signals) / unit, people)
+        unit = measure.distance_unit(between, people)
+        return measure.measure_people(between(people.signals) / unit, people)
 
     rows = device_thresholds.rows(whole, people, over_folds, [fold])
     trials = over_folds([lambda signals: log_euclidean(fold, signals)]).trials
-    unit = measure.unit(lambda signals: log_euclidean(whole, signals), people)
+    unit = measure.distance_unit(lambda signals: log_euclidean(whole, signals), people)
     expected = pooled.thresholds(trials)
     assert rows and len(rows) == len(expected)
     for row, other in zip(rows, expected, strict=True):

@@ -50,7 +50,9 @@ def test_each_fold_has_the_settings_of_its_partner_and_people_it_has_not_seen(ev
 
 def test_the_unit_takes_the_scale_out_of_distances(everybody):
     between = eeg.of_encoder(covariances())
-    once, tested = eeg.measured(between, everybody, everybody.of("ab")), everybody.of("ab")
+    once, tested = eeg.measured(between, everybody, everybody.select("ab")), everybody.select("ab")
     scaled = eeg.measured(lambda signals: 7.0 * between(signals), everybody, tested)
     np.testing.assert_allclose(scaled.trials.scores, once.trials.scores, rtol=1e-6)
-    assert measure.unit(between, everybody) > np.median(between(everybody.of("a").signals))
+    assert measure.distance_unit(between, everybody) > np.median(
+        between(everybody.select("a").signals)
+    )

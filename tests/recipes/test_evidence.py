@@ -51,7 +51,7 @@ def test_thresholds_of_folds_are_carried_over_to_the_distances_of_the_published_
     for row, expected in zip(found["thresholds"], pooled.thresholds(in_file), strict=True):
         assert row.pop("carried") and row.pop("value") == pytest.approx(expected.pop("value"))
         assert row == expected
-    assert found["imposters"] == pytest.approx(pooled.imposters(in_file))
+    assert found["imposters"] == pytest.approx(pooled.imposter_statistics(in_file))
 
 
 @pytest.mark.parametrize(("distance", "offset"), [("cosine", 1.0), ("euclidean", 0.0)])

@@ -168,7 +168,7 @@ def test_discriminants_are_a_model_of_both_scales(rng, monkeypatch):
     monkeypatch.setattr(lda, "LAGS", (0, 1))
     monkeypatch.setattr(lda, "DISCRIMINANTS", 3)
     some = watchers(rng, people=6)
-    between = across_films.of_encoder(lda.fitted(some.of({f"p{i:02}" for i in range(4)})))
+    between = across_films.of_encoder(lda.fitted(some.select({f"p{i:02}" for i in range(4)})))
     found = between(some.signals)  # the negative of the cosine
     np.testing.assert_allclose(np.diag(found), -1, rtol=0, atol=1e-6)
     assert found.min() > -1 - 1e-6 and found.max() > -0.5
@@ -223,7 +223,7 @@ def lines(method="qp_wl"):
 def test_a_fold_takes_the_settings_that_were_best_on_its_partner(tmp_path):
     path = tmp_path / "search.csv"
     path.write_text(compare.as_csv(search.table(lines())))
-    variants, of_all = train.chosen("qp_wl", path)
+    variants, of_all = train.choose_variants("qp_wl", path)
     better = "better on the first three"
     assert variants == ["", "", "", better, better, better] and of_all == better
 
@@ -235,10 +235,10 @@ def test_a_table_has_no_half_searched_variant():
 def test_training_before_a_search_is_refused(tmp_path):
     path = tmp_path / "search.csv"
     with pytest.raises(FileNotFoundError, match=r"zoo.eye_qp_wl.search` first"):
-        train.chosen("qp_wl", path)
+        train.choose_variants("qp_wl", path)
     path.write_text(compare.as_csv(search.table(lines())))
     with pytest.raises(ValueError, match="--method mp_npl"):
-        train.chosen("mp_npl", path)
+        train.choose_variants("mp_npl", path)
 
 
 def test_a_search_repeats_no_run(tmp_path, monkeypatch):

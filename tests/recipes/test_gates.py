@@ -28,28 +28,28 @@ def recordings(count=8, channels=3):
 
 
 def test_a_gate_says_what_recordings_are_usually_like_and_how_long():
-    found = gates.of(TAKES, recordings())
+    found = gates.describe(TAKES, recordings())
     assert found["steps"] == 20 and not found["is_sound"]
     np.testing.assert_allclose(found["stddev"], 1, rtol=0, atol=0.3)
 
 
 def test_a_gate_of_sound_holds_the_least_crest_factor_and_no_loudness():
     noise = [np.random.default_rng(seed).normal(size=(4000, 1)) for seed in range(5)]
-    gate = gates.of(SOUND, noise)
+    gate = gates.describe(SOUND, noise)
     least = min(quality.crest_factor(x) for x in noise)
     assert gate.pop("crest_db") == pytest.approx(least - quality.CREST_MARGIN_DB, abs=0.01)
     assert gate == {"is_sound": True, "stddev": None}
-    quieter = gates.of(SOUND, [1e-3 * x for x in noise])
+    quieter = gates.describe(SOUND, [1e-3 * x for x in noise])
     assert quieter["crest_db"] == pytest.approx(least - quality.CREST_MARGIN_DB, abs=0.01)
 
 
 def test_a_gate_that_would_refuse_recordings_of_training_is_not_given():
     broken = recordings()
     broken[3][:, 1] = 0
-    assert gates.of(TAKES, broken) is None
+    assert gates.describe(TAKES, broken) is None
     many = recordings(100)
     many[3][:, 1] = 0
-    assert gates.of(TAKES, many) is not None
+    assert gates.describe(TAKES, many) is not None
 
 
 def test_the_contract_of_sound_keeps_no_magnitudes():
@@ -73,7 +73,7 @@ def test_the_command_changes_card_and_page_and_not_the_file(tiny_zoo, tmp_path, 
     done = CliRunner().invoke(app, ["tiny"])
     assert done.exit_code == 0 and "refuses 0 of 8 training recordings" in done.output, done.output
     card = json.loads((folder / "card.json").read_text())
-    assert card["quality"] == gates.of(TAKES, recordings())
+    assert card["quality"] == gates.describe(TAKES, recordings())
     assert (folder / "README.md").read_text() == page.render(card, figure_files(folder))
     assert (folder / "model.keras").read_bytes() == file
     gate = quality.gate_of(zoo.load(str(folder)))
@@ -84,7 +84,7 @@ def test_the_command_changes_card_and_page_and_not_the_file(tiny_zoo, tmp_path, 
 def gate_of_training(name):
     """The gate of a model's recordings of training."""
     known = importlib.import_module(f"zoo.{name}.train").known_recordings()
-    return gates.of(zoo.card(name)["input"], known)
+    return gates.describe(zoo.card(name)["input"], known)
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if "quality" in zoo.card(name)])

@@ -219,7 +219,7 @@ def test_a_groups_settings_are_the_best_on_its_partner(tmp_path):
     scores = {first: [0.1, 0.2, 0.1, 0.2, 0.2, 0.1], second: [0.2, 0.1, 0.2, 0.1, 0.1, 0.3]}
     path = table_at(tmp_path / "search.csv", scores)
     groups = [[name] for name in "abcdef"]
-    of_groups, of_all = train.chosen(groups, path)
+    of_groups, of_all = train.choose_variants(groups, path)
     assert of_groups == [second, second, first, first, second, first]
     assert of_all == first
     with path.open() as file:
@@ -233,12 +233,12 @@ def test_a_variant_that_some_groups_lack_is_not_chosen(tmp_path):
     found = lines_of({first: [0.2] * 6}) + lines_of({second: [0.1] * 6})[:2]
     path = tmp_path / "search.csv"
     path.write_text(search.as_csv(search.table(found)))
-    assert train.chosen([[name] for name in "abcdef"], path) == ([first] * 6, first)
+    assert train.choose_variants([[name] for name in "abcdef"], path) == ([first] * 6, first)
 
 
 def test_without_a_search_nothing_is_chosen(tmp_path):
     with pytest.raises(FileNotFoundError, match="phone_gait_qp_wl.search"):
-        train.chosen([], tmp_path / "search.csv")
+        train.choose_variants([], tmp_path / "search.csv")
 
 
 def test_a_run_that_is_done_is_not_repeated(tmp_path, monkeypatch):
@@ -256,7 +256,7 @@ def test_a_run_that_is_done_is_not_repeated(tmp_path, monkeypatch):
     assert len((tmp_path / "runs.jsonl").read_text().splitlines()) == 3
     assert json.loads((tmp_path / "runs.jsonl").read_text().splitlines()[0])["pair"] == 1
     groups = [[name] for name in "abcdef"]
-    assert train.chosen(groups, tmp_path / "search.csv") == ([variant] * 6, variant)
+    assert train.choose_variants(groups, tmp_path / "search.csv") == ([variant] * 6, variant)
 
 
 @pytest.mark.parametrize("given", [{"pair": [3]}, {"variant": ["axis"]}])

@@ -76,7 +76,7 @@ def test_a_run_leaves_a_page_of_its_figures_and_curves(tmp_path, rng):
     subjects = [name for name in "abcdef" for _ in range(14)]
     people = People([rng.normal(size=(9, 2)) for _ in subjects], subjects, 6 * (7 * [0] + 7 * [1]))
     x = rng.normal(size=(84, 1)) + np.repeat(3.0 * np.arange(6), 14)[:, None]
-    measured = measure.of_people(np.abs(x - x.T), people)
+    measured = measure.measure_people(np.abs(x - x.T), people)
     run = recipe.Run("some_model", tmp_path, tmp_path, steps=70, seed=5)
     run.save(measured, "Everybody's last session.")
     text = (tmp_path / "report.html").read_text(encoding="utf-8")

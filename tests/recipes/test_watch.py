@@ -132,8 +132,8 @@ def test_other_methods_tell_walkers_apart(name, monkeypatch):
     monkeypatch.setattr(
         watch_baselines, "_of_phones", lambda: phone_baselines.discriminants_of(people, (1.0,))
     )
-    tested = people.of("def")
-    claimed = watch.claims(evidence.OTHERS[name][2](people.of("abc"))(tested.signals), tested)
+    tested = people.select("def")
+    claimed = watch.claims(evidence.OTHERS[name][2](people.select("abc"))(tested.signals), tested)
     genuine = claimed.genuine
     assert claimed.scores[genuine].mean() < 0.7 * claimed.scores[~genuine].mean()
 
@@ -143,10 +143,10 @@ def test_other_methods_tell_walkers_apart(name, monkeypatch):
 
 def test_discriminants_are_bounded_and_tell_unseen_walkers_apart():
     people = walkers(NAMES[:8], each=6)
-    model = train.fitted(people.of("abcd"), train.Settings((0, 8), limit=3.0))
+    model = train.fitted(people.select("abcd"), train.Settings((0, 8), limit=3.0))
     embeddings = inference.embed(model, people.signals, progress=False)
     assert np.abs(embeddings).max() <= 3
-    rest = people.of("efgh")
+    rest = people.select("efgh")
     claimed = watch.claims(watch_baselines.cosine(model)(rest.signals), rest)
     genuine = claimed.genuine
     assert claimed.scores[genuine].mean() < 0.5 * claimed.scores[~genuine].mean()
@@ -157,14 +157,14 @@ def test_halves_are_measured_by_the_model_of_the_other_half(monkeypatch):
     monkeypatch.setattr(watch, "TEMPOS", (1.0, 1.1))
     people = walkers("abcd", each=6)
     training = watch.variants(people)
-    features = discriminants.statistics(training.signals, (0, 8), means=True)
+    features = discriminants.correlation_features(training.signals, (0, 8), means=True)
     values = discriminants.outputs(features, training.signals)
     rate = train._rate(values, training, people, 2.0, seed=0)
     halves = folds(people.subjects, 2, 0)
     distances = []
     for half in halves:
         known = training.without({f"{name}{end}" for name in half for end in ENDS})
-        model = discriminants.of_features(features, known.signals, known.subjects, 99)
+        model = discriminants.discriminant_model(features, known.signals, known.subjects, 99)
         distances.append(watch_baselines.cosine(model)(people.signals))
     assert rate == pytest.approx(watch.Cross(distances, people, halves).eer(), abs=1e-6)
 

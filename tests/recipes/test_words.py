@@ -59,7 +59,7 @@ def differing_walkers():
         def between(signals):
             return measure.pairwise_distances(zoo.load(name), signals) - least
 
-        return between(test.signals) / measure.unit(between, known)
+        return between(test.signals) / measure.distance_unit(between, known)
 
     def of(table):
         return trials.latest_against_earlier(table, test.subjects, test.sessions)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from keras_dml.training import page_tables
+from keras_dml.training import page
 from keras_dml.zoo import catalog
 from tests.zoo.cards import CARD, IMAGES
 
@@ -37,25 +37,25 @@ def test_no_error_is_rounded_to_nothing_and_no_zero_has_a_minus():
 
 
 def test_a_table_has_a_row_a_line():
-    assert page_tables.markdown(("a", "b"), [(1, "x")]) == "| a | b |\n| --- | --- |\n| 1 | x |"
+    assert page.markdown_table(("a", "b"), [(1, "x")]) == "| a | b |\n| --- | --- |\n| 1 | x |"
 
 
 def test_columns_that_no_row_fills_are_left_out():
     row = {"protocol": "p", "n": 1, "metric": "eer", "value": 0.1, "stderr": 0.01, "trials": 1000}
-    table = page_tables.figures({"headline": {}, "figures": [row]})
+    table = page.figures({"headline": {}, "figures": [row]})
     assert table.splitlines()[0] == "| protocol | n | metric | value ± standard error | trials |"
-    table = page_tables.figures({"headline": {}, "figures": [row | {"people": 7}]})
+    table = page.figures({"headline": {}, "figures": [row | {"people": 7}]})
     assert table.splitlines()[2] == "| p | 1 | EER | 10.0 % ± 1.0 | 7 | 1,000 |"
 
 
 def test_a_change_of_the_distance_is_told_apart_from_that_of_the_file():
     row = {"format": "tflite", "bytes": 1, "latency_ms": 1.0, "drift": 1e-5, "auc_change": 0.0001}
-    assert "thresholds" not in page_tables.exports({"thresholds": [], "exports": [row]})
+    assert "thresholds" not in page.exports({"thresholds": [], "exports": [row]})
     moved = {"thresholds": [], "exports": [row | {"change_of_distance": 0.0214}]}
-    section = page_tables.exports(moved)
-    assert "+0.0001" in section and "moves it by +0.0214" in section
+    section = page.exports(moved)
+    assert "+0.0001" in section and "changes the figure by +0.0214" in section
     assert "thresholds" not in section
-    assert "thresholds above are not for it" in page_tables.exports({**moved, "thresholds": [{}]})
+    assert "thresholds above do not apply to it" in page.exports({**moved, "thresholds": [{}]})
 
 
 def test_a_threshold_says_what_its_people_support():
@@ -65,25 +65,25 @@ def test_a_threshold_says_what_its_people_support():
         "certificate": {**found, "people_needed": {"0.001": [134, 6000]}},
     }
     card = {**CARD, "embedding": {"distance": "euclidean"}}
-    section = page_tables.thresholds({**card, "thresholds": [row]})
+    section = page.thresholds({**card, "thresholds": [row]})
     assert (
-        "Certificate of FAR 1 %: the 36 people are worth 170 independent pairs; the rate of as "
-        "many others is 0.2 to 3.1 % (95 %). They support 1.8 % and more; 0.1 % takes 134 to "
-        "6,000 people."
+        "Certificate of FAR 1 %: the 36 people are worth 170 independent pairs. On equally many "
+        "other people the rate is 0.2 to 3.1 % (95 %). The people support rates of 1.8 % or more. "
+        "A rate of 0.1 % needs 134 to 6,000 people."
     ) in section
-    assert "Certificate" not in page_tables.thresholds(card)
-    assert "take the larger" not in section
+    assert "Certificate" not in page.thresholds(card)
+    assert "use the larger number" not in section
     assert "| 0.2 to 3.1 % |" in section and "| 0.5 to 2.0 % |" not in section
-    assert "| 0.5 to 2.0 % |" in page_tables.thresholds(card)  # without a certificate
+    assert "| 0.5 to 2.0 % |" in page.thresholds(card)  # without a certificate
 
 
 def test_a_page_says_what_repeated_tries_do():
     tries = {"tries": 3, "far": 0.021, "far_ci95": [0.01, 0.05], "far_once": 0.009}
     tries |= {"tar": 0.98, "tar_ci95": [0.9, 1.0], "tar_once": 0.91, "people": 14, "pairs": 1056}
     card = {**CARD, "embedding": {"distance": "euclidean"}}
-    assert "3 times" not in page_tables.thresholds(card)
+    assert "3 times" not in page.thresholds(card)
     row = CARD["thresholds"][0] | {"best_of_tries": tries}
-    section = page_tables.thresholds({**card, "thresholds": [row]})
+    section = page.thresholds({**card, "thresholds": [row]})
     assert "may try 3 times" in section and "14 people and 1,056 pairs" in section
     assert "| 1 % | 0.9 % | 2.1 % [1.0 to 5.0] | 91.0 % | 98.0 % [90.0 to 100.0] |" in section
 
@@ -92,12 +92,12 @@ def test_two_certificates_say_which_number_of_people_to_take():
     found = {"ci95": [0.0, 0.03], "independent": 170, "strictest": 0.0176, "people_needed": {}}
     rows = [{**CARD["thresholds"][0], "certificate": found}] * 2
     card = {**CARD, "embedding": {"distance": "euclidean"}, "thresholds": rows}
-    assert "of two numbers of people, take the larger" in page_tables.thresholds(card)
+    assert "use the larger number" in page.thresholds(card)
 
 
 def test_where_no_error_was_seen_there_is_the_bound_by_the_rule_of_three():
     row = {"protocol": "p", "n": 1, "metric": "eer", "value": 0.0, "stderr": 0.0, "trials": 17}
-    table = page_tables.figures({**IMAGES, "figures": [row, row | {"metric": "auc", "value": 1}]})
+    table = page.figures({**IMAGES, "figures": [row, row | {"metric": "auc", "value": 1}]})
     first, second = table.splitlines()[-2:]
     assert first == "| p | 1 | EER | 0 %, at most 18 % | 17 |"
     assert second == "| p | 1 | AUC | 1 | 17 |"
@@ -115,6 +115,6 @@ def test_a_difference_of_two_heads_is_no_head():
 def test_sessions_of_one_sitting_are_blocks():
     row = CARD["figures"][0] | {"protocol": "session_verification"}
     days = CARD["headline"] | {"repeats": "days"}
-    assert "| block verification |" in page_tables.figures({**CARD, "figures": [row]})
-    table = page_tables.figures({**CARD, "headline": days, "figures": [row]})
+    assert "| block verification |" in page.figures({**CARD, "figures": [row]})
+    table = page.figures({**CARD, "headline": days, "figures": [row]})
     assert "| session verification |" in table

@@ -24,7 +24,7 @@ def test_people_with_too_few_long_recordings_are_left_out():
 
 
 def test_people_are_picked_and_joined():
-    picked = some().of({"cid"}) + some().of({"bob"})
+    picked = some().select({"cid"}) + some().select({"bob"})
     assert picked.subjects == ["cid", "bob"] and len(picked.signals) == 2
 
 

@@ -36,7 +36,7 @@ def test_intervals_over_motions_name_them_and_leave_the_number_of_people_open(cl
 
 
 def test_without_any_error_the_bound_is_that_of_clopper_and_pearson(claims):
-    perfect = claims.rescored(np.where(claims.genuine, 0.0, 1.0))
+    perfect = claims.with_scores(np.where(claims.genuine, 0.0, 1.0))
     rows = {row["metric"]: row for row in pooled.headline(perfect)["rows"]}
     bound = 1 - 0.025 ** (1 / 12)
     assert rows["eer"]["value"] == 0
@@ -47,7 +47,7 @@ def test_without_any_error_the_bound_is_that_of_clopper_and_pearson(claims):
 
 
 def test_a_baseline_is_measured_on_the_same_trials_and_paired(claims, rng):
-    noise = claims.rescored(rng.normal(size=claims.scores.size))
+    noise = claims.with_scores(rng.normal(size=claims.scores.size))
     entry = pooled.baseline(claims, "noise", "random numbers", pooled.NO_NETWORK, noise.scores)
     assert entry["rows"] == pooled.rows(noise)
     assert entry["difference"]["ci95"][1] < 0  # the model is better beyond doubt
@@ -135,12 +135,16 @@ def test_probes_with_more_claims_than_others_are_told(claims):
 
 
 def test_carried_thresholds_are_in_the_distances_of_the_published_file(claims):
-    rows = pooled.carried(claims, 4.0, 1.0, "carried")
+    rows = pooled.carried_thresholds(claims, 4.0, 1.0, "carried")
     in_file = trials.Trials(4 * claims.scores - 1, *(getattr(claims, name) for name in NAMES))
     expected = pooled.thresholds(in_file)
     assert [row.pop("carried") for row in rows] == 3 * ["carried"]
     for row, other in zip(rows, expected, strict=True):
         assert row.pop("value") == pytest.approx(other.pop("value")) and row == other
-    assert pooled.imposters(claims, 4.0, 1.0) == pytest.approx(pooled.imposters(in_file))
+    assert pooled.imposter_statistics(claims, 4.0, 1.0) == pytest.approx(
+        pooled.imposter_statistics(in_file)
+    )
     false = 4 * claims.scores[~claims.genuine] - 1
-    assert pooled.imposters(in_file) == pytest.approx({"mean": false.mean(), "stddev": false.std()})
+    assert pooled.imposter_statistics(in_file) == pytest.approx(
+        {"mean": false.mean(), "stddev": false.std()}
+    )

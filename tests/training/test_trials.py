@@ -26,36 +26,36 @@ def test_every_probe_is_compared_with_everybodys_earlier_recordings(rng):
 def test_a_models_trials_are_those_of_all_its_distances(rng):
     model = models.sequence_encoder(2, size="edge", knots=4, halvings=0)
     signals = [rng.normal(size=(12, 2)) for _ in SUBJECTS]
-    found = trials.by_model(model, People(signals, SUBJECTS, SESSIONS))
+    found = trials.from_model(model, People(signals, SUBJECTS, SESSIONS))
     every = measure.pairwise_distances(model, signals)
     expected = trials.latest_against_earlier(every, SUBJECTS, SESSIONS)
     np.testing.assert_allclose(found.scores, expected.scores, rtol=1e-5)
     np.testing.assert_array_equal(found.probes, expected.probes)
-    np.testing.assert_allclose(found.rescored(every).scores, expected.scores, rtol=1e-5)
+    np.testing.assert_allclose(found.with_scores(every).scores, expected.scores, rtol=1e-5)
 
 
 def test_another_method_is_scored_on_the_same_trials(rng):
     table, other = rng.random((2, 5, 5))
     found = trials.latest_against_earlier(table, SUBJECTS, SESSIONS)
-    again = found.rescored(other)
+    again = found.with_scores(other)
     expected = trials.latest_against_earlier(other, SUBJECTS, SESSIONS).scores
     np.testing.assert_array_equal(again.scores, expected)
     np.testing.assert_array_equal(again.claims, found.claims)
-    np.testing.assert_array_equal(found.rescored(expected).scores, expected)
-    with pytest.raises(ValueError, match=r"each of the 4 trials.*pair of recordings.*\(3,\)"):
-        found.rescored([1, 2, 3])
+    np.testing.assert_array_equal(found.with_scores(expected).scores, expected)
+    with pytest.raises(ValueError, match=r"shape \(3,\).*each of the 4 trials.*pair of recordings"):
+        found.with_scores([1, 2, 3])
 
 
 def test_trials_of_folds_have_no_recording_in_common(rng):
     fold = trials.latest_against_earlier(rng.random((5, 5)), SUBJECTS, SESSIONS)
-    both = trials.joined([fold, fold])
+    both = trials.concatenate([fold, fold])
     np.testing.assert_array_equal(both.recordings, [0, 0, 1, 1, 2, 2, 3, 3])
     np.testing.assert_array_equal(both.scores, np.tile(fold.scores, 2))
-    with pytest.raises(ValueError, match=r"each of the 8 trials\. Received shape \(5, 5\)"):
-        both.rescored(np.zeros((5, 5)))
+    with pytest.raises(ValueError, match=r"shape \(5, 5\).*each of the 8 trials"):
+        both.with_scores(np.zeros((5, 5)))
 
 
 def test_a_pair_is_a_trial_of_one_recording_enrolled():
-    found = trials.of_pairs([0.1, 0.2], [0, 0], [1, 2], ["a", "a", "b"])
+    found = trials.from_pairs([0.1, 0.2], [0, 0], [1, 2], ["a", "a", "b"])
     np.testing.assert_array_equal(found.genuine, [True, False])
     assert found.claims.tolist() == ["a", "b"] and found.enrolled.tolist() == [1, 1]

@@ -166,7 +166,7 @@ def test_a_number_that_is_none_is_refused_with_its_place(zoo_folder, number):
 @pytest.mark.parametrize("content", ['{"name": ', "\xff", "[" * 100_000])
 def test_a_damaged_card_is_named(zoo_folder, content):
     (zoo_folder / "tiny" / "card.json").write_text(content, encoding="latin-1")
-    with pytest.raises(ValueError, match=r"card\.json is no JSON file"):
+    with pytest.raises(ValueError, match=r"card\.json is not a JSON file"):
         zoo.card("tiny")
 
 

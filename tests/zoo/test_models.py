@@ -106,7 +106,7 @@ def test_a_card_that_says_something_else_is_found():
 @pytest.mark.parametrize("page", tables.TABLES, ids=lambda page: page.parent.name)
 def test_a_page_has_the_figures_of_the_cards(page):
     text = page.read_text(encoding="utf-8")
-    assert tables.written(page) == text
+    assert tables.rewrite(page) == text
     assert all(f"[`{name}`]" in text for name in NAMES)
 
 
@@ -126,4 +126,4 @@ def test_a_row_that_says_something_else_is_written_again(tmp_path, monkeypatch):
     changed = tmp_path / "README.md"
     changed.write_text(text.replace("| 45 | CC", "| 46 | CC"), encoding="utf-8")
     monkeypatch.setitem(tables.TABLES, changed, tables.TABLES[tables.PAGE])
-    assert changed.read_text(encoding="utf-8") != text == tables.written(changed)
+    assert changed.read_text(encoding="utf-8") != text == tables.rewrite(changed)

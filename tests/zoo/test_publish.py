@@ -107,9 +107,9 @@ def test_the_page_says_what_the_card_says(tiny_zoo):
         "# tiny",
         'zoo.load("tiny")',
         "At least 7 steps at 100 Hz, float32. Channels, in order: X (g), Y (g), Z (deg/s).",
-        "65 × 6 numbers a recording, compared by the wasserstein distance, p = 1.",
+        "65 × 6 numbers per recording, compared by the wasserstein distance, p = 1.",
         "| verification | 1 | – | EER | 2.1 % ± 0.3 | – | 1,260 |",
-        "A score is the least distance to the recordings enrolled.",
+        "A score is the smallest distance to the enrolled recordings.",
         "All 72 probes of 36 people under one threshold",
         "| tiny | 0.9876 [0.9800 to 0.9900] | 4.3 % [2.1 to 6.0] | – |",
         "**It does not beat mean step, which needs no network** (its length alone)",
@@ -169,7 +169,7 @@ def test_the_page_of_a_classifier_says_what_its_card_says(published):
         'model.add_classes(["new"], few, [0] * len(few))',
         "model.similarity(model.embed(probes), model.embed(enrolled))",
         "8 × 8 pixels, float32. Channels, in order: gray, in [0, 1].",
-        "5 numbers an image, compared by a learned similarity, symmetry = none: higher is more "
+        "5 numbers per image, compared by a learned similarity, symmetry = none. Higher is more "
         "similar.",
         "| protocol | n | setting | metric | value ± standard error | trials |",
         "| classification | 1 | – | accuracy | 99.31 % ± 0.08 | 10,000 |",
@@ -193,7 +193,7 @@ def test_a_page_of_audio_embeds_a_list_of_recordings(published):
         "length": [2640, None],
     }
     text = page.render(card)
-    assert "heard = keras_dml.embed(model, recordings)      # list of (time, 1) arrays" in text
+    assert "z = keras_dml.embed(model, recordings)      # list of (time, 1) arrays" in text
     assert "At least 2640 steps at 16000 Hz, float32. Channels, in order: sound, in [-1, 1]" in text
 
 

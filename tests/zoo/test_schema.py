@@ -113,7 +113,7 @@ def test_what_is_missing_is_said_of_the_alternative_that_is_meant(kind, part, ke
 @pytest.mark.parametrize(
     ("part", "key", "value", "message"),
     [
-        ("input", "units", ["g"], "one entry a channel, 3, and has 1"),
+        ("input", "units", ["g"], "one entry per channel, 3, and has 1"),
         ("input", "length", [0, None], "least at least 1"),
         ("input", "length", [9, 8], "least, greatest"),
         ("embedding", "p", None, "order of the distance"),

@@ -1,4 +1,4 @@
-"""What the card of `eeg_spdnet_rpl` rests on."""
+"""Evidence of the card of `eeg_spdnet_rpl`."""
 
 import functools
 
@@ -9,12 +9,12 @@ from zoo.evidence import Evidence, unit_of
 
 # Of the grid the front with the lowest EER on these very people, which favors the baseline.
 STRONGEST = {"average": 3, "standardized": False}
-SAME = "distance of the covariances that the network of the fold begins with"
-BEST = "distance of the covariances behind the front that is best without a network"
+SAME = "distance of the covariances after the input layers of the fold's network"
+BEST = "distance of the covariances after the input layers that are best without a network"
 
 
 def evidence(trained):
-    """Seventeen people, each by the model of the fold that has not seen them."""
+    """Measures seventeen people, each by the model of the fold that has not seen them."""
     measured = over_folds([eeg.of_encoder(encoder) for encoder in trained.folds])
     return Evidence(
         measured,
@@ -27,13 +27,14 @@ def evidence(trained):
 
 
 def over_folds(distances):
-    """`Measurement` of a function of distances for each fold, see `eeg.over_folds`."""
+    """Measures a function of distances for each fold, see `eeg.over_folds`."""
     return eeg.over_folds(eeg.trials(), distances)
 
 
 def without_network(encoders):
-    """The log-Euclidean distance after the preprocessing of each fold's network, and after the
-    best."""
+    """Computes log-Euclidean baselines after the input layers of each fold's network, and the best
+    ones.
+    """
     best = train.network(encoders[0].input_shape[-1], **STRONGEST)
 
     def scores(models):

@@ -1,8 +1,8 @@
-"""Trains `eeg_spdnet_rpl`: whose brain is it, from the covariance of one second of EEG.
+"""Trains `eeg_spdnet_rpl`, which recognizes people by the covariance of one second of EEG.
 
-Seventeen people are at hand, so the figures are cross-validated over four folds of people, each by
-settings that were best on another fold. The model that is published is trained on all of them.
-From the checkout: `python -m zoo.eeg_spdnet_rpl.train --help`.
+There are seventeen people, so the figures are cross-validated over four folds of people, each with
+the settings that were best on another fold. The published model is trained on all people. From the
+checkout: `python -m zoo.eeg_spdnet_rpl.train --help`.
 """
 
 import typer
@@ -33,15 +33,16 @@ GRID = [
 
 
 def vary(batch, rng):
-    """Gains that differ between two trials of one person."""
+    """Changes gains at random, as they differ between two trials of a person."""
     return augment.scale(batch, rng, eeg.GAIN)
 
 
 def network(channels, average, standardized):
-    """The untrained encoder.
+    """Returns the untrained encoder.
 
-    It takes the covariance of each trial's differences as a fraction of its trace: fast rhythms,
-    and how they spread over the electrodes, but not how strong they are altogether.
+    The input layers compute the covariance of each trial's differences, divided by its trace. This
+    emphasizes fast rhythms and their distribution over the electrodes, and ignores their total
+    power.
     """
     matrices = spdnet((channels, *WIDTHS), output="spd", epsilon=FLOOR / channels)
     x = signal = keras.Input((None, channels), name="signal")
@@ -55,7 +56,7 @@ def network(channels, average, standardized):
 
 
 def train(run, people, settings):
-    """An encoder that is trained on some people."""
+    """Trains an encoder on some people."""
     keras.utils.set_random_seed(run.seed)
     encoder = network(people.signals[0].shape[1], **settings)
     batches = {"classes": CLASSES, "per_class": PER_CLASS, "length": eeg.CROP, "vary": vary}

@@ -1,1 +1,3 @@
-"""Who is watching, from ten seconds of one eye's movements, without a network."""
+"""Recipe of `eye_lda`: recognizes people by ten seconds of one eye's movements, without a
+network.
+"""

@@ -1,4 +1,4 @@
-"""What the card of `eye_lda` rests on."""
+"""Evidence of the card of `eye_lda`."""
 
 import functools
 
@@ -7,7 +7,7 @@ from zoo.evidence import Evidence, unit_of
 
 
 def evidence(trained):
-    """Forty-five people, each by the model of the fold that has not seen them."""
+    """Measures forty-five people, each by the model of the fold that has not seen them."""
     windows = eyes.one_eye().windows(eyes.WINDOW)
     measured = across_films.of_models(windows, trained.folds)
     return Evidence(
@@ -18,5 +18,5 @@ def evidence(trained):
 
 
 def over_folds(distances):
-    """`Measurement` of a function of distances for each fold, see `across_films.over_folds`."""
+    """Measures a function of distances for each fold, see `across_films.over_folds`."""
     return across_films.over_folds(eyes.one_eye().windows(eyes.WINDOW), distances)

@@ -1,8 +1,8 @@
-"""Fits `eye_lda`: who is watching, from nine seconds of one eye's movements, in closed form.
+"""Fits `eye_lda` in closed form, which recognizes people by nine seconds of one eye's movements.
 
-Linear discriminants between people of means and lagged correlations of slow and fast velocities,
-and nothing else. The figures are cross-validated over the folds of `eye_qp_wl`; the model that is
-published is fitted to all people. From the checkout: `python -m zoo.eye_lda.train --help`.
+The model consists of linear discriminants between people of means and lagged correlations of slow
+and fast velocities. The figures are cross-validated over the folds of `eye_qp_wl`; the published
+model is fitted to all people. From the checkout: `python -m zoo.eye_lda.train --help`.
 """
 
 import time
@@ -21,13 +21,13 @@ examples, known_recordings = eyes.examples, eyes.known_recordings
 
 
 def fitted(watchers):
-    """The model of some people.
+    """Fits the model to some people.
 
     Args:
         watchers: `eyes.one_eye`, or some of these people.
     """
     windows = watchers.windows(eyes.WINDOW, STRIDE)
-    return discriminants.fitted(
+    return discriminants.correlation_model(
         np.stack(windows.signals),
         windows.subjects,
         LAGS,

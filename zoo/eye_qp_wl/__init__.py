@@ -1,1 +1,1 @@
-"""Who is watching, from ten seconds of one eye's movements."""
+"""Recipe of `eye_qp_wl`: recognizes people by ten seconds of one eye's movements."""

@@ -1,4 +1,4 @@
-"""What the card of `eye_qp_wl` rests on."""
+"""Evidence of the card of `eye_qp_wl`."""
 
 import functools
 
@@ -7,11 +7,14 @@ from zoo import across_films, eye_baselines, eyes
 from zoo.evidence import Evidence, unit_of
 from zoo.eye_qp_wl.train import RIVAL
 
-WHAT = "the n-pair loss on the same quantile pooling, cross-validated alike at its own settings"
+WHAT = (
+    "the n-pair loss on the same quantile pooling, cross-validated in the same way with its own "
+    "settings"
+)
 
 
 def evidence(trained):
-    """Forty-five people, each by the model of the fold that has not seen them."""
+    """Measures forty-five people, each by the model of the fold that has not seen them."""
     watchers = eyes.one_eye()
     windows = watchers.windows(eyes.WINDOW)
     measured = across_films.of_models(windows, trained.folds)
@@ -24,7 +27,7 @@ def evidence(trained):
 
 
 def over_folds(distances):
-    """`Measurement` of a function of distances for each fold, see `across_films.over_folds`."""
+    """Measures a function of distances for each fold, see `across_films.over_folds`."""
     return across_films.over_folds(eyes.one_eye().windows(eyes.WINDOW), distances)
 
 

@@ -1,8 +1,8 @@
 """Compares settings of `eye_qp_wl` and its rivals by nested folds of people.
 
-A run trains without two of the six folds and measures both; `zoo.eye_qp_wl.train` takes for each
-fold what was best on its partner. Each run is a line of JSON in `--out`, and is not repeated while
-it is there; a stopped one goes on from its checkpoint: `python -m zoo.eye_qp_wl.search --help`.
+A run trains without two of the six folds and measures both. `zoo.eye_qp_wl.train` uses for each
+fold the settings that were best on its partner. Each run is a line of JSON in `--out`; existing
+runs are not repeated, and stopped runs continue: `python -m zoo.eye_qp_wl.search --help`.
 """
 
 import pathlib
@@ -19,7 +19,8 @@ HALF = across_films.FOLDS // 2
 
 
 def run_once(method, variant, pair, steps, seed, out):
-    """Area under the curve on two folds of people, by a model that has seen neither.
+    """Computes the area under the ROC curve on two folds of people, by a model that has seen
+    neither.
 
     Args:
         method: One of `sequences.METHODS`.
@@ -31,28 +32,29 @@ def run_once(method, variant, pair, steps, seed, out):
     """
     watchers = eyes.one_eye()
     divided = across_films.groups(watchers)
-    both = divided[pair], divided[pair + HALF]
+    folds = divided[pair], divided[pair + HALF]
     out.mkdir(parents=True, exist_ok=True)
     run = recipe.Run("eye_qp_wl", out, out, steps, seed, resume=True)
     settings = train.Settings(**train.VARIANTS[variant])
-    encoder = train.trained(run, method, watchers.without(both[0] + both[1]), settings)
+    encoder = train.trained(run, method, watchers.without(folds[0] + folds[1]), settings)
     between, windows = across_films.of_encoder(encoder), watchers.windows(eyes.WINDOW)
-    return [across_films.auc(between, windows.of(fold)) for fold in both]
+    return [across_films.auc(between, windows.select(fold)) for fold in folds]
 
 
 def table(lines):
-    """Columns of the areas of each variant on the six folds; only of variants with all of them.
+    """Returns columns of the areas of each variant on the six folds; incomplete variants are
+    omitted.
 
     Args:
         lines: Dicts of the runs, those of one number of steps.
     """
-    found = {}
+    by_variant = {}
     for line in lines:
-        areas = found.setdefault((line["method"], line["variant"], line["steps"]), {})
+        areas = by_variant.setdefault((line["method"], line["variant"], line["steps"]), {})
         for fold, area in zip((line["pair"], line["pair"] + HALF), line["auc"], strict=True):
             areas[fold] = area
     columns = {}
-    for (method, variant, steps), areas in found.items():
+    for (method, variant, steps), areas in by_variant.items():
         if len(areas) < across_films.FOLDS:
             continue
         row = {"method": method, "variant": variant, "steps": steps}
@@ -71,22 +73,22 @@ def main(
     method: Annotated[list[str] | None, typer.Option(help="Instead of all four.")] = None,
     variant: Annotated[list[str] | None, typer.Option(help="Instead of all variants.")] = None,
 ):
-    """Runs what is missing, and writes `figures/search.csv` from the runs of that many steps."""
+    """Runs what is missing, and writes `figures/search.csv` from the runs with that many steps."""
     searches.check({"method": (method, sequences.METHODS), "variant": (variant, train.VARIANTS)})
     wanted = [
-        {"method": one, "variant": changed, "pair": pair, "steps": steps, "seed": seed}
-        for one in method or sequences.METHODS
+        {"method": settings, "variant": changed, "pair": pair, "steps": steps, "seed": seed}
+        for settings in method or sequences.METHODS
         for changed in variant or train.VARIANTS
         for pair in range(HALF)
     ]
 
-    def run(one):
-        folder = out / "_".join(str(value) for value in one.values()).replace(" ", "_")
-        return {"auc": run_once(**one, out=folder)}
+    def run(settings):
+        folder = out / "_".join(str(value) for value in settings.values()).replace(" ", "_")
+        return {"auc": run_once(**settings, out=folder)}
 
     lines = searches.completed(out / "runs.jsonl", wanted, run)
-    same = [line for line in lines if (line["steps"], line["seed"]) == (steps, seed)]
-    text = as_csv(table(same))
+    matching = [line for line in lines if (line["steps"], line["seed"]) == (steps, seed)]
+    text = as_csv(table(matching))
     train.SEARCHED.parent.mkdir(exist_ok=True)
     write_text(train.SEARCHED, text)
     print(f"{text}{train.SEARCHED}")

@@ -1,10 +1,9 @@
-"""Trains `eye_qp_wl` and its three rivals: who is watching, from nine seconds of one eye's
-movements.
+"""Trains `eye_qp_wl` and its three rivals, which recognize people by nine seconds of eye movements.
 
-The quantile layer and the Wasserstein loss of Abdelwahab2019 on velocities, slow and fast ones
-apart as in Jaeger2019, and nothing else. Forty-five people are at hand, so the figures are
-cross-validated over folds of people, each by settings that were best on another fold; the model
-that is published is trained on all of them. From the checkout:
+The model consists of the quantile layer and the Wasserstein loss of Abdelwahab2019 on slow and fast
+velocities of one eye, as in Jaeger2019. There are forty-five people, so the figures are
+cross-validated over folds of people, each with the settings that were best on another fold. The
+published model is trained on all people. From the checkout:
 `python -m zoo.eye_qp_wl.train --help`.
 """
 
@@ -31,14 +30,15 @@ examples, known_recordings = eyes.examples, eyes.known_recordings
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """What `zoo.eye_qp_wl.search` varies.
+    """Settings that `zoo.eye_qp_wl.search` varies.
 
     Attributes:
         scales: See `zoo.eyes.slow_and_fast`.
         mix: Size of the mixing of horizontal and vertical, see `zoo.augment.mix_channels`.
-        duration: Length of the training, in that of `--steps`.
-        sharpness: Factor of the distances or cosines in the loss, in the method's own; on walkers
-            that of the cosine decides, see `gait_qp_wl`.
+        duration: Length of the training as a factor of `--steps`.
+        sharpness: Factor of the distances or cosines in the loss, relative to the method's
+        default. On
+            walkers the factor of the cosine is decisive, see `gait_qp_wl`.
     """
 
     scales: tuple = eyes.SCALES
@@ -58,12 +58,14 @@ VARIANTS = {
 
 
 def vary(batch, rng, mix):
-    """Eyes that nobody recorded, and how gains differ between two windows of one."""
+    """Augments a batch: simulates new people, and gains that differ between two windows of a
+    person.
+    """
     return augment.scale(augment.mix_channels(batch, rng, mix, together=0.5), rng, GAIN)
 
 
 def trained(run, method, watchers, settings):
-    """An encoder of some people.
+    """Trains an encoder on some people.
 
     Args:
         run: `zoo.recipe.Run`.
@@ -92,16 +94,17 @@ def trained(run, method, watchers, settings):
     return encoder
 
 
-def chosen(method, path=SEARCHED):
-    """The variant of each fold, best on its partner, and that of a model of all people.
+def choose_variants(method, path=SEARCHED):
+    """Returns the variant of each fold, which is best on its partner, and the variant for all
+    people.
 
     Args:
         method: One of `sequences.METHODS`.
         path: Table of `zoo.eye_qp_wl.search`.
 
     Raises:
-        FileNotFoundError: If there has been no search.
-        ValueError: If it had not the method.
+        FileNotFoundError: If the table does not exist.
+        ValueError: If the table does not contain the method.
     """
     if not path.exists():
         raise FileNotFoundError(
@@ -109,21 +112,21 @@ def chosen(method, path=SEARCHED):
             "zoo.eye_qp_wl.search` first."
         )
     with path.open(newline="", encoding="utf-8") as file:
-        found = {row["variant"]: row for row in csv.DictReader(file) if row["method"] == method}
-    if not found:
+        rows = {row["variant"]: row for row in csv.DictReader(file) if row["method"] == method}
+    if not rows:
         raise ValueError(
             f"{path} has no row of the method {method!r}. Run `python -m zoo.eye_qp_wl.search "
             f"--method {method}` first."
         )
     return nested.choose(
-        list(found),
+        list(rows),
         list(range(across_films.FOLDS)),
-        lambda variant, pair: [float(found[variant][f"fold {group + 1}"]) for group in pair],
+        lambda variant, pair: [float(rows[variant][f"fold {group + 1}"]) for group in pair],
     )
 
 
 def of_folds(run, method, watchers, variants):
-    """The encoders of the folds, each trained without the people of its fold."""
+    """Trains the encoders of the folds, each without the people of its fold."""
     return [
         trained(
             run.part(f"{method}_fold_{number}"),
@@ -142,13 +145,13 @@ def main(run, method: sequences.Method = "qp_wl"):
     """Cross-validates over six folds of people; with --publish also trains the final model on all,
     and the rival that stands on the card."""
     watchers = eyes.one_eye()
-    variants, of_all = chosen(method)
+    variants, of_all = choose_variants(method)
     encoders = of_folds(run, method, watchers, variants)
     windows = watchers.windows(eyes.WINDOW)
     measured = across_films.of_models(windows, encoders)
     run.save(measured, across_films.caption(windows))
     if run.publishes and method == "qp_wl":
-        rivals = of_folds(run, RIVAL, watchers, chosen(RIVAL)[0])
+        rivals = of_folds(run, RIVAL, watchers, choose_variants(RIVAL)[0])
         final = run.part("final")
         encoder = trained(final, method, watchers, Settings(**VARIANTS[of_all]))
         run.minutes = final.minutes

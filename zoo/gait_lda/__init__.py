@@ -1,1 +1,1 @@
-"""Who is walking, from one foot's sensor, without training steps."""
+"""Recipe of `gait_lda`: recognizes walkers by one foot's sensor, in closed form."""

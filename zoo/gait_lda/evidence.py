@@ -1,4 +1,4 @@
-"""What the card of `gait_lda` rests on."""
+"""Evidence of the card of `gait_lda`."""
 
 import functools
 
@@ -8,7 +8,7 @@ from zoo import gait
 
 
 def evidence(trained):
-    """The walkers of the split `test`, beside the network."""
+    """Measures the walkers of the split `test`, and the network as an alternative."""
     what = "quantile layer and Wasserstein loss, trained on the same people"
     network = what, pooled.INSTEAD, functools.partial(zoo.load, "gait_qp_wl")
     return gait.evidence(trained, {"gait_qp_wl": network})

@@ -1,8 +1,9 @@
-"""Fits `gait_lda`: who is walking, from five seconds of one foot's sensor, in closed form.
+"""Fits `gait_lda` in closed form, which recognizes walkers by five seconds of one foot's sensor.
 
-Linear discriminants between people of the lagged correlations of a window's channels, and nothing
-else. Fitted on the public gait archive's `train` and `validation` people, measured on its `test`
-people, whom the model never sees. From the checkout: `python -m zoo.gait_lda.train --help`.
+The model consists of linear discriminants between people of the lagged correlations of a window's
+channels. It is fitted to the public gait archive's `train` and `validation` people and measured on
+its `test` people, whom the model never sees. From the checkout:
+`python -m zoo.gait_lda.train --help`.
 """
 
 import time
@@ -23,13 +24,13 @@ known_recordings = gait.known_recordings
 
 
 def fitted(walkers):
-    """The model of some walkers.
+    """Fits the model to some walkers.
 
     Args:
         walkers: `gait.both_feet`, or some of these people.
     """
     windows = gait.mirrored(walkers).windows(gait.WINDOW, gait.STRIDE)
-    return discriminants.fitted(
+    return discriminants.correlation_model(
         np.stack(windows.signals),
         windows.subjects,
         LAGS,

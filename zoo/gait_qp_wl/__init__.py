@@ -1,1 +1,1 @@
-"""Who is walking, from one foot's sensor."""
+"""Recipe of `gait_qp_wl`: recognizes walkers by one foot's sensor."""

@@ -1,4 +1,4 @@
-"""What the card of `gait_qp_wl` rests on."""
+"""Evidence of the card of `gait_qp_wl`."""
 
 import functools
 
@@ -6,11 +6,11 @@ from keras_dml import zoo
 from keras_dml.training import pooled
 from zoo import gait
 
-RIVAL = "the n-pair loss on the same quantile pooling, trained alike at its own scale"
+RIVAL = "the n-pair loss on the same quantile pooling, trained in the same way with its own scale"
 
 
 def evidence(trained):
-    """The walkers of the split `test`, beside the model without a network and a rival."""
+    """Measures the walkers of the split `test`, a model without a network and a rival."""
     what = "linear discriminants of lagged correlations, in closed form, on the same people"
     closed_form = what, pooled.NO_NETWORK, functools.partial(zoo.load, "gait_lda")
     rivals = {

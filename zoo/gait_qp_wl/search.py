@@ -1,8 +1,8 @@
 """Compares settings of `gait_qp_wl` and its rivals by folds of the training people.
 
-A run trains on two thirds of the people of `train` and `validation` and measures the others, left
-and right feet by themselves; the people of `test` take no part. Each run is a line of JSON in
-`--out`, and is not repeated while it is there: `python -m zoo.gait_qp_wl.search --help`.
+A run trains on two thirds of the people of `train` and `validation` and measures the rest, left and
+right feet separately. The people of `test` are not used. Each run is a line of JSON in `--out`, and
+existing runs are not repeated: `python -m zoo.gait_qp_wl.search --help`.
 """
 
 import dataclasses
@@ -51,28 +51,30 @@ OWN = {
 
 
 def run_once(method, changes, fold, count, seed, steps):
-    """Figures of one run, the mean of both feet: pooled and single-pair EER across trials, and
-    the paper's protocol."""
+    """Computes the figures of one run, the mean of both feet.
+
+    The figures are the pooled EER, the single-pair EER across trials, and the paper's protocol.
+    """
     walkers = gait.both_feet()
     left = gait.left_feet(walkers)
     held_out = set(folds(left.subjects, count)[fold])
-    known = walkers.without(held_out | {f"{one}{gait.RIGHT}" for one in held_out})
+    rest = walkers.without(held_out | {f"{subject}{gait.RIGHT}" for subject in held_out})
     settings = dataclasses.replace(train.SETTINGS[method], **changes)
     with tempfile.TemporaryDirectory() as name:
         out = pathlib.Path(name)
         run = recipe.Run("gait_qp_wl", out, out, steps, seed)
-        encoder = train.trained(run, method, known, settings)
-    right = walkers.of({f"{one}{gait.RIGHT}" for one in held_out})
-    feet = [left.of(held_out), gait.mirrored(right) if settings.mirrored else right]
-    found = []
+        encoder = train.trained(run, method, rest, settings)
+    right = walkers.select({f"{subject}{gait.RIGHT}" for subject in held_out})
+    feet = [left.select(held_out), gait.mirrored(right) if settings.mirrored else right]
+    rates = []
     for foot in feet:
         windows = foot.windows(gait.WINDOW)
-        found.append(figures(measure.pairwise_distances(encoder, windows.signals), windows))
-    return {name: float(np.mean([one[name] for one in found])) for name in found[0]}
+        rates.append(figures(measure.pairwise_distances(encoder, windows.signals), windows))
+    return {name: float(np.mean([subject[name] for subject in rates])) for name in rates[0]}
 
 
 def figures(distances, people):
-    """EER of a run, by name.
+    """Computes the EER of a run, by name.
 
     Args:
         distances: Shape `(recordings, recordings)`.
@@ -80,35 +82,37 @@ def figures(distances, people):
     """
     pooled = trials.latest_against_earlier(distances, people.subjects, people.sessions)
     owner, session = np.asarray(people.subjects), np.asarray(people.sessions)
-    last = {one: session[owner == one].max() for one in set(owner.tolist())}
-    late = session == [last[one] for one in owner]
+    last = {subject: session[owner == subject].max() for subject in set(owner.tolist())}
+    late = session == [last[subject] for subject in owner]
     pairs = distances[np.ix_(late, ~late)]
-    same = owner[late][:, None] == owner[~late]
+    genuine = owner[late][:, None] == owner[~late]
     paper = evaluation.paper_protocol(distances, owner, n=(1,), fractions=(1.0,))
     return {
         "pooled": float(evaluation.verification(pooled.scores, pooled.genuine).eer),
-        "single pairs": float(evaluation.verification(pairs, same).eer),
+        "single pairs": float(evaluation.verification(pairs, genuine).eer),
         "paper": next(row["value"] for row in paper if row["metric"] == "eer"),
     }
 
 
 def table(lines):
-    """Columns of the means over folds and seeds, and of their differences to runs of the same
-    method and length without a change, paired.
+    """Computes columns of the means over folds and seeds, and of paired differences to unchanged
+    runs.
 
     Args:
         lines: Dicts of the runs.
     """
     keys = ("method", "steps", "variant", "fold", "seed")
-    found = {tuple(one[key] for key in keys): one for one in lines}
+    by_key = {tuple(line[key] for key in keys): line for line in lines}
     columns = {}
-    for method, steps, variant in dict.fromkeys(key[:3] for key in found):
-        own = [one for key, one in found.items() if key[:3] == (method, steps, variant)]
-        row = {"method": method, "steps": steps, "variant": variant, "runs": len(own)}
-        for name in own[0]["figures"]:
-            values = np.array([one["figures"][name] for one in own])
-            same = [found.get((method, steps, "", one["fold"], one["seed"])) for one in own]
-            gaps = [v - s["figures"][name] for v, s in zip(values, same, strict=True) if s]
+    for method, steps, variant in dict.fromkeys(key[:3] for key in by_key):
+        runs = [line for key, line in by_key.items() if key[:3] == (method, steps, variant)]
+        row = {"method": method, "steps": steps, "variant": variant, "runs": len(runs)}
+        for name in runs[0]["figures"]:
+            values = np.array([line["figures"][name] for line in runs])
+            unchanged = [
+                by_key.get((method, steps, "", line["fold"], line["seed"])) for line in runs
+            ]
+            gaps = [v - s["figures"][name] for v, s in zip(values, unchanged, strict=True) if s]
             row[f"{name} EER"] = round(float(values.mean()), 4)
             row[f"{name} change"] = round(float(np.mean(gaps)), 4) if gaps else None
         for key, value in row.items():
@@ -128,20 +132,20 @@ def main(
     variant: Annotated[list[str] | None, typer.Option(help="Instead of all variants.")] = None,
 ):
     """Runs what is missing, and writes `figures/search.csv`."""
-    known = VARIANTS | {name: None for own in OWN.values() for name in own}
+    variants = VARIANTS | {name: None for changes in OWN.values() for name in changes}
     searches.check(
         {
             "fold": (fold, range(count)),
             "method": (method, sequences.METHODS),
-            "variant": (variant, known),
+            "variant": (variant, variants),
         }
     )
     wanted = [
-        {"method": one, "variant": changed, "fold": held_out, "seed": seed, "steps": steps}
+        {"method": name, "variant": changed, "fold": held_out, "seed": seed, "steps": steps}
         for seed in range(seeds)
         for held_out in fold or range(count)
-        for one in method or sequences.METHODS
-        for changed in VARIANTS | OWN[one]
+        for name in method or sequences.METHODS
+        for changed in VARIANTS | OWN[name]
         if variant is None or changed in variant
     ]
 

@@ -1,8 +1,9 @@
-"""Trains `gait_qp_wl` and its three rivals: who is walking, from five seconds of one foot's sensor.
+"""Trains `gait_qp_wl` and its three rivals, which recognize walkers by one foot's sensor.
 
-The quantile layer and the Wasserstein loss of Abdelwahab2019, and nothing else. Trained on the
-public gait archive's `train` and `validation` people, measured on its `test` people, whom the model
-never sees. From the checkout: `python -m zoo.gait_qp_wl.train --help`.
+The model consists of the quantile layer and the Wasserstein loss of Abdelwahab2019 on windows of
+five seconds. It is trained on the public gait archive's `train` and `validation` people and
+measured on its `test` people, whom the model never sees. From the checkout:
+`python -m zoo.gait_qp_wl.train --help`.
 """
 
 import dataclasses
@@ -22,7 +23,7 @@ known_recordings = gait.known_recordings
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """What `zoo.gait_qp_wl.search` varies, by folds of the training people.
+    """Settings that `zoo.gait_qp_wl.search` varies, by folds of the training people.
 
     Attributes:
         learning_rate: Largest learning rate.
@@ -31,7 +32,7 @@ class Settings:
         length: Steps of a training window.
         halve_every: See `keras_dml.models.sequence_encoder`.
         knots: See `keras_dml.models.sequence_encoder`.
-        loss: Arguments of the method's loss, in place of its own.
+        loss: Arguments of the method's loss.
         mix: Size of the mixing of channels, see `zoo.augment.mix_channels`.
         degrees: Largest turn of the sensor between two windows of a person. Between two trials its
             axis turns by 2 degrees (median): how it sits is a trait of the person here.
@@ -57,8 +58,7 @@ class Settings:
 
 
 def overlapping_parts(walk):
-    """Each walk as two overlapping recordings, so that a pair may come from one trial or from
-    two."""
+    """Divides each walk into two overlapping recordings, so that a pair can come from one trial."""
     cut = People([], [], [])
     for signal, subject, session in zip(walk.signals, walk.subjects, walk.sessions, strict=True):
         part = max(gait.WINDOW, int(0.6 * len(signal)))
@@ -67,8 +67,7 @@ def overlapping_parts(walk):
 
 
 def vary(batch, rng, settings, stddev):
-    """Walkers that nobody recorded, and what differs between two windows of one: how the sensor
-    sits, gains, noise."""
+    """Augments a batch: simulates new walkers, rotated sensors, gains and noise."""
     batch = augment.mix_channels(batch / stddev, rng, settings.mix, together=0.5) * stddev
     batch = augment.rotate(batch, rng, settings.degrees, TRIPLETS)
     batch = augment.scale(batch, rng, settings.gain)
@@ -76,7 +75,7 @@ def vary(batch, rng, settings, stddev):
 
 
 def trained(run, method, walkers, settings):
-    """An encoder of some walkers.
+    """Trains an encoder on some walkers.
 
     Args:
         run: `zoo.recipe.Run`.

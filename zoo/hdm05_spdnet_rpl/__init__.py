@@ -1,1 +1,1 @@
-"""Which motion is it, from the joints of a body."""
+"""Recipe of `hdm05_spdnet_rpl`: recognizes motions by the joints of a body."""

@@ -1,4 +1,4 @@
-"""What the card of `hdm05_spdnet_rpl` rests on."""
+"""Evidence of the card of `hdm05_spdnet_rpl`."""
 
 import functools
 
@@ -11,9 +11,11 @@ WHAT = "distance of the covariances after the same canonical pose"
 
 
 def evidence(trained):
-    """Every actor's clips, by the model that knows the other three actors."""
+    """Measures every actor's clips by the model that knows the other three actors."""
     return Evidence(
-        over_folds([functools.partial(measure.pairwise_distances, one) for one in trained.folds]),
+        over_folds(
+            [functools.partial(measure.pairwise_distances, model) for model in trained.folds]
+        ),
         without_network,
         on_device=lambda: device_thresholds.rows(
             trained.whole, motions.clips(), over_folds, trained.folds
@@ -22,13 +24,15 @@ def evidence(trained):
 
 
 def over_folds(distances):
-    """`Measurement` of a function of distances for each actor, see `motions.over_actors`."""
+    """Measures a function of distances for each actor, see `motions.over_actors`."""
     return motions.over_actors(motions.clips(), distances)
 
 
 def without_network():
-    """The log-Euclidean distance of the covariances that an untrained network begins with."""
+    """Computes the log-Euclidean distance of the covariances at the input of an untrained
+    network.
+    """
     model = train.network(train.FLOOR)
     plain = functools.partial(baselines.log_euclidean, model)
-    found = over_folds([plain] * len(motions.ACTORS))
-    return {"log-Euclidean": (WHAT, pooled.NO_NETWORK, found.trials.scores)}
+    measured = over_folds([plain] * len(motions.ACTORS))
+    return {"log-Euclidean": (WHAT, pooled.NO_NETWORK, measured.trials.scores)}

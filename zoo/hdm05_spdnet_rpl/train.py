@@ -68,23 +68,29 @@ def train(run, every, settings):
 
 
 def choose(run, every):
-    """Settings for each actor, by MAP@R on another, and for the model of all."""
+    """Chooses settings for each actor, by MAP@R on another actor, and for the model of all
+    actors.
+    """
 
     def validate(settings, pair):
-        known = motions.by_actor(every, pair)[1]
-        encoder = train(run.part(nested.name(settings, pair)), known, settings)
-        return [motions.map_at_r(encoder, motions.by_actor(every, one)[0], known) for one in pair]
+        rest = motions.by_actor(every, pair)[1]
+        encoder = train(run.part(nested.name(settings, pair)), rest, settings)
+        return [
+            motions.map_at_r(encoder, motions.by_actor(every, actor)[0], rest) for actor in pair
+        ]
 
     return nested.choose(GRID, motions.ACTORS, validate)
 
 
-def cross_validate(run, every, chosen):
-    """Measures each actor by a network that knows the other three; gives these networks too."""
+def cross_validate(run, every, settings_of_actors):
+    """Measures each actor by a network that knows the other three, and returns these networks
+    too.
+    """
     encoders = []
-    for actor, settings in zip(motions.ACTORS, chosen, strict=True):
+    for actor, settings in zip(motions.ACTORS, settings_of_actors, strict=True):
         print(f"without {actor}, {settings}")
-        others = motions.by_actor(every, actor)[1]
-        encoders.append(train(run.part(f"without_{actor}"), others, settings))
+        rest = motions.by_actor(every, actor)[1]
+        encoders.append(train(run.part(f"without_{actor}"), rest, settings))
     measured = motions.over_actors(
         every, [functools.partial(measure.pairwise_distances, encoder) for encoder in encoders]
     )
@@ -101,8 +107,8 @@ def cross_validate(run, every, chosen):
 def main(run):
     """Cross-validates over the four actors; with --publish also trains the final model on all."""
     every = motions.clips()
-    chosen, of_all = choose(run, every)
-    measured, encoders = cross_validate(run, every, chosen)
+    settings_of_actors, of_all = choose(run, every)
+    measured, encoders = cross_validate(run, every, settings_of_actors)
     if run.publishes:
         final = run.part("final")
         encoder = train(final, every, of_all)

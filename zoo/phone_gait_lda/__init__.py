@@ -1,1 +1,3 @@
-"""Who is walking, from a phone in the trouser pocket, without a network."""
+"""Recipe of `phone_gait_lda`: recognizes walkers by a phone in the trouser pocket, in closed
+form.
+"""

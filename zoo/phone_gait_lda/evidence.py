@@ -1,4 +1,4 @@
-"""What the card of `phone_gait_lda` rests on."""
+"""Evidence of the card of `phone_gait_lda`."""
 
 from zoo import phone_baselines, phone_evidence
 
@@ -6,6 +6,6 @@ over_folds = phone_evidence.over_folds
 
 
 def evidence(trained):
-    """The discriminants of the groups beside what fits nothing."""
+    """Measures the discriminants of the groups, and methods without fitting as baselines."""
     methods = [phone_baselines.cosine_distances(model) for model in trained.folds]
     return phone_evidence.evidence(trained.whole, methods, ("log-Euclidean", "spectra"))

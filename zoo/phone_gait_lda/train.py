@@ -1,9 +1,9 @@
-"""Fits `phone_gait_lda`: who is walking, from ten seconds of a phone in the trouser pocket, in
-closed form.
+"""Fits `phone_gait_lda` in closed form, which recognizes walkers by a phone in the trouser pocket.
 
-Linear discriminants between people of lagged correlations in the frame of gravity, and nothing
-else. The figures are cross-validated over the groups of `phone_gait_qp_wl`; the model that is
-published is fitted to all people. From the checkout: `python -m zoo.phone_gait_lda.train --help`.
+The model consists of linear discriminants between people of lagged correlations in the frame of
+gravity, for windows of ten seconds. The figures are cross-validated over the groups of
+`phone_gait_qp_wl`; the published model is fitted to all people. From the checkout:
+`python -m zoo.phone_gait_lda.train --help`.
 """
 
 import time
@@ -23,8 +23,8 @@ def main(run):
     walkers = phone.walks()
     groups = phone.groups(walkers)
     folds = [phone_baselines.discriminants_of(walkers.without(group)) for group in groups]
-    found = phone.measured([phone_baselines.cosine_distances(fold) for fold in folds], walkers)
-    measured = measure.Measurement(phone.rows(found), phone.measurement(found).trials)
+    results = phone.measured([phone_baselines.cosine_distances(fold) for fold in folds], walkers)
+    measured = measure.Measurement(phone.rows(results), phone.measurement(results).trials)
     run.save(measured, phone.caption(walkers))
     if run.publishes:
         start = time.monotonic()

@@ -1,1 +1,1 @@
-"""Who is walking, from a phone in the trouser pocket."""
+"""Recipe of `phone_gait_qp_wl`: recognizes walkers by a phone in the trouser pocket."""

@@ -1,4 +1,4 @@
-"""What the card of `phone_gait_qp_wl` rests on."""
+"""Evidence of the card of `phone_gait_qp_wl`."""
 
 from zoo import phone, phone_baselines, phone_evidence
 
@@ -6,6 +6,6 @@ over_folds = phone_evidence.over_folds
 
 
 def evidence(trained):
-    """The encoders of the groups beside all closed forms."""
+    """Measures the encoders of the groups, and all closed forms as baselines."""
     methods = [phone.of_model(encoder) for encoder in trained.folds]
     return phone_evidence.evidence(trained.whole, methods, phone_baselines.CLOSED_FORMS)

@@ -1,8 +1,8 @@
 """Compares inputs and augmentations of `phone_gait_qp_wl` by groups of people.
 
 A run trains without both groups of a pair and measures each of them. It is a line of JSON in
-`--out`, and is not repeated while it is there; one that was stopped goes on from its checkpoint
-beside it. The table holds the choice of the recipe: `python -m zoo.phone_gait_qp_wl.search --help`.
+`--out`. Existing runs are not repeated, and stopped runs continue from their checkpoints. The
+recipe chooses its settings from the table: `python -m zoo.phone_gait_qp_wl.search --help`.
 """
 
 import pathlib
@@ -19,7 +19,7 @@ from zoo.compare import as_csv
 from zoo.phone_gait_qp_wl import train
 
 PAIRS = phone.GROUPS // 2
-CHOICE = "single pairs, turned"  # EER by which `train.chosen` chooses
+CHOICE = "single pairs, turned"  # EER by which `train.choose_variants` chooses
 
 
 def run_once(variant, pair, seed, steps, out):
@@ -30,44 +30,44 @@ def run_once(variant, pair, seed, steps, out):
     """
     walkers = phone.walks()
     groups, start = phone.groups(walkers), time.process_time()
-    both = groups[pair] + groups[pair + PAIRS]
+    left_out = groups[pair] + groups[pair + PAIRS]
     out.mkdir(parents=True, exist_ok=True)
     run = recipe.Run("phone_gait_qp_wl", out, out, steps, seed, resume=True)
-    encoder = train.trained(run, walkers.without(both), train.settings_of(variant))
+    encoder = train.trained(run, walkers.without(left_out), train.settings_of(variant))
     seconds = time.process_time() - start
     between = phone.of_model(encoder)
-    found = {
+    results = {
         number: figures(phone.Group(between, walkers, groups[number]))
         for number in (pair, pair + PAIRS)
     }
-    return found, seconds
+    return results, seconds
 
 
 def figures(group):
-    """EER of a group, by name."""
+    """Computes the EER of a group, by name."""
     kinds = {"single pairs": group.pairs, "pooled": group.trials}
-    found = {}
+    rates = {}
     for name, claims in kinds.items():
         for turn, suffix in ((False, ""), (True, ", turned")):
-            own = claims(turn)
-            found[name + suffix] = float(evaluation.verification(own.scores, own.genuine).eer)
-    return found
+            pairs = claims(turn)
+            rates[name + suffix] = float(evaluation.verification(pairs.scores, pairs.genuine).eer)
+    return rates
 
 
 def table(lines):
-    """Columns of the means over groups and seeds, and of each group's EER by which is chosen.
+    """Computes columns of the means over groups and seeds, and of each group's EER for the choice.
 
     Args:
         lines: Dicts of the runs.
     """
     columns = {}
-    for variant, steps in dict.fromkeys((one["variant"], one["steps"]) for one in lines):
-        own = [one for one in lines if (one["variant"], one["steps"]) == (variant, steps)]
-        parts = [part for one in own for part in one["figures"].items()]
-        row = {"variant": variant, "steps": steps, "runs": len(own)}
+    for variant, steps in dict.fromkeys((line["variant"], line["steps"]) for line in lines):
+        runs = [line for line in lines if (line["variant"], line["steps"]) == (variant, steps)]
+        parts = [part for line in runs for part in line["figures"].items()]
+        row = {"variant": variant, "steps": steps, "runs": len(runs)}
         for name in parts[0][1]:
             row[f"{name} EER"] = round(float(np.mean([part[name] for _, part in parts])), 4)
-        row["minutes"] = round(sum(one["seconds"] for one in own) / len(own) / 60, 1)
+        row["minutes"] = round(sum(line["seconds"] for line in runs) / len(runs) / 60, 1)
         for number in range(phone.GROUPS):
             values = [part[CHOICE] for group, part in parts if int(group) == number]
             row[f"group {number + 1}"] = round(float(np.mean(values)), 4) if values else None
@@ -94,11 +94,11 @@ def main(
         for name in variant or train.VARIANTS
     ]
 
-    def run(one):
-        place = list(train.VARIANTS).index(one["variant"])
-        folder = out / f"variant_{place}_pair_{one['pair']}_seed_{seed}_steps_{steps}"
-        found, seconds = run_once(**one, out=folder)
-        return {"figures": found, "seconds": round(seconds)}
+    def run(settings):
+        place = list(train.VARIANTS).index(settings["variant"])
+        folder = out / f"variant_{place}_pair_{settings['pair']}_seed_{seed}_steps_{steps}"
+        results, seconds = run_once(**settings, out=folder)
+        return {"figures": results, "seconds": round(seconds)}
 
     lines = searches.completed(out / "runs.jsonl", wanted, run)
     text = as_csv(table(lines))

@@ -1,10 +1,10 @@
-"""Trains `phone_gait_qp_wl`: who is walking, from ten seconds of a phone in the trouser pocket.
+"""Trains `phone_gait_qp_wl`, which recognizes walkers by a phone in the trouser pocket.
 
-The quantile layer and the Wasserstein loss of Abdelwahab2019, in the frame of gravity. Twenty-six
-people are at hand, so the figures are cross-validated over six groups of people, each by settings
-that were best on another group (`python -m zoo.phone_gait_qp_wl.search`). The model that is
-published is trained on all of them. From the checkout: `python -m zoo.phone_gait_qp_wl.train
---help`.
+The model consists of the quantile layer and the Wasserstein loss of Abdelwahab2019, in the frame of
+gravity, for windows of ten seconds. There are twenty-six people, so the figures are cross-validated
+over six groups of people, each with the settings that were best on another group (`python -m
+zoo.phone_gait_qp_wl.search`). The published model is trained on all people. From the checkout:
+`python -m zoo.phone_gait_qp_wl.train --help`.
 """
 
 import csv
@@ -27,7 +27,7 @@ examples, known_recordings = phone.examples, phone.known_recordings
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """What `zoo.phone_gait_qp_wl.search` varies, by groups of people.
+    """Settings that `zoo.phone_gait_qp_wl.search` varies, by groups of people.
 
     Attributes:
         horizontal: See `keras_dml.layers.GravityFrame`; None for x, y and z as recorded.
@@ -62,15 +62,14 @@ VARIANTS = {
 
 
 def vary(batch, rng, settings):
-    """Walkers that nobody recorded, and what differs between two windows of one: how the phone
-    lies, gains, noise."""
+    """Augments a batch: simulates new walkers, rotated phones, gains and noise."""
     batch = augment.filter_pairs(batch, rng, settings.filtering)
     batch = phone.turned(batch, rng) if settings.turned else batch
     return augment.add_noise(augment.scale(batch, rng, settings.gain), rng, settings.noise)
 
 
 def trained(run, walkers, settings):
-    """An encoder of some walkers.
+    """Trains an encoder on some walkers.
 
     Args:
         run: `zoo.recipe.Run`.
@@ -84,9 +83,9 @@ def trained(run, walkers, settings):
         "augment": functools.partial(vary, settings=settings),
         "sessions": walks.sessions,
     }
-    own = dataclasses.replace(run, steps=max(1, round(settings.duration * run.steps)))
+    part = dataclasses.replace(run, steps=max(1, round(settings.duration * run.steps)))
     encoder = sequences.train(
-        own,
+        part,
         "qp_wl",
         walks,
         batches=batches,
@@ -96,44 +95,46 @@ def trained(run, walkers, settings):
         halvings=HALVINGS,
         halve_every=1,
     )
-    run.minutes = own.minutes
+    run.minutes = part.minutes
     return encoder
 
 
-def chosen(groups, path=SEARCH):
-    """For each group the variant that is best on its partner, and the best of all groups.
+def choose_variants(groups, path=SEARCH):
+    """Returns for each group the variant that is best on its partner, and the best variant of all
+    groups.
 
     Args:
         groups: `phone.groups`.
-        path: Table of `zoo.phone_gait_qp_wl.search`, whose columns `group 1` to `group 6` hold the
-            EER of single pairs with each probe turned. Variants without all groups are passed over.
+        path: Table of `zoo.phone_gait_qp_wl.search`, whose columns `group 1` to `group 6` contain
+        the
+            EER of single pairs with each probe rotated. Variants without all groups are skipped.
 
     Returns:
-        Names of `VARIANTS`: one for each group, and one.
+        Names of `VARIANTS`: one for each group, and one for all people.
 
     Raises:
-        FileNotFoundError: If there is no table.
+        FileNotFoundError: If the table does not exist.
     """
     if not path.exists():
         raise FileNotFoundError(
-            f"There is no {path}, from which the settings are taken. Run `python -m "
+            f"{path} does not exist, from which the settings are read. Run `python -m "
             "zoo.phone_gait_qp_wl.search` before."
         )
     names = [f"group {number}" for number in range(1, len(groups) + 1)]
     with path.open(newline="", encoding="utf-8") as file:
         lines = [line for line in csv.DictReader(file) if all(line[name] for name in names)]
-    found = {line["variant"]: [float(line[name]) for name in names] for line in lines}
+    rows = {line["variant"]: [float(line[name]) for name in names] for line in lines}
 
     def validate(candidate, pair):
-        return [-found[candidate["variant"]][groups.index(group)] for group in pair]
+        return [-rows[candidate["variant"]][groups.index(group)] for group in pair]
 
-    grid = [{"variant": variant} for variant in found]
+    grid = [{"variant": variant} for variant in rows]
     of_groups, of_all = nested.choose(grid, groups, validate)
-    return [one["variant"] for one in of_groups], of_all["variant"]
+    return [row["variant"] for row in of_groups], of_all["variant"]
 
 
 def settings_of(variant):
-    """`Settings` by a name of `VARIANTS`."""
+    """Returns the `Settings` of a variant."""
     return dataclasses.replace(Settings(), **VARIANTS[variant])
 
 
@@ -143,14 +144,14 @@ def main(run):
     all."""
     walkers = phone.walks()
     groups = phone.groups(walkers)
-    variants, of_all = chosen(groups)
+    variants, of_all = choose_variants(groups)
     encoders = []
     for number, (group, variant) in enumerate(zip(groups, variants, strict=True), start=1):
         print(f"group {number}: trained without {', '.join(group)}, {variant}", flush=True)
         part = run.part(f"fold_{number}")
         encoders.append(trained(part, walkers.without(group), settings_of(variant)))
-    found = phone.measured([phone.of_model(encoder) for encoder in encoders], walkers)
-    measured = measure.Measurement(phone.rows(found), phone.measurement(found).trials)
+    results = phone.measured([phone.of_model(encoder) for encoder in encoders], walkers)
+    measured = measure.Measurement(phone.rows(results), phone.measurement(results).trials)
     run.save(measured, phone.caption(walkers))
     if run.publishes:
         final = run.part("final")

@@ -56,8 +56,8 @@ def convert(source: converted.Read, out: converted.Weights):
     weights, original = converted.arrays(source)
     model = models.ge2e()
     take(model, weights)
-    found = embed(model, [sound[:, None] for sound in sounds()], progress=False)
-    converted.save(model, out, {"embeddings": (found, original["embeddings"])}, BOUND)
+    embeddings = embed(model, [sound[:, None] for sound in sounds()], progress=False)
+    converted.save(model, out, {"embeddings": (embeddings, original["embeddings"])}, BOUND)
 
 
 def sounds():

@@ -1,4 +1,4 @@
-"""What the card of `voice_ge2e_sim` rests on."""
+"""Evidence of the card of `voice_ge2e_sim`."""
 
 import numpy as np
 
@@ -10,22 +10,22 @@ from zoo.voice_ge2e_sim import encoder
 
 
 def evidence(trained):
-    """Recordings as they are in the sets."""
+    """Measures recordings as they are in the sets."""
     every = voices.everybody(prepare=False)
     teaching = every.take(voices.teaches(every.subjects))
     left, pairs = voices.of_test(every)
 
-    def others(rows):
+    def alternatives(rows):
         return {
             **converted(trained.whole, left, rows),
             **untrained(trained.whole, teaching, left, rows),
         }
 
-    return voice_evidence.of_similarity(trained, teaching, left, pairs, others)
+    return voice_evidence.of_similarity(trained, teaching, left, pairs, alternatives)
 
 
 def converted(model, people, rows):
-    """The cosine of the vectors before the trained layer.
+    """Computes the cosine of the vectors before the trained layer.
 
     Args:
         model: The published classifier.
@@ -33,12 +33,12 @@ def converted(model, people, rows):
         rows: Indices of the two recordings of each trial.
     """
     what = "its cosine, without its silence trimming"
-    found = voice_evidence.cosine(vectors(model), people.signals, rows)
-    return {"Resemblyzer's encoder": (what, pooled.INSTEAD, found)}
+    scores = voice_evidence.cosine(vectors(model), people.signals, rows)
+    return {"Resemblyzer's encoder": (what, pooled.INSTEAD, scores)}
 
 
 def untrained(model, teaching, people, rows):
-    """The cosine of what training begins at, by the voices that teach.
+    """Computes the cosine at the start of the training, from the training voices.
 
     Args:
         model: The published classifier.
@@ -50,8 +50,8 @@ def untrained(model, teaching, people, rows):
     signals = encoder.window_vectors(people, model.encoder).signals
     z = inference.embed(head, signals, progress=False)
     what = f"{encoder.EMBEDDING} scaled principal axes of its vectors, by cosine, before training"
-    found = -evaluation.paired_cosine(*(z[side] for side in np.asarray(rows)))
-    return {"Resemblyzer's axes": (what, pooled.INSTEAD, found)}
+    scores = -evaluation.paired_cosine(*(z[side] for side in np.asarray(rows)))
+    return {"Resemblyzer's axes": (what, pooled.INSTEAD, scores)}
 
 
 def vectors(model):

@@ -38,12 +38,12 @@ examples = functools.partial(voices.examples, prepare=False)
 
 
 def known_recordings():
-    """Recordings of those who teach."""
+    """Returns the recordings of the training people."""
     return examples("train")[0]
 
 
 def train(run, people):
-    """A classifier of the vectors of windows, of people who teach."""
+    """Trains a classifier of the vectors of windows."""
     keras.utils.set_random_seed(run.seed)
     sampler = voice_classifiers.batches(people, WINDOWS, run.seed)
     model = voice_classifiers.classifier(start(people), sampler.class_names)
@@ -52,17 +52,17 @@ def train(run, people):
 
 
 def start(people):
-    """The head before training, by the voices at their own speed."""
+    """Returns the head before training, computed from the voices at their original speed."""
     return encoder.new_head(encoder.by_set(people.take(own_speed(people))))
 
 
 def own_speed(people):
-    """Whether each recording is of a voice as it is, shape `(recordings,)`."""
+    """Returns true for recordings at the original speed, shape `(recordings,)`."""
     return np.array(["@" not in subject for subject in people.subjects])
 
 
 def of_sound(model, weights):
-    """The same classifier from raw sound."""
+    """Returns the same classifier for raw sound."""
     network = encoder.network(weights, model.encoder)
     whole = voice_classifiers.classifier(network, model.class_names)
     whole.prototypes_layer.set_weights(model.prototypes_layer.get_weights())
@@ -71,14 +71,15 @@ def of_sound(model, weights):
 
 
 def cross_validate(run, people):
-    """Scores of all trials in five folds, with those before training and of the vectors alone.
+    """Computes scores of all trials in five folds, before and after training and of the vectors
+    alone.
 
     Args:
         run: `recipe.Run`.
         people: Vectors of windows of everybody at every speed.
     """
-    own = own_speed(people)
-    changed = people.take(~own)
+    is_original = own_speed(people)
+    changed = people.take(~is_original)
 
     def taught(fold, others):
         heard = set(others.subjects)
@@ -87,22 +88,22 @@ def cross_validate(run, people):
 
     def compared(models, signals, rows):
         first, second = rows
-        found = voice_classifiers.scores(models[0], signals, rows)
+        scores = voice_classifiers.scores(models[0], signals, rows)
         begun = inference.embed(models[1], signals, progress=False)
         alone = np.stack([signal.mean(axis=0) for signal in signals])
         for name, z in {"start": begun, "converted": alone}.items():
-            found[name] = evaluation.paired_cosine(z[first], z[second])
-        return found
+            scores[name] = evaluation.paired_cosine(z[first], z[second])
+        return scores
 
-    everybody = people.take(own)
+    everybody = people.take(is_original)
     parts = voices.folds(everybody.subjects)
-    found = voices.cross_validated(everybody, parts, taught, compared)
-    np.savez(run.out / voices.SCORES, **found)
+    scores = voices.cross_validated(everybody, parts, taught, compared)
+    np.savez(run.out / voices.SCORES, **scores)
 
 
 @recipe.command(STEPS)
 def main(run, weights: Weights = WEIGHTS, table: Table = False):
-    """Trains on those who teach, and measures on all others."""
+    """Trains on the training people, and measures on all other people."""
     sounds = voices.everybody()
     teaching = sounds if table else sounds.take(voices.teaches(sounds.subjects))
     teaching = speech_augment.with_speeds(teaching, SPEEDS)

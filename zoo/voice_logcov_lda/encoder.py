@@ -1,5 +1,4 @@
-"""The encoder of `voice_logcov_lda`, fitted in closed form: cepstra, their covariance, and the
-discriminants of voices."""
+"""Encoder of `voice_logcov_lda`, fitted in closed form: cepstra, covariance and discriminants."""
 
 import dataclasses
 
@@ -66,8 +65,8 @@ class Voices:
     statistics: dict
 
     @classmethod
-    def of(cls, recordings):
-        """Recordings at every speed, with their statistics."""
+    def from_recordings(cls, recordings):
+        """Creates recordings at every speed, with their statistics."""
         every = speech_augment.with_speeds(recordings)
         statistics = {}
         for count in CEPSTRA:
@@ -82,14 +81,14 @@ class Voices:
         return np.array([subject.split("@")[0] for subject in self.people.subjects])
 
     def without(self, speakers):
-        """Those of the other speakers."""
+        """Returns the recordings of the other speakers."""
         keep = ~np.isin(self.speakers, speakers)
         statistics = {count: x[keep] for count, x in self.statistics.items()}
         return Voices(self.people.take(keep), statistics)
 
 
 def discriminants(x, voices):
-    """Kernel and bias of the linear discriminants of voices, by their statistics.
+    """Computes kernel and bias of the linear discriminants of voices from their statistics.
 
     Args:
         x: Statistics, shape `(recordings, features)`.
@@ -106,26 +105,29 @@ def discriminants(x, voices):
 
 
 def choose_cepstra(voices):
-    """The number of cepstra that best separates speakers whom the discriminants have not seen, by
-    the cosine in four folds of these speakers."""
-    own = np.flatnonzero(["@" not in subject for subject in voices.people.subjects])
+    """Chooses the number of cepstra that best separates speakers by the cosine, in four folds.
+
+    The discriminants of a fold have not seen its speakers.
+    """
+    originals = np.flatnonzero(["@" not in subject for subject in voices.people.subjects])
     subjects, speakers = np.asarray(voices.people.subjects), voices.speakers
-    parts = speech.folds(subjects[own], INNER_FOLDS)
-    first, second, genuine, fold = speech.trials(subjects[own], parts)
+    parts = speech.folds(subjects[originals], INNER_FOLDS)
+    first, second, genuine, fold = speech.trials(subjects[originals], parts)
     rates = {}
     for count, x in voices.statistics.items():
         cosines = np.empty(len(genuine))
         for k, held_out in enumerate(parts):
-            keep, chosen = ~np.isin(speakers, held_out), fold == k
+            keep, is_fold = ~np.isin(speakers, held_out), fold == k
             kernel, bias = discriminants(x[keep], subjects[keep])
-            z = x[own] @ kernel + bias
-            cosines[chosen] = evaluation.paired_cosine(z[first[chosen]], z[second[chosen]])
+            z = x[originals] @ kernel + bias
+            cosines[is_fold] = evaluation.paired_cosine(z[first[is_fold]], z[second[is_fold]])
         rates[count] = evaluation.verification(-cosines, genuine).eer
     return min(rates, key=rates.get)
 
 
 def fitted(voices):
-    """An encoder whose last layer is the discriminants of some voices, and its number of cepstra.
+    """Fits an encoder whose last layer is the discriminants of some voices; also returns its
+    cepstra.
 
     Args:
         voices: `Voices`.

@@ -1,4 +1,4 @@
-"""What the card of `voice_logcov_lda` rests on."""
+"""Evidence of the card of `voice_logcov_lda`."""
 
 from keras_dml import zoo
 from zoo import speech, telephone, voice_evidence, voices
@@ -6,13 +6,13 @@ from zoo.voice_ge2e_sim.evidence import converted
 
 
 def evidence(trained):
-    """The callers of Hyke, whom the file never heard, trimmed and brought to one level."""
+    """Measures the callers of Hyke, whom the file never heard, trimmed and scaled to one level."""
     callers = telephone.lines(prepare=True)
     pairs = voices.trials(callers, (tuple(sorted(set(callers.subjects))),))
-    return voice_evidence.of_similarity(trained, speech.utterances(), callers, pairs, others)
+    return voice_evidence.of_similarity(trained, speech.utterances(), callers, pairs, alternatives)
 
 
-def others(rows):
+def alternatives(rows):
     """An encoder that has heard thousands of voices, none of these, on the recordings as they are.
 
     Args:

@@ -22,18 +22,18 @@ def scores(run, people):
         people: Output of `voices.everybody`.
     """
     far = voices.is_telephone(people.subjects)
-    actors = encoder.Voices.of(people.take(~far))
+    actors = encoder.Voices.from_recordings(people.take(~far))
     published = voice_classifiers.without_silence_removal(zoo.load("voice_logcov_lda"))
 
-    def taught(fold, others):
-        heard = set(others.subjects)
-        held_out = sorted(set(actors.speakers) - heard)
+    def taught(fold, rest):
+        speakers = set(rest.subjects)
+        held_out = sorted(set(actors.speakers) - speakers)
         model, _ = train.train(run.part(f"fold_{fold}"), actors.without(held_out))
         return model
 
     def compared(model, signals, rows):
-        found = voice_classifiers.scores(model, signals, rows)
-        return {**found, "untrained": -voice_evidence.untrained(signals, rows)}
+        results = voice_classifiers.scores(model, signals, rows)
+        return {**results, "untrained": -voice_evidence.untrained(signals, rows)}
 
     studio = voices.cross_validated(
         people.take(~far), voices.folds(people.subjects), taught, compared
@@ -44,9 +44,9 @@ def scores(run, people):
     offset = int((~far).sum())
     for side in ("first", "second"):
         phone[side] = phone[side] + offset
-    found = {name: np.concatenate([studio[name], phone[name]]) for name in studio}
-    order = np.argsort(found["fold"], kind="stable")
-    return {name: values[order] for name, values in found.items()}
+    results = {name: np.concatenate([studio[name], phone[name]]) for name in studio}
+    order = np.argsort(results["fold"], kind="stable")
+    return {name: values[order] for name, values in results.items()}
 
 
 def main():
@@ -54,10 +54,10 @@ def main():
     folder = pathlib.Path(train.__file__).parent
     out = pathlib.Path("build") / f"{folder.name}_0"
     out.mkdir(parents=True, exist_ok=True)
-    found = scores(
+    results = scores(
         recipe.Run(folder.name, folder, out, train.STEPS, seed=0), voices.everybody(prepare=True)
     )
-    np.savez(out / voices.SCORES, **found)
+    np.savez(out / voices.SCORES, **results)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,14 @@
-"""Trains `voice_logcov_lda`: is it the same voice, from two seconds of raw sound?
+"""Trains `voice_logcov_lda`, which decides from two seconds of raw sound if two voices are one.
 
-The encoder is fitted in closed form to what twenty speakers can teach: cepstra of the frames with
-speech, the logarithm of their covariance, and the linear discriminants of the speakers. A learned
-similarity on top begins as the squared distance, and 250 small steps move it little: in rank its
-correlation with the cosine is .98, and the cosine alone is as good.
+The encoder is fitted in closed form to twenty speakers: cepstra of the frames with speech, the
+logarithm of their covariance, and the linear discriminants of the speakers. A learned similarity
+begins as the squared distance and changes little in 250 small steps: its rank correlation with the
+cosine is .98, and the cosine alone is as good.
 
-Twenty speakers are at hand, so the figures are cross-validated: five folds of four speakers, two
-men and two women, whom the fold's model never heard; trials are pooled. What is chosen for a fold,
-the number of cepstra, is chosen by folds within its training speakers. The model that is published
-is trained on all. From the checkout: `python -m zoo.voice_logcov_lda.train --help`.
+With twenty speakers, the figures are cross-validated in five folds of four speakers, two men and
+two women, whom the fold's model never heard. All trials are pooled. The number of cepstra is chosen
+by folds within the training speakers. The published model is trained on all speakers. From the
+checkout: `python -m zoo.voice_logcov_lda.train --help`.
 """
 
 from typing import Annotated
@@ -59,15 +59,15 @@ def examples(split):
 
 
 def known_recordings():
-    """Recordings of the speakers trained on."""
+    """Returns the recordings of the training speakers."""
     return examples("train")[0]
 
 
 def train(run, voices):
-    """A model that is trained on some speakers, and its number of cepstra.
+    """Trains a model on some speakers, and returns it with its number of cepstra.
 
-    The encoder is fitted in closed form, then the similarity is trained on it; the voices of
-    another speed are classes of their own.
+    The encoder is fitted in closed form, then the similarity is trained on it. Voices at other
+    speeds are additional classes.
     """
     keras.utils.set_random_seed(run.seed)
     encoder, cepstra = fitted(voices)
@@ -102,15 +102,18 @@ def train(run, voices):
 
 
 def scores(model, signals, first, second):
-    """Both similarities of trials, arrays of shape `(trials,)` by name."""
+    """Computes both similarities of trials, arrays of shape `(trials,)` by name."""
     z = inference.embed(model, signals, progress=False)
     similarity = np.asarray(model.similarity(z, z))[first, second]
     return {"sim": similarity, "cosine": evaluation.paired_cosine(z[first], z[second])}
 
 
 def cross_validate(run, every, voices, parts):
-    """Similarities of the trials of all folds by name, the `Trials`, their folds, and the number of
-    cepstra chosen in each fold."""
+    """Computes similarities of the trials of all folds by name.
+
+    Returns:
+        The similarities, the `Trials`, their folds, and the number of cepstra of each fold.
+    """
     first, second, genuine, fold = speech.trials(every.subjects, parts)
     subjects, counts, pooled = np.asarray(every.subjects), [], {}
     for k, held_out in enumerate(parts):
@@ -118,25 +121,25 @@ def cross_validate(run, every, voices, parts):
         part = run.part(f"without_{'_'.join(held_out)}")
         model, cepstra = train(part, voices.without(held_out))
         counts.append(cepstra)
-        chosen = fold == k
-        for name, values in scores(model, every.signals, first[chosen], second[chosen]).items():
-            pooled.setdefault(name, np.empty(len(genuine)))[chosen] = values
-            rate = evaluation.verification(-values, genuine[chosen]).eer
+        is_fold = fold == k
+        for name, values in scores(model, every.signals, first[is_fold], second[is_fold]).items():
+            pooled.setdefault(name, np.empty(len(genuine)))[is_fold] = values
+            rate = evaluation.verification(-values, genuine[is_fold]).eer
             print(f"  {name} EER {100 * rate:.1f} %", flush=True)
-    return pooled, trials.of_pairs(-pooled["sim"], first, second, subjects), fold, counts
+    return pooled, trials.from_pairs(-pooled["sim"], first, second, subjects), fold, counts
 
 
 @recipe.command(STEPS)
 def main(run, folds: Folds = 5):
     """Cross-validates over five folds; with --publish also trains the final model on all."""
     every = speech.utterances()
-    voices = Voices.of(every)
+    voices = Voices.from_recordings(every)
     parts = speech.folds(every.subjects)[:folds]
     raw, pairs, fold, counts = cross_validate(run, every, voices, parts)
     ratios = calibration.calibrated(raw["sim"], pairs.genuine, fold)
     scored = calibration.with_fused(ratios, raw["cosine"])
     figures = calibration.rows(scored, pairs.genuine, pairs.people)
-    measured = measure.Measurement(figures, pairs.rescored(-ratios))
+    measured = measure.Measurement(figures, pairs.with_scores(-ratios))
     run.save(measured, CAPTION)
     if run.publishes:
         final = run.part("final")

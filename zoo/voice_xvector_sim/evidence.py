@@ -1,4 +1,4 @@
-"""What the card of `voice_xvector_sim` rests on."""
+"""Evidence of the card of `voice_xvector_sim`."""
 
 from keras_dml import zoo
 from keras_dml.training import pooled
@@ -7,13 +7,15 @@ from zoo.voice_ge2e_sim.evidence import converted
 
 
 def evidence(trained):
-    """Recordings trimmed and brought to one level; other encoders have them as they are."""
+    """Measures recordings that are trimmed and scaled to one level; other encoders get raw
+    recordings.
+    """
     every = voices.everybody(prepare=True)
     teaching = every.take(voices.teaches(every.subjects))
-    return voice_evidence.of_similarity(trained, teaching, *voices.of_test(every), others)
+    return voice_evidence.of_similarity(trained, teaching, *voices.of_test(every), alternatives)
 
 
-def others(rows):
+def alternatives(rows):
     """`voice_ge2e_sim`, which has heard the same voices and none of these, and its encoder.
 
     Args:

@@ -33,12 +33,12 @@ examples = functools.partial(voices.examples, prepare=True)
 
 
 def known_recordings():
-    """Recordings of those who teach."""
+    """Returns the recordings of the training people."""
     return examples("train")[0]
 
 
 def train(run, people):
-    """A classifier of voices, trained on some people."""
+    """Trains a classifier of voices on some people."""
     keras.utils.set_random_seed(run.seed)
     disturb = speech_augment.Disturb(voice_classifiers.PER_SPEAKER, distant=DISTANT)
     every_speed = speech_augment.with_speeds(people)
@@ -52,19 +52,19 @@ def train(run, people):
 
 
 def cross_validate(run, people):
-    """Scores of all trials in five folds."""
-    found = voices.cross_validated(
+    """Computes scores of all trials in five folds."""
+    scores = voices.cross_validated(
         people,
         voices.folds(people.subjects),
         lambda fold, others: train(run.part(f"fold_{fold}"), others),
         voice_classifiers.scores,
     )
-    np.savez(run.out / voices.SCORES, **found)
+    np.savez(run.out / voices.SCORES, **scores)
 
 
 @recipe.command(STEPS)
 def main(run, table: Table = False):
-    """Trains on those who teach, and measures on all others."""
+    """Trains on the training people, and measures on all other people."""
     every = voices.everybody(prepare=True)
     if table:
         return cross_validate(run, every)

@@ -1,1 +1,1 @@
-"""Who is speaking, from one vowel."""
+"""Recipe of `vowels_qp_wl`: recognizes speakers by one vowel."""

@@ -1,4 +1,4 @@
-"""What the card of `vowels_qp_wl` rests on."""
+"""Evidence of the card of `vowels_qp_wl`."""
 
 import functools
 
@@ -10,20 +10,22 @@ from zoo.vowels_qp_wl import train
 
 
 def evidence(trained):
-    """The four speakers whom the model has not heard."""
+    """Measures the four speakers whom the model has not heard."""
     every = train.utterances()
-    known, test = every.of(train.TRAIN_SPEAKERS), every.without(train.TRAIN_SPEAKERS)
-    claims = trials.by_model(trained.whole, test)
-    others = functools.partial(without_network, known, test)
-    return Evidence(measure.Measurement([], claims), others)
+    training, test = every.select(train.TRAIN_SPEAKERS), every.without(train.TRAIN_SPEAKERS)
+    claims = trials.from_model(trained.whole, test)
+    baselines_of_card = functools.partial(without_network, training, test)
+    return Evidence(measure.Measurement([], claims), baselines_of_card)
 
 
-def without_network(known, test):
-    """Closed forms of the mean and the deviation of each coefficient of an utterance."""
-    features, of_known = baselines.moments(test.signals), baselines.moments(known.signals)
+def without_network(training, test):
+    """Computes closed forms of the mean and the deviation of each coefficient of an utterance."""
+    features, of_known = baselines.moments(test.signals), baselines.moments(training.signals)
     count = features.shape[1] // 2
     means, scale = features[:, :count], of_known[:, :count].std(axis=0)
-    discriminants = discriminant_analysis(of_known, known.subjects, len(train.TRAIN_SPEAKERS) - 1)
+    discriminants = discriminant_analysis(
+        of_known, training.subjects, len(train.TRAIN_SPEAKERS) - 1
+    )
     return {
         "distance of means": (
             "Euclidean, of the mean coefficients in standard deviations",

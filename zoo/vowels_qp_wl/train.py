@@ -1,4 +1,4 @@
-"""Trains `vowels_qp_wl`: who is speaking, from the frames of one vowel.
+"""Trains `vowels_qp_wl`, which recognizes speakers by the frames of one vowel.
 
 Trained on five of the nine speakers of the Japanese Vowels set, measured on the other four. From
 the checkout: `python -m zoo.vowels_qp_wl.train --help`.
@@ -20,25 +20,25 @@ MIX, TOGETHER, NOISE = 0.4, 0.3, 0.05
 
 
 def utterances():
-    """All utterances; the part of the data set is the session."""
-    found = People([], [], [])
+    """Reads all utterances; the session is the part of the data set."""
+    result = People([], [], [])
     for part, records in people.read("japanese_vowels_lpc").items():
-        found += people.collect(records, lambda record, part=part: PARTS[part])
-    return found
+        result += people.collect(records, lambda record, part=part: PARTS[part])
+    return result
 
 
-def known():
-    """The utterances that are trained on."""
-    return utterances().of(TRAIN_SPEAKERS).at_least(CROP, 2)
+def training_utterances():
+    """Returns the utterances of the training speakers."""
+    return utterances().select(TRAIN_SPEAKERS).at_least(CROP, 2)
 
 
 def known_recordings():
-    """Signals of `known`."""
-    return known().signals
+    """Signals of `training_utterances`."""
+    return training_utterances().signals
 
 
 def vary(batch, rng):
-    """New speakers from few: every pair is heard through a filter bank of its own."""
+    """Simulates new speakers: every pair is filtered by a random filter bank."""
     stddev = batch.std(axis=(0, 1))
     return augment.add_noise(augment.mix_channels(batch, rng, MIX, TOGETHER), rng, NOISE * stddev)
 
@@ -46,7 +46,7 @@ def vary(batch, rng):
 @recipe.command(STEPS)
 def main(run, method: sequences.Method = "qp_wl"):
     """Trains on five speakers, measures the other four by both protocols."""
-    taught = known()
+    taught = training_utterances()
     batches = {"pairs": PAIRS, "length": CROP, "augment": vary}
     encoder = sequences.train(run, method, taught, batches=batches, halvings=0)
     test = utterances().without(TRAIN_SPEAKERS)

@@ -40,7 +40,7 @@ OTHERS = {
         watch_baselines.spectra,
     ),
     "discriminants of phones": (
-        "the discriminants of phone_gait_lda, of 26 other people with a phone in the pocket",
+        "the discriminants of phone_gait_lda, fitted to 26 other people with a phone in the pocket",
         pooled.INSTEAD,
         watch_baselines.phone_discriminants,
     ),

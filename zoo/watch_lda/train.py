@@ -57,8 +57,8 @@ def fitted(walkers, settings):
         settings: `Settings`.
     """
     training = watch.variants(walkers)
-    features = discriminants.statistics(training.signals, settings.lags, means=True)
-    return discriminants.of_features(
+    features = discriminants.correlation_features(training.signals, settings.lags, means=True)
+    return discriminants.discriminant_model(
         features,
         training.signals,
         training.subjects,
@@ -77,7 +77,7 @@ def choose(walkers):
     rates = {}
     training = watch.variants(walkers)
     for lags in LAGS:
-        model = discriminants.statistics(training.signals, lags, means=True)
+        model = discriminants.correlation_features(training.signals, lags, means=True)
         features = discriminants.outputs(model, training.signals)
         for limit in LIMITS:
             rates[Settings(lags, limit)] = np.mean(
@@ -106,7 +106,7 @@ def _rate(features, training, walkers, limit, seed):
         is_known = ~np.isin(people, half)
         names = np.array(training.subjects)[is_known]
         count = min(len(set(names)) - 1, features.shape[1])
-        kernel, bias = discriminants.linear(features[is_known], names, count)
+        kernel, bias = discriminants.linear_weights(features[is_known], names, count)
         embeddings = limit * np.tanh((features[is_walk] @ kernel + bias) / limit)
         distances.append(cdist(embeddings, embeddings, "cosine"))
     return watch.Cross(distances, walkers, halves).eer()

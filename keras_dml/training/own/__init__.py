@@ -1,2 +1,1 @@
-"""Training on recordings of one's own: checks, methods in closed form, a network, a leaderboard,
-and a folder as those of the zoo."""
+"""Training on recordings of any folder: checks, closed forms, a network and a leaderboard."""

@@ -1,4 +1,4 @@
-"""`train`: from recordings of people to a model in a folder as those of the zoo."""
+"""Training on recordings of people; writes the best model into a folder like those of the zoo."""
 
 from __future__ import annotations
 
@@ -8,38 +8,55 @@ import numbers
 import pathlib
 import tempfile
 import time
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from keras_dml import layers, models, progress, quality, training
 from keras_dml._arrays import whole
+from keras_dml._typing import Path, Recordings
 from keras_dml.training.golden import synthetic_recordings
-from keras_dml.training.own import across, checks, choice, exports, folders, kinds, leaderboard
+from keras_dml.training.own import (
+    checks,
+    cross_validation,
+    exports,
+    folders,
+    kinds,
+    leaderboard,
+)
 from keras_dml.training.own import task as tasks
 from keras_dml.training.own.budget import TooSlow
-from keras_dml.training.own.card import Made, build, few
-from keras_dml.training.own.gates import potato_of
-from keras_dml.training.own.trainings import FINAL, begun
-from keras_dml.training.own.unfinished import Unfinished, digest
+from keras_dml.training.own.card import TrainedModel, build, describe_too_few
+from keras_dml.training.own.cross_validation import Evaluation
+from keras_dml.training.own.gates import fit_potato
+from keras_dml.training.own.methods import Method
+from keras_dml.training.own.trainings import (
+    FINAL,
+    Trainings,
+    UnfinishedFolder,
+    begin_trainings,
+    digest,
+)
+from keras_dml.training.people import People
 
 CAPTION = "Later recordings against earlier ones, by models that never saw these people."
-SLOWER = "since the machine became too slow for it on the way"
+SLOWER = "since the machine became too slow for it during the training"
 
 
 @dataclasses.dataclass(frozen=True)
 class Trained:
-    """What a training made.
+    """Result of a training.
 
     Attributes:
-        folder: Folder of the model, as `keras_dml.zoo.load` takes it.
-        method: Name of the method that became the model.
-        leaderboard: A dict a method, the best first: `method`, `what`, `chosen`, `eer`, `auc`,
-            `tar_at_far_0.01` with their intervals `..._ci95` over people, `seconds`; empty where
-            too few people are at hand.
+        folder: Folder of the model, for `keras_dml.zoo.load`.
+        method: Name of the method of the model.
+        leaderboard: A dict for each method, the best first: `method`, `what`, `chosen`, `eer`,
+            `auc`, `tar_at_far_0.01` with their intervals `..._ci95` over people, `seconds`. Empty
+            if there are too few people.
         card: The card as written.
-        refused: Why recordings were left out, by their names.
-        not_exported: Why a file for devices is missing, in words; None where they are written.
-        notes: Sentences about what was assumed when files were read, with the number of files.
+        refused: Reason of each recording that was left out, by name.
+        not_exported: Reason why a file for devices is missing; None if all are written.
+        notes: Sentences about assumptions when files were read, with the number of files.
         resampled_hz: Rate that the recordings of files were resampled to; None if they were not.
     """
 
@@ -55,77 +72,82 @@ class Trained:
     def __str__(self):
         if not self.leaderboard:
             return self.card["headline"]["unmeasured"]
-        chosen_from = f"{leaderboard.CHOSEN_FROM}\n{leaderboard.text(self.leaderboard)}"
-        return f"{leaderboard.expected(self.card)}\n\n{chosen_from}"
+        table = f"{leaderboard.CHOSEN_FROM}\n{leaderboard.text(self.leaderboard)}"
+        return f"{leaderboard.headline(self.card)}\n\n{table}"
 
 
 def train(
-    recordings,
-    people,
-    sessions=None,
+    recordings: Recordings,
+    people: Sequence[str],
+    sessions: Sequence | None = None,
     *,
-    channels,
-    rate_hz,
-    out,
-    units="as recorded",
-    window=None,
-    kind=None,
-    minutes=10.0,
-    steps=None,
-    seed=0,
-    resume=False,
-    replace=False,
-    names=None,
-    files=None,
-    name_people=False,
+    channels: str | Sequence[str],
+    rate_hz: float,
+    out: Path,
+    units: str | Sequence[str] = "as recorded",
+    window: float | None = None,
+    kind: str | None = None,
+    minutes: float = 10.0,
+    steps: int | None = None,
+    seed: int = 0,
+    resume: bool = False,
+    replace: bool = False,
+    names: Sequence[str] | None = None,
+    files: Sequence[str] | None = None,
+    name_people: bool = False,
 ) -> Trained:
-    """Trains on recordings of one's own, and writes what tells people apart best into a folder.
+    """Trains several methods on recordings of people, and writes the best model into a folder.
 
-    Recordings that are flat, clipped, interrupted, of another unit, or there twice are left out.
-    Methods in closed form come first, then a network of the kind, within the time. All are measured
-    on groups of people whom they have not seen, later recordings against earlier ones: of the last
-    session where there are sessions. The best one is made anew of all people. The card's headline
-    measures the choice too: for each group the method is chosen by models that saw nobody of it,
-    from six people on. With fewer than four people the model is one that learns nothing of them,
-    and no rate is given. TFLite files of it are written beside it (extra `edge`).
+    Recordings that are flat, clipped, interrupted, of another unit, or copies are left out. The
+    methods in closed form come first, then a network of the kind, within the time. All methods are
+    measured by cross-validation over groups of people. Later recordings are compared with earlier
+    ones; if there are sessions, the last session is compared with the earlier sessions. The best
+    method is then trained on all people.
+
+    The card's headline includes the choice of the method: from six people on, the method of each
+    group is chosen by models that saw nobody of the group. With fewer than four people the model
+    uses a method without training, and no error rate is given. TFLite files are written into the
+    same folder (extra `edge`).
 
     Args:
         recordings: Arrays of shape `(time, channels)`.
         people: Person of each recording.
-        sessions: Session of each, such as the day, which sort in the order of time; None for none.
+        sessions: Session of each recording, such as the day. The values must sort in the order of
+            time, or None.
         channels: Names of the channels, in order.
-        rate_hz: Steps a second.
-        out: Folder of the model, which is new or empty; its name is that of the model.
+        rate_hz: Steps per second.
+        out: Folder of the model, which is new or empty. Its name becomes the name of the model.
         units: Unit of each channel, or one text for all.
-        window: Seconds that are compared; None: 10 for `"sequences"`, 2 for `"covariances"`,
-            4 for `"sound"`, or the length that 95 % of the recordings have.
-        kind: `"sequences"` of motion, `"covariances"` of many channels such as EEG, `"sound"` of
-            one channel; None: by the channels and the rate.
-        minutes: Time for all, about. Closed forms are made whatever they take; networks take as
-            many steps as there is time for, fewer where the machine becomes slower on the way,
-            which the card says, and are left out where they would be too few. If it becomes slower
-            by up to 2.5 times, all ends within 1.2 times the minutes or so.
-        steps: Steps of each training of a network in place of `minutes`: the same steps and seed
+        window: Duration of the compared windows in seconds. None for 10 (`"sequences"`), 2
+            (`"covariances"`) or 4 (`"sound"`), or for the length that 95 % of the recordings have
+            if that is shorter.
+        kind: `"sequences"` of motion, `"covariances"` of many channels such as EEG, or `"sound"` of
+            one channel. None to infer the kind from the channels and the rate.
+        minutes: Approximate time for everything. Closed forms are always made. Networks take as
+            many steps as the time allows. If the machine becomes slower, they take fewer steps,
+            which the card reports, or are left out. If it becomes slower by up to 2.5 times, the
+            training ends within about 1.2 times the minutes.
+        steps: Steps of each training of a network, instead of `minutes`. The same steps and seed
             give the same model.
         seed: Seed of weights, batches and groups of people.
-        resume: Whether to go on with a training that was stopped in this folder: with the same
-            arguments it ends as if it had not been. The minutes begin anew, and trainings of a
-            network that were begun keep their steps.
-        replace: Whether an earlier model in the folder may be replaced.
-        names: Name of each recording in what is said of it, such as its file.
+        resume: Whether to continue an interrupted training in this folder. With the same arguments
+            the result equals an uninterrupted training. The minutes start again, and trainings
+            of a network that had begun keep their steps.
+        replace: Whether an existing model in the folder may be replaced.
+        names: Name of each recording in messages, such as its file.
         files: File of each recording, if files were cut into several recordings. Recordings of one
-            file are not enrolled and observed against each other, unless a person has only one
-            file. None: each recording is a file.
+            file are not compared with each other, unless a person has only one file. None if each
+            recording is a file.
         name_people: Whether the card and the page of the model list the names of the people.
-            Otherwise they have numbers there, and digests by which `Gallery.calibrate` recognizes
-            somebody whom the model has seen.
+            Otherwise they contain numbers, and digests by which `Gallery.calibrate` recognizes
+            people of the training.
 
     Returns:
         `Trained`.
 
     Raises:
-        TypeError, ValueError: If an argument is invalid, nearly all recordings or all people but
-            one are left out, or a training that was stopped is of other recordings, settings or
+        TypeError, ValueError: If an argument is invalid, nearly all recordings or all people except
+            one are left out, or an interrupted training belongs to other recordings, settings or
             methods.
         FileExistsError: If a model is in the folder and `replace` is False.
         OSError: If the folder cannot be written.
@@ -135,23 +157,23 @@ def train(
     check_positive("rate_hz", rate_hz)
     seed = whole("seed", seed, 0)
     steps = None if steps is None else whole("steps", steps, 0)
-    folder = folders.checked(out, replace=replace, resume=resume)
+    folder = folders.check_out(out, replace=replace, resume=resume)
     channels, units = checks.check_channels(channels, units)
     recordings, people, sessions, names = checks.check_lists(recordings, people, sessions, names)
-    kind = tasks.kind_of(kind, len(channels), rate_hz)
-    found, kept, usual, refused = checks.accepted(
+    kind = tasks.resolve_kind(kind, len(channels), rate_hz)
+    usable, usable_names, usual, refused = checks.select_usable(
         recordings,
         people,
         sessions,
         names,
         quality.Usual(channels, kind == tasks.SOUND, units=units),
     )
-    length = tasks.window_of(window, kind, rate_hz, [len(signal) for signal in found.signals])
-    found, short = checks.long_enough(found, length, kept)
+    length = tasks.resolve_window(window, kind, rate_hz, [len(signal) for signal in usable.signals])
+    usable, short = checks.select_long(usable, length, usable_names)
     refused |= short
-    if not found.signals:
-        raise ValueError(f"No recording has a whole window. {checks.shown(short)}")
-    remaining = len(found.signals), len(set(found.subjects))
+    if not usable.signals:
+        raise ValueError(f"No recording has a whole window. {checks.summarize(short)}")
+    remaining = len(usable.signals), len(set(usable.subjects))
     checks.check_remaining(*remaining, len(recordings), len(set(people)), refused)
     files = names if files is None else list(files)
     if len(files) != len(names):
@@ -159,115 +181,136 @@ def train(
             f"`files` must have one entry per recording, {len(names)}. Received {len(files)}."
         )
     file_of = dict(zip(names, files, strict=True))
-    found, repeats = tasks.in_sides(found, [file_of[name] for name in kept if name not in short])
-    gravity = tasks.has_gravity(found.signals)
+    usable_files = [file_of[name] for name in usable_names if name not in short]
+    usable, repeats = tasks.split_sides(usable, usable_files)
+    gravity = tasks.has_gravity(usable.signals)
     task = tasks.Task(channels, units, float(rate_hz), kind, length, gravity, repeats, seed)
     methods = kinds.methods(task)
     folder.mkdir(parents=True, exist_ok=True)
-    names_of = [method.name for method in methods]
-    work = Unfinished(folder, digest(task, found, {"steps": steps}), names_of, resume)
+    method_names = [method.name for method in methods]
+    work = UnfinishedFolder(folder, digest(task, usable, {"steps": steps}), method_names, resume)
     seconds = math.inf if steps is not None else 60 * minutes
-    made = _made(task, found, methods, work, steps, lambda: seconds - (time.monotonic() - start))
-    made = dataclasses.replace(made, name_people=bool(name_people))
+    trained = _train_best(
+        task, usable, methods, work, steps, lambda: seconds - (time.monotonic() - start)
+    )
+    trained = dataclasses.replace(trained, name_people=bool(name_people))
     if refused:
-        made.notes.append(
+        trained.notes.append(
             f"{len(refused)} of {len(recordings)} recordings were not fit and left out."
         )
     exports.remove(folder)
     leaderboard.remove_curves(folder)
-    _write(folder, made, usual, work.taken.get(FINAL, work.steps), start)
-    rows = leaderboard.rows(made.scored, made.method)
+    _publish(folder, trained, usual, work.steps.get(FINAL, work.planned), start)
+    rows = leaderboard.rows(trained.evaluations, trained.method)
     leaderboard.save(rows, folder)
-    written, not_exported = exports.write(folder, task, found)
+    card, not_exported = exports.write(folder, task, usable)
     work.remove()
-    return Trained(folder, made.method.name, rows, written, refused, not_exported)
+    return Trained(folder, trained.method.name, rows, card, refused, not_exported)
 
 
-def _made(task, people, methods, work, steps, seconds_left):
-    """The best method's model of all people, with what was measured and what is to be said."""
-    groups = across.divided(task, people)
+def _train_best(
+    task: tasks.Task,
+    people: People,
+    methods: list[Method],
+    work: UnfinishedFolder,
+    steps: int | None,
+    seconds_left: Callable[[], float],
+) -> TrainedModel:
+    """Evaluates all methods and trains the best one on all people."""
+    groups = cross_validation.split_into_groups(task, people)
     if not groups:
         method = kinds.untrained(methods)
-        counted = len(set(people.subjects)), len(tasks.measurable(people, task.window))
-        return Made(task, people, method, method.model(task, people), [], [], few(*counted))
-    scored = [
-        _scored(task, people, groups, method, seconds_left)
+        counts = len(set(people.subjects)), len(tasks.measurable(people, task.window))
+        model = method.model(task, people)
+        return TrainedModel(task, people, method, model, [], [], describe_too_few(*counts))
+    evaluations = [
+        _evaluate(task, people, groups, method, seconds_left)
         for method in methods
         if not method.is_network
     ]
     notes, trainings = [], None
     for network in (method for method in methods if method.is_network):
-        trainings = begun(work, task, people, groups, network, steps, seconds_left)
-        if not work.steps:
-            reason = "as was asked" if steps == 0 else "the time is too short for it"
+        trainings = begin_trainings(work, task, people, groups, network, steps, seconds_left)
+        if not work.planned:
+            reason = "as requested" if steps == 0 else "the time is too short for it"
             notes.append(f"The network {network.name} was left out, {reason}.")
             continue
         try:
-            scored.append(_scored(task, people, groups, network, seconds_left, trainings))
+            evaluations.append(_evaluate(task, people, groups, network, seconds_left, trainings))
         except TooSlow:
             work.begin(0)
             notes.append(f"The network {network.name} was left out, {SLOWER}.")
-    method = choice.best(scored).method
+    method = cross_validation.best_method(evaluations).method
     model = method.model(task, people, trainings.run() if method.is_network else None)
-    if scored[-1].method.is_network:
-        notes += trainings.in_words(scored[-1].method.name)
-    return Made(task, people, method, model, scored, notes)
+    if evaluations[-1].method.is_network:
+        notes += trainings.describe_changes(evaluations[-1].method.name)
+    return TrainedModel(task, people, method, model, evaluations, notes)
 
 
-def _scored(task, people, groups, method, seconds_left, trainings=None):
-    """A method on all groups, and what chooses it for each; `trainings` are those of a network."""
-    start, embed = time.monotonic(), across.Embedder()
+def _evaluate(
+    task: tasks.Task,
+    people: People,
+    groups: list[People],
+    method: Method,
+    seconds_left: Callable[[], float],
+    trainings: Trainings | None = None,
+) -> Evaluation:
+    """Evaluates a method on all groups; `trainings` belong to a network."""
+    start, embed = time.monotonic(), cross_validation.Embedder()
 
-    def measured(left_out, what):
-        for indices in progress.track(left_out, f"{method.name}, {what}"):
+    def measure(left_out, description):
+        for indices in progress.track(left_out, f"{method.name}, {description}"):
             tested = [groups[i] for i in indices]
-            known = across.known(people, tested)
+            rest = cross_validation.without_groups(people, tested)
             run = None if trainings is None else trainings.run(*indices)
-            model = method.model(task, known, run)
-            yield indices, across.scored(model, across.for_unit(task, known), tested, embed)
+            model = method.model(task, rest, run)
+            windows = cross_validation.unit_windows(task, rest)
+            yield indices, cross_validation.evaluate_model(model, windows, tested, embed)
 
-    alone = [(i,) for i in range(len(groups))]
-    parts = [found for _, (found,) in measured(alone, "groups")]
-    taken = time.monotonic() - start
-    pairs = choice.pairs(len(groups), method.is_network or choice.is_long(taken, seconds_left()))
-    apart = {}
-    for pair, found in measured(pairs, "choice"):
-        apart |= zip([pair, pair[::-1]], found, strict=True)
-    return across.Scored(method, tuple(parts), time.monotonic() - start, apart)
+    single = [(i,) for i in range(len(groups))]
+    parts = [part for _, (part,) in measure(single, "groups")]
+    seconds = time.monotonic() - start
+    is_slow = method.is_network or cross_validation.is_slow(seconds, seconds_left())
+    nested = {}
+    for pair, results in measure(cross_validation.nested_pairs(len(groups), is_slow), "choice"):
+        nested |= zip([pair, pair[::-1]], results, strict=True)
+    return Evaluation(method, tuple(parts), time.monotonic() - start, nested)
 
 
-def _write(folder, made, usual, steps, start):
+def _publish(folder, trained, usual, steps, start):
     """Publishes the model with its contract, gate, card and page."""
-    task, windows = made.task, made.task.to_fit(made.people).signals
+    task, windows = trained.task, trained.task.to_fit(trained.people).signals
     contract = layers.InputContract(
         task.channels, task.units, task.rate_hz, min_steps=task.window, name="input_contract"
     )
     if not usual.is_sound:
         contract.adapt(windows)
-    model = models.with_contract(made.model, contract)
-    steps_of = np.concatenate(windows)
-    mean, stddev = steps_of.mean(axis=0), steps_of.std(axis=0)
+    model = models.with_contract(trained.model, contract)
+    values = np.concatenate(windows)
+    mean, stddev = values.mean(axis=0), values.std(axis=0)
     examples = synthetic_recordings(len(mean), (task.window, task.window * 3 // 2), stddev)
     with tempfile.TemporaryDirectory() as scratch:
         scratch = pathlib.Path(scratch)
-        potato, beside = potato_of(task, made.people, made.model), []
+        potato, files = fit_potato(task, trained.people, trained.model), []
         if potato is not None:
-            beside = [scratch / quality.FILE]
-            potato.save(beside[0])
-        gate = quality.described(usual, *beside)
+            files = [scratch / quality.FILE]
+            potato.save(files[0])
+        gate = quality.described(usual, *files)
         minutes = (time.monotonic() - start) / 60
-        found = build(made, gate, _command(task, steps), minutes)
+        card = {
+            "name": folder.name,
+            **build(trained, gate, _command(task, steps), minutes),
+        }
         curves = None
-        if made.scored:
-            curves = leaderboard.curves(made.scored, scratch, CAPTION)
-        card = {"name": folder.name, **found}
+        if trained.evaluations:
+            curves = leaderboard.curves(trained.evaluations, scratch, CAPTION)
         golden = [example + mean for example in examples]
-        training.publish(folder, model, card, golden, curves, beside)
+        training.publish(folder, model, card, golden, curves, files)
 
 
 def _command(task, steps):
-    """The call that trains the same model again from the same recordings."""
-    given = {
+    """Returns the call that trains the same model again from the same recordings."""
+    arguments = {
         "channels": list(task.channels),
         "rate_hz": task.rate_hz,
         "window": task.seconds,
@@ -275,11 +318,11 @@ def _command(task, steps):
         "steps": steps or 0,
         "seed": task.seed,
     }
-    words = ", ".join(f"{name}={value!r}" for name, value in given.items())
+    words = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
     return f"keras_dml.training.train(recordings, people, sessions, out=..., {words})"
 
 
-def check_positive(name, value):
-    """Refuses what is no positive number."""
+def check_positive(name: str, value: float) -> None:
+    """Checks that an argument is a positive number."""
     if not isinstance(value, numbers.Real) or not 0 < value < math.inf:
         raise ValueError(f"`{name}` must be a positive number. Received {name}={value!r}.")

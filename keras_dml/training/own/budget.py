@@ -1,4 +1,4 @@
-"""How many steps the trainings of a network may take in the minutes that there are."""
+"""Time budget of networks: the steps that their trainings may take in the remaining minutes."""
 
 from __future__ import annotations
 
@@ -6,74 +6,88 @@ import collections
 import math
 import statistics
 import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from keras_dml._backend import keras
 
-MEASURED = 4  # steps, behind the first one, which compiles
-RESERVE = 0.85  # of the time; the rest is for measuring, and for steps that take longer
-MOST, FEWEST = 2000, 60  # steps; more learn few people by heart, fewer teach nothing
-LATELY = 5  # epochs whose median is what a step takes: one that was held up says little
-AT_THE_END = 1  # times what a training takes beside its steps, for exports and the card
-LATE = 0.1  # of the time, by which a network may be late that has begun, sooner than be left out
+if TYPE_CHECKING:
+    from keras_dml.training.own.methods import Method
+    from keras_dml.training.own.task import Task
+    from keras_dml.training.people import People
+
+MEASURED = 4  # steps that are timed, after the first step, which compiles
+RESERVE = 0.85  # of the time; the rest is for measuring and for slower steps
+MOST, FEWEST = 2000, 60  # steps; with more, few people are overfitted; fewer learn nothing
+LATELY = 5  # epochs whose median is the duration of a step; a single epoch may be interrupted
+AT_THE_END = 1  # times the start-up time of a training, reserved for exports and the card
+LATE = 0.1  # of the time, by which a started network may be late before it is left out
 
 
 class TooSlow(RuntimeError):
-    """The time that is left is too short for the trainings that a network still needs."""
+    """The remaining time is too short for the trainings that a network still needs."""
 
 
 class Budget:
-    """The steps of trainings that share the time that is left.
+    """Steps of several trainings that share the remaining time.
 
-    Each takes the steps that were planned as long as all that remain end in time by what steps took
-    lately. Else the time that is left is spread over them evenly, and a training under way goes on
-    to fewer steps.
+    Each training takes the planned steps if all remaining trainings then end in time at the recent
+    speed. Otherwise the remaining time is divided evenly among them, and a running training is
+    reduced to fewer steps.
 
     Args:
-        seconds_left: Function that gives the seconds that are left.
-        trainings: Number of trainings; the last one is made at any rate.
-        start: Seconds that a training takes beside its steps.
-        step: Seconds of a step.
-        planned: Steps of each training; None: what the time allows.
+        seconds_left: Function that returns the remaining seconds.
+        trainings: Number of trainings. The last one is never left out.
+        start: Seconds that a training takes in addition to its steps.
+        step: Seconds per step.
+        planned: Steps of each training; None for as many as the time allows.
 
     Attributes:
-        planned: Steps of each training, 0 where the time is too short for any to learn something.
+        planned: Steps of each training; 0 if the time is too short to learn anything.
     """
 
-    def __init__(self, seconds_left, trainings, start, step, planned=None):
+    def __init__(
+        self,
+        seconds_left: Callable[[], float],
+        trainings: int,
+        start: float,
+        step: float,
+        planned: int | None = None,
+    ) -> None:
         self._seconds_left, self._trainings = seconds_left, trainings
         self._start, self._paces = start, collections.deque([step], maxlen=LATELY)
         self._late = LATE * seconds_left()
         self._began = self._since = None
         self._in_steps, self._starts = 0.0, 0
         if planned is None:
-            steps = min(MOST, self._even())
+            steps = min(MOST, self._even_steps())
             planned = steps if steps >= FEWEST else 0
         self.planned = planned
 
-    def begin(self, noted=None):
-        """Steps of the next training.
+    def begin(self, resumed_steps: int | None = None) -> int:
+        """Begins the next training and returns its steps.
 
         Args:
-            noted: Steps that it was begun with, where it is gone on with.
+            resumed_steps: Steps of an interrupted training that is resumed.
 
         Raises:
-            TooSlow: If the time is too short for it and those that remain.
+            TooSlow: If the time is too short for this training and the remaining ones.
         """
         now = time.monotonic()
         if self._began is not None:
             self._trainings -= 1
-            beside = now - self._began - self._in_steps
-            self._start = max(0.0, beside / max(1, self._starts))
+            overhead = now - self._began - self._in_steps
+            self._start = max(0.0, overhead / max(1, self._starts))
         self._began = self._since = now
         self._in_steps, self._starts = 0.0, 0
-        return self._fitting(self.planned) if noted is None else noted
+        return self._fitting_steps(self.planned) if resumed_steps is None else resumed_steps
 
-    def took(self, steps, seconds=None):
-        """Notes an epoch.
+    def record_epoch(self, steps: int, seconds: float | None = None) -> None:
+        """Records the duration of an epoch.
 
         Args:
-            steps: Its steps.
-            seconds: Seconds that it took; None of a first one, which compiles.
+            steps: Steps of the epoch.
+            seconds: Duration; None for the first epoch of a training, which compiles.
         """
         if seconds is None:
             self._starts += 1
@@ -83,100 +97,107 @@ class Budget:
             self._paces.append(seconds / steps)
         self._in_steps += seconds
 
-    def fewer(self, steps, done, epoch):
-        """Fewer steps for the training under way; None where it is to go on as it is.
+    def fewer(self, steps: int, done: int, epoch: int) -> int | None:
+        """Returns a smaller number of steps for the running training, or None to continue as is.
 
         Args:
-            steps: Its steps.
-            done: Those of them that are done.
-            epoch: Steps of an epoch; at least one is left, in which the learning rate ends.
+            steps: Steps of the training.
+            done: Steps that are done.
+            epoch: Steps per epoch. At least one epoch remains, in which the learning rate decays.
 
         Raises:
             TooSlow: See `begin`.
         """
-        found = max(self._fitting(steps, done), done + epoch)
-        if (steps - found) * self._step <= self._start:  # to begin again takes longer
+        reduced = max(self._fitting_steps(steps, done), done + epoch)
+        if (steps - reduced) * self._step <= self._start:  # a restart would take longer
             return None
         self._since = time.monotonic()
-        return found
+        return reduced
 
     @property
     def _step(self):
         return statistics.median(self._paces)
 
-    def _fitting(self, wanted, done=0):
+    def _fitting_steps(self, wanted, done=0):
         if self._is_in_time(wanted, done, late=0):
             return wanted
-        found = self._even(done)
+        even = self._even_steps(done)
         is_left_out = self._trainings > 1 and not self._is_in_time(FEWEST, done, self._late)
-        if found < FEWEST and is_left_out:
+        if even < FEWEST and is_left_out:
             raise TooSlow
-        return max(found, FEWEST)
+        return max(even, FEWEST)
 
     def _is_in_time(self, steps, done, late):
         starts = self._start * (self._trainings + AT_THE_END - (done > 0))
         return starts + self._step * (steps * self._trainings - done) <= self._seconds_left() + late
 
-    def _even(self, done=0):
+    def _even_steps(self, done=0):
         starts = self._start * (self._trainings + AT_THE_END)
         steps = (RESERVE * self._seconds_left() - starts) / self._step + done
         return int(steps / self._trainings)
 
 
 class Watch(keras.callbacks.Callback):
-    """Tells a budget what epochs take, and stops a training that is to take fewer steps.
+    """Callback that reports epochs to a budget and stops a training that must take fewer steps.
 
     Args:
         budget: `Budget`.
         steps: Steps of the training.
-        epoch: Steps of an epoch.
+        epoch: Steps per epoch.
 
     Attributes:
-        fewer: Steps that the training is to go on to, once it is stopped; else None.
+        fewer: Reduced number of steps of a training that was stopped; otherwise None.
     """
 
-    def __init__(self, budget, steps, epoch):
+    def __init__(self, budget: Budget, steps: int, epoch: int) -> None:
         super().__init__()
         self._budget, self._steps, self._epoch = budget, steps, epoch
         self._last, self.fewer = None, None
 
     def on_epoch_end(self, epoch, logs=None):
         now = time.monotonic()
-        self._budget.took(self._epoch, None if self._last is None else now - self._last)
+        self._budget.record_epoch(self._epoch, None if self._last is None else now - self._last)
         self._last = now
         self.fewer = self._budget.fewer(self._steps, (epoch + 1) * self._epoch, self._epoch)
         if self.fewer is not None:
             self.model.stop_training = True
 
 
-def of_network(seconds_left, method, task, people, trainings, planned=None):
-    """The budget of a network, by the time that a few steps take.
+def measured_budget(
+    seconds_left: Callable[[], float],
+    method: Method,
+    task: Task,
+    people: People,
+    trainings: int,
+    planned: int | None = None,
+) -> Budget:
+    """Creates the budget of a network from the measured duration of a few steps.
 
     Args:
-        seconds_left: Function that gives the seconds that are left.
-        method: A network, `keras_dml.training.own.methods.Method`.
-        task: `keras_dml.training.own.task.Task`.
-        people: `keras_dml.training.People` to train on.
-        trainings: Number of trainings, that of all people the last one.
+        seconds_left: Function that returns the remaining seconds.
+        method: A network.
+        task: The task.
+        people: Recordings to train on.
+        trainings: Number of trainings; the last one is on all people.
         planned: See `Budget`.
     """
     if seconds_left() <= 0 and planned is None:
-        return without_end(trainings, 0)
-    return Budget(seconds_left, trainings, *_times(method, task, people), planned)
+        return fixed_budget(trainings, 0)
+    return Budget(seconds_left, trainings, *_measure_times(method, task, people), planned)
 
 
-def without_end(trainings, steps):
-    """The budget of trainings that take the steps that were asked for, whatever the time.
+def fixed_budget(trainings: int, steps: int) -> Budget:
+    """Creates a budget without a time limit, for a given number of steps.
 
     Args:
         trainings: Number of trainings.
-        steps: Steps of each.
+        steps: Steps of each training.
     """
     return Budget(lambda: math.inf, trainings, 0.0, 0.0, steps)
 
 
-def _times(method, task, people):
-    """Seconds of the first step beyond those of another one, and of another one."""
+def _measure_times(method, task, people):
+    """Returns the additional seconds of the first step, and the seconds of a later step."""
     keras.utils.set_random_seed(task.seed)
     learner = method.learner(task, people, FEWEST)
     learner.model.compile(learner.optimization.optimizer(FEWEST), **learner.compiled)

@@ -1,5 +1,4 @@
-"""The card of a model of one's own: what it takes, what was measured, and what so few people
-support."""
+"""Card of a trained model: its input, its measured figures and its limits."""
 
 from __future__ import annotations
 
@@ -9,8 +8,9 @@ import numpy as np
 
 from keras_dml import evaluation, quality
 from keras_dml._backend import keras
-from keras_dml.training import _card, page_tables, pooled
-from keras_dml.training.own import across, choice
+from keras_dml.training import _card, page, pooled
+from keras_dml.training.own import cross_validation
+from keras_dml.training.own.cross_validation import Evaluation
 from keras_dml.training.own.methods import Method
 from keras_dml.training.own.task import Task
 from keras_dml.training.people import People
@@ -18,36 +18,34 @@ from keras_dml.zoo import catalog, pseudonyms
 
 FARS = pooled.FARS
 SHOWN = 6  # channels
-BUILDER = "recordings of one's own"
-LICENCE = (
-    "The recordings are your own, and so are the weights; what people agreed to holds for both."
-)
+BUILDER = "your recordings"
+LICENCE = "The recordings and the weights are yours. The consent of the people applies to both."
 CARRIED = (
-    "This file is made with all people at hand, so each threshold is carried over: it is that of "
-    "the groups' models, in units of the median distance between two people whom a model knows, "
-    "times the unit of this file. Its TAR is that of people whom the model had not seen, method "
-    "and threshold found on other groups as the headline's methods are; the interval of its FAR "
-    "covers theirs and what so many people support. Calibrate on people whom this file does not "
-    "know where you can."
+    "This file is made with all people, so each threshold is carried over from the models of the "
+    "groups: their threshold, in units of the median distance between two people whom a model "
+    "knows, times the unit of this file. The TAR is measured on people whom the model had not "
+    "seen, with method and threshold chosen on other groups, as for the headline. The interval of "
+    "the FAR contains the measured interval and the interval that so many people support. If you "
+    "can, calibrate on people whom this file does not know."
 )
 CONSENT = (
     "Not recorded here. Enroll and train only with people who have agreed to be recognized, and "
-    "tell them how to withdraw: a model that has seen somebody must be trained again without them."
+    "inform them how to withdraw: if a person withdraws, train the model again without them."
 )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Made:
-    """A model and what is known of it.
+class TrainedModel:
+    """A trained model with its evaluations, from which the card is written.
 
     Attributes:
-        task: `keras_dml.training.own.task.Task`.
-        people: `keras_dml.training.People` trained on, in sides.
-        method: `keras_dml.training.own.methods.Method` of the model.
+        task: The task.
+        people: Recordings of the training, divided into two sides.
+        method: Method of the model.
         model: The `keras.Model`.
-        scored: `across.Scored` of each method; empty where the people are too few.
-        notes: Sentences of what happened on the way.
-        unmeasured: Why there is no figure, in words; None where there are some.
+        evaluations: Evaluation of each method; empty if there are too few people.
+        notes: Sentences about events during the training.
+        unmeasured: Reason why figures are missing; None if they are measured.
         name_people: Whether the card lists the names of the people.
     """
 
@@ -55,77 +53,88 @@ class Made:
     people: People
     method: Method
     model: keras.Model
-    scored: list
-    notes: list
+    evaluations: list[Evaluation]
+    notes: list[str]
     unmeasured: str | None = None
     name_people: bool = False
 
 
-def few(people, measurable):
-    """Why no rate is given, in words."""
+def describe_too_few(people: int, measurable: int) -> str:
+    """Explains why a card gives no error rate.
+
+    Args:
+        people: Number of people.
+        measurable: Number of people with recordings to enroll and to observe.
+    """
     return (
-        f"No error rate is given: {people} {'person is' if people == 1 else 'people are'} at hand, "
-        f"{measurable} with "
-        f"recordings to enroll and to observe, and at least {across.FEWEST} are needed to measure "
-        "one. Nothing promises that this model tells people apart; record more of them."
+        f"No error rate is given: there {'is' if people == 1 else 'are'} {people} "
+        f"{'person' if people == 1 else 'people'}, {measurable} with "
+        f"recordings to enroll and to observe, and at least {cross_validation.FEWEST} are needed "
+        "to measure a rate. This model may not recognize people at all; record more of them."
     )
 
 
-def support(one):
-    """What false accept rates the people support.
+def rate_support(method: Evaluation) -> dict:
+    """Computes which false accept rates the people support.
 
     Args:
-        one: `across.Scored` of the method that is chosen.
+        method: Evaluation of the chosen method.
 
     Returns:
-        Dict of `people`, `independent`, the number of independent pairs of people that their trials
-        are worth, `strictest`, the lowest rate that these support (rule of three, 95 %), and
-        `people_needed` for lower ones, the fewest and the most, by their text.
+        Dict of `people`, `independent`, the number of independent pairs of people that the trials
+        are worth, `strictest`, the lowest rate that these pairs support (rule of three, 95 %), and
+        `people_needed`, the smallest and the largest number of people for each lower rate.
     """
-    found = across.supported(one, FARS[0])
+    supported = cross_validation.supported_rates(method, FARS[0])
     return {
-        "people": found.people,
-        "independent": round(found.independent, 1),
-        "strictest": found.strictest,
+        "people": supported.people,
+        "independent": round(supported.independent, 1),
+        "strictest": supported.strictest,
         "people_needed": {
-            f"{far:g}": list(found.people_needed(far)) for far in FARS if far < found.strictest
+            f"{far:g}": list(supported.people_needed(far))
+            for far in FARS
+            if far < supported.strictest
         },
     }
 
 
-def support_in_words(found):
-    """`26 people ... support a false accept rate of 7.5 % and more. Lower ones take ...`"""
-    needed = ", ".join(
-        f"{100 * float(far):g} % {catalog.people_in_words(count)}"
-        for far, count in found["people_needed"].items()
-    )
-    beyond = (
-        f" Lower ones take more people ({needed}); thresholds for them are read off a model of the "
-        "tail, which is no promise."
-    )
-    return (
-        f"{found['people']} people in groups are worth {found['independent']:.0f} independent "
-        f"pairs and support a false accept rate of {page_tables.rounded_up(found['strictest'])} "
-        f"and more.{beyond if needed else ''}"
-    )
-
-
-def build(made, gate, command, minutes):
-    """The card without what `publish` reads from the model.
+def describe_support(support: dict) -> str:
+    """Describes the false accept rates that the people support.
 
     Args:
-        made: `Made`.
+        support: Result of `rate_support`.
+    """
+    needed = ", ".join(
+        f"{100 * float(far):g} % {catalog.people_in_words(count)}"
+        for far, count in support["people_needed"].items()
+    )
+    beyond = (
+        f" Lower rates need more people ({needed}). Thresholds for them are extrapolated by a "
+        "model of the tail and are not guaranteed."
+    )
+    return (
+        f"{support['people']} people in groups are worth {support['independent']:.0f} independent "
+        f"pairs and support false accept rates of {page.rounded_up(support['strictest'])} "
+        f"or more.{beyond if needed else ''}"
+    )
+
+
+def build(trained: TrainedModel, gate: dict, command: str, minutes: float) -> dict:
+    """Builds the card, except for the entries that `publish` reads from the model.
+
+    Args:
+        trained: The model with its evaluations.
         gate: The card's `quality`.
-        command: How to train it again.
+        command: Command that trains the model again.
         minutes: Minutes of training.
 
     Returns:
-        Dict by `keras_dml.zoo.schema.CARD`, but for the name.
+        Dict by `keras_dml.zoo.schema.CARD`, without the name.
     """
-    task, scored = made.task, made.scored
+    task, evaluations = trained.task, trained.evaluations
     about = {
-        "task": f"tell people apart by {_listed(task.channels)}: a model of one's own",
-        "paper": made.method.paper,
+        "task": f"recognize people by {_join(task.channels)}: a model of your recordings",
+        "paper": trained.method.paper,
         "input": {
             "channels": list(task.channels),
             "units": list(task.units),
@@ -135,53 +144,57 @@ def build(made, gate, command, minutes):
         },
         "data": {
             "builder": BUILDER,
-            "licence": made.method.weights or LICENCE,
-            **_people(made),
+            "licence": trained.method.weights or LICENCE,
+            **_people(trained),
             "test_subjects": [],
             "consent": CONSENT,
         },
-        "limits": [*_limits(task, scored), *made.notes],
+        "limits": [*_limits(task, evaluations), *trained.notes],
         quality.CARD_KEY: gate,
         "is_own": True,
         "recipe": _card.training_record(command, seed=task.seed, minutes=minutes),
     }
-    if not scored:
-        unmeasured = {"headline": {"unmeasured": made.unmeasured}, "figures": [], "baselines": []}
-        return about | unmeasured
-    own = choice.chosen_trials(scored)
-    supported = support(_own(made))
+    if not evaluations:
+        unmeasured = {"headline": {"unmeasured": trained.unmeasured}, "figures": []}
+        return about | unmeasured | {"baselines": []}
+    best = cross_validation.chosen_trials(evaluations)
+    support = rate_support(_chosen_evaluation(trained))
     return {
         **about,
-        "limits": [support_in_words(supported), *about["limits"]],
-        "headline": {"trials": _trials(task), "repeats": task.repeats, **pooled.headline(own)},
-        "choice": choice.in_words(scored),
-        "figures": [_figure(one) for one in scored],
-        "figures_are": _figures_are(made),
-        "baselines": [_baseline(own, one) for one in scored if one.method != made.method],
-        **thresholds(made),
-        "support": supported,
+        "limits": [describe_support(support), *about["limits"]],
+        "headline": {"trials": _trials(task), "repeats": task.repeats, **pooled.headline(best)},
+        "choice": cross_validation.describe_choice(evaluations),
+        "figures": [_figure(each) for each in evaluations],
+        "figures_are": _describe_figures(trained),
+        "baselines": [
+            _baseline(best, each) for each in evaluations if each.method != trained.method
+        ],
+        **thresholds(trained),
+        "support": support,
     }
 
 
-def _people(made):
-    """The card's entries about the people; numbers unless their names were asked for."""
-    names = sorted(set(made.people.subjects))
-    return {"train_subjects": names} if made.name_people else pseudonyms.numbered(names)
+def _people(trained):
+    """Returns the card's entries about the people: numbers unless names were requested."""
+    names = sorted(set(trained.people.subjects))
+    return {"train_subjects": names} if trained.name_people else pseudonyms.numbered(names)
 
 
-def thresholds(made):
-    """The card's `thresholds` and `imposters`, carried over from the models of the groups to the
-    model of all people.
+def thresholds(trained: TrainedModel) -> dict:
+    """Computes the card's `thresholds` and `imposters`.
+
+    Both are carried over from the models of the groups to the model of all people.
 
     Args:
-        made: `Made`.
+        trained: The model with its evaluations.
     """
-    one = _own(made)
-    chosen = choice.best_elsewhere(made.scored)
-    carried = {far: across.threshold(one, chosen, far) for far in FARS}
-    carried = {far: found for far, found in carried.items() if found is not None}
-    windows = across.for_unit(made.task, made.people)
-    unit, offset = across.unit(made.model, windows, across.Embedder()), across.offset(made.model)
+    best = _chosen_evaluation(trained)
+    per_group = cross_validation.choose_per_group(trained.evaluations)
+    results = {far: cross_validation.threshold_for_far(best, per_group, far) for far in FARS}
+    results = {far: result for far, result in results.items() if result is not None}
+    windows = cross_validation.unit_windows(trained.task, trained.people)
+    unit = cross_validation.distance_unit(trained.model, windows, cross_validation.Embedder())
+    offset = cross_validation.distance_offset(trained.model)
     rows = [
         {
             "far": far,
@@ -190,7 +203,7 @@ def thresholds(made):
             "tar": float(rates.tar),
             "tar_ci95": list(map(float, rates.tar_ci95)),
             "score": pooled.SCORE,
-            "enrolled": int(np.median(one.joined.enrolled)),
+            "enrolled": int(np.median(best.trials.enrolled)),
             "people": certified.people,
             "method": certified.method,
             "certificate": {
@@ -202,45 +215,46 @@ def thresholds(made):
             },
             "carried": CARRIED,
         }
-        for far, (certified, rates) in carried.items()
+        for far, (certified, rates) in results.items()
     ]
-    return {"thresholds": rows, "imposters": pooled.imposters(one.joined, float(unit), offset)}
+    imposters = pooled.imposter_statistics(best.trials, float(unit), offset)
+    return {"thresholds": rows, "imposters": imposters}
 
 
-def _own(made):
-    """`across.Scored` of the method that is chosen."""
-    return next(one for one in made.scored if one.method == made.method)
+def _chosen_evaluation(trained):
+    return next(each for each in trained.evaluations if each.method == trained.method)
 
 
 def _trials(task):
-    last = (
-        "a person's last session against the nearest of everybody's earlier ones"
+    comparison = (
+        "a person's last session against the nearest earlier recording of each person"
         if task.repeats == "sessions"
-        else "the later half of a person's recordings against the nearest of everybody's earlier"
+        else "the later half of a person's recordings against the nearest earlier recording of "
+        "each person"
     )
     return (
-        f"every window of {task.seconds:.3g} s of {last}, within groups of people, by a model that "
-        "saw nobody of the group; all groups together, distances in units of the median between "
-        "two people whom the model knows"
+        f"every window of {task.seconds:.3g} s of {comparison}, within groups of people, by a "
+        "model that saw nobody of the group; all groups together, with distances in units of the "
+        "median distance between two people whom the model knows"
     )
 
 
-def _figure(one):
-    found = one.joined
+def _figure(evaluated):
+    joined = evaluated.trials
     measured = evaluation.verification(
-        found.scores, found.genuine, people=found.people, bootstrap=pooled.BOOTSTRAP
+        joined.scores, joined.genuine, people=joined.people, bootstrap=pooled.BOOTSTRAP
     )
     low, high = measured.intervals["eer"]
     return {
-        "protocol": one.method.name,
+        "protocol": evaluated.method.name,
         "n": 1,
         "metric": "eer",
         "value": float(measured.eer),
         "stderr": float(high - low) / (2 * 1.96),
         "ci95": [float(low), float(high)],
-        "trials": len(found.scores),
-        "people": int(np.unique(found.probes).size),
-        "folds": [_eer(part) for part in one.parts],
+        "trials": len(joined.scores),
+        "people": int(np.unique(joined.probes).size),
+        "folds": [_eer(part) for part in evaluated.parts],
     }
 
 
@@ -248,43 +262,48 @@ def _eer(part):
     return float(evaluation.verification(part.scores, part.genuine).eer)
 
 
-def _figures_are(made):
-    listed = "; ".join(f"{one.method.name}: {one.method.what}" for one in made.scored)
+def _describe_figures(trained):
+    methods = "; ".join(f"{each.method.name}: {each.method.what}" for each in trained.evaluations)
     return (
-        "All methods that were tried, each on the same groups of people, the EER of all groups "
-        "under one threshold; the range is that of single groups. This file is by "
-        f"{made.method.name}, since it is best here: the best of several looks better than it is, "
-        f"and the headline says what to expect. {listed}."
+        "The EER of all methods on the same groups of people, with all groups under one threshold. "
+        "The range is that of single groups. This file uses "
+        f"{trained.method.name}, which is the best here. The best of several methods looks better "
+        f"than it is; the headline gives the expected figures. {methods}."
     )
 
 
-def _baseline(own, one):
-    by_network = one.method.is_network or one.method.weights
-    kind = pooled.INSTEAD if by_network else pooled.NO_NETWORK
-    return pooled.baseline(own, one.method.name, one.method.what, kind, one.joined.scores)
+def _baseline(chosen, evaluated):
+    method = evaluated.method
+    kind = pooled.INSTEAD if method.is_network or method.weights else pooled.NO_NETWORK
+    return pooled.baseline(chosen, method.name, method.what, kind, evaluated.trials.scores)
 
 
-def _limits(task, scored):
-    found = []
-    if scored:
-        measured = int(np.unique(scored[0].joined.probes).size)
-        found.append(
-            f"Imposters are the others of a group of {measured // len(scored[0].parts)} or so: "
-            "other people may be nearer, and strangers of other places may be further."
+def _limits(task, evaluations):
+    limits = []
+    if evaluations:
+        measured = int(np.unique(evaluations[0].trials.probes).size)
+        limits.append(
+            f"The imposters are the other people of a group of about "
+            f"{measured // len(evaluations[0].parts)}. Other people may be more similar, and "
+            "strangers from other places may be less similar."
         )
     if task.repeats == "blocks":
-        found.append(
-            "Recordings of a person are of one sitting, or are not told apart by session: other "
-            "days are not measured. Give folders person/session/recording to measure them."
+        limits.append(
+            "All recordings of a person are from one session, or their sessions are not known, so "
+            "recordings of other days are not measured. To measure them, give folders "
+            "person/session/recording."
         )
-    found.append(
-        f"Figures and thresholds are of windows of {task.seconds:.3g} s: cut longer recordings, or "
-        "calibrate on recordings as long as those that are compared."
+    limits.append(
+        f"Figures and thresholds apply to windows of {task.seconds:.3g} s. Cut longer recordings, "
+        "or calibrate on recordings as long as the ones that you compare."
     )
-    found.append("The card names the people: keep the folder as you keep their recordings.")
-    return found
+    limits.append(
+        "The card contains data about the people. Protect the folder as you protect their "
+        "recordings."
+    )
+    return limits
 
 
-def _listed(channels):
-    shown = [*channels[: SHOWN - 1], "..."] if len(channels) > SHOWN else channels
-    return ", ".join(shown)
+def _join(channels):
+    names = [*channels[: SHOWN - 1], "..."] if len(channels) > SHOWN else channels
+    return ", ".join(names)

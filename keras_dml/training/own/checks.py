@@ -1,58 +1,75 @@
-"""Which recordings are fit to train on; each other one is refused by its name and a reason."""
+"""Checks of recordings before a training; each rejected recording has a reason."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from keras_dml._contents import copies
+from keras_dml._typing import Recordings
 from keras_dml.training.people import People
 
-SHOWN = 5  # refusals in an error
-MOST_LEFT_OUT = 0.8  # fraction of the recordings without which a model is made of the others
+if TYPE_CHECKING:
+    from keras_dml.quality import Usual
+
+SHOWN = 5  # rejected recordings in an error
+MOST_LEFT_OUT = 0.8  # largest fraction of recordings that may be left out
 
 
-def accepted(recordings, people, sessions, names, usual):
-    """The recordings that are fit.
+def select_usable(
+    recordings: Recordings,
+    people: Sequence[str],
+    sessions: Sequence | None,
+    names: Sequence[str],
+    usual: Usual,
+) -> tuple[People, list[str], Usual, dict[str, str]]:
+    """Selects the recordings that are fit for training.
 
     Args:
         recordings: Arrays of shape `(time, channels)`.
-        people: Person of each.
-        sessions: Session of each, or None.
-        names: Name of each, for reasons.
-        usual: `keras_dml.quality.Usual` of their channels, which needs no deviations.
+        people: Person of each recording.
+        sessions: Session of each recording, or None.
+        names: Name of each recording, for the reasons.
+        usual: `keras_dml.quality.Usual` of the channels; its deviations are measured here.
 
     Returns:
-        `People`, with the sessions of each person numbered in their order; their names;
-        `usual` with their deviations; and the reasons of the others by their names.
+        `People`, with the sessions of each person numbered in their order; the names of these
+        recordings; `usual` with its deviations; and the reason of each rejected recording by name.
 
     Raises:
-        ValueError: If none is fit.
+        ValueError: If no recording is fit.
     """
     refused = {}
-    kept = _kept(usual, recordings, range(len(recordings)), names, refused)
-    if kept:
-        usual = usual.measured([recordings[i] for i in kept])
-        kept = _kept(usual, recordings, kept, names, refused)
-    kept = _once(recordings, people, kept, names, refused)
-    if not kept:
-        raise ValueError(f"None of the {len(recordings)} recordings can be used. {shown(refused)}")
-    found = People(
-        [np.asarray(recordings[i], np.float32) for i in kept],
-        [people[i] for i in kept],
-        numbered([people[i] for i in kept], [sessions[i] for i in kept]),
+    rows = _fit_rows(usual, recordings, range(len(recordings)), names, refused)
+    if rows:
+        usual = usual.measured([recordings[i] for i in rows])
+        rows = _fit_rows(usual, recordings, rows, names, refused)
+    rows = _distinct_rows(recordings, people, rows, names, refused)
+    if not rows:
+        raise ValueError(
+            f"None of the {len(recordings)} recordings can be used. {summarize(refused)}"
+        )
+    usable = People(
+        [np.asarray(recordings[i], np.float32) for i in rows],
+        [people[i] for i in rows],
+        number_sessions([people[i] for i in rows], [sessions[i] for i in rows]),
     )
-    return found, [names[i] for i in kept], usual, refused
+    return usable, [names[i] for i in rows], usual, refused
 
 
-def long_enough(people, window, names):
-    """The recordings with a whole window, and the reasons of the others by their names.
+def select_long(people: People, window: int, names: Sequence[str]) -> tuple[People, dict[str, str]]:
+    """Selects the recordings with a whole window.
 
     Args:
-        people: `keras_dml.training.People`.
-        window: Steps.
+        people: Recordings.
+        window: Steps per window.
         names: Name of each recording.
+
+    Returns:
+        The recordings, and the reason of each shorter recording by name.
     """
     lengths = np.array([len(signal) for signal in people.signals])
     reasons = {
@@ -62,15 +79,17 @@ def long_enough(people, window, names):
     return people.take(lengths >= window), reasons
 
 
-def check_remaining(recordings, people, all_recordings, all_people, refused):
-    """Refuses recordings that are too few of those that were given to make a model of.
+def check_remaining(
+    recordings: int, people: int, all_recordings: int, all_people: int, refused: dict[str, str]
+) -> None:
+    """Checks that enough of the recordings remain for a model.
 
     Args:
         recordings: Number of recordings that can be used.
-        people: Number of people whom they belong to.
-        all_recordings: Number of recordings that were given.
-        all_people: Number of their people.
-        refused: Reasons of those that were left out, by their names.
+        people: Number of people in these recordings.
+        all_recordings: Number of all recordings.
+        all_people: Number of people in all recordings.
+        refused: Reason of each recording that was left out, by name.
 
     Raises:
         ValueError: If nearly all recordings were left out, or all people except one.
@@ -79,109 +98,119 @@ def check_remaining(recordings, people, all_recordings, all_people, refused):
     if are_few or people < 2 <= all_people:
         raise ValueError(
             f"{all_recordings - recordings} of {all_recordings} recordings were left out, and "
-            f"{people} of {all_people} people remain: too few for a model. {shown(refused)}"
+            f"{people} of {all_people} people remain: too few for a model. {summarize(refused)}"
         )
 
 
-def _kept(usual, recordings, rows, names, refused):
-    kept = []
+def _fit_rows(usual, recordings, rows, names, refused):
+    fit = []
     for row in rows:
         reason = usual.reason(recordings[row])
         if reason is None:
-            kept.append(row)
+            fit.append(row)
         else:
             refused[names[row]] = reason
-    return kept
+    return fit
 
 
-def _once(recordings, people, rows, names, refused):
-    """Leaves repeats out: enrolled and observed, they would agree; whose one under two people is,
-    nobody knows."""
-    first, kept = copies([recordings[row] for row in rows]), []
+def _distinct_rows(recordings, people, rows, names, refused):
+    """Leaves out copies, which would match if one is enrolled and one is a probe.
+
+    If two people share a recording, its owner is unknown and all copies are left out.
+    """
+    first, distinct = copies([recordings[row] for row in rows]), []
     for place, row in enumerate(rows):
         if place not in first:
-            kept.append(row)
+            distinct.append(row)
             continue
         original = rows[first[place]]
         refused[names[row]] = f"it is the same as {names[original]}"
-        if people[original] != people[row] and original in kept:
-            kept.remove(original)
+        if people[original] != people[row] and original in distinct:
+            distinct.remove(original)
             refused[names[original]] = (
-                f"it is the same as {names[row]}, of another person: which of them is it?"
+                f"it is the same as {names[row]}, of another person: its owner is unknown"
             )
-    return kept
+    return distinct
 
 
-def numbered(people, sessions):
-    """Place of each session among those of its person, from 1; None is the first of all, and names
-    that count alike, as `1` and `01`, stay in the order given.
+def number_sessions(people: Sequence[str], sessions: Sequence) -> list[int]:
+    """Numbers the sessions of each person in their order, from 1.
+
+    None comes first. Names with equal numbers, such as `1` and `01`, keep the given order.
 
     Args:
         people: Person of each recording.
-        sessions: Session of each, texts or numbers.
+        sessions: Session of each recording, texts or numbers.
     """
-    own = {}
+    by_person = {}
     for name, session in zip(people, sessions, strict=True):
-        own.setdefault(name, {})[session] = None  # a set in order
+        by_person.setdefault(name, {})[session] = None  # a set in order
     order = {
-        name: {session: i for i, session in enumerate(sorted(found, key=_natural), start=1)}
-        for name, found in own.items()
+        name: {session: i for i, session in enumerate(sorted(labels, key=_natural), start=1)}
+        for name, labels in by_person.items()
     }
     return [order[name][session] for name, session in zip(people, sessions, strict=True)]
 
 
 def _natural(session):
-    """Session 10 comes after session 2."""
+    """Returns a sort key by which session 10 comes after session 2."""
     parts = re.split(r"(\d+)", "" if session is None else str(session).casefold())
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 
 
-def shown(refused):
-    """Reasons in a sentence, those of the first few recordings.
+def summarize(refused: dict[str, str]) -> str:
+    """Returns the reasons of the first few recordings as a sentence.
 
     Args:
         refused: Reasons by name.
     """
-    listed = [f"{name}: {reason}" for name, reason in refused.items()]
-    more = len(listed) - SHOWN
-    return "; ".join(listed[:SHOWN]) + (f"; and {more} more" if more > 0 else "") + "."
+    reasons = [f"{name}: {reason}" for name, reason in refused.items()]
+    more = len(reasons) - SHOWN
+    return "; ".join(reasons[:SHOWN]) + (f"; and {more} more" if more > 0 else "") + "."
 
 
-def check_lists(recordings, people, sessions, names):
-    """The lists, as many entries in each.
+def check_lists(
+    recordings: Recordings,
+    people: Sequence,
+    sessions: Sequence | None,
+    names: Sequence | None,
+) -> tuple[list, list[str], list, list[str]]:
+    """Checks that the lists have one entry per recording.
 
     Returns:
-        Lists of recordings, people as texts, sessions (None where there are none) and names.
+        Lists of recordings, people as texts, sessions (None without sessions) and names.
 
     Raises:
-        TypeError: If the recordings are no list.
-        ValueError: If the lists have not one entry a recording, a name occurs twice, or a person
-            has no name that can be shown.
+        TypeError: If the recordings are not a list.
+        ValueError: If the lists differ in length, a name occurs twice, or the name of a person is
+            not printable.
     """
-    recordings, people = list(recordings), [str(one) for one in people]
+    recordings, people = list(recordings), [str(name) for name in people]
     count = len(recordings)
     if not count:
         raise ValueError("`recordings` is empty; give recordings of several people.")
     sessions = [None] * count if sessions is None else list(sessions)
     names = [f"recording {i}" for i in range(count)] if names is None else list(map(str, names))
-    for what, values in (("people", people), ("sessions", sessions), ("names", names)):
+    for argument, values in (("people", people), ("sessions", sessions), ("names", names)):
         if len(values) != count:
             raise ValueError(
-                f"`{what}` must have one entry a recording, {count}. Received {len(values)}."
+                f"`{argument}` must have one entry per recording, {count}. Received {len(values)}."
             )
     if len(set(names)) < count:
-        raise ValueError("`names` must tell the recordings apart; one occurs twice.")
-    bad = next((one for one in people if not one.strip() or not one.isprintable()), None)
+        raise ValueError("`names` must be different for all recordings; one occurs twice.")
+    bad = next((name for name in people if not name.strip() or not name.isprintable()), None)
     if bad is not None:
         raise ValueError(f"A person's name must be printable characters. Received {bad!r}.")
     return recordings, people, sessions, names
 
 
-def check_channels(channels, units):
-    """Names and units of the channels, as tuples.
+def check_channels(
+    channels: str | Sequence[str], units: str | Sequence[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Checks the names and units of the channels, and returns them as tuples.
 
     Raises:
-        ValueError: If there are none, one occurs twice, or the units are not as many.
+        ValueError: If `channels` is empty, a channel occurs twice, or the number of units differs.
     """
     channels = (channels,) if isinstance(channels, str) else tuple(channels)
     if not channels or len(set(channels)) < len(channels):
@@ -191,6 +220,6 @@ def check_channels(channels, units):
     units = (units,) * len(channels) if isinstance(units, str) else tuple(units)
     if len(units) != len(channels):
         raise ValueError(
-            f"`units` must have one entry a channel, {len(channels)}. Received {len(units)}."
+            f"`units` must have one entry per channel, {len(channels)}. Received {len(units)}."
         )
     return channels, units

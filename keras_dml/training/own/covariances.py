@@ -1,4 +1,4 @@
-"""Methods for recordings of many channels, such as EEG, by how the channels move together."""
+"""Methods for recordings of many channels, such as EEG: covariances between the channels."""
 
 from __future__ import annotations
 
@@ -16,29 +16,27 @@ from keras_dml.losses import PotatoRankingLoss
 from keras_dml.models import PotatoNetwork, spdnet
 from keras_dml.samplers import PKSampler
 from keras_dml.training import Optimization, augment, discriminants
-from keras_dml.training.fronts import applied
+from keras_dml.training.fronts import apply
 from keras_dml.training.own import sequences
 from keras_dml.training.own.methods import Learner, Method
+from keras_dml.training.own.task import Task
+from keras_dml.training.people import People
 
-AVERAGED_TO_HZ = 85.0  # rhythms up to some 40 Hz, of `zoo/eeg_spdnet_rpl`
-FLOOR = 1e-3  # smallest eigenvalue, of a mean of one
+AVERAGED_TO_HZ = 85.0  # keeps rhythms up to about 40 Hz, as in `zoo/eeg_spdnet_rpl`
+FLOOR = 1e-3  # smallest eigenvalue, if the mean eigenvalue is 1
 DISCRIMINANTS = 64
-WIDTHS = (48, 32)  # sides of the matrices behind each bilinear map
-CLASSES, PER_CLASS, CROP = 12, 6, 7 / 8  # of a batch; of a window
+WIDTHS = (48, 32)  # sides of the matrices after each bilinear map
+CLASSES, PER_CLASS, CROP = 12, 6, 7 / 8  # per batch; fraction of a window
 GAIN, STEPS_PER_EPOCH = 0.05, 20
 Z_THRESHOLD, MARGIN = 1.0, 3.0
 LEARNING_RATE = 1e-3
 
-LDA_PAPER = "linear discriminants of log-covariances in closed form, a baseline of our own"
+LDA_PAPER = "linear discriminants of log-covariances in closed form, a baseline of keras-dml"
 RPL_PAPER = "Kim2020, Eqs. 6-21, on an SPD network (Huang2017)"
 
 
-def methods(task):
-    """The methods for a task, those in closed form first.
-
-    Args:
-        task: `keras_dml.training.own.task.Task`.
-    """
+def methods(task: Task) -> list[Method]:
+    """Returns the methods for a task, closed forms first."""
     rhythms = "covariances of the fast rhythms"
     return [
         sequences.as_recorded(),
@@ -46,7 +44,7 @@ def methods(task):
             "rhythms_log_euclidean",
             f"log-Euclidean distance of {rhythms}, nothing trained",
             sequences.LOG_EUCLIDEAN_PAPER,
-            lambda task, known: log_covariances(task),
+            lambda task, people: log_covariances(task),
             learns=False,
         ),
         Method("logcov_lda", f"linear discriminants of {rhythms}", LDA_PAPER, logcov_lda),
@@ -59,46 +57,41 @@ def methods(task):
     ]
 
 
-def log_covariances(task):
-    """A model that gives logarithms of covariances of the steps' differences, each a fraction of
-    its trace; nothing is trained.
+def log_covariances(task: Task) -> keras.Model:
+    """Returns a model without trained weights that computes logarithms of covariances.
 
-    Args:
-        task: `keras_dml.training.own.task.Task`.
+    The covariances are of the differences between steps, and divided by their trace.
     """
     signal = keras.Input((None, len(task.channels)), name="signal")
     rest = LogEig(_floor(task)), TangentVector(name="statistics")
-    return keras.Model(signal, applied([*_front(task), *rest], signal), name="log_covariances")
+    return keras.Model(signal, apply([*_front(task), *rest], signal), name="log_covariances")
 
 
-def logcov_lda(task, known):
-    """A model by linear discriminants of these logarithms.
+def logcov_lda(task: Task, people: People) -> keras.Model:
+    """Fits linear discriminants (LDA) to the outputs of `log_covariances`.
 
     Args:
-        task: `keras_dml.training.own.task.Task`.
-        known: `keras_dml.training.People` to fit.
+        task: The task.
+        people: Recordings to fit.
     """
-    windows = task.to_fit(known)
-    return discriminants.of_features(
+    windows = task.to_fit(people)
+    return discriminants.discriminant_model(
         log_covariances(task), windows.signals, windows.subjects, DISCRIMINANTS
     )
 
 
-def spdnet_rpl(task, known, steps):
-    """A network of covariances, about to learn by the potato ranking loss (Kim2020).
+def spdnet_rpl(task: Task, people: People, steps: int) -> Learner:
+    """Creates an SPD network of covariances with the potato ranking loss (Kim2020).
 
     Args:
-        task: `keras_dml.training.own.task.Task`.
-        known: `keras_dml.training.People` to train on.
+        task: The task.
+        people: Recordings to train on.
         steps: Training steps.
-
-    Returns:
-        `Learner`.
     """
     channels = len(task.channels)
-    windows = task.to_fit(known)
+    windows = task.to_fit(people)
     names, counts = np.unique(windows.subjects, return_counts=True)
-    windows = windows.of(set(names[counts > 1]))
+    windows = windows.select(set(names[counts > 1]))
     batches = PKSampler(
         windows.signals,
         windows.subjects,
@@ -113,17 +106,17 @@ def spdnet_rpl(task, known, steps):
     matrices = spdnet(sizes, output="spd", epsilon=_floor(task))
     signal = keras.Input((None, channels), name="signal")
     encoder = keras.Model(
-        signal, applied([*_front(task), *matrices.layers[1:]], signal), name="spdnet_rpl"
+        signal, apply([*_front(task), *matrices.layers[1:]], signal), name="spdnet_rpl"
     )
     ids = {name: number for number, name in enumerate(batches.class_names)}
     labels = [ids[subject] for subject in windows.subjects]
     network = PotatoNetwork(encoder, len(ids))
     network.calibrate(windows.signals, labels)
-    # no moving average of the weights: an average of orthonormal frames is none
+    # no moving average of the weights: the mean of orthonormal frames is not orthonormal
     optimization = Optimization(LEARNING_RATE, warm_up=min(20, steps // 5), start=0.05)
     compiled = {"loss": PotatoRankingLoss(Z_THRESHOLD, margin=MARGIN)}
-    again = network.recalibration(windows.signals, labels)
-    return Learner(encoder, network, batches, optimization, compiled, (again,))
+    recalibration = network.recalibration(windows.signals, labels)
+    return Learner(encoder, network, batches, optimization, compiled, (recalibration,))
 
 
 def _floor(task):

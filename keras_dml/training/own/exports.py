@@ -1,46 +1,49 @@
-"""Files for devices beside a model of one's own, and what they cost."""
+"""TFLite files of a trained model, and the change of its AUC by each file."""
 
 from __future__ import annotations
 
 import functools
+import pathlib
 
 import numpy as np
 
 from keras_dml import distances, evaluation, export, inference, progress, training
 from keras_dml.export import litert
 from keras_dml.training import trials
-from keras_dml.training.own.task import measurable, thinned
+from keras_dml.training.own.task import Task, measurable, thin
+from keras_dml.training.people import People
 from keras_dml.zoo import catalog, lookup, reading
 
 QUANTIZATIONS = {"float32": None, "float16": "float16"}
-MOST_WINDOWS, A_SIDE = 240, 6  # of all people; of a side of a person
+MOST_WINDOWS, PER_SIDE = 240, 6  # of all people; per person and side
 EXAMPLES = 16  # recordings on which a file is compared with Keras
 ARE = (
-    "Files for devices beside this page, named by their numbers; `keras_dml.export.contract` says "
-    "what one takes. The change in AUC is measured on the people at hand, file and model alike."
+    "These files for devices are in the same folder and are named by their number format. "
+    "`keras_dml.export.contract` returns the input of a file. The change in AUC compares file and "
+    "model on the people of the training."
 )
 
 
-def remove(folder):
+def remove(folder: pathlib.Path) -> None:
     """Deletes the files of an earlier model.
 
     Args:
-        folder: Folder of the model, a `pathlib.Path`.
+        folder: Folder of the model.
     """
     for numbers in QUANTIZATIONS:
         path(folder, numbers).unlink(missing_ok=True)
 
 
-def write(folder, task, people):
-    """Writes the model of a folder as TFLite files of builtin operators, and adds them to its card.
+def write(folder: pathlib.Path, task: Task, people: People) -> tuple[dict, str | None]:
+    """Writes TFLite files of builtin operators and adds them to the card.
 
     Args:
-        folder: Folder of the model, a `pathlib.Path`; its name is that of the model.
-        task: `keras_dml.training.own.task.Task`.
-        people: `keras_dml.training.People` in sides.
+        folder: Folder of the model; its name is the name of the model.
+        task: The task.
+        people: Recordings divided into two sides.
 
     Returns:
-        The card, and why a file is missing, in words; None where all are written.
+        The card, and the reason for a missing file; None if all files are written.
     """
     model = reading.load(str(folder))
     windows = _windows(task, people)
@@ -48,53 +51,58 @@ def write(folder, task, people):
     for numbers, quantization in progress.track(QUANTIZATIONS.items(), "export to TFLite"):
         file = path(folder, numbers)
         try:
-            made = export.tflite(model, file, quantization, windows.signals[:EXAMPLES])
+            exported = export.tflite(model, file, quantization, windows.signals[:EXAMPLES])
         except (ImportError, RuntimeError, ValueError) as error:
             reason = f"{file.name} was not written. {str(error).splitlines()[0]}"
             break
-        rows.append(training.export_row(made, "auc", *_changes(model, file, windows)))
+        rows.append(training.export_row(exported, "auc", *_auc_changes(model, file, windows)))
     if not rows:
         return catalog.read_json(folder / lookup.CARD), reason
     return training.update(folder, exports=rows, exports_are=ARE), reason
 
 
-def path(folder, numbers):
-    """The file of a model.
+def path(folder: pathlib.Path, numbers: str) -> pathlib.Path:
+    """Returns the path of a TFLite file.
 
     Args:
-        folder: Folder of the model, a `pathlib.Path`.
+        folder: Folder of the model.
         numbers: One of `QUANTIZATIONS`.
     """
     return folder / f"{folder.name}_{numbers}.tflite"
 
 
 def _windows(task, people):
-    """Some windows of those who have them on both sides, as many of each; else of everybody."""
+    """Returns windows of people with both sides, equally many of each; else of everybody."""
     names = measurable(people, task.window) or people.subjects
-    windows = people.of(names).windows(task.window)
+    windows = people.select(names).windows(task.window)
     sides = list(zip(windows.subjects, windows.sessions, strict=True))
-    return thinned(windows, sides, max(1, min(A_SIDE, MOST_WINDOWS // len(set(sides)))))
+    return thin(windows, sides, max(1, min(PER_SIDE, MOST_WINDOWS // len(set(sides)))))
 
 
-def _changes(model, file, windows):
-    """Change in AUC by a file, and by the distance that it compares by where that is another one
-    than the model's; None where people are too few to measure it."""
+def _auc_changes(model, file, windows):
+    """Returns the change in AUC by a file, and by its distance if that differs from the model's.
+
+    A change is None if there are too few people to measure it.
+    """
     if len(measurable(windows, 1)) < 2:
         return None, None
-    own = inference.head_distance(model)
+    distance = inference.head_distance(model)
     z = inference.embed(model, windows.signals, progress=False)
     vectors = litert.embed(file, windows.signals)
     auc = functools.partial(_auc, windows)
-    if own.device_distance is None:
-        return auc(own, vectors) - auc(own, z), None
-    by_keras = auc(distances.get(own.device_distance), z)
-    moved = None if own.device_distance == own.name else by_keras - auc(own, z)
-    return auc(distances.Euclidean(), vectors) - by_keras, moved  # of tangent vectors
+    if distance.device_distance is None:
+        return auc(distance, vectors) - auc(distance, z), None
+    by_keras = auc(distances.get(distance.device_distance), z)
+    by_distance = None
+    if distance.device_distance != distance.name:
+        by_distance = by_keras - auc(distance, z)
+    # the file gives tangent vectors
+    return auc(distances.Euclidean(), vectors) - by_keras, by_distance
 
 
 def _auc(windows, distance, embeddings):
     subjects = np.array(windows.subjects)
-    probes = trials.of_last_session(subjects, windows.sessions)
+    probes = trials.is_last_session(subjects, windows.sessions)
     between = np.asarray(distance(embeddings[probes], embeddings[~probes]))
-    found = trials.against_gallery(between, subjects[probes], subjects[~probes])
-    return evaluation.verification(found.scores, found.genuine).auc
+    claims = trials.against_gallery(between, subjects[probes], subjects[~probes])
+    return evaluation.verification(claims.scores, claims.genuine).auc

@@ -1,24 +1,25 @@
-"""The folder that a training writes into; no backend is loaded for the check of it."""
+"""Check of the output folder of a training; loads no backend."""
 
 import pathlib
 
 from keras_dml._files import path_with_name
+from keras_dml._typing import Path
 from keras_dml.zoo import lookup
 
-UNFINISHED = "unfinished"  # folder of a training that is not finished, in the folder of its model
+UNFINISHED = "unfinished"  # subfolder of an unfinished training in the folder of its model
 
 
-def checked(out, *, replace=False, resume=False):
-    """Returns the folder of a model, after a check that nothing is overwritten unasked.
+def check_out(out: Path, *, replace: bool = False, resume: bool = False) -> pathlib.Path:
+    """Checks that a training would overwrite nothing unasked, and returns its folder.
 
     Args:
         out: Path of the folder.
-        replace: Whether an earlier model there may be replaced.
-        resume: Whether a training that was stopped there goes on.
+        replace: Whether an existing model may be replaced.
+        resume: Whether an interrupted training in the folder continues.
 
     Raises:
-        FileExistsError: If a model is there, `replace` is False, and no training goes on.
-        ValueError: If a file or other files are there.
+        FileExistsError: If a model is in the folder, `replace` is False and no training continues.
+        ValueError: If the path is a file, or the folder holds other files.
     """
     folder = path_with_name(pathlib.Path(out).expanduser().resolve(), "folder")
     if not folder.exists():
@@ -29,12 +30,12 @@ def checked(out, *, replace=False, resume=False):
     if (folder / lookup.CARD).is_file():
         if not replace and not (resume and is_unfinished):
             raise FileExistsError(
-                f"{str(folder)!r} holds a model, so it is left as it is. Give another folder, or "
+                f"{str(folder)!r} holds a model, which was not changed. Give another folder, or "
                 "`replace=True` to replace the model."
             )
     elif any(folder.iterdir()) and not is_unfinished:
         raise ValueError(
-            f"{str(folder)!r} holds files and no model, so it is left as it is. Give a folder that "
+            f"{str(folder)!r} holds files but no model, and was not changed. Give a folder that "
             "does not exist or is empty."
         )
     return folder

@@ -1,31 +1,37 @@
-"""The gate of a model of one's own: what its recordings are usually like."""
+"""Quality gate of a trained model: a potato fitted to the covariances of its recordings."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from keras_dml import inference, quality
 from keras_dml.potato import Potato
-from keras_dml.training.own.task import thinned
-from keras_dml.training.people import folds
+from keras_dml.training.own.task import Task, thin
+from keras_dml.training.people import People, folds
 
-FOLDS, LEAST = 5, 3.0  # groups of people; z-score, that of pyRiemann
-FARTHEST = 0.995  # share of recordings that pass, of people whom the potato does not know
-WINDOWS, LEAST_WINDOWS = 200, 2  # most of all people; of a person
+if TYPE_CHECKING:
+    from keras_dml._backend import keras
+
+FOLDS, LEAST = 5, 3.0  # groups of people; smallest z-score, the default of pyRiemann
+FARTHEST = 0.995  # fraction of accepted recordings of people whom the potato was not fitted to
+WINDOWS, LEAST_WINDOWS = 200, 2  # largest number for all people; smallest number per person
 
 
-def potato_of(task, people, model):
-    """A potato on the covariances of a model, whose threshold lets people pass that it does not
-    know.
+def fit_potato(task: Task, people: People, model: keras.Model) -> Potato | None:
+    """Fits a potato to the covariances of a model.
+
+    Its threshold is found by cross-validation, so that new people pass.
 
     Args:
-        task: `keras_dml.training.own.task.Task`.
-        people: `keras_dml.training.People`.
+        task: The task.
+        people: Recordings.
         model: The model.
 
     Returns:
-        `Potato`; None where the model takes no covariances, theirs are singular, or there is one
-        person only.
+        `Potato`; None if the model does not use covariances, the covariances are singular, or there
+        is only one person.
     """
     covariances = quality.covariances_of(model)
     names = sorted(set(people.subjects))
@@ -33,15 +39,15 @@ def potato_of(task, people, model):
         return None
     windows = people.windows(task.window)
     count = max(LEAST_WINDOWS, WINDOWS // len(names))
-    windows = thinned(windows, windows.subjects, count)
+    windows = thin(windows, windows.subjects, count)
     matrices = inference.embed(covariances, windows.signals, progress=False)
     subjects = np.array(windows.subjects)
     try:
         scores = np.concatenate(
             [
-                Potato(LEAST).fit(matrices[~own]).transform(matrices[own])
+                Potato(LEAST).fit(matrices[~is_tested]).transform(matrices[is_tested])
                 for group in folds(names, min(FOLDS, len(names)), task.seed)
-                for own in [np.isin(subjects, group)]
+                for is_tested in [np.isin(subjects, group)]
             ]
         )
         limit = float(np.quantile(scores, FARTHEST))

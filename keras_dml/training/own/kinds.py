@@ -1,7 +1,14 @@
-"""The methods of a kind of recordings."""
+"""Registry of the methods for each kind of recordings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from keras_dml.training.own import covariances, sequences, sound
-from keras_dml.training.own.task import COVARIANCES, SEQUENCES, SOUND
+from keras_dml.training.own.task import COVARIANCES, SEQUENCES, SOUND, Task
+
+if TYPE_CHECKING:
+    from keras_dml.training.own.methods import Method
 
 _METHODS = {
     SEQUENCES: sequences.methods,
@@ -10,22 +17,11 @@ _METHODS = {
 }
 
 
-def methods(task):
-    """The methods that are compared, those in closed form first.
-
-    Args:
-        task: `keras_dml.training.own.task.Task`.
-
-    Returns:
-        List of `keras_dml.training.own.methods.Method`.
-    """
+def methods(task: Task) -> list[Method]:
+    """Returns the methods that are compared for a task, closed forms first."""
     return _METHODS[task.kind](task)
 
 
-def untrained(found):
-    """The method that learns nothing of people, for few of them.
-
-    Args:
-        found: `methods`.
-    """
-    return next(method for method in reversed(found) if not method.learns)
+def untrained(candidates: list[Method]) -> Method:
+    """Returns the last of some methods that does not use identities, for too few people."""
+    return next(method for method in reversed(candidates) if not method.learns)

@@ -1,56 +1,62 @@
-"""The leaderboard: figures of all methods on the same trials."""
+"""Leaderboard of a training: figures of all methods on the same trials."""
 
 from __future__ import annotations
 
 import csv
 import io
+import pathlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from keras_dml import evaluation, reports
 from keras_dml._files import write_text
 from keras_dml.training import pooled
 from keras_dml.training._publish import FIGURES
-from keras_dml.training.own import choice
+from keras_dml.training.own.cross_validation import Evaluation, rank
 from keras_dml.training.runs import write_json
 from keras_dml.zoo import catalog
+
+if TYPE_CHECKING:
+    from keras_dml.training.own.methods import Method
 
 CSV, JSON, CURVES = "leaderboard.csv", "leaderboard.json", "roc_det"
 TAR = "tar_at_far_0.01"
 CHOSEN_FROM = (
-    "Below are the methods that it was chosen from, on the same trials. The best of several looks "
-    "better than it is: its interval does not count the choice."
+    "The model was chosen from the methods below, which are measured on the same trials. The best "
+    "of several methods looks better than it is, because its interval does not include the choice."
 )
 COLUMNS = ("method", "EER", "AUC", catalog.metric_in_words(TAR), "seconds")
 
 
-def rows(scored, chosen):
-    """A dict a method, the best first.
+def rows(evaluations: list[Evaluation], chosen: Method) -> list[dict]:
+    """Returns a dict per method, the best method first.
 
     Args:
-        scored: List of `across.Scored`.
-        chosen: The `Method` that becomes the model.
+        evaluations: Evaluations of all methods.
+        chosen: The method that becomes the model.
     """
-    return [_row(one, one.method == chosen) for one in sorted(scored, key=choice.rank)]
+    return [_row(each, each.method == chosen) for each in sorted(evaluations, key=rank)]
 
 
-def _row(one, is_chosen):
-    found = pooled.rows(one.joined)
+def _row(evaluated, is_chosen):
+    figures = pooled.rows(evaluated.trials)
     return {
-        "method": one.method.name,
-        "what": one.method.what,
+        "method": evaluated.method.name,
+        "what": evaluated.method.what,
         "chosen": is_chosen,
-        **{row["metric"]: row["value"] for row in found},
-        **{f"{row['metric']}_ci95": row["ci95"] for row in found},
-        "seconds": round(one.seconds, 1),
+        **{row["metric"]: row["value"] for row in figures},
+        **{f"{row['metric']}_ci95": row["ci95"] for row in figures},
+        "seconds": round(evaluated.seconds, 1),
     }
 
 
-def cells(found):
-    """Rows of texts under `COLUMNS`.
+def cells(leaderboard: list[dict]) -> Iterator[tuple[str, ...]]:
+    """Yields rows of texts for `COLUMNS`.
 
     Args:
-        found: `rows`.
+        leaderboard: `rows`.
     """
-    for row in found:
+    for row in leaderboard:
         yield (
             f"{row['method']}{' *' if row['chosen'] else ''}",
             _rate(row, "eer"),
@@ -60,61 +66,63 @@ def cells(found):
         )
 
 
-def text(found):
-    """The leaderboard as lines of text; empty where there is none."""
-    lines = [COLUMNS, *cells(found)] if found else []
+def text(leaderboard: list[dict]) -> str:
+    """Returns the leaderboard as lines of text; empty without rows."""
+    lines = [COLUMNS, *cells(leaderboard)] if leaderboard else []
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    padded = ([one.ljust(width) for one, width in zip(line, widths, strict=True)] for line in lines)
+    padded = (
+        [cell.ljust(width) for cell, width in zip(line, widths, strict=True)] for line in lines
+    )
     return "\n".join("  ".join(line).rstrip() for line in padded)
 
 
-def expected(card):
-    """What to expect of the model, the choice of its method included, as a line of text.
+def headline(card: dict) -> str:
+    """Returns the expected figures of the model, which include the choice of its method.
 
     Args:
-        card: Card of a model of one's own, with a figure.
+        card: Card of a trained model with a figure.
     """
     return f"{card['name']}: {', '.join(catalog.figures_in_words(card))}. {card['choice']}"
 
 
-def save(found, folder):
+def save(leaderboard: list[dict], folder: pathlib.Path) -> None:
     """Writes the leaderboard as CSV and JSON.
 
     Args:
-        found: `rows`.
-        folder: A `pathlib.Path` that exists.
+        leaderboard: `rows`.
+        folder: An existing folder.
     """
-    write_json(folder / JSON, found)
-    written = io.StringIO()
-    plain = [{k: v for k, v in row.items() if not k.endswith("_ci95")} for row in found]
+    write_json(folder / JSON, leaderboard)
+    buffer = io.StringIO()
+    plain = [{k: v for k, v in row.items() if not k.endswith("_ci95")} for row in leaderboard]
     names = dict.fromkeys(name for row in plain for name in row)
-    writer = csv.DictWriter(written, names, lineterminator="\n")
+    writer = csv.DictWriter(buffer, names, lineterminator="\n")
     writer.writeheader()
     writer.writerows(plain)
-    write_text(folder / CSV, written.getvalue())
+    write_text(folder / CSV, buffer.getvalue())
 
 
-def curves(scored, folder, caption):
-    """Writes the error curves of all methods, and returns the path of the image.
+def curves(evaluations: list[Evaluation], folder: pathlib.Path, caption: str) -> pathlib.Path:
+    """Writes the error curves (ROC and DET) of all methods, and returns the path of the image.
 
     Args:
-        scored: List of `across.Scored`.
-        folder: A `pathlib.Path` that exists.
-        caption: What the trials are.
+        evaluations: Evaluations of all methods.
+        folder: An existing folder.
+        caption: Description of the trials.
     """
-    found = {}
-    for one in sorted(scored, key=choice.rank):
-        joined = one.joined
-        found[one.method.name] = evaluation.verification(joined.scores, joined.genuine)
-    reports.save(reports.verification_curves(found, caption=caption), folder / CURVES)
+    figures = {}
+    for each in sorted(evaluations, key=rank):
+        joined = each.trials
+        figures[each.method.name] = evaluation.verification(joined.scores, joined.genuine)
+    reports.save(reports.verification_curves(figures, caption=caption), folder / CURVES)
     return folder / f"{CURVES}.png"
 
 
-def remove_curves(folder):
-    """Deletes the image of an earlier model from its page's figures.
+def remove_curves(folder: pathlib.Path) -> None:
+    """Deletes the image of an earlier model from the figures of its page.
 
     Args:
-        folder: Folder of the model, a `pathlib.Path`.
+        folder: Folder of the model.
     """
     (folder / FIGURES / f"{CURVES}.png").unlink(missing_ok=True)
 

@@ -1,11 +1,11 @@
-"""What tells people apart: methods in closed form and networks, of the kinds of recordings."""
+"""Methods that are compared when a model is trained: closed forms and networks."""
 
 from __future__ import annotations
 
 import dataclasses
 import pathlib
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -13,31 +13,34 @@ from keras_dml import training
 from keras_dml._backend import keras
 from keras_dml.training.own.budget import Budget, Watch
 
+if TYPE_CHECKING:
+    from keras_dml.training.own.task import Task
+
 
 class Run(NamedTuple):
-    """Where and how long a network is trained.
+    """Settings of one training of a network.
 
     Attributes:
         folder: Folder of its checkpoint.
         steps: Training steps.
-        resume: Whether to go on from the checkpoint.
-        budget: `keras_dml.training.own.budget.Budget`, which may give it fewer steps on the way.
-        note: Function of these.
+        resume: Whether to continue from the checkpoint.
+        budget: Time budget, which may reduce the steps during the training.
+        set_steps: Function that writes a reduced number of steps.
     """
 
     folder: pathlib.Path
     steps: int
     resume: bool
     budget: Budget
-    note: Callable
+    set_steps: Callable[[int], None]
 
 
 class Learner(NamedTuple):
-    """A network that is about to learn.
+    """A network with its batches and optimizer, ready for training.
 
     Attributes:
-        encoder: The `keras.Model` that is wanted.
-        model: What `fit` takes, which may be the encoder itself.
+        encoder: The `keras.Model` that becomes the result.
+        model: The model that is trained, which may be the encoder itself.
         batches: A sampler.
         optimization: `keras_dml.training.Optimization`.
         compiled: Further arguments of `compile`.
@@ -54,18 +57,17 @@ class Learner(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Method:
-    """A way to tell people apart.
+    """A method that makes a model from recordings of people.
 
     Attributes:
-        name: As the zoo names methods: `lda`, `qp_wl`.
-        what: What it is, in a few words.
-        paper: What it rests on, for the card.
-        fit: Function of a `Task` and the `People` known that gives a model; None for a network.
-        learner: Function of a `Task`, the `People` known and a number of steps that gives a
-            `Learner`; None for a closed form.
-        learns: Whether anything is fitted to who is who.
-        weights: Whose the weights are and under which license, where other people's recordings
-            have trained them.
+        name: Name as in the zoo: `lda`, `qp_wl`.
+        what: Description in a few words.
+        paper: Source of the method, for the card.
+        fit: Function of a `Task` and `People` that returns a model; None for a network.
+        learner: Function of a `Task`, `People` and a number of steps that returns a `Learner`; None
+            for a closed form.
+        learns: Whether the method uses the identities of the people.
+        weights: Origin and license of weights that were trained on other recordings.
     """
 
     name: str
@@ -77,25 +79,25 @@ class Method:
     weights: str | None = None
 
     @property
-    def is_network(self):
-        """Whether it is trained step by step."""
+    def is_network(self) -> bool:
+        """True if the method is trained in steps."""
         return self.learner is not None
 
-    def model(self, task, known, run=None):
-        """A model of some people.
+    def model(self, task: Task, people: training.People, run: Run | None = None) -> keras.Model:
+        """Makes a model of some people.
 
         Args:
-            task: `Task`.
-            known: `keras_dml.training.People`, whole recordings.
+            task: The task.
+            people: Whole recordings.
             run: `Run` of a network.
         """
         if not self.is_network:
             keras.utils.set_random_seed(task.seed)
-            return self.fit(task, known)
+            return self.fit(task, people)
         steps, resume = run.steps, run.resume
         while True:
             keras.utils.set_random_seed(task.seed)
-            learner = self.learner(task, known, steps)
+            learner = self.learner(task, people, steps)
             watch = Watch(run.budget, steps, len(learner.batches))
             training.fit(
                 learner.model,
@@ -109,13 +111,16 @@ class Method:
             )
             if watch.fewer is None:
                 return learner.encoder
-            run.note(watch.fewer)
-            steps, resume = watch.fewer, True  # from the checkpoint, the learning rate for these
+            run.set_steps(watch.fewer)
+            # Continues from the checkpoint; the learning rate decays over the reduced steps.
+            steps, resume = watch.fewer, True
 
 
-def optimization(learning_rate, steps):
-    """Adam for a training of so many steps: the warm-up is a fifth of it at most, the average
-    over a tenth of it.
+def optimization(learning_rate: float, steps: int) -> training.Optimization:
+    """Returns Adam settings that scale with the number of steps.
+
+    The warm-up takes at most a fifth of the steps, and the moving average of the weights (EMA)
+    covers a tenth of them.
 
     Args:
         learning_rate: Largest learning rate.

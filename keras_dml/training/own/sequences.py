@@ -1,8 +1,9 @@
-"""Methods for recordings of few channels over time, such as those of motion."""
+"""Methods for recordings of few channels over time, such as motion."""
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 
 import numpy as np
 
@@ -20,32 +21,30 @@ from keras_dml.models import sequence_encoder
 from keras_dml.samplers import NPairSampler
 from keras_dml.training import augment, discriminants, fronts
 from keras_dml.training.own.methods import Learner, Method, optimization
+from keras_dml.training.own.task import Task
+from keras_dml.training.people import People
 
-# Of walks at 25 and at 100 Hz, `zoo/phone_baselines.py` and `zoo/gait_lda`.
+# From walks at 25 and 100 Hz, see `zoo/phone_baselines.py` and `zoo/gait_lda`.
 LAG_SECONDS = (0.0, 0.04, 0.08, 0.16, 0.32, 0.64)
 DISCRIMINANTS, MAX_FEATURES = 64, 2000
-TEMPOS = (0.85, 0.92, 1.0, 1.08, 1.16)  # of walkers
+TEMPOS = (0.85, 0.92, 1.0, 1.08, 1.16)  # walking speeds
 GRAVITY_LAG = 0.12  # seconds, see `GravityFrame`
 LEARNING_RATE = 3e-3
 STEPS_PER_EPOCH = 25
-BATCH_STEPS = 32_000  # of all windows of a batch together
+BATCH_STEPS = 32_000  # steps of all windows in a batch
 MOST_PAIRS, FEWEST_PAIRS = 64, 8
-HALVED_TO_HZ = 7.0  # rate behind the halvings, as of walks at 25 Hz halved twice
+HALVED_TO_HZ = 7.0  # rate after the halvings, about that of walks at 25 Hz halved twice
 GAIN, NOISE, FILTERING, MIXING = 0.03, 0.03, 0.3, 0.3
 
-LDA_PAPER = "linear discriminants of lagged correlations in closed form, a baseline of our own"
+LDA_PAPER = "linear discriminants of lagged correlations in closed form, a baseline of keras-dml"
 LOG_EUCLIDEAN_PAPER = "log-Euclidean distance of covariances (Kim2020, Eq. 4), nothing trained"
 QP_WL_PAPER = "Abdelwahab2019, Eqs. 2, 9, 13 (arXiv 1912.01933)"
 IN_FRAME = ", in the frame of gravity"
 
 
-def methods(task):
-    """The methods for a task, those in closed form first.
-
-    Args:
-        task: `keras_dml.training.own.task.Task`.
-    """
-    found = [
+def methods(task: Task) -> list[Method]:
+    """Returns the methods for a task, closed forms first."""
+    closed_forms = [
         as_recorded(),
         Method(
             "lda",
@@ -57,7 +56,7 @@ def methods(task):
     frame = ""
     if task.has_gravity:
         frame = IN_FRAME
-        found += [
+        closed_forms += [
             Method(
                 "gravity_log_euclidean",
                 f"log-Euclidean distance of covariances{frame}, nothing trained",
@@ -73,11 +72,11 @@ def methods(task):
             ),
         ]
     what = f"quantile layer and Wasserstein loss{frame}"
-    return [*found, Method("qp_wl", what, QP_WL_PAPER, learner=qp_wl)]
+    return [*closed_forms, Method("qp_wl", what, QP_WL_PAPER, learner=qp_wl)]
 
 
-def as_recorded():
-    """The `Method` that compares covariances of the channels as recorded, and learns nothing."""
+def as_recorded() -> Method:
+    """Returns the `Method` that compares covariances of the recorded channels without training."""
     return Method(
         "log_euclidean",
         "log-Euclidean distance of covariances, nothing trained",
@@ -87,109 +86,105 @@ def as_recorded():
     )
 
 
-def log_euclidean(task, known, in_frame):
-    """A model by the log-Euclidean distance of covariances.
+def log_euclidean(task: Task, people: People, in_frame: bool) -> keras.Model:
+    """Returns a model that compares covariances by the log-Euclidean distance.
 
     Args:
-        task: `keras_dml.training.own.task.Task`.
-        known: `People` whose statistics normalize the channels.
-        in_frame: Whether acceleration is turned into the frame of gravity before.
+        task: The task.
+        people: Recordings whose statistics normalize the channels.
+        in_frame: Whether acceleration is first rotated into the frame of gravity.
     """
     front = _front(task, "axes" if in_frame else None)
     normalization = ChannelNormalization(name="normalization")
-    normalization.adapt(fronts.outputs(front, task.to_adapt(known)))
+    normalization.adapt(fronts.outputs(front, task.to_adapt(people)))
     x = signal = keras.Input((None, len(task.channels)), name="signal")
     rest = Covariance("oas", name="covariance"), LogEig(), TangentVector(name="embedding")
-    x = fronts.applied([*front, normalization, *rest], x)
+    x = fronts.apply([*front, normalization, *rest], x)
     return keras.Model(signal, x, name="log_euclidean")
 
 
-def linear_discriminants(task, known, in_frame):
-    """A model by linear discriminants of lagged correlations.
+def linear_discriminants(task: Task, people: People, in_frame: bool) -> keras.Model:
+    """Fits linear discriminants (LDA) of lagged correlations.
 
     Args:
-        task: `keras_dml.training.own.task.Task`.
-        known: `People` to fit.
-        in_frame: Whether acceleration is turned into the frame of gravity before; then walks at
-            other tempos are further people.
+        task: The task.
+        people: Recordings to fit.
+        in_frame: Whether acceleration is first rotated into the frame of gravity. If so, walks at
+            other speeds are added as further people.
     """
-    windows = task.to_fit(known, TEMPOS if in_frame else (1,))
+    windows = task.to_fit(people, TEMPOS if in_frame else (1,))
     front = _front(task, "both" if in_frame else None)
     channels = 4 if in_frame else len(task.channels)
-    return discriminants.fitted(
+    return discriminants.correlation_model(
         np.stack(windows.signals),
         windows.subjects,
         lags(task, channels),
         DISCRIMINANTS,
-        adapt_to=task.to_adapt(known),
+        adapt_to=task.to_adapt(people),
         front=front,
     )
 
 
-def lags(task, channels):
-    """Lags in steps, shorter than a third of a window, as many as keep the features few.
+def lags(task: Task, channels: int) -> tuple[int, ...]:
+    """Returns lags in steps that are shorter than a third of a window.
+
+    The longest lags are dropped until there are at most `MAX_FEATURES` correlations.
 
     Args:
-        task: `keras_dml.training.own.task.Task`.
-        channels: Channels that are correlated.
+        task: The task.
+        channels: Number of correlated channels.
     """
     steps = sorted({round(seconds * task.rate_hz) for seconds in LAG_SECONDS})
-    found = [lag for lag in steps if lag < task.window / 3]
-    while len(found) > 1 and num_correlations(channels, found) > MAX_FEATURES:
-        found.pop()
-    return tuple(found)
+    steps = [lag for lag in steps if lag < task.window / 3]
+    while len(steps) > 1 and num_correlations(channels, steps) > MAX_FEATURES:
+        steps.pop()
+    return tuple(steps)
 
 
-def qp_wl(task, known, steps):
-    """A network with a quantile layer, about to learn by the Wasserstein loss (Abdelwahab2019).
+def qp_wl(task: Task, people: People, steps: int) -> Learner:
+    """Creates a network with a quantile layer and the Wasserstein loss (Abdelwahab2019).
 
     Args:
-        task: `keras_dml.training.own.task.Task`.
-        known: `People` to train on.
+        task: The task.
+        people: Recordings to train on.
         steps: Training steps.
-
-    Returns:
-        `Learner`.
     """
-    walks = known.at_tempos(TEMPOS if task.has_gravity else (1,))
+    walks = people.at_tempos(TEMPOS if task.has_gravity else (1,))
     most = int(np.clip(BATCH_STEPS // (2 * task.window), FEWEST_PAIRS, MOST_PAIRS))
-    scale = np.concatenate(known.signals).std(axis=0)
+    scale = np.concatenate(people.signals).std(axis=0)
     vary = functools.partial(_vary, scale=scale, has_gravity=task.has_gravity)
     batches = pairs(task, walks, most, steps, vary)
     front = _front(task, "both" if task.has_gravity else None)
     x = signal = keras.Input((None, len(task.channels)), name="signal")
-    x = fronts.applied(front, x)
+    x = fronts.apply(front, x)
     halvings = int(np.clip(np.log2(task.rate_hz / HALVED_TO_HZ).round(), 0, 3))
     halvings = min(halvings, int(np.log2(task.window / 4)))
     encoder = sequence_encoder(x.shape[-1], halvings=halvings, halve_every=1)
-    encoder.get_layer("normalization").adapt(fronts.outputs(front, task.to_adapt(known)))
-    model = keras.Model(signal, fronts.applied(encoder.layers[1:], x), name="qp_wl")
+    encoder.get_layer("normalization").adapt(fronts.outputs(front, task.to_adapt(people)))
+    model = keras.Model(signal, fronts.apply(encoder.layers[1:], x), name="qp_wl")
     return Learner(
         model, model, batches, optimization(LEARNING_RATE, steps), {"loss": WassersteinLoss()}
     )
 
 
-def pairs(task, known, most, steps, vary):
-    """Batches of windows, two of each person, of different sessions where there are some.
+def pairs(task: Task, people: People, most: int, steps: int, vary: Callable) -> NPairSampler:
+    """Creates batches with two windows of each person, from different sessions if possible.
 
     Args:
-        task: `keras_dml.training.own.task.Task`.
-        known: `keras_dml.training.People` to train on; who has one recording is left out.
-        most: Most pairs of a batch.
+        task: The task.
+        people: Recordings to train on. People with one recording are left out.
+        most: Largest number of pairs per batch.
         steps: Training steps.
         vary: Function of a batch and a `numpy.random.Generator` that augments it.
-
-    Returns:
-        `keras_dml.samplers.NPairSampler`.
     """
-    known = known.at_least(task.window, 2)
+    people = people.at_least(task.window, 2)
     return NPairSampler(
-        known.signals,
-        known.subjects,
-        pairs=min(most, len(set(known.subjects))),
+        people.signals,
+        people.subjects,
+        pairs=min(most, len(set(people.subjects))),
         steps=min(STEPS_PER_EPOCH, steps),
         length=task.window,
-        sessions=known.sessions,
+        sessions=people.sessions,
         drop_singles=True,
         augment=vary,
         seed=task.seed,
@@ -197,7 +192,7 @@ def pairs(task, known, most, steps, vary):
 
 
 def _vary(batch, rng, scale, has_gravity):
-    """People whom nobody recorded, and what differs between two windows of one."""
+    """Augments a batch: simulates new people, and variation between two windows of a person."""
     if has_gravity:
         batch = augment.filter_pairs(batch, rng, FILTERING)
     else:

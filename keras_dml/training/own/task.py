@@ -1,46 +1,48 @@
-"""What is to be told apart: channels, rate, kind, and windows of people's recordings."""
+"""Task of a training: kind of recordings, window length, and selection of windows."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
 import numbers
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
+from keras_dml._typing import Recordings
 from keras_dml.training.people import People
 
 SEQUENCES, COVARIANCES, SOUND = KINDS = ("sequences", "covariances", "sound")
-# Of voices over the telephone windows of 2 s have EER 8.6 %, of 4 s 3.8 %, in closed form.
+# For telephone speech, closed forms have an EER of 8.6 % with windows of 2 s, and 3.8 % with 4 s.
 WINDOW_SECONDS = {SEQUENCES: 10.0, COVARIANCES: 2.0, SOUND: 4.0}
-TOO_SHORT = 0.05  # of the recordings, for the window that is chosen
+TOO_SHORT = 0.05  # fraction of recordings that may be shorter than an automatic window
 MIN_WINDOW = 8  # steps
-MANY_CHANNELS = 8  # from which on covariances tell people apart better than single channels
+MANY_CHANNELS = 8  # from here on, covariances separate people better than single channels
 SOUND_HZ, STEREO = 4000, 2
 GRAVITIES = (1.0, 9.81)  # in g, in m/s^2
-GRAVITY_OFF = 0.15
-FITTED, MEASURED = 200, 60  # most windows of a person, and of a side of a person
-ADAPTED = 20  # most windows of a person
-FITTED_STEPS = 400_000  # of all of these windows: sound has many
+GRAVITY_OFF = 0.15  # relative deviation of a recording's mean from gravity
+FITTED, MEASURED = 200, 60  # largest number of windows per person, and per person and side
+ADAPTED = 20  # largest number of windows per person
+FITTED_STEPS = 400_000  # largest number of steps in the fitted windows of a person, for sound
 
 
 @dataclasses.dataclass(frozen=True)
 class Task:
-    """What a model is to be made for.
+    """Description of the recordings that a model is trained for.
 
     Attributes:
         channels: Names of the channels, in order.
         units: Unit of each channel.
-        rate_hz: Steps a second.
+        rate_hz: Steps per second.
         kind: One of `KINDS`.
-        window: Steps of a window.
+        window: Steps per window.
         has_gravity: Whether the channels are an accelerometer's x, y and z with gravity.
-        repeats: What enrollment and probe are parts of: `"sessions"` or `"blocks"`.
+        repeats: What separates enrolled recordings from probes: `"sessions"` or `"blocks"`.
         seed: Seed of weights, batches and folds.
     """
 
-    channels: tuple
-    units: tuple
+    channels: tuple[str, ...]
+    units: tuple[str, ...]
     rate_hz: float
     kind: str
     window: int
@@ -49,52 +51,52 @@ class Task:
     seed: int = 0
 
     @property
-    def seconds(self):
-        """Length of a window."""
+    def seconds(self) -> float:
+        """Duration of a window."""
         return self.window / self.rate_hz
 
-    def to_fit(self, people, tempos=(1,)):
-        """Windows to fit a closed form to, each half a window after the last one.
+    def to_fit(self, people: People, tempos: Sequence[float] = (1,)) -> People:
+        """Returns windows to fit a closed form to; consecutive windows overlap by half.
 
         Args:
-            people: `keras_dml.training.People`.
+            people: Whole recordings.
             tempos: See `People.at_tempos`.
         """
         windows = people.at_tempos(tempos).windows(self.window, max(1, self.window // 2))
-        return thinned(windows, windows.subjects, max(1, min(FITTED, FITTED_STEPS // self.window)))
+        return thin(windows, windows.subjects, max(1, min(FITTED, FITTED_STEPS // self.window)))
 
-    def to_adapt(self, people):
-        """Windows whose statistics normalize the channels."""
+    def to_adapt(self, people: People) -> list[np.ndarray]:
+        """Returns windows whose statistics normalize the channels."""
         windows = people.windows(self.window)
-        return thinned(windows, windows.subjects, ADAPTED).signals
+        return thin(windows, windows.subjects, ADAPTED).signals
 
-    def to_measure(self, people):
-        """Windows to measure on, side by side."""
+    def to_measure(self, people: People) -> People:
+        """Returns windows to measure on, which do not overlap."""
         windows = people.windows(self.window)
         sides = list(zip(windows.subjects, windows.sessions, strict=True))
-        return thinned(windows, sides, MEASURED)
+        return thin(windows, sides, MEASURED)
 
 
-def thinned(people, groups, count):
-    """At most so many recordings of each group, evenly taken.
+def thin(people: People, groups: Sequence[Hashable], count: int) -> People:
+    """Selects at most `count` recordings of each group, evenly spaced.
 
     Args:
-        people: `keras_dml.training.People`.
+        people: Recordings.
         groups: Group of each recording.
-        count: Most of one group.
+        count: Largest number of recordings per group.
     """
     members = {}
     for row, group in enumerate(groups):
         members.setdefault(group, []).append(row)
-    kept = []
+    selected = []
     for rows in members.values():
-        some = np.linspace(0, len(rows) - 1, min(count, len(rows))).round().astype(int)
-        kept += [rows[i] for i in some]
-    return people.take(sorted(kept))
+        places = np.linspace(0, len(rows) - 1, min(count, len(rows))).round().astype(int)
+        selected += [rows[i] for i in places]
+    return people.take(sorted(selected))
 
 
-def kind_of(kind, channels, rate_hz):
-    """The kind of recordings: as it is given, or by their channels and rate.
+def resolve_kind(kind: str | None, channels: int, rate_hz: float) -> str:
+    """Returns the kind of recordings, inferred from channels and rate if `kind` is None.
 
     Raises:
         ValueError: If the kind is unknown, or sound has several channels.
@@ -104,8 +106,8 @@ def kind_of(kind, channels, rate_hz):
     is_stereo = kind is None and channels == STEREO and rate_hz >= SOUND_HZ
     if is_stereo or (kind == SOUND and channels != 1):
         raise ValueError(
-            f"Sound has one channel. Received {channels} at {rate_hz:g} Hz: take one of them, of "
-            "files by `channels`. If it is no sound, say `kind`."
+            f"Sound has one channel. Received {channels} at {rate_hz:g} Hz: select one of them, in "
+            "files by `channels`. If the recordings are not sound, give `kind`."
         )
     if kind is not None:
         return kind
@@ -114,21 +116,22 @@ def kind_of(kind, channels, rate_hz):
     return COVARIANCES if channels >= MANY_CHANNELS else SEQUENCES
 
 
-def window_of(window, kind, rate_hz, lengths):
-    """Steps of a window.
+def resolve_window(window: float | None, kind: str, rate_hz: float, lengths: Sequence[int]) -> int:
+    """Returns the steps of a window.
 
     Args:
-        window: Seconds; None: that of the kind, or the length that nearly all recordings have.
+        window: Seconds; None for the usual duration of the kind, or for the length that nearly all
+            recordings have if that is shorter.
         kind: One of `KINDS`.
-        rate_hz: Steps a second.
+        rate_hz: Steps per second.
         lengths: Steps of each recording.
 
     Raises:
-        ValueError: If the window is no positive number, or shorter than 8 steps.
+        ValueError: If the window is not a positive number, or shorter than 8 steps.
     """
     if window is None:
-        reached = int(sorted(lengths)[int(len(lengths) * TOO_SHORT)])
-        steps = min(reached, round(WINDOW_SECONDS[kind] * rate_hz))
+        usual = int(sorted(lengths)[int(len(lengths) * TOO_SHORT)])
+        steps = min(usual, round(WINDOW_SECONDS[kind] * rate_hz))
     elif isinstance(window, numbers.Real) and 0 < window < math.inf:
         steps = round(window * rate_hz)
     else:
@@ -137,58 +140,62 @@ def window_of(window, kind, rate_hz, lengths):
         )
     if steps < MIN_WINDOW:
         raise ValueError(
-            f"A window of {steps} steps at {rate_hz:g} Hz tells nobody apart: {MIN_WINDOW} or more "
-            "are needed. Give a longer `window`, or longer recordings."
+            f"A window of {steps} steps at {rate_hz:g} Hz is too short to recognize people. It "
+            f"needs at least {MIN_WINDOW} steps. Give a longer `window`, or longer recordings."
         )
     return steps
 
 
-def has_gravity(signals):
-    """Whether recordings are x, y and z of an accelerometer with gravity, in g or m/s^2: the length
-    of a recording's mean is that of gravity in nearly all of them."""
+def has_gravity(signals: Recordings) -> bool:
+    """Returns whether recordings are x, y and z of an accelerometer with gravity.
+
+    This is assumed if the mean vector of nearly every recording has the length of gravity, in g or
+    m/s^2.
+    """
     if signals[0].shape[1] != 3:
         return False
     lengths = np.linalg.norm([signal.mean(axis=0) for signal in signals], axis=1)
-    off = [np.abs(lengths / gravity - 1) for gravity in GRAVITIES]
-    return bool(min(np.quantile(each, 0.9) for each in off) < GRAVITY_OFF)
+    deviations = [np.abs(lengths / gravity - 1) for gravity in GRAVITIES]
+    return bool(min(np.quantile(each, 0.9) for each in deviations) < GRAVITY_OFF)
 
 
-def in_sides(people, files=None):
-    """Divides recordings into those to enroll and those to observe, and names the parts.
+def split_sides(people: People, files: Sequence[Hashable] | None = None) -> tuple[People, str]:
+    """Divides recordings into those that are enrolled and those that are probes.
 
-    If at least half of the people have several sessions, the last session is observed. Else each
-    person's recordings are halved in their order, and a single recording is cut in two.
+    If at least half of the people have several sessions, the last session gives the probes.
+    Otherwise each person's recordings are halved in their order, and a single recording is cut in
+    two.
 
     Args:
-        people: `keras_dml.training.People`; sessions in the order of time, None where unknown.
-        files: File of each recording, if files were cut into several; their recordings are parts of
-            one side, unless a person has a single file.
+        people: Recordings, with sessions in the order of time; None if unknown.
+        files: File of each recording, if files were cut into several. Recordings of one file stay
+            on one side, unless a person has a single file.
 
     Returns:
-        `People`, whose sessions are numbers in the order of time, and `"sessions"` or `"blocks"`.
+        `People` with numbered sessions in the order of time, and `"sessions"` or `"blocks"`.
     """
-    count = {name: set() for name in people.subjects}
+    sessions = {name: set() for name in people.subjects}
     for name, session in zip(people.subjects, people.sessions, strict=True):
-        count[name].add(session)
-    if sum(len(found) > 1 for found in count.values()) >= len(count) / 2:
+        sessions[name].add(session)
+    if sum(len(labels) > 1 for labels in sessions.values()) >= len(sessions) / 2:
         return people, "sessions"
-    owned = {name: people.subjects.count(name) for name in count}
+    counts = {name: people.subjects.count(name) for name in sessions}
     cut, cut_files = People([], [], []), []
     files = list(range(len(people.signals))) if files is None else files
     for signal, name, session, file in zip(
         people.signals, people.subjects, people.sessions, files, strict=True
     ):
         half = len(signal) // 2
-        parts = [signal[:half], signal[half:]] if owned[name] == 1 else [signal]
+        parts = [signal[:half], signal[half:]] if counts[name] == 1 else [signal]
         cut += People(parts, [name] * len(parts), [session] * len(parts))
         cut_files += [file] * len(parts)
     return cut.halves(cut_files), "blocks"
 
 
-def measurable(people, window):
-    """Names of the people with a window on both sides, sorted."""
+def measurable(people: People, window: int) -> list[str]:
+    """Returns the names of the people with a window on both sides, sorted."""
     windows = people.windows(window)
     sides = {}
     for name, session in zip(windows.subjects, windows.sessions, strict=True):
         sides.setdefault(name, set()).add(session)
-    return sorted(name for name, found in sides.items() if len(found) > 1)
+    return sorted(name for name, sessions in sides.items() if len(sessions) > 1)

@@ -1,80 +1,209 @@
-"""The trainings of a network, each with its steps, which whoever goes on with them takes again."""
+"""Trainings of a network during cross-validation, and the folder from which they can be resumed.
+
+Resuming gives the same model unless the time limit changes the number of steps.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+import hashlib
+import json
+import pathlib
+import shutil
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from keras_dml.training.own import budget, choice
-from keras_dml.training.own.methods import Run
+import numpy as np
 
-FINAL = "final"
+from keras_dml import _files
+from keras_dml.training.own import budget
+from keras_dml.training.own.cross_validation import nested_pairs
+from keras_dml.training.own.folders import UNFINISHED
+from keras_dml.training.own.methods import Method, Run
+from keras_dml.training.runs import write_json
+
+if TYPE_CHECKING:
+    from keras_dml._typing import Path
+    from keras_dml.training.own.task import Task
+    from keras_dml.training.people import People
+
+PLAN = "plan.json"
+FINAL = "final"  # name of the training on all people
+_replaceable_folder = functools.partial(
+    _files.replaceable_folder,
+    what="unfinished training",
+    mark=PLAN,
+    members=(PLAN, "fold_*", "fold_*/*", "final", "final/*"),
+)
+
+
+def digest(task: Task, people: People, settings: dict) -> str:
+    """Computes a digest of everything that a training depends on.
+
+    Args:
+        task: The task.
+        people: All recordings.
+        settings: Further settings, numbers and texts by name.
+    """
+    result = hashlib.sha256(json.dumps([dataclasses.asdict(task), settings]).encode())
+    owners = zip(people.subjects, people.sessions, strict=True)
+    for signal, owner in zip(people.signals, owners, strict=True):
+        result.update(f"{owner}{signal.shape}".encode())
+        result.update(np.ascontiguousarray(signal).tobytes())
+    return result.hexdigest()
+
+
+class UnfinishedFolder:
+    """Folder of an unfinished training: the settings, the planned steps and the checkpoints.
+
+    Args:
+        out: Folder of the model.
+        made_of: `digest` of the recordings and settings.
+        methods: Names of the methods that are compared.
+        resume: Whether to continue from the contents; otherwise they are deleted.
+
+    Raises:
+        ValueError: If something else is in its place, the plan is damaged, or it belongs to other
+            recordings, settings or methods.
+    """
+
+    def __init__(self, out: Path, made_of: str, methods: list[str], resume: bool) -> None:
+        self.path = _replaceable_folder(pathlib.Path(out) / UNFINISHED)
+        self._made_of, self._methods = made_of, list(methods)
+        self.resume = resume and (self.path / PLAN).is_file()
+        if not self.resume:
+            shutil.rmtree(self.path, ignore_errors=True)
+        self._plan = self._read() if self.resume else None
+
+    @property
+    def planned(self) -> int | None:
+        """Planned steps of each training; None before `begin`."""
+        return None if self._plan is None else self._plan["steps"]
+
+    @property
+    def steps(self) -> dict[str, int]:
+        """Steps of each training that has begun, by its name."""
+        return {} if self._plan is None else self._plan["taken"]
+
+    def begin(self, planned: int) -> None:
+        """Writes the planned steps of each training."""
+        settings = {"of": self._made_of, "methods": self._methods}
+        self._plan = {**settings, "steps": planned, "taken": {}}
+        with _files.staged(self.path, _replaceable_folder) as candidate:
+            candidate.mkdir()
+            write_json(candidate / PLAN, self._plan)
+
+    def set_steps(self, name: str, steps: int) -> None:
+        """Writes the steps of one training."""
+        self.steps[name] = steps
+        write_json(self.path / PLAN, self._plan)
+
+    def checkpoint(self, name: str) -> pathlib.Path:
+        """Returns the checkpoint folder of one training."""
+        return self.path / name
+
+    def remove(self) -> None:
+        """Deletes the folder; called when the model is written."""
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def _read(self):
+        path = self.path / PLAN
+        try:
+            plan = json.loads(path.read_text(encoding="utf-8"))
+            planned, made_of = int(plan["steps"]), plan["of"]
+            methods = list(map(str, plan["methods"]))
+            steps = {name: int(count) for name, count in plan["taken"].items()}
+        except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"{path} is damaged ({error}). Delete the folder {self.path}, or train without "
+                "`resume`."
+            ) from error
+        if made_of != self._made_of:
+            raise ValueError(
+                f"{self.path} belongs to a training on other recordings or settings. Use the same "
+                "ones, or train without `resume`, which starts again."
+            )
+        if methods != self._methods:
+            raise ValueError(
+                f"{self.path} belongs to a training that compared {', '.join(methods)}; this one "
+                f"compares {', '.join(self._methods)}. The methods depend on the version of "
+                "keras-dml and on the models of its zoo. Continue with those that the training "
+                "began with, or train without `resume`, which starts again."
+            )
+        return {"of": made_of, "methods": methods, "steps": planned, "taken": steps}
 
 
 class Trainings:
-    """The trainings of a network: without groups of people, then of all of them.
+    """Trainings of a network: without each group or pair of groups, and on all people.
 
     Args:
-        work: `keras_dml.training.own.unfinished.Unfinished`, begun.
-        limit: `keras_dml.training.own.budget.Budget`.
+        work: Folder of the unfinished training, begun.
+        limit: Time budget.
     """
 
-    def __init__(self, work, limit):
+    def __init__(self, work: UnfinishedFolder, limit: budget.Budget) -> None:
         self._work, self._limit = work, limit
 
-    def run(self, *left_out):
-        """The `Run` of a training.
+    def run(self, *left_out: int) -> Run:
+        """Begins one training.
 
         Args:
-            *left_out: Indices of the groups that it is made without; none: of all people.
+            *left_out: Indices of the groups that are left out; none to train on all people.
 
         Raises:
-            TooSlow: If the time that is left is too short for it, see `Budget`.
+            TooSlow: If the remaining time is too short for it, see `Budget`.
         """
         name = "_".join(["fold", *(str(i + 1) for i in left_out)]) if left_out else FINAL
-        note = functools.partial(self._work.note, name)
-        steps = self._limit.begin(self._work.taken.get(name))
-        note(steps)
-        return Run(self._work.part(name), steps, self._work.resume, self._limit, note)
+        set_steps = functools.partial(self._work.set_steps, name)
+        steps = self._limit.begin(self._work.steps.get(name))
+        set_steps(steps)
+        return Run(self._work.checkpoint(name), steps, self._work.resume, self._limit, set_steps)
 
-    def in_words(self, name):
-        """What is to be said where they took other steps than were planned, a list of sentences.
+    def describe_changes(self, name: str) -> list[str]:
+        """Describes how the steps differ from the planned steps, in a list of sentences.
 
         Args:
             name: Name of the network.
         """
-        taken, planned = self._work.taken, self._work.steps
-        if set(taken.values()) <= {planned}:
+        steps, planned = self._work.steps, self._work.planned
+        if set(steps.values()) <= {planned}:
             return []
-        measured = [steps for training, steps in taken.items() if training != FINAL]
+        measured = [count for training, count in steps.items() if training != FINAL]
         fewest, most = min(measured), max(measured)
         counts = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
-        own = f", that of all people {taken[FINAL]:,}" if FINAL in taken else ""
+        final = f", and the model of all people took {steps[FINAL]:,}" if FINAL in steps else ""
         return [
-            f"The machine became slower on the way: of the {planned:,} steps that were planned for "
-            f"each model of {name}, those that are measured took {counts}{own}."
+            f"The machine became slower during the training: {planned:,} steps were planned for "
+            f"each model of {name}; the measured models took {counts}{final}."
         ]
 
 
-def begun(work, task, people, groups, network, steps, seconds_left):
-    """The trainings of a network, their steps found and noted.
+def begin_trainings(
+    work: UnfinishedFolder,
+    task: Task,
+    people: People,
+    groups: list[People],
+    network: Method,
+    steps: int | None,
+    seconds_left: Callable[[], float],
+) -> Trainings:
+    """Plans the trainings of a network and writes the plan.
 
     Args:
-        work: `keras_dml.training.own.unfinished.Unfinished`.
-        task: `keras_dml.training.own.task.Task`.
-        people: `keras_dml.training.People` to train on.
-        groups: List of groups, see `keras_dml.training.own.across.divided`.
-        network: `keras_dml.training.own.methods.Method`.
-        steps: Steps of each training; None: what the time allows.
-        seconds_left: Function that gives the seconds that are left.
-
-    Returns:
-        `Trainings`.
+        work: Folder of the unfinished training.
+        task: The task.
+        people: Recordings to train on.
+        groups: Groups of people, see `cross_validation.split_into_groups`.
+        network: The method.
+        steps: Steps of each training; None for as many as the time allows.
+        seconds_left: Function that returns the remaining seconds.
     """
-    count = len(groups) + len(choice.pairs(len(groups), is_long=True)) + 1
+    count = len(groups) + len(nested_pairs(len(groups), is_slow=True)) + 1
     if steps is None:
-        limit = budget.of_network(seconds_left, network, task, people, count, work.steps)
+        limit = budget.measured_budget(seconds_left, network, task, people, count, work.planned)
     else:
-        limit = budget.without_end(count, steps)
-    if work.steps is None:
+        limit = budget.fixed_budget(count, steps)
+    if work.planned is None:
         work.begin(limit.planned)
     return Trainings(work, limit)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from keras_dml.training import trials
-from keras_dml.training.own import across
+from keras_dml.training.own import cross_validation
 from keras_dml.training.own.methods import Method
 
 
@@ -32,4 +32,4 @@ def scored(name, gaps, apart=None, seed=0, learner=None):
 
     parts = tuple(of(i, gap) for i, gap in enumerate(gaps))
     pairs = {(i, j): of(i, gap) for (i, j), gap in (apart or {}).items()}
-    return across.Scored(Method(name, name, name, learner=learner), parts, 0.0, pairs)
+    return cross_validation.Evaluation(Method(name, name, name, learner=learner), parts, 0.0, pairs)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from keras_dml.training import People
-from keras_dml.training.own import across, card
+from keras_dml.training.own import card, cross_validation
 from keras_dml.training.own.task import SOUND, Task
 from tests.training.own.scores import scored
 
@@ -18,15 +18,15 @@ PEOPLE = People([np.zeros((32_000, 1), "float32")], ["ann"], ["0"])
 
 def test_a_carried_threshold_keeps_its_rate_on_people_it_has_not_seen():
     one = scored("one", (1.5,) * 60)
-    certified, rates = across.threshold(one, [one] * 60, 0.05)
+    certified, rates = cross_validation.threshold_for_far(one, [one] * 60, 0.05)
     value = certified.threshold
     assert rates.far == pytest.approx(0.05, abs=0.01) and rates.tar > 0.6
-    assert (one.joined.scores[~one.joined.genuine] <= value).mean() <= 0.05
+    assert (one.trials.scores[~one.trials.genuine] <= value).mean() <= 0.05
     assert certified.ci95[0] < 0.05 < certified.ci95[1] and certified.people == 240
     scaled = dataclasses.replace(
         one, parts=tuple(dataclasses.replace(p, scores=7 * p.scores) for p in one.parts)
     )
-    again, same = across.threshold(scaled, [scaled] * 60, 0.05)
+    again, same = cross_validation.threshold_for_far(scaled, [scaled] * 60, 0.05)
     assert again.threshold == pytest.approx(7 * value) and same.far == rates.far
 
 
@@ -35,17 +35,17 @@ def test_a_threshold_is_measured_on_people_whom_its_models_did_not_know():
     pairs = list(itertools.permutations(range(9), 2))
     chosen = [scored("one", (1.5,) * 9, dict.fromkeys(pairs, 1.5))] * 9
     seen = [scored("one", (1.5,) * 9, dict.fromkeys(pairs, 3))] * 9
-    rates = across.threshold(chosen[0], chosen, 0.05)[1]
+    rates = cross_validation.threshold_for_far(chosen[0], chosen, 0.05)[1]
     assert rates.far == pytest.approx(0.05, abs=0.02)
-    assert across.threshold(seen[0], seen, 0.05)[1].far > 0.5
+    assert cross_validation.threshold_for_far(seen[0], seen, 0.05)[1].far > 0.5
 
 
 def test_a_threshold_that_people_do_not_show_is_none():
     few = scored("one", (1.5, 1.5))
-    assert across.threshold(few, [few] * 2, 0.001) is None
+    assert cross_validation.threshold_for_far(few, [few] * 2, 0.001) is None
     parts = tuple(dataclasses.replace(part, scores=0 * part.scores) for part in few.parts)
     tied = dataclasses.replace(few, parts=parts)
-    assert across.threshold(tied, [tied] * 2, 0.05) is None
+    assert cross_validation.threshold_for_far(tied, [tied] * 2, 0.05) is None
 
 
 def test_a_card_says_what_its_certificate_says():
@@ -59,8 +59,8 @@ def test_a_card_says_what_its_certificate_says():
 
     one = scored("one", (1.5,) * 30)
     one = dataclasses.replace(one, parts=tuple(map(uneven, one.parts)))
-    certified, _ = across.threshold(one, [one] * 30, 0.05)
-    found = card.support(one)
+    certified, _ = cross_validation.threshold_for_far(one, [one] * 30, 0.05)
+    found = card.rate_support(one)
     assert found["people_needed"]["0.001"] == list(certified.people_needed(0.001))
     assert found["strictest"] == certified.strictest and found["people"] == certified.people
 
@@ -68,9 +68,9 @@ def test_a_card_says_what_its_certificate_says():
 def test_people_whose_scores_are_tied_are_worth_pairs_that_share_nobody():
     few = scored("one", (1.5,))
     tied = dataclasses.replace(few.parts[0], scores=0 * few.parts[0].scores)
-    found = card.support(dataclasses.replace(few, parts=(tied,)))
+    found = card.rate_support(dataclasses.replace(few, parts=(tied,)))
     assert (found["people"], found["independent"], found["strictest"]) == (4, 2, 1)
-    assert "support a false accept rate of 100 % and more" in card.support_in_words(found)
+    assert "support false accept rates of 100 % or more" in card.describe_support(found)
 
 
 def test_a_ready_encoder_is_no_baseline_without_a_network(monkeypatch):
@@ -78,7 +78,7 @@ def test_a_ready_encoder_is_no_baseline_without_a_network(monkeypatch):
     ready = dataclasses.replace(found[1].method, weights="another's")
     found[1] = dataclasses.replace(found[1], method=ready)
     monkeypatch.setattr(card, "thresholds", lambda made: {"thresholds": []})
-    made = card.Made(TASK, PEOPLE, found[0].method, None, found, [])
+    made = card.TrainedModel(TASK, PEOPLE, found[0].method, None, found, [])
     baselines = card.build(made, {}, "", 0)["baselines"]
     assert {one["name"]: one["kind"] for one in baselines} == {
         "ready": "instead",

@@ -99,5 +99,5 @@ def test_a_moment_of_load_costs_later_trainings_nothing():
     [(600, 10, 0.1, 733), (600, 10, 0.001, 2000), (60, 5, 0.5, 0), (0, 5, 0.5, 0)],
 )
 def test_steps_fill_the_time(monkeypatch, seconds, start, step, steps):
-    monkeypatch.setattr(budget, "_times", lambda *_: (start, step))
-    assert budget.of_network(lambda: seconds, None, None, None, 6).planned == steps
+    monkeypatch.setattr(budget, "_measure_times", lambda *_: (start, step))
+    assert budget.measured_budget(lambda: seconds, None, None, None, 6).planned == steps

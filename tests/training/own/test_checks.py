@@ -13,7 +13,7 @@ def accepted(recordings, people, sessions=None, is_sound=False):
     count = len(recordings)
     names = [f"file {i}" for i in range(count)]
     sessions = [None] * count if sessions is None else sessions
-    return checks.accepted(recordings, people, sessions, names, Usual(tuple("xyz"), is_sound))
+    return checks.select_usable(recordings, people, sessions, names, Usual(tuple("xyz"), is_sound))
 
 
 def test_another_unit_is_told_by_the_others():
@@ -30,7 +30,7 @@ def test_a_repeat_is_left_out_and_under_two_people_both_are():
     recordings[2], recordings[6] = recordings[1].copy(), np.round(recordings[3], 5)
     found, names, _, refused = accepted(recordings, people)
     assert refused["file 2"] == "it is the same as file 1"
-    assert "of another person: which of them is it?" in refused["file 3"]
+    assert "of another person: its owner is unknown" in refused["file 3"]
     assert refused["file 6"] == "it is the same as file 3"
     assert names == ["file 0", "file 1", "file 4", "file 5", "file 7"]
 
@@ -45,13 +45,13 @@ def test_sessions_are_numbered_in_the_order_of_people():
 
 def test_sessions_that_count_alike_stay_in_the_order_given():
     alike = ["0" * i + "1" for i in range(12)]
-    assert checks.numbered(["a"] * 12, alike) == list(range(1, 13))
+    assert checks.number_sessions(["a"] * 12, alike) == list(range(1, 13))
 
 
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.one_of(st.none(), st.integers(), st.text(max_size=6)), min_size=1, max_size=8))
 def test_any_sessions_can_be_put_in_order(sessions):
-    found = checks.numbered(["a"] * len(sessions), sessions)
+    found = checks.number_sessions(["a"] * len(sessions), sessions)
     assert set(found) == set(range(1, len(set(sessions)) + 1))
 
 

@@ -9,7 +9,7 @@ import pytest
 from keras_dml import inference
 from keras_dml._backend import keras
 from keras_dml.training import People
-from keras_dml.training.own import _train, across, choice, sequences, task
+from keras_dml.training.own import _train, cross_validation, sequences, task
 from keras_dml.training.own.methods import Method
 from tests.training.own.conftest import recordings_of
 from tests.training.own.scores import scored
@@ -17,12 +17,15 @@ from tests.training.own.test_task import SMALL
 
 
 def names_of(methods):
-    return [one.method.name for one in choice.best_elsewhere(methods)]
+    return [one.method.name for one in cross_validation.choose_per_group(methods)]
 
 
 @pytest.mark.parametrize("groups", [3, 4, 5])
 def test_each_group_is_chosen_for_by_all_others_and_by_two_of_networks(groups):
-    closed, network = choice.pairs(groups, False), choice.pairs(groups, True)
+    closed, network = (
+        cross_validation.nested_pairs(groups, False),
+        cross_validation.nested_pairs(groups, True),
+    )
     assert len(closed) == groups * (groups - 1) / 2 and set(network) <= set(closed)
     assert len(network) == groups
     counts = np.bincount(np.ravel(network), minlength=groups)
@@ -30,7 +33,7 @@ def test_each_group_is_chosen_for_by_all_others_and_by_two_of_networks(groups):
 
 
 def test_two_groups_leave_nobody_to_train_on():
-    assert choice.pairs(2, False) == choice.pairs(2, True) == []
+    assert cross_validation.nested_pairs(2, False) == cross_validation.nested_pairs(2, True) == []
 
 
 def test_the_method_of_a_group_is_best_by_models_without_it():
@@ -39,16 +42,16 @@ def test_the_method_of_a_group_is_best_by_models_without_it():
     first = scored("first", (1, 1, 1), dict.fromkeys(pairs, 1))
     second = scored("second", (9, 9, 9), dict.fromkeys(pairs, 0.5))
     assert names_of([first, second]) == names_of([second, first]) == ["first"] * 3
-    assert choice.best([first, second]) is second
-    joined = choice.chosen_trials([first, second])
-    np.testing.assert_array_equal(joined.scores, first.joined.scores)
+    assert cross_validation.best_method([first, second]) is second
+    joined = cross_validation.chosen_trials([first, second])
+    np.testing.assert_array_equal(joined.scores, first.trials.scores)
 
 
 def test_a_network_is_compared_on_the_groups_that_it_is_measured_on():
     """Without group 0 it is measured on groups 1 and 3, where it is better; elsewhere alike."""
     pairs = itertools.permutations(range(4), 2)
     closed = scored("lda", (1,) * 4, {(i, j): 2 - i % 2 for i, j in pairs})
-    ring = [each for pair in choice.pairs(4, True) for each in (pair, pair[::-1])]
+    ring = [each for pair in cross_validation.nested_pairs(4, True) for each in (pair, pair[::-1])]
     network = scored("qp_wl", (1,) * 4, {pair: 1.5 for pair in ring}, learner=print)
     assert sorted(network.without(0)) == [1, 3] and sorted(closed.without(0)) == [1, 2, 3]
     assert names_of([closed, network]) == ["qp_wl", "lda", "qp_wl", "lda"]
@@ -57,50 +60,53 @@ def test_a_network_is_compared_on_the_groups_that_it_is_measured_on():
 def test_of_two_groups_the_method_is_the_best_on_the_other():
     first, second = scored("first", (9, 0.5)), scored("second", (0, 2))
     assert names_of([first, second]) == ["second", "first"]
-    joined = choice.chosen_trials([first, second])
+    joined = cross_validation.chosen_trials([first, second])
     np.testing.assert_array_equal(joined.scores[:96], second.parts[0].scores)
-    said = choice.in_words([first, second])
-    assert "that saw this one's people" in said and "From 6 people on" in said
-    assert "second in 1, first in 1" in said
+    text = cross_validation.describe_choice([first, second])
+    assert "that saw the people of the first group" in text and "With 6 people or more" in text
+    assert "second in 1, first in 1" in text
 
 
 def test_of_equal_methods_the_first_is_best():
     one, other = scored("one", (2, 2)), scored("other", (2, 2))
-    assert choice.best([one, other]) is one and choice.best([other, one]) is other
+    assert (
+        cross_validation.best_method([one, other]) is one
+        and cross_validation.best_method([other, one]) is other
+    )
 
 
 def test_nobody_of_a_group_is_known_to_the_models_that_choose_for_it():
     """Each model notes whom it was made of; what is measured by it is of others."""
     signals, subjects = recordings_of(7)
-    people = task.in_sides(People(signals, subjects, [1] * len(signals)))[0]
-    groups, knew = across.divided(SMALL, people), []
+    people = task.split_sides(People(signals, subjects, [1] * len(signals)))[0]
+    groups, knew = cross_validation.split_into_groups(SMALL, people), []
     closed = Method("closed", "a method", "none", lambda task, known: _noting(knew, known))
-    found = _train._scored(SMALL, people, groups, closed, lambda: math.inf)
+    found = _train._evaluate(SMALL, people, groups, closed, lambda: math.inf)
     own = [set(group.subjects) for group in groups]
     assert [set(part.probes) for part in found.parts] == own
     everybody = set(subjects)
-    alone, in_pairs = [everybody - one for one in own], choice.pairs(3, False)
+    alone, in_pairs = [everybody - one for one in own], cross_validation.nested_pairs(3, False)
     assert knew == alone + [everybody - own[i] - own[j] for i, j in in_pairs]
-    assert set(found.apart) == {*in_pairs, *(pair[::-1] for pair in in_pairs)}
-    for (i, _), part in found.apart.items():
+    assert set(found.nested) == {*in_pairs, *(pair[::-1] for pair in in_pairs)}
+    for (i, _), part in found.nested.items():
         assert set(part.probes) == set(part.claims) == own[i]
 
 
 @pytest.mark.parametrize(("seconds", "pairs"), [(math.inf, 6), (0, 4)])
 def test_a_closed_form_that_takes_long_is_chosen_by_two_groups(seconds, pairs):
     signals, subjects = recordings_of(8)
-    people = task.in_sides(People(signals, subjects, [1] * len(signals)))[0]
+    people = task.split_sides(People(signals, subjects, [1] * len(signals)))[0]
     closed = Method("closed", "a method", "none", lambda task, known: _noting([], known))
-    groups = across.divided(SMALL, people)
-    found = _train._scored(SMALL, people, groups, closed, lambda: seconds)
-    assert len(found.parts) == 4 and len(found.apart) == 2 * pairs
+    groups = cross_validation.split_into_groups(SMALL, people)
+    found = _train._evaluate(SMALL, people, groups, closed, lambda: seconds)
+    assert len(found.parts) == 4 and len(found.nested) == 2 * pairs
 
 
 def test_windows_are_embedded_once_by_a_model_that_all_groups_share(monkeypatch):
     """As by the encoder of voices; a model of each group's own gives the same figures."""
     signals, subjects = recordings_of(6)
-    people = task.in_sides(People(signals, subjects, [1] * len(signals)))[0]
-    groups, embedded = across.divided(SMALL, people), []
+    people = task.split_sides(People(signals, subjects, [1] * len(signals)))[0]
+    groups, embedded = cross_validation.split_into_groups(SMALL, people), []
     shared = sequences.log_euclidean(SMALL, people, in_frame=False)
     embed = inference.embed
 
@@ -108,11 +114,11 @@ def test_windows_are_embedded_once_by_a_model_that_all_groups_share(monkeypatch)
         embedded.extend(window.tobytes() for window in windows)
         return embed(model, windows, **options)
 
-    monkeypatch.setattr(across.inference, "embed", counted)
+    monkeypatch.setattr(cross_validation.inference, "embed", counted)
 
     def found(model):
         method = Method("ready", "a method", "none", lambda task, known: model())
-        return _train._scored(SMALL, people, groups, method, lambda: math.inf)
+        return _train._evaluate(SMALL, people, groups, method, lambda: math.inf)
 
     once = found(lambda: shared)
     count = len(embedded)
@@ -120,7 +126,7 @@ def test_windows_are_embedded_once_by_a_model_that_all_groups_share(monkeypatch)
     again = found(lambda: keras.Model(shared.input, shared.output))
     assert len(embedded) - count > 3 * count
     for one, other in zip(
-        [*once.parts, *once.apart.values()], [*again.parts, *again.apart.values()], strict=True
+        [*once.parts, *once.nested.values()], [*again.parts, *again.nested.values()], strict=True
     ):
         np.testing.assert_allclose(one.scores, other.scores, rtol=1e-5)
 

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(
 @pytest.fixture
 def people():
     signals, subjects = recordings_of(4)
-    return task.in_sides(People(signals, subjects, [1] * len(signals)))[0]
+    return task.split_sides(People(signals, subjects, [1] * len(signals)))[0]
 
 
 @pytest.mark.slow
@@ -87,5 +87,5 @@ def test_windows_are_as_many_of_each_side(people):
     found = exports._windows(SMALL, people + lonely)
     sides = list(zip(found.subjects, found.sessions, strict=True))
     assert "lonely" not in found.subjects
-    assert {sides.count(side) for side in sides} == {exports.A_SIDE}
+    assert {sides.count(side) for side in sides} == {exports.PER_SIDE}
     assert exports._windows(SMALL, lonely).subjects == ["lonely"]

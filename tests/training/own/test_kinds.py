@@ -10,7 +10,7 @@ import keras_dml
 from keras_dml import training, zoo
 from keras_dml._backend import keras
 from keras_dml.training import People
-from keras_dml.training.own import across, card, kinds, sequences, sound, task
+from keras_dml.training.own import card, cross_validation, kinds, sequences, sound, task
 from keras_dml.training.own.task import Task
 from keras_dml.zoo import lookup
 from tests.training.own.conftest import recordings_of
@@ -48,11 +48,11 @@ def voices(people, seed=0):
 @pytest.mark.parametrize("kind", task.KINDS)
 def test_closed_forms_tell_people_apart(kind):
     made, people = of_kind(kind)
-    windows, tested = across.for_unit(made, people), made.to_measure(people)
+    windows, tested = cross_validation.unit_windows(made, people), made.to_measure(people)
     for method in kinds.methods(made):
         if not method.is_network:
-            (found,) = across.scored(
-                method.model(made, people), windows, [tested], across.Embedder()
+            (found,) = cross_validation.evaluate_model(
+                method.model(made, people), windows, [tested], cross_validation.Embedder()
             )
             gap = found.scores[~found.genuine].mean() - found.scores[found.genuine].mean()
             assert gap > 0.1, method.name
@@ -97,8 +97,8 @@ def test_voices_at_16_khz_are_compared_by_the_encoder_of_the_zoo_too(rng, monkey
     made = dataclasses.replace(made, rate_hz=16_000.0)
     method = kinds.untrained(sound.methods(made))
     assert method.name == "ge2e"
-    found = card.Made(made, people, method, None, scored=[], notes=[], unmeasured="few people")
-    assert "Apache" in card.build(found, {}, "", 0)["data"]["licence"]
+    trained = card.TrainedModel(made, people, method, None, [], [], unmeasured="few people")
+    assert "Apache" in card.build(trained, {}, "", 0)["data"]["licence"]
     voice = 0.05 * rng.normal(size=(16_000, 1))
     z = keras_dml.embed(method.model(made, people), [voice])
     assert z.shape == (1, 256)
@@ -112,9 +112,9 @@ def test_voices_at_16_khz_are_compared_by_the_encoder_of_the_zoo_too(rng, monkey
 def test_an_encoder_of_voices_that_is_not_whole_is_refused_before_a_folder_is_made(
     tmp_path, rng, monkeypatch
 ):
-    place = tmp_path / "zoo" / sound.OF_VOICES
+    place = tmp_path / "zoo" / sound.ZOO_ENCODER
     place.mkdir(parents=True)
-    shutil.copy(lookup.find(sound.OF_VOICES) / lookup.CARD, place)
+    shutil.copy(lookup.find(sound.ZOO_ENCODER) / lookup.CARD, place)
     monkeypatch.setenv(lookup.VARIABLE, str(place.parent))
     voices = [0.05 * rng.normal(size=(16_000, 1)) for _ in range(2)]
     given = {"channels": ["sound"], "rate_hz": 16_000, "kind": "sound", "window": 1.0, "steps": 0}

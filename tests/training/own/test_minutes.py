@@ -52,7 +52,7 @@ def clock(monkeypatch):
     """A clock that goes on by steps of the network, the only method."""
     found = Clock()
     monkeypatch.setitem(kinds._METHODS, "sequences", lambda task: [conftest.NETWORK])
-    monkeypatch.setattr(budget, "_times", lambda *_: (0.0, STEP))
+    monkeypatch.setattr(budget, "_measure_times", lambda *_: (0.0, STEP))
     for module in (_train, budget):
         monkeypatch.setattr(module, "time", found)
     return found
@@ -69,9 +69,11 @@ def test_minutes_are_kept_and_the_card_says_what_that_took(train, clock, fit):
     clock.step = 2.5 * STEP  # from the moment on that steps were measured
     found = train(steps=None, minutes=MINUTES)
     assert clock.now <= 1.2 * 60 * MINUTES
-    (said,) = [one for one in found.card["limits"] if "became slower on the way" in one]
-    assert f"of the {PLANNED} steps that were planned for each model of qp_wl" in said
-    own = int(said.split("that of all people ")[1].rstrip("."))
+    (said,) = [
+        limit for limit in found.card["limits"] if "became slower during the training" in limit
+    ]
+    assert f"{PLANNED} steps were planned for each model of qp_wl" in said
+    own = int(said.split("the model of all people took ")[1].rstrip("."))
     assert fit.asked[-1] == ("final", own) and 60 <= own < PLANNED
     assert f"steps={own}," in found.card["recipe"]["command"]
 
@@ -108,7 +110,7 @@ def test_a_training_that_is_gone_on_with_keeps_the_steps_of_those_begun(
     clock.now, clock.step, fit.stop_at, fit.asked = 0.0, STEP, None, []
     found = train(steps=None, minutes=MINUTES, resume=True)
     assert fit.asked == [*plan["taken"].items(), ("final", PLANNED)]
-    assert f"that of all people {PLANNED}." in " ".join(found.card["limits"])
+    assert f"the model of all people took {PLANNED}." in " ".join(found.card["limits"])
 
 
 def test_fewer_steps_go_on_from_the_checkpoint_to_the_end_of_the_learning_rate(
@@ -116,7 +118,7 @@ def test_fewer_steps_go_on_from_the_checkpoint_to_the_end_of_the_learning_rate(
 ):
     recordings, subjects = conftest.recordings_of(2)
     people = training.People(recordings, subjects, [1, 1, 2, 2] * 2)
-    limit, noted, seen = budget.without_end(1, 8), [], []
+    limit, noted, seen = budget.fixed_budget(1, 8), [], []
     limit.begin(8)
     fewer = {(8, 4): 6}  # steps, and those of them that are done
     monkeypatch.setattr(limit, "fewer", lambda steps, done, epoch: fewer.get((steps, done)))

@@ -11,7 +11,7 @@ import pytest
 
 from keras_dml import zoo
 from keras_dml._backend import ops
-from keras_dml.training._checkpoint import Checkpoint
+from keras_dml.training._fit import Checkpoint
 from keras_dml.training.own import exports, kinds
 from tests.training.own import conftest
 
@@ -19,7 +19,7 @@ EPOCHS = 2 * (3 + 3 + 1)  # of six people: three groups, their three pairs, ever
 KILLED = """
 import os, signal, sys
 
-from keras_dml.training._checkpoint import Checkpoint
+from keras_dml.training._fit import Checkpoint
 from keras_dml.training.own import kinds
 from tests.training.own import conftest
 

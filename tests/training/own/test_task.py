@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from keras_dml.training import People
-from keras_dml.training.own import across, task
+from keras_dml.training.own import cross_validation, task
 from keras_dml.training.own.task import Task
 from tests.training.own.conftest import recordings_of
 
@@ -12,23 +12,23 @@ SMALL = Task(("x", "y", "z"), ("g",) * 3, 20.0, task.SEQUENCES, 40)
 
 
 def test_the_kind_is_told_by_channels_and_rate():
-    assert task.kind_of(None, 1, 16_000) == task.SOUND
-    assert task.kind_of(None, 64, 256) == task.COVARIANCES
-    assert task.kind_of(None, 1, 100) == task.kind_of(None, 6, 50_000) == task.SEQUENCES
-    assert task.kind_of(task.SOUND, 1, 100) == task.SOUND
-    assert task.kind_of(task.SEQUENCES, 2, 16_000) == task.SEQUENCES
+    assert task.resolve_kind(None, 1, 16_000) == task.SOUND
+    assert task.resolve_kind(None, 64, 256) == task.COVARIANCES
+    assert task.resolve_kind(None, 1, 100) == task.resolve_kind(None, 6, 50_000) == task.SEQUENCES
+    assert task.resolve_kind(task.SOUND, 1, 100) == task.SOUND
+    assert task.resolve_kind(task.SEQUENCES, 2, 16_000) == task.SEQUENCES
 
 
 @pytest.mark.parametrize(("kind", "channels"), [(None, 2), (task.SOUND, 2), (task.SOUND, 6)])
 def test_sound_of_several_channels_is_refused_before_it_is_taken_for_motion(kind, channels):
-    with pytest.raises(ValueError, match=f"one channel. Received {channels} at 16000 Hz: take one"):
-        task.kind_of(kind, channels, 16_000)
+    with pytest.raises(ValueError, match=f"one channel. Received {channels} at 16000 Hz"):
+        task.resolve_kind(kind, channels, 16_000)
 
 
 def test_a_window_is_that_of_the_kind_unless_recordings_are_shorter():
-    assert task.window_of(None, task.SEQUENCES, 50, [1800] * 20) == 500
-    assert task.window_of(None, task.SEQUENCES, 50, [300] * 19 + [20]) == 300
-    assert task.window_of(4, task.SEQUENCES, 50, [300]) == 200
+    assert task.resolve_window(None, task.SEQUENCES, 50, [1800] * 20) == 500
+    assert task.resolve_window(None, task.SEQUENCES, 50, [300] * 19 + [20]) == 300
+    assert task.resolve_window(4, task.SEQUENCES, 50, [300]) == 200
 
 
 def test_gravity_is_told_by_the_mean_of_each_recording(rng):
@@ -45,7 +45,7 @@ def test_gravity_is_told_by_the_mean_of_each_recording(rng):
 
 def test_where_people_have_sessions_the_last_one_is_observed():
     people = People([np.zeros((50, 1))] * 5, ["a", "a", "b", "b", "c"], [1, 2, 1, 3, 1])
-    found, repeats = task.in_sides(people)
+    found, repeats = task.split_sides(people)
     assert repeats == "sessions" and found.sessions == people.sessions
     assert task.measurable(found, 40) == ["a", "b"]
 
@@ -53,7 +53,7 @@ def test_where_people_have_sessions_the_last_one_is_observed():
 def test_without_sessions_later_recordings_are_observed_and_a_single_one_is_cut():
     signals = [np.full((n, 1), float(i)) for i, n in enumerate((50, 60, 50, 101))]
     people = People(signals, ["a", "a", "a", "b"], [1, 1, 1, 1])
-    found, repeats = task.in_sides(people)
+    found, repeats = task.split_sides(people)
     assert repeats == "blocks"
     assert [len(x) for x in found.signals] == [50, 60, 50, 50, 51]
     assert found.sessions == [1, 2, 2, 1, 2]
@@ -61,46 +61,46 @@ def test_without_sessions_later_recordings_are_observed_and_a_single_one_is_cut(
 
 def test_windows_of_a_person_are_thinned_evenly():
     people = People(list(range(10)), ["a"] * 9 + ["b"], [1] * 10)
-    assert task.thinned(people, people.subjects, 3).signals == [0, 4, 8, 9]
+    assert task.thin(people, people.subjects, 3).signals == [0, 4, 8, 9]
 
 
 def test_groups_are_measured_by_models_that_never_saw_them():
     signals, subjects = recordings_of(7)
-    people = task.in_sides(People(signals, subjects, [1] * len(signals)))[0]
+    people = task.split_sides(People(signals, subjects, [1] * len(signals)))[0]
     lonely = People([signals[0][:45]], ["lonely"], [1])
     everybody = people + lonely
-    groups = across.divided(SMALL, everybody)
+    groups = cross_validation.split_into_groups(SMALL, everybody)
     assert len(groups) == 3
     own = [set(group.subjects) for group in groups]
     assert set().union(*own) == set(subjects) and sum(map(len, own)) == 7
     for group, names in zip(groups, own, strict=True):
-        known = across.known(everybody, [group])
+        known = cross_validation.without_groups(everybody, [group])
         assert set(known.subjects) == {*subjects, "lonely"} - names
         assert {len(x) for x in group.signals} == {40}
-    assert set(across.known(everybody, groups).subjects) == {"lonely"}
+    assert set(cross_validation.without_groups(everybody, groups).subjects) == {"lonely"}
 
 
 def test_fewer_than_four_people_make_no_groups():
     signals, subjects = recordings_of(3)
-    people = task.in_sides(People(signals, subjects, [1] * len(signals)))[0]
-    assert across.divided(SMALL, people) == []
+    people = task.split_sides(People(signals, subjects, [1] * len(signals)))[0]
+    assert cross_validation.split_into_groups(SMALL, people) == []
 
 
 @pytest.mark.parametrize("window", [0, -1, float("inf"), None, "2"])
 def test_a_window_must_be_seconds(window):
     if window is None:
-        assert task.window_of(window, task.SOUND, 8000, [80_000]) == 32_000
+        assert task.resolve_window(window, task.SOUND, 8000, [80_000]) == 32_000
     else:
         with pytest.raises(ValueError, match="`window` must be a positive number of seconds"):
-            task.window_of(window, task.SOUND, 8000, [80_000])
+            task.resolve_window(window, task.SOUND, 8000, [80_000])
 
 
 def test_pieces_of_one_file_are_on_one_side():
     signals = [np.full((50, 1), i) for i in range(10)]
     files = ["a", "a", "a", "b", "c", "d", "d", "e", "e", "e"]
-    people, repeats = task.in_sides(People(signals, ["ann"] * 10, [1] * 10), files)
+    people, repeats = task.split_sides(People(signals, ["ann"] * 10, [1] * 10), files)
     assert repeats == "blocks" and people.sessions == [1] * 5 + [2] * 5
-    people, _ = task.in_sides(People(signals[:4], ["ann"] * 4, [1] * 4), files[:4])
+    people, _ = task.split_sides(People(signals[:4], ["ann"] * 4, [1] * 4), files[:4])
     assert people.sessions == [1, 1, 1, 2]
-    people, _ = task.in_sides(People(signals[:3], ["ann"] * 3, [1] * 3), files[:3])
+    people, _ = task.split_sides(People(signals[:3], ["ann"] * 3, [1] * 3), files[:3])
     assert people.sessions == [1, 2, 2]  # a single file is cut, as a single recording is

@@ -1,4 +1,4 @@
-"""From recordings of one's own to a folder as those of the zoo."""
+"""`train` turns recordings of people into a folder like those of the zoo."""
 
 import json
 import shutil
@@ -19,7 +19,7 @@ def weights(folder):
     return [ops.convert_to_numpy(one) for one in model.weights]
 
 
-def test_the_folder_is_one_of_the_zoo(made):
+def test_the_folder_is_loaded_like_one_of_the_zoo(made):
     folder = str(made.folder)
     model = zoo.load(folder)
     assert zoo.check(folder) < 1e-5
@@ -51,10 +51,10 @@ def test_the_leaderboard_has_all_methods_the_chosen_one_first(made):
 
 def test_the_headline_says_how_its_methods_were_chosen(made, train):
     page = (made.folder / "README.md").read_text()
-    assert "by models that saw nobody of it" in made.card["choice"]
+    assert "by models that saw nobody of that group" in made.card["choice"]
     assert made.card["choice"] in page and "looks better than it is" in page
     few = train(people=4, name_people=True)
-    assert "by a model that saw this one's people" in few.card["choice"]
+    assert "by a model that saw the people of the first group" in few.card["choice"]
     page = (few.folder / "README.md").read_text()
     assert few.card["choice"] in page
     assert "person 3); the figures are cross-validated." in page
@@ -122,7 +122,7 @@ def test_people_say_what_they_support(made):
     assert found["strictest"] == pytest.approx(3 / found["independent"], rel=0.05)
     assert 6 < found["people_needed"]["0.01"][0] < found["people_needed"]["0.01"][1] == 600
     assert "6 people in groups are worth" in made.card["limits"][0]
-    assert "which is no promise" in made.card["limits"][0]
+    assert "are not guaranteed" in made.card["limits"][0]
 
 
 def test_a_threshold_says_that_it_was_carried_over(train, monkeypatch):
@@ -133,7 +133,7 @@ def test_a_threshold_says_that_it_was_carried_over(train, monkeypatch):
     assert row["far"] == 0.05 and "is made with all people" in row["carried"]
     assert row["method"] in ("counted over people", "extrapolated by a generalized Pareto tail")
     page = (folder / "README.md").read_text()
-    assert "carried over" in page and "none of whom the file has seen" not in page
+    assert "carried over" in page and "whom the model has never seen" not in page
     assert "30 people in groups are worth" in page
     assert "Certificate of FAR 5 %: the 30 people" in page
     assert row["certificate"]["independent"] > 15
@@ -150,7 +150,7 @@ def test_too_few_people_get_a_model_and_no_rate(train):
     found = train(people=3, name_people=True)
     assert found.method == "log_euclidean" and found.leaderboard == []
     assert found.card["headline"] == {"unmeasured": str(found)}
-    assert "No error rate is given: 3 people" in str(found)
+    assert "No error rate is given: there are 3 people" in str(found)
     assert found.card["thresholds"] == [] and found.card["figures"] == []
     assert "No error rate is given" in (found.folder / "README.md").read_text()
     assert zoo.check(str(found.folder)) < 1e-5
@@ -199,7 +199,7 @@ def test_a_training_that_was_stopped_ends_as_if_it_had_not(
 
 
 def test_a_network_that_the_minutes_are_too_short_for_is_left_out(train, monkeypatch):
-    monkeypatch.setattr(budget, "_times", lambda *_: (0.0, 60.0))
+    monkeypatch.setattr(budget, "_measure_times", lambda *_: (0.0, 60.0))
     found = train(steps=None, minutes=2)
     assert [row["method"] for row in found.leaderboard] != [] and found.method != "qp_wl"
     assert any("qp_wl was left out, the time is too short" in one for one in found.card["limits"])
@@ -207,7 +207,7 @@ def test_a_network_that_the_minutes_are_too_short_for_is_left_out(train, monkeyp
 
 def test_what_lies_in_the_folder_is_left_as_it_is(train, tmp_path):
     (tmp_path / "README.md").write_text("of something else")
-    with pytest.raises(ValueError, match="holds files and no model"):
+    with pytest.raises(ValueError, match="holds files but no model"):
         train(out=tmp_path)
     assert (tmp_path / "README.md").read_text() == "of something else"
     with pytest.raises(ValueError, match="is a file"):
@@ -249,11 +249,11 @@ def test_no_model_is_made_of_the_last_person(train, tmp_path):
         ({"minutes": float("nan")}, "`minutes` must be a positive number"),
         ({"steps": -1}, "`steps` must be at least 0"),
         ({"window": "long"}, "`window` must be a positive number of seconds"),
-        ({"window": 0.1}, "tells nobody apart"),
+        ({"window": 0.1}, "too short"),
         ({"window": 60.0}, "a window has 1,200"),
         ({"channels": ("x", "x", "y")}, "each once"),
-        ({"units": ("g", "g")}, "one entry a channel, 3"),
-        ({"owners": ["ann"]}, "`people` must have one entry a recording, 16"),
+        ({"units": ("g", "g")}, "one entry per channel, 3"),
+        ({"owners": ["ann"]}, "`people` must have one entry per recording, 16"),
         ({"recordings": [], "owners": []}, "`recordings` is empty"),
         ({"names": ["a"] * 16}, "one occurs twice"),
         ({"owners": ["ann", "\n"] * 8}, "printable"),
