@@ -18,7 +18,8 @@ from unittest import mock
 
 import numpy as np
 
-from keras_dml.gallery import Gallery, TooManyTries, Tries, _tries
+from keras_dml.gallery import Gallery, TooManyTries, Tries
+from keras_dml.gallery import tries as tries_module
 from tests import speakers
 from tests.bench import smoke
 
@@ -115,7 +116,7 @@ def main():
     given = smoke.parse(options, globals(), SMOKE)
     earlier, later = speakers.unseen()
     clock = Clock()
-    with mock.patch.object(_tries, "time", clock), tempfile.TemporaryDirectory() as folder:
+    with mock.patch.object(tries_module, "time", clock), tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "family.db")
         with Gallery(path, speakers.MODEL, tries=None) as gallery:
             for person, recordings in earlier.items():
