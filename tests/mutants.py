@@ -44,7 +44,7 @@ FAILED = "failed"  # file for the name of a test
 # The tests of galleries run for four places. Starting a server takes longer than they do, so that
 # only mutants of the code for servers and encryption are tested there.
 WITHOUT_SERVER = ["-k", "not server"]
-PLACES = {"postgres": [], **dict.fromkeys(("encryption", "key", "store"), WITHOUT_SERVER)}
+PLACES = {"postgres": [], **dict.fromkeys(("encryption", "records", "store"), WITHOUT_SERVER)}
 IN_PLAIN_FILES = ["-k", "not server and not (encrypted and file)"]
 IGNORED = shutil.ignore_patterns(".*", "__pycache__", "node_modules", "build", "dist", "shared")
 # Packages that are imported once and shared by all runs. Nothing of this repository is among them.
@@ -83,23 +83,19 @@ TESTS = {
     "evaluation/test_certificate evaluation/test_promise evaluation/test_tries "
     "evaluation/test_accept_rates",
     "evaluation/attacks": "evaluation/test_robustness evaluation/test_apgd evaluation/test_square",
-    "gallery/_boundary": "gallery/test_far_promise gallery/test_listening",
-    "gallery/_calibration": "gallery/test_gallery gallery/test_listening",
-    "gallery/_cohesion": "gallery/test_gallery",
     "gallery/_decide": "gallery/test_device",
-    "gallery/_decisions": "gallery/test_gallery gallery/test_mean_template",
-    "gallery/_key": "gallery/test_encryption",
-    "gallery/_listens": "gallery/test_listening",
-    "gallery/_model": "gallery/test_gallery gallery/test_mean_template gallery/test_explanations",
-    "gallery/_names": "gallery/test_gallery gallery/test_store gallery/test_recordings",
-    "gallery/_places": "gallery/test_sqlite gallery/test_postgres",
-    "gallery/_postgres_words": "gallery/test_postgres gallery/test_store",
-    "gallery/_removal": "gallery/test_store gallery/test_recordings gallery/test_gallery",
-    "gallery/_results": "gallery/test_gallery gallery/test_store",
-    "gallery/_sharing": "gallery/test_gallery gallery/test_exported gallery/test_mean_template",
-    "gallery/_templates": "gallery/test_templates gallery/test_gallery",
-    "gallery/_without_model": "gallery/test_store cli/test_galleries",
-    "gallery/_sqlite": "gallery/test_sqlite gallery/test_store",
+    "gallery/boundary": "gallery/test_far_promise gallery/test_listening",
+    "gallery/calibration": "gallery/test_gallery gallery/test_card_thresholds",
+    "gallery/enrollment": "gallery/test_repeats gallery/test_gallery",
+    "gallery/maintenance": "gallery/test_store cli/test_galleries",
+    "gallery/model": "gallery/test_gallery gallery/test_mean_template gallery/test_explanations",
+    "gallery/names": "gallery/test_gallery gallery/test_store gallery/test_recordings",
+    "gallery/permissions": "gallery/test_files gallery/test_encryption",
+    "gallery/records": "gallery/test_store gallery/test_recordings gallery/test_gallery",
+    "gallery/results": "gallery/test_gallery gallery/test_store gallery/test_closeness",
+    "gallery/sqlite": "gallery/test_sqlite gallery/test_store",
+    "gallery/store": "gallery/test_sqlite gallery/test_postgres",
+    "gallery/template_files": "gallery/test_exported gallery/test_gallery",
 }
 
 # All tests of these areas run: they call `read`, not the functions of the files, and take 20 s.

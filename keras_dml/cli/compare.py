@@ -83,7 +83,7 @@ def run(
         distance = float(between.min(axis=1).mean())
         card = models.card_of(comparison.model) or {}
         alone = inference.distance(comparison.model, embeddings[1], embeddings[1])
-        scale = Scale.of_card(card, alone.diagonal().mean())
+        scale = Scale.from_card(card, alone.diagonal().mean())
     if as_json:
         _console.json_object(
             {

@@ -1,48 +1,48 @@
-"""People enrolled under one model, kept in a file or on a server: who is it, is it the one who is
-claimed, or a stranger?
+"""Galleries of people: verification, identification and rejection of strangers.
 
-A `Gallery` is a SQLite file of embeddings, or a database of PostgreSQL with pgvector. It needs the
-model only where a recording is embedded.
+A `Gallery` holds people who are enrolled under one model. It is a SQLite file of embeddings, or a
+database of PostgreSQL with pgvector. Functions such as `people`, `remove` and `info` work on a
+gallery without loading the model. Names load on first use.
 """
 
 from keras_dml import _lazy
 
 _HOME = {
-    "Gallery": "_gallery",
-    "Boundary": "_boundary",
-    "Candidate": "_results",
-    "Decision": "_results",
-    "DeviceGallery": "_device",
-    "Enrollment": "_results",
-    "GalleryInfo": "_results",
-    "GroupRate": "_results",
-    "Heard": "_listening",
-    "Identification": "_results",
-    "Listening": "_listening",
-    "MeanTemplate": "_mean_template",
-    "Scale": "_closeness",
-    "StoredRecording": "_results",
-    "Threshold": "_results",
-    "TooManyTries": "_tries",
-    "Tries": "_tries",
-    "accept_older": "_backups",
-    "backup": "_backups",
-    "check": "_without_model",
-    "exists": "_without_model",
-    "export_tflite": "_device",
-    "forget": "_without_model",
-    "hide_password": "_places",
-    "info": "_without_model",
-    "list_recordings": "_without_model",
-    "list_rejections": "_without_model",
-    "people": "_without_model",
-    "purge": "_without_model",
-    "remove": "_without_model",
-    "remove_threshold": "_without_model",
-    "rename": "_without_model",
-    "restore": "_backups",
-    "thresholds": "_without_model",
-    "unreject": "_without_model",
+    "Gallery": "gallery",
+    "Boundary": "boundary",
+    "Candidate": "results",
+    "Decision": "results",
+    "DeviceGallery": "device",
+    "Enrollment": "results",
+    "GalleryInfo": "results",
+    "GroupRate": "results",
+    "Heard": "listening",
+    "Identification": "results",
+    "Listening": "listening",
+    "MeanTemplate": "mean_template",
+    "Scale": "results",
+    "StoredRecording": "results",
+    "Threshold": "results",
+    "TooManyTries": "tries",
+    "Tries": "tries",
+    "accept_older": "backups",
+    "backup": "backups",
+    "check": "maintenance",
+    "exists": "maintenance",
+    "export_tflite": "device",
+    "forget": "maintenance",
+    "hide_password": "store",
+    "info": "maintenance",
+    "list_recordings": "maintenance",
+    "list_rejections": "maintenance",
+    "people": "maintenance",
+    "purge": "maintenance",
+    "remove": "maintenance",
+    "remove_threshold": "maintenance",
+    "rename": "maintenance",
+    "restore": "backups",
+    "thresholds": "maintenance",
+    "unreject": "maintenance",
 }
 
 __all__ = [*_HOME]

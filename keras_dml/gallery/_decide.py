@@ -1,12 +1,15 @@
-"""Decides whose a recording is, with NumPy and ai-edge-litert alone. This file lies beside
-`model.tflite`, `gallery.npz` and `golden.npz`, and needs nothing else.
+"""Decides which person a recording belongs to, with NumPy and ai-edge-litert alone.
 
-    python decide.py RECORDING.npy ...           whose it is; exit 0, or 1 for a stranger
-    python decide.py PERSON RECORDING.npy ...    whether it is the person's; exit 0, or 1 if not
-    python decide.py                             whether this device decides as the gallery did
+This file lies beside `model.tflite`, `gallery.npz` and `golden.npz`, and needs nothing else.
 
-Several recordings are of one moment and decided on together. An error exits with 2.
+    python decide.py RECORDING.npy ...           identifies; exit 0, or 1 for a stranger
+    python decide.py PERSON RECORDING.npy ...    verifies; exit 0 if accepted, 1 if rejected
+    python decide.py                             checks that this device decides as the gallery did
+
+Several recordings are of one moment and get one decision. An error exits with 2.
 """
+
+from __future__ import annotations  # a device may run an older Python
 
 import pathlib
 import sys
@@ -20,8 +23,8 @@ TIE = 1e-5  # fraction by which scores of equal templates differ
 class Gallery:
     """People, their threshold and the model, in a folder."""
 
-    def __init__(self, folder=HERE):
-        from ai_edge_litert.interpreter import Interpreter  # if missing an error, not a no
+    def __init__(self, folder: str | pathlib.Path = HERE):
+        from ai_edge_litert.interpreter import Interpreter  # if missing, exit 2 and not 1
 
         file = Interpreter(str(pathlib.Path(folder, "model.tflite")), num_threads=1)
         self._embed, self._distance = map(file.get_signature_runner, ("embed", "distance"))
@@ -29,29 +32,34 @@ class Gallery:
             self._templates, self._owner, self._enrolled = (
                 arrays[name] for name in ("templates", "owner", "enrolled")
             )
-            self._compared_by = str(arrays["distance"])
+            self._distance_name = str(arrays["distance"])
             self._least_steps, self._most_steps = arrays["steps"]
             self.people, self.threshold = arrays["people"].tolist(), float(arrays["threshold"])
 
-    def scores(self, *recordings):
-        """By person the mean over the recordings of the least distance to those enrolled; infinite
-        where one is nearer to a recording that is marked as not the person's."""
-        distances = np.stack([self._distances(recording) for recording in recordings])
-        found = {}
-        for i, person in enumerate(self.people):
-            owned = self._owner == i
-            own = distances[:, owned & self._enrolled].min(axis=1)
-            marked = distances[:, owned & ~self._enrolled].min(axis=1, initial=np.inf)
-            found[person] = np.inf if (marked < own).any() else float(own.mean())
-        return found
+    def scores(self, *recordings: np.ndarray) -> dict[str, float]:
+        """Computes by person the mean over the recordings of the least distance to enrolled ones.
 
-    def verify(self, person, *recordings):
-        """Whether recordings of one moment are a person's."""
+        The score is infinite if a recording is nearer to one that is marked as not the person's.
+        """
+        distances = np.stack([self._distances(recording) for recording in recordings])
+        scores = {}
+        for i, person in enumerate(self.people):
+            is_owned = self._owner == i
+            nearest = distances[:, is_owned & self._enrolled].min(axis=1)
+            marked = distances[:, is_owned & ~self._enrolled].min(axis=1, initial=np.inf)
+            scores[person] = np.inf if (marked < nearest).any() else float(nearest.mean())
+        return scores
+
+    def verify(self, person: str, *recordings: np.ndarray) -> bool:
+        """Returns whether recordings of one moment are a person's."""
         return self.scores(*recordings)[person] <= self.threshold
 
-    def identify(self, *recordings):
-        """Whose recordings of one moment are; None: a stranger's. People who are equally near are
-        an error."""
+    def identify(self, *recordings: np.ndarray) -> str | None:
+        """Returns the person of recordings of one moment, or None for a stranger.
+
+        Raises:
+            ValueError: If two people are equally near.
+        """
         scores = self.scores(*recordings)
         least = min(scores.values())
         if not least <= self.threshold:
@@ -62,29 +70,36 @@ class Gallery:
         return nearest[0]
 
     def _distances(self, recording):
-        given = np.asarray(recording, np.float32)[None]
+        batch = np.asarray(recording, np.float32)[None]
         inputs = self._embed.get_input_details()
         name = next(name for name in inputs if name != "length")
         shape = inputs[name]["shape_signature"]
-        fits = given.ndim == len(shape) and all(np.isin(shape, -1) | (shape == given.shape))
-        if not (fits and given.size and np.isfinite(given).all()):  # LiteRT would not say it
-            wanted = ", ".join("any" if size < 0 else str(size) for size in shape[1:])
-            raise ValueError(f"A recording is finite, of shape ({wanted}); not {given.shape[1:]}.")
-        if not self._least_steps <= given.shape[1] <= self._most_steps:
+        fits = batch.ndim == len(shape) and all(np.isin(shape, -1) | (shape == batch.shape))
+        if not (fits and batch.size and np.isfinite(batch).all()):  # LiteRT would not report it
+            expected = ", ".join("any" if size < 0 else str(size) for size in shape[1:])
+            raise ValueError(
+                f"A recording is finite, of shape ({expected}); not {batch.shape[1:]}."
+            )
+        if not self._least_steps <= batch.shape[1] <= self._most_steps:
             limits = f"at least {self._least_steps:g} and at most {self._most_steps:g}"
-            raise ValueError(f"A recording has {limits} steps; not {given.shape[1]}.")
-        length = {"length": np.int32(given.shape[1])} if "length" in inputs else {}
-        probe = self._embed(**{name: given}, **length)["embedding"]
-        if self._compared_by == "affine_invariant":
+            raise ValueError(f"A recording has {limits} steps; not {batch.shape[1]}.")
+        length = {"length": np.int32(batch.shape[1])} if "length" in inputs else {}
+        probe = self._embed(**{name: batch}, **length)["embedding"]
+        if self._distance_name == "affine_invariant":
             return affine_invariant(probe[0], self._templates)
         return self._distance(embedding=probe, gallery=self._templates)["distance"]
 
 
-def affine_invariant(tangent, templates):
-    """Computes distances of a matrix, given by the upper triangle of its logarithm, to templates.
+def affine_invariant(tangent: np.ndarray, templates: np.ndarray) -> np.ndarray:
+    """Computes affine-invariant distances of a matrix to templates.
 
-    No operator of a device computes eigenvalues. The singular values of `x^(-1/2) B`, with Cholesky
-    factors B of the templates, keep the digits of the smallest eigenvalues.
+    No operator of a device computes eigenvalues, so NumPy does. The singular values of
+    `x^(-1/2) B`, with Cholesky factors B of the templates, keep the digits of the smallest
+    eigenvalues.
+
+    Args:
+        tangent: Upper triangle of the logarithm of the matrix x.
+        templates: Matrices, shape `(n, k, k)`.
     """
     rows, columns = np.triu_indices(templates.shape[-1])
     log = np.zeros(templates.shape[1:])
@@ -96,19 +111,21 @@ def affine_invariant(tangent, templates):
     return np.sqrt(((2 * np.log(singular)) ** 2).sum(axis=-1))
 
 
-def checked(folder=HERE):
-    """Largest difference of the golden probe's scores from the gallery's, and what is allowed."""
+def check(folder: str | pathlib.Path = HERE) -> tuple[float, float]:
+    """Returns the largest difference of the golden probe's scores from those of the gallery, and
+    the largest difference that is allowed."""
     with np.load(pathlib.Path(folder, "golden.npz"), allow_pickle=False) as golden:
-        found = Gallery(folder).scores(golden["recording"])
-        found = np.array([found[person] for person in golden["people"].tolist()])
-        return float(np.abs(found - golden["scores"]).max()), float(golden["tolerance"])
+        scores = Gallery(folder).scores(golden["recording"])
+        scores = np.array([scores[person] for person in golden["people"].tolist()])
+        return float(np.abs(scores - golden["scores"]).max()), float(golden["tolerance"])
 
 
-def main(words):
+def main(words: list[str]) -> bool:
+    """Runs the command and returns whether it accepts."""
     if not words:
-        found, allowed = checked()
-        print(f"scores differ by {found:.3g} from the gallery's, {allowed:.3g} is allowed")
-        return found <= allowed
+        difference, allowed = check()
+        print(f"scores differ by {difference:.3g} from the gallery's, {allowed:.3g} is allowed")
+        return difference <= allowed
     person = None if words[0].endswith(".npy") else words[0]
     files = words if person is None else words[1:]
     if not files:
@@ -126,6 +143,6 @@ def main(words):
 if __name__ == "__main__":
     try:
         sys.exit(0 if main(sys.argv[1:]) else 1)
-    except Exception as error:  # Python itself would exit with 1, which means no
+    except Exception as error:  # Python itself would exit with 1, which means rejected
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         sys.exit(2)

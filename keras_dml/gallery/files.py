@@ -1,29 +1,78 @@
-"""Recordings of files, read as the model of a gallery takes them."""
+"""Recordings in files, read as the model of a gallery takes them."""
+
+from __future__ import annotations
 
 import dataclasses
+import math
+import numbers
 import warnings
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from keras_dml import recordings
+from keras_dml._typing import Path
 
-NO_UNIT = "as recorded"  # of a model whose own recordings did not say theirs
-UNITS_NOT_SAID = {"[-1, 1]", "1", NO_UNIT}  # the first is that of sound, by nature
+if TYPE_CHECKING:
+    from keras_dml.gallery.gallery import Gallery
+
+NO_UNIT = "as recorded"  # unit of a model whose own recordings did not state theirs
+UNITS_NOT_STATED = {"[-1, 1]", "1", NO_UNIT}  # the first one is the unit of sound files
+
+
+def _is_positive(value):
+    return isinstance(value, numbers.Real) and 0 < value < math.inf
+
+
+def _is_text(value):
+    return isinstance(value, str) and bool(value)
+
+
+def _is_list(value):
+    return isinstance(value, list) and bool(value) and all(map(_is_text, value))
+
+
+READING_OPTIONS = {  # option by which files are read: function that checks its value
+    "channels": _is_list,
+    "rate_hz": _is_positive,
+    "resample": lambda value: isinstance(value, bool),
+    "time": _is_text,
+    "time_unit": _is_text,
+    "max_gap": _is_positive,
+    "units": _is_list,
+}
+
+
+def valid_options(options: Any) -> dict[str, Any]:
+    """Returns the valid options by which the files of a gallery's first enrollment were read.
+
+    Args:
+        options: Options that a gallery holds, `{name: value}`. An attacker may have written them.
+    """
+    if not isinstance(options, dict):
+        return {}
+    return {
+        name: options[name]
+        for name, is_valid in READING_OPTIONS.items()
+        if is_valid(options.get(name))
+    }
 
 
 class Reader:
-    """Reads files as a gallery's model takes them.
+    """A reader of files for the model of a gallery.
 
     Args:
-        gallery: `Gallery`.
-        options: Options of `keras_dml.recordings.read_pieces` and `resample`, by name. They come
-            before those that the gallery remembers.
+        gallery: The gallery.
+        options: Options of `keras_dml.recordings.read_pieces` and `resample`, by name. They take
+            precedence over those that the gallery remembers.
     """
 
-    def __init__(self, gallery, options):
+    def __init__(self, gallery: Gallery, options: Mapping[str, Any]):
         from keras_dml import inputs  # loads a backend
 
-        self._gallery, self._taken = gallery, inputs.of(gallery.model)
-        self._contract = self._taken.contract
+        self._gallery, self._inputs = gallery, inputs.of(gallery.model)
+        self._contract = self._inputs.contract
         self._read_pieces, self._ahead = recordings.read_pieces, {}
         self._unsaid, self._files = {}, {}
         self._file_rate_hz = self._file_units = None
@@ -37,20 +86,22 @@ class Reader:
             if fallback not in self._attempts:
                 self._attempts.append(fallback)
 
-    def remember(self):
-        """Makes the gallery remember how its files were read, if it remembers nothing yet.
+    def remember(self) -> dict[str, Any]:
+        """Stores in the gallery how its files were read, unless it remembers options already.
 
         Returns:
-            The options that it remembers now, without the units; empty if it remembered some.
+            The options that were stored, without the units; empty if the gallery had some.
         """
         if self._gallery.reading:
             return {}
         self._gallery.remember_reading({"units": self._file_units, **self._explicit})
         return self._explicit
 
-    def read_ahead(self, paths, read):
-        """Reads files before `read` is called, such as in another thread: this needs no gallery.
-        `read` raises the error of a file that the model does not take.
+    def read_ahead(self, paths: Iterable[Path], read: Callable) -> None:
+        """Reads files before `read` is called, for example in another thread.
+
+        It does not access the gallery. If the model does not take a file, `read` raises the error
+        later.
 
         Args:
             paths: The files.
@@ -63,23 +114,23 @@ class Reader:
             except ValueError as error:
                 self._ahead[path] = error
 
-    def beginning(self, path):
+    def beginning(self, path: Path) -> np.ndarray:
         """Reads a file up to its first long gap, shape `(time, channels)`.
 
         Raises:
-            FileNotFoundError: If there is no such file.
-            ValueError: If it has other channels, rate or units than the model's.
+            FileNotFoundError: If the file does not exist.
+            ValueError: If the file has other channels, units or another rate than the model.
         """
         pieces = self._pieces(path)
         self._files = {note: {"the file"} for note in pieces[0].notes}
         return pieces[0].values
 
-    def longest(self, path):
+    def longest(self, path: Path) -> np.ndarray:
         """Reads the longest piece of a file between long gaps, shape `(time, channels)`.
 
         Raises:
-            FileNotFoundError: If there is no such file.
-            ValueError: If it has other channels, rate or units than the model's.
+            FileNotFoundError: If the file does not exist.
+            ValueError: If the file has other channels, units or another rate than the model.
         """
         pieces = self._pieces(path)
         notes = list(pieces[0].notes)
@@ -90,8 +141,11 @@ class Reader:
         return max((piece.values for piece in pieces), key=len)
 
     def _pieces(self, path):
-        """Reads the pieces of a file by the first options that fit it: those of the command with
-        those that the gallery remembers, the same without the rate, and those of the command."""
+        """Reads the pieces of a file by the first options that fit it.
+
+        The options are tried in this order: the explicit ones with the remembered ones, the same
+        without a remembered rate, and the explicit ones alone.
+        """
         first_error = None
         for options in self._attempts:
             try:
@@ -122,8 +176,10 @@ class Reader:
         return pieces
 
     def _in_units(self, piece):
-        """A piece in the units of the model. A file that does not say its units has those of the
-        files of the first enrollment."""
+        """Returns a piece in the units of the model.
+
+        A file that does not state its units has the units of the first enrollment.
+        """
         if {*piece.units} == {None} and self._units and len(self._units) == len(piece.units):
             if tuple(self._units) != tuple(self._contract.units):
                 note = (
@@ -134,19 +190,20 @@ class Reader:
                 piece = dataclasses.replace(piece, units=tuple(self._units), notes=notes)
         return recordings.convert(piece, self._contract.units)
 
-    def values(self, path):
+    def values(self, path: Path) -> np.ndarray:
         """Returns `longest` of a file, which may have been read ahead."""
         values = self._ahead[path] if path in self._ahead else self.longest(path)
         if isinstance(values, ValueError):
             raise values
         return values
 
-    def read(self, path):
-        """The recordings in a file: one, or windows as long as the model takes at most.
+    def read(self, path: Path) -> list[np.ndarray]:
+        """Reads the recordings in a file: one, or windows of the model's maximal length.
 
         Raises:
-            FileNotFoundError: If there is no such file.
-            ValueError: If the model does not take it, or it is unfit; the message names the file.
+            FileNotFoundError: If the file does not exist.
+            ValueError: If the model does not take the recordings, or one is unfit. The message
+                names the file.
         """
         windows = self._windows(self.values(path))
         for window in windows:
@@ -156,13 +213,13 @@ class Reader:
         return windows
 
     @property
-    def rate_hz(self):
-        """Steps per second of the recordings: of the model, or of the first file that says its own;
-        None if neither says it."""
+    def rate_hz(self) -> float | None:
+        """Steps per second of the recordings: of the model, or of the first file that states its
+        rate; None if neither states it."""
         expected = self._contract and self._contract.rate_hz
         return self._file_rate_hz if expected is None else expected
 
-    def steps(self, seconds):
+    def steps(self, seconds: float) -> int:
         """Returns the number of steps in a time.
 
         Raises:
@@ -170,8 +227,8 @@ class Reader:
         """
         if self.rate_hz is None:
             raise ValueError(
-                "Neither the model nor the files say the steps per second, by which seconds are "
-                "counted. Give `rate_hz`."
+                "The number of steps per second is unknown: neither the model nor the files state "
+                "it. Give `rate_hz`."
             )
         steps = round(seconds * self.rate_hz)
         if steps < 1:
@@ -180,48 +237,48 @@ class Reader:
             )
         return steps
 
-    def duration(self, steps):
+    def duration(self, steps: int) -> str:
         """Returns a number of steps in words: the time, or the steps if the rate is unknown."""
         return f"{steps:,} steps" if self.rate_hz is None else f"{steps / self.rate_hz:.3g} s"
 
     @property
-    def unsaid(self):
-        """What none of the files that were read says, so that nobody has checked it: sentences."""
+    def unsaid(self) -> tuple[str, ...]:
+        """Sentences about rates and units that no file states, so that they were not checked."""
         return tuple(self._unsaid)
 
     @property
-    def notes(self):
-        """Sentences about what was assumed about files, with the number of files of each."""
+    def notes(self) -> dict[str, int]:
+        """Sentences about assumptions that were made, with the number of files of each."""
         return {note: len(paths) for note, paths in self._files.items()}
 
-    def _check_rate(self, found):
+    def _check_rate(self, piece):
         expected = self._contract.rate_hz
         if expected is None:
             return
-        if found.rate_hz is None:
+        if piece.rate_hz is None:
             self._unsaid[
                 f"the files do not say their rate; the model takes {expected:g} Hz. `rate_hz` "
                 "says it."
             ] = True
-        elif not recordings.is_same_rate(found.rate_hz, expected):
+        elif not recordings.is_same_rate(piece.rate_hz, expected):
             raise ValueError(
-                f"{found.path} has {found.rate_hz:.6g} Hz, the model takes {expected:g} Hz. "
-                "`resample_hz` brings it to that."
+                f"{piece.path} has {piece.rate_hz:.6g} Hz, the model takes {expected:g} Hz. "
+                "Resample it by `resample_hz`."
             )
 
-    def _check_units(self, found):
-        if len(found.units) != len(self._contract.units):
-            return  # the number of channels is refused with those expected
-        for name, said, taken in zip(
-            found.channels, found.units, self._contract.units, strict=True
+    def _check_units(self, piece):
+        if len(piece.units) != len(self._contract.units):
+            return  # the model's inputs refuse the number of channels and name those expected
+        for name, unit, expected in zip(
+            piece.channels, piece.units, self._contract.units, strict=True
         ):
-            if NO_UNIT != taken and said is not None and said != taken:
+            if NO_UNIT != expected and unit is not None and unit != expected:
                 raise ValueError(
-                    f"{found.path} says that channel {name!r} is in {said}, the model takes "
-                    f"{taken}. Convert it; if they are one unit, write it as the model does."
+                    f"{piece.path} says that channel {name!r} is in {unit}, the model takes "
+                    f"{expected}. Convert it; if they are one unit, write it as the model does."
                 )
         units = dict.fromkeys(self._contract.units)
-        if None in found.units and not {*units} <= UNITS_NOT_SAID:
+        if None in piece.units and not {*units} <= UNITS_NOT_STATED:
             self._unsaid[
                 f"the files do not say their units; the model takes {', '.join(units)}."
             ] = True
@@ -236,67 +293,67 @@ class Reader:
     def _check(self, path, window):
         try:
             with warnings.catch_warnings(action="ignore", category=UserWarning):
-                self._taken.read([window])  # `embed` warns once for all
+                self._inputs.read([window])  # `embed` warns once for all
         except ValueError as error:
-            raise ValueError(str(error).replace(f"{self._taken.name} 0", str(path), 1)) from None
+            raise ValueError(str(error).replace(f"{self._inputs.name} 0", str(path), 1)) from None
 
 
-def sorted_out(reader, paths):
-    """Recordings of those files that the model takes.
+def sorted_out(
+    reader: Reader, paths: Sequence[Path]
+) -> tuple[list[np.ndarray], list[int], dict[int, str]]:
+    """Reads the recordings of those files that the model takes.
 
     Returns:
-        `(recordings, indices, refused)`: arrays, the index of the file of each, and why a file has
-        none, by its index.
+        `(recordings, indices, refused)`: arrays, the index of the file of each, and the reason for
+        each file without recordings, by its index.
     """
-    found, indices, refused = [], [], {}
+    values, indices, refused = [], [], {}
     for i, path in enumerate(paths):
         try:
             windows = reader.read(path)
         except ValueError as error:
             refused[i] = str(error)
             continue
-        found += windows
+        values += windows
         indices += len(windows) * [i]
-    return found, indices, refused
+    return values, indices, refused
 
 
 class Enrolled(NamedTuple):
-    """What became of files.
+    """Outcome of the enrollment of files.
 
     Attributes:
-        kept: Indices of the files of which a recording is enrolled, in order.
-        refused: Why a file or a part of it is not, by its index; names the file.
-        recordings: Recordings of the person in all.
+        kept: Sorted indices of the files of which a recording is enrolled.
+        refused: Reason for each file that was refused completely or in part, by its index; the
+            reason names the file.
+        recordings: Number of recordings of the person in the gallery.
         repeated: By the index of a file that counts once, the index of the file that it repeats;
             None if it is enrolled already.
     """
 
-    kept: list
-    refused: dict
+    kept: list[int]
+    refused: dict[int, str]
     recordings: int
-    repeated: dict
+    repeated: dict[int, int | None]
 
 
-def enrolled(gallery, person, paths, found):
-    """Enrolls what `sorted_out` has found in files.
+def enrolled(gallery: Gallery, person: str, paths: Sequence[Path], contents: tuple) -> Enrolled:
+    """Enrolls the recordings that `sorted_out` has read.
 
     Args:
-        gallery: `Gallery`.
+        gallery: The gallery.
         person: Name of the person.
         paths: The files.
-        found: Output of `sorted_out`.
-
-    Returns:
-        `Enrolled`.
+        contents: Output of `sorted_out`.
     """
-    values, indices, refused = found
+    values, indices, refused = contents
     if not values:
         return Enrolled([], refused, gallery.people().get(person, 0), {})
-    answer = gallery.enroll(person, values)
-    for i, reason in answer.refused.items():
+    enrollment = gallery.enroll(person, values)
+    for i, reason in enrollment.refused.items():
         refused.setdefault(indices[i], f"{paths[indices[i]]}: {reason}")
-    added, repeated = sorted({indices[i] for i in answer.kept}), {}
-    for i, first in answer.repeated.items():
+    added, repeated = sorted({indices[i] for i in enrollment.kept}), {}
+    for i, first in enrollment.repeated.items():
         if indices[i] not in added and indices[i] not in refused:
             repeated.setdefault(indices[i], None if first is None else indices[first])
-    return Enrolled(added, refused, answer.enrolled, repeated)
+    return Enrolled(added, refused, enrollment.enrolled, repeated)

@@ -25,9 +25,9 @@ from scipy.stats import binom
 
 from keras_dml import evaluation, inference, zoo
 from keras_dml._files import staged
-from keras_dml.gallery._boundary import boundary
-from keras_dml.gallery._calibration import everybodys_claims
-from keras_dml.gallery._model import GalleryModel
+from keras_dml.gallery.boundary import compute_boundary
+from keras_dml.gallery.calibration import everybodys_claims
+from keras_dml.gallery.model import GalleryModel
 from keras_dml.training import People
 from tests.bench import smoke as smoke_run
 from zoo import gait, phone, phone_baselines, telephone
@@ -204,7 +204,7 @@ def listening_keeps(trials, chosen, splits, seed):
     others."""
     result = []
     for calibrating, tested in halves(np.unique(trials[1]), splits, seed):
-        certificate = boundary(*among(trials, calibrating), chosen.far[1], chosen.window)
+        certificate = compute_boundary(*among(trials, calibrating), chosen.far[1], chosen.window)
         scores, probes, claims = among(trials, tested)
         answers, windows = accepted(certificate, scores)
         is_imposter, is_genuine = (

@@ -23,8 +23,7 @@ import typer
 
 from keras_dml import zoo
 from keras_dml._files import staged
-from keras_dml.gallery._calibration import calibrated
-from keras_dml.gallery._card_thresholds import HIGHEST
+from keras_dml.gallery.calibration import HIGHEST, calibrated
 from keras_dml.training import People, measure
 from tests.bench import smoke as smoke_run
 from tests.bench.far_promise import made_up_walks

@@ -22,7 +22,7 @@ import time
 
 import numpy as np
 
-from keras_dml.gallery._store import Store
+from keras_dml.gallery.records import Records
 from tests.bench import smoke
 
 KEY = bytes(range(32))
@@ -42,7 +42,7 @@ class Flat:
 
 
 def opened(place):
-    store = Store(**place)
+    store = Records(**place)
     store.describe({"model": "m", "fingerprint": "f"}, Flat)
     return contextlib.closing(store)
 

@@ -22,7 +22,7 @@ import time
 import numpy as np
 
 from keras_dml.gallery import Gallery
-from keras_dml.gallery._templates import Templates
+from keras_dml.gallery.templates import Templates
 from tests.bench import smoke, timing
 
 MODEL = "gait_qp_wl"
@@ -102,7 +102,7 @@ def load(gallery, people, seconds, count):
     while len(rows) * CHUNK < count and time.perf_counter() - start < seconds:
         z = people(min(CHUNK, count - len(rows) * CHUNK), seed=len(rows))
         names = [f"{len(rows):04d}-{i:04d}" for i in range(len(z))]
-        gallery._store.add_all(names, np.ones(len(z), bool), z)
+        gallery._records.add_all(names, np.ones(len(z), bool), z)
         rows.append(z)
     z = np.concatenate(rows)
     return z, len(z) / (time.perf_counter() - start)

@@ -24,7 +24,8 @@ from unittest import mock
 
 import numpy as np
 
-from keras_dml.gallery import Gallery, TooManyTries, Tries, _tries
+from keras_dml.gallery import Gallery, TooManyTries, Tries
+from keras_dml.gallery import tries as tries_module
 from keras_dml.gallery.server import app, settings, tokens
 from tests import speakers
 from tests.bench import smoke
@@ -206,7 +207,7 @@ def main():
     arguments = smoke.parse(options, globals(), SMOKE)
     earlier, later = speakers.unseen()
     clock = Clock()
-    with mock.patch.object(_tries, "time", clock), tempfile.TemporaryDirectory() as folder:
+    with mock.patch.object(tries_module, "time", clock), tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "family.db")
         with Gallery(path, speakers.MODEL, tries=None) as gallery:
             for person, recordings in earlier.items():

@@ -19,8 +19,8 @@ import typer
 
 from keras_dml import evaluation, inference
 from keras_dml._files import staged
-from keras_dml.gallery._boundary import boundary
-from keras_dml.gallery._model import GalleryModel
+from keras_dml.gallery.boundary import compute_boundary
+from keras_dml.gallery.model import GalleryModel
 from tests.bench import far_promise
 from tests.bench import smoke as smoke_run
 
@@ -211,7 +211,7 @@ def rates_of(scores, far, known, draws, seed):
         false = claims_among(scores["windows"], owner, volunteers, False)
         is_owner = claims_among(scores["windows"], owner, volunteers, True)
         every = [np.concatenate(pair) for pair in zip(false, is_owner, strict=True)]
-        now = boundary(*every, far, 1)
+        now = compute_boundary(*every, far, 1)
         before = Earlier(*every, far)
         for name, way in ways.items():
             heard, *people = claims_among(way, owner, imposters, False)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from keras_dml.cli import _completion
-from keras_dml.gallery._store import Store
+from keras_dml.gallery.records import Records
 
 PAGES = (
     [],
@@ -78,7 +78,7 @@ def test_paths_are_those_of_the_typed_folder(tmp_path, monkeypatch):
 
 
 def test_names_of_people_are_those_of_the_gallery(tmp_path):
-    with contextlib.closing(Store(tmp_path / "family.db")) as store:
+    with contextlib.closing(Records(tmp_path / "family.db")) as store:
         for name in ("alice", "alan", "bob"):
             store.add(name, np.zeros((1, 2)))
     for command in ("enroll", "verify", "reject", "remove"):

@@ -10,7 +10,7 @@ import pytest
 
 from keras_dml import gallery as galleries
 from keras_dml.gallery import Threshold
-from keras_dml.gallery._store import Store
+from keras_dml.gallery.records import Records
 
 THRESHOLDS = [
     Threshold(far, value, (0.0, 0.2), 0.9, (0.8, 1.0), 5, 100, 300.0, 0.05, "counted")
@@ -23,7 +23,7 @@ ABOUT = {"model": "gait_lda", "fingerprint": "f" * 64, "created": "2026-01-31T12
 def family(tmp_path):
     """Path of a gallery of Alice, of whom one recording is marked as not hers, and Bob."""
     z = np.random.default_rng(0).random((7, 2, 3), "float32")
-    with contextlib.closing(Store(tmp_path / "family.db")) as store:
+    with contextlib.closing(Records(tmp_path / "family.db")) as store:
         store.describe(ABOUT)
         store.add("alice", z[:3])
         store.add("bob", z[3:5])
@@ -112,7 +112,7 @@ def test_marked_recordings_are_listed_and_their_marks_removed(command, family):
 
 
 def test_the_thresholds_of_the_card_are_shown_until_one_is_set(command, family, tmp_path):
-    with contextlib.closing(Store(tmp_path / "new.db")) as store:
+    with contextlib.closing(Records(tmp_path / "new.db")) as store:
         store.describe(ABOUT)
     code, out, _ = command("info", tmp_path / "new.db")
     (line,) = [line for line in out.splitlines() if line.startswith("thresholds")]
@@ -131,7 +131,7 @@ def test_thresholds_are_listed(command, family, tmp_path):
     assert found["boundaries"] == []
     code, out, _ = command("thresholds", family)
     assert code == 0 and out.splitlines() == [str(each) for each in THRESHOLDS]
-    with contextlib.closing(Store(tmp_path / "new.db")) as store:
+    with contextlib.closing(Records(tmp_path / "new.db")) as store:
         store.describe(ABOUT)
     code, out, _ = command("thresholds", tmp_path / "new.db")
     assert code == 0 and "keras-dml calibrate" in out
@@ -153,7 +153,7 @@ def test_an_encrypted_gallery_is_described_with_its_key(command, tmp_path):
     db, key = tmp_path / "secret.db", tmp_path / "secret.key"
     key.touch(mode=0o600)
     key.write_bytes(bytes(range(32)))
-    with contextlib.closing(Store(db, key)) as store:
+    with contextlib.closing(Records(db, key)) as store:
         store.describe(ABOUT)
         store.add("alice", np.ones((1, 2), "float32"))
     assert "--key" in failed(command, "info", db)
@@ -189,5 +189,5 @@ def test_a_gallery_that_is_not_there_is_not_made(command, tmp_path):
         *(("thresholds", db), ("info", db), ("backup", db, tmp_path / "copy.db")),
         *(("restore", db, tmp_path / "new.db"), ("reject", db, "a", "--list")),
     ):
-        assert "There is no gallery" in failed(command, *words), words
+        assert f"gallery {str(db)!r}" in failed(command, *words), words
     assert not any(tmp_path.iterdir())

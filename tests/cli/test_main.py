@@ -11,7 +11,7 @@ import pytest
 
 import keras_dml
 from keras_dml import zoo
-from keras_dml.gallery._store import Store
+from keras_dml.gallery.records import Records
 from keras_dml.zoo import headline
 
 COMMANDS = ("demo", "gait", "list", "card", "datasets", "export")
@@ -81,7 +81,7 @@ def test_an_error_is_an_object_for_programs(
     command, zoo_folder, tmp_path, monkeypatch, words, kind, part
 ):
     monkeypatch.chdir(tmp_path)
-    with contextlib.closing(Store("family.db")) as store:
+    with contextlib.closing(Records("family.db")) as store:
         store.add("alice", np.zeros((1, 2)))
     for given in ([*words, "--json"], [words[0], "--json", *words[1:]]):
         code, out, err = command(*given)
@@ -187,7 +187,7 @@ def test_a_card_says_what_its_figures_are(command, zoo_folder):
 
 def test_reading_commands_load_no_keras(zoo_folder, tmp_path):
     db = str(tmp_path / "family.db")
-    with contextlib.closing(Store(db)) as store:
+    with contextlib.closing(Records(db)) as store:
         store.add("alice", np.zeros((1, 2)))
     copy = str(tmp_path / "copy.db")
     listed = [

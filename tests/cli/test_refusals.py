@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 
-from keras_dml.gallery._store import Store
+from keras_dml.gallery.records import Records
 
 HEAVY = ("keras", "tensorflow", "jax", "scipy", "matplotlib", "fastapi", "sklearn")
 CODE = """
@@ -26,10 +26,10 @@ print(json.dumps(told))
 
 
 def test_refusals_load_nothing_heavy(tmp_path):
-    with contextlib.closing(Store(tmp_path / "f.db")) as store:
+    with contextlib.closing(Records(tmp_path / "f.db")) as store:
         store.describe({"model": "gait_lda", "fingerprint": "f"})
         store.add("alice", np.ones((2, 3), "float32"))
-    with contextlib.closing(Store(tmp_path / "own.db")) as store:  # of a model without a card
+    with contextlib.closing(Records(tmp_path / "own.db")) as store:  # of a model without a card
         store.describe({"model": "own.keras", "fingerprint": "f"})
         store.add("alice", np.ones((2, 3), "float32"))
     walks = tmp_path / "walks" / "alice"

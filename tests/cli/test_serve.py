@@ -104,7 +104,7 @@ def test_a_file_that_is_sent_twice_counts_once(family, gallery):
     assert not found["kept"] and found["enrolled"] == 3
     (refused,) = found["refused"]
     assert "'alice'" in refused["reason"] and NAMES[1] in refused["reason"]
-    gallery._store.add(NAMES[1], gallery._templates().enrolled_of("alice"))
+    gallery._records.add(NAMES[1], gallery._templates().enrolled_of("alice"))
     sent = files(walk("alice", 9))
     found = family.post("/identify", files=sent).json()
     assert found["person"] is None and found["tied"] == sorted(NAMES)
@@ -506,7 +506,7 @@ def test_what_is_wrong_with_the_gallery_s_file_is_not_told(family, gallery, monk
 
 def test_no_answer_holds_an_embedding(family, gallery):
     """Those of the model are the recording's quantiles: none of its numbers may be sent."""
-    numbers = {f"{abs(value):.3f}" for value in gallery._store.templates()[2].ravel()}
+    numbers = {f"{abs(value):.3f}" for value in gallery._records.templates()[2].ravel()}
     probe = walk("alice", 9)
     told = [post(family, "alice", what, probe).text for what in ("verify", "recordings")]
     told += [family.post("/identify", files=files(probe)).text, family.get("/people").text]
@@ -523,7 +523,7 @@ def test_only_this_machine_is_listened_to_without_a_token(command, tmp_path, gal
     short.chmod(0o600)
     code, _, err = command("serve", gallery.path, "--token-file", short)
     assert code == 2 and "at least 16 letters" in err and "secret'" not in err
-    assert "There is no gallery" in command("serve", tmp_path / "gone.db", "--port", "0")[2]
+    assert "gone.db" in command("serve", tmp_path / "gone.db", "--port", "0")[2]
     with listening.to("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
         assert (
@@ -547,10 +547,10 @@ def test_other_commands_do_not_load_the_server():
 def test_it_serves_until_it_is_stopped(command, gallery, monkeypatch):
     served = []
     monkeypatch.setattr(listening, "serve", lambda application, listener: served.append(listener))
-    from keras_dml.gallery import _gallery
+    from keras_dml.gallery import gallery as gallery_module
 
     monkeypatch.setattr(
-        _gallery.Gallery,
+        gallery_module.Gallery,
         "_checked_model",
         lambda self, found: found,  # the model is no zoo's
     )

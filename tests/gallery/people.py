@@ -1,4 +1,4 @@
-"""Recordings of people whose channels lie at other levels."""
+"""Simulated recordings of people whose channels have different levels."""
 
 import numpy as np
 
@@ -6,10 +6,10 @@ CHANNELS = 3
 
 
 class People:
-    """Recordings by name; a person is made at the first call.
+    """Recordings by name. A person is drawn at the first call.
 
     Args:
-        seed: Seed of all that is drawn.
+        seed: Seed of all random numbers.
     """
 
     def __init__(self, seed=0):
@@ -21,7 +21,7 @@ class People:
         return self._levels.setdefault(name, self._rng.normal(scale=10, size=CHANNELS))
 
     def is_like(self, name, level):
-        """Gives a person levels near other ones."""
+        """Gives a person levels near those of another person."""
         self._levels[name] = level + self._rng.normal(scale=0.5, size=CHANNELS)
 
     def __call__(self, name, count=4, steps=30):

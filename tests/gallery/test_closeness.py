@@ -1,10 +1,10 @@
-"""Distances as closeness from 0 to 100."""
+"""Tests of closeness from 0 to 100."""
 
 import numpy as np
 import pytest
 
 from keras_dml.gallery import Gallery
-from keras_dml.gallery._closeness import Scale
+from keras_dml.gallery.results import Scale
 from keras_dml.zoo import lookup, reading
 
 
@@ -26,25 +26,25 @@ def test_closeness_is_0_at_other_people_and_100_at_the_same_recording(scale, dis
 
 
 @pytest.mark.parametrize("name", ["gait_lda", "vowels_qp_wl"])
-def test_the_recording_that_is_enrolled_is_100_and_no_distance_is_shown(tmp_path, name):
+def test_an_enrolled_recording_has_closeness_100_and_no_distance_is_printed(tmp_path, name):
     (ada, bo, *_), _ = reading.read_golden(lookup.find(name) / "golden.npz")
     with Gallery(tmp_path / "a.db", name) as gallery:
-        gallery._model._gate = None  # golden recordings are not like those of people
+        gallery._model._gate = None  # the quality gate would refuse the golden recordings
         gallery.enroll("ada", ada)
         gallery.enroll("bo", bo)
-        found = gallery.verify("ada", ada)
-        assert found.accepted and found.closeness == pytest.approx(100, abs=0.1)
-        assert "closeness 100.0 of 100" in str(found) and "-" not in str(found).split(",")[0]
-        assert f"distance {found.score:.4g}" in found.in_words(distances=True)
+        decision = gallery.verify("ada", ada)
+        assert decision.accepted and decision.closeness == pytest.approx(100, abs=0.1)
+        assert "closeness 100.0 of 100" in str(decision) and "-" not in str(decision).split(",")[0]
+        assert f"distance {decision.score:.4g}" in decision.in_words(distances=True)
         everybody = gallery.identify(bo)
-        near, far = (everybody.closeness(one) for one in everybody.candidates)
+        near, far = (everybody.closeness(candidate) for candidate in everybody.candidates)
         assert everybody.person == "bo" and near == pytest.approx(100, abs=0.1) and 0 <= far < near
 
 
-def test_without_a_card_there_are_distances(tmp_path, model, people):
+def test_without_a_card_distances_are_printed(tmp_path, model, people):
     with Gallery(tmp_path / "a.db", model) as gallery:
         gallery.enroll("alice", people("alice"))
-        found = gallery.verify("alice", people("alice", 1), threshold=1e9)
-        assert found.closeness is None and f"distance {found.score:.4g}" in str(found)
+        decision = gallery.verify("alice", people("alice", 1), threshold=1e9)
+        assert decision.closeness is None and f"distance {decision.score:.4g}" in str(decision)
         nearest = gallery.identify(people("alice", 1))
         assert nearest.closeness(nearest.candidates[0]) is None

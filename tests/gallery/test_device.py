@@ -1,4 +1,4 @@
-"""A gallery decides on a device as it does here, with NumPy and LiteRT alone."""
+"""Tests of galleries that are exported for devices with NumPy and LiteRT alone."""
 
 import importlib.metadata
 import json
@@ -13,7 +13,7 @@ from keras_dml import distances, layers, models, quality
 from keras_dml import gallery as galleries
 from keras_dml._backend import keras
 from keras_dml.export import parity
-from keras_dml.gallery import Gallery, _decide, _device
+from keras_dml.gallery import Gallery, _decide, device
 
 pytestmark = pytest.mark.skipif(
     keras.backend.backend() != "tensorflow", reason="TensorFlow writes the files"
@@ -27,11 +27,11 @@ WITHOUT_LITERT = (
 
 
 def compared_by(head):
-    """A model whose embeddings are compared by the distance of its head."""
+    """Returns a model whose embeddings are compared by the distance of its head."""
     keras.utils.set_random_seed(1)
     signal = keras.Input((None, CHANNELS))
-    taken = layers.InputContract(["x", "y", "z"], "g", 50, min_steps=8)(signal)
-    x = layers.MaskedConv1D(6, 3, padding="same")(taken)
+    inputs_ = layers.InputContract(["x", "y", "z"], "g", 50, min_steps=8)(signal)
+    x = layers.MaskedConv1D(6, 3, padding="same")(inputs_)
     return keras.Model(signal, head(x), name="small")
 
 
@@ -83,26 +83,26 @@ def walks(name, count=3, steps=20, seed=0):
 def filled(path, model, far=0.8):
     opened = Gallery(path, model, tries=None)
     people = [f"volunteer {i}" for i in range(8)]
-    opened.calibrate([one for name in people for one in walks(name)], np.repeat(people, 3), far)
+    opened.calibrate([walk for name in people for walk in walks(name)], np.repeat(people, 3), far)
     for name in NAMES:
         z = opened._model.embed(walks(name))
-        opened._store.add(name, z)  # whatever the thresholds of an untrained model say
-    opened._store.add("bob", opened._model.embed(walks("alice", 1)), enrolled=False)
+        opened._records.add(name, z)  # an untrained model has no useful thresholds
+    opened._records.add("bob", opened._model.embed(walks("alice", 1)), enrolled=False)
     return opened
 
 
 def decided(folder):
-    """Decisions of the files in this process."""
+    """Returns decisions of the exported files in this process."""
     return _decide.Gallery(folder)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("quantization", "error"), [(None, 1e-4), ("float16", 1e-2)])
-def test_the_files_decide_as_the_gallery(model, tmp_path, quantization, error):
+def test_exported_files_decide_as_the_gallery(model, tmp_path, quantization, error):
     with filled(tmp_path / "family.db", model) as gallery:
-        written = galleries.export_tflite(gallery, tmp_path / "watch", quantization)
+        exported = galleries.export_tflite(gallery, tmp_path / "watch", quantization)
         device = decided(tmp_path / "watch")
-        assert written.people == 3 and written.templates == 10 and written.far == 0.8
+        assert exported.people == 3 and exported.templates == 10 and exported.far == 0.8
         assert device.threshold == gallery.thresholds[0.8].value
         for seed in range(1, 4):
             for name in (*NAMES, "nobody"):
@@ -113,46 +113,49 @@ def test_a_gate_that_refuses_noise_does_not_refuse_the_export(tmp_path):
     with filled(tmp_path / "family.db", model := MODELS["wasserstein"]()) as gallery:
         gallery._model._gate = quality.Gate(model, quality.Usual(("x", "y", "z"), stddev=3 * (9,)))
         assert len(gallery.unfit(walks("alice", 3))) == 3
-        written = galleries.export_tflite(gallery, tmp_path / "watch", None)
-        assert written.people == len(NAMES) and written.difference < 1e-4
+        exported = galleries.export_tflite(gallery, tmp_path / "watch", None)
+        assert exported.people == len(NAMES) and exported.difference < 1e-4
 
 
 def check_one(gallery, device, observed, error):
-    """Scores are within an error of the gallery's, a fraction of the largest, and the decisions the
-    same wherever the threshold is further away than that."""
-    found = device.scores(*observed)
+    """Checks the scores and decisions of a device.
+
+    Scores may differ from the gallery's by a fraction `error` of the largest score. Decisions must
+    be equal if the score is further from the threshold than that.
+    """
+    scores_on_device = device.scores(*observed)
     expected = {name: gallery.verify(name, observed) for name in NAMES}
-    error *= max(abs(one.score) for one in expected.values())
+    error *= max(abs(candidate.score) for candidate in expected.values())
     for name, decision in expected.items():
         if decision.denied:
-            assert found[name] == np.inf and not device.verify(name, *observed)
+            assert scores_on_device[name] == np.inf and not device.verify(name, *observed)
             continue
-        np.testing.assert_allclose(found[name], decision.score, rtol=0, atol=error)
+        np.testing.assert_allclose(scores_on_device[name], decision.score, rtol=0, atol=error)
         if abs(decision.score - decision.threshold) > error:
             assert device.verify(name, *observed) == decision.accepted
     nearest = gallery.identify(observed)
-    scores = [one.score for one in nearest.candidates]
+    scores = [candidate.score for candidate in nearest.candidates]
     if abs(scores[0] - nearest.threshold) > error and scores[1] - scores[0] > 2 * error:
         assert device.identify(*observed) == nearest.person
 
 
 @pytest.fixture(scope="module")
 def watch(tmp_path_factory):
-    """The folder of a gallery for a device, its recordings' paths by name, and what is written."""
+    """Folder of an exported gallery, paths of recordings by name, and the `DeviceGallery`."""
     folder = tmp_path_factory.mktemp("watch")
     with filled(folder / "family.db", MODELS["wasserstein"]()) as gallery:
-        written = galleries.export_tflite(gallery, folder / "device", None)
+        exported = galleries.export_tflite(gallery, folder / "device", None)
         decisions = {}
         for name in (*NAMES, "nobody"):
-            (one,) = walks(name, 1, seed=5)
-            np.save(folder / f"{name}.npy", one)
-            decisions[name] = gallery.identify(one).person, gallery.verify("alice", one).accepted
-    return folder, written, decisions
+            (walk,) = walks(name, 1, seed=5)
+            np.save(folder / f"{name}.npy", walk)
+            decisions[name] = gallery.identify(walk).person, gallery.verify("alice", walk).accepted
+    return folder, exported, decisions
 
 
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory):
-    """A folder of NumPy, ai-edge-litert and what these two require, and nothing else."""
+    """Folder with NumPy, ai-edge-litert and their requirements, and nothing else."""
     folder, wanted, seen = tmp_path_factory.mktemp("bare"), [*NEEDS], set()
     while wanted:
         name = wanted.pop()
@@ -160,16 +163,18 @@ def bare(tmp_path_factory):
             continue
         seen.add(name)
         try:
-            found = importlib.metadata.distribution(name)
+            distribution = importlib.metadata.distribution(name)
         except importlib.metadata.PackageNotFoundError:
             continue  # of another Python or system
         wanted += [
-            re.match(r"[\w.-]+", one)[0] for one in found.requires or () if "extra ==" not in one
+            re.match(r"[\w.-]+", requirement)[0]
+            for requirement in distribution.requires or ()
+            if "extra ==" not in requirement
         ]
-        for top in {file.parts[0] for file in found.files} - {".."}:
+        for top in {file.parts[0] for file in distribution.files} - {".."}:
             link = folder / top
             if not link.exists():
-                link.symlink_to(found.locate_file(top))
+                link.symlink_to(distribution.locate_file(top))
     return folder
 
 
@@ -197,13 +202,13 @@ def test_numpy_and_litert_alone_decide_as_the_gallery(watch, bare):
             int(person is None),
             person or "a stranger",
         )
-        said = "accepted" if is_alice else "rejected"
-        assert run_bare(bare, decide, "alice", recording)[:2] == (int(not is_alice), said)
+        answer = "accepted" if is_alice else "rejected"
+        assert run_bare(bare, decide, "alice", recording)[:2] == (int(not is_alice), answer)
     code, out, err = run_bare(bare, decide, "nobody", folder / "bob.npy")
     assert (code, out) == (2, "") and "KeyError: 'nobody'" in err
 
 
-def test_an_error_of_any_kind_is_no_decision(watch, bare, tmp_path):
+def test_every_error_exits_with_2(watch, bare, tmp_path):
     cut = tmp_path / "cut.npy"
     cut.touch()
     decide = watch[0] / "device" / "decide.py"
@@ -217,32 +222,32 @@ def test_an_error_of_any_kind_is_no_decision(watch, bare, tmp_path):
     assert (done.returncode, done.stdout) == (2, "") and "ai_edge_litert" in done.stderr
 
 
-def test_what_is_written_says_what_it_takes_and_by_which_rule(watch):
-    folder, written, _ = watch
+def test_gallery_json_states_inputs_and_rule(watch):
+    folder, exported, _ = watch
     about = json.loads((folder / "device" / "gallery.json").read_text())
     assert about["people"] == dict.fromkeys(NAMES, 3)
     assert about["takes"]["channels"] == ["x", "y", "z"] and about["takes"]["rate_hz"] == 50
     assert about["threshold"]["far"] == 0.8 and len(about["threshold"]["far_ci95"]) == 2
-    assert f"is at most {written.threshold:.6g}" in about["threshold"]["rule"]
+    assert f"is at most {exported.threshold:.6g}" in about["threshold"]["rule"]
     assert len(about["model"]["fingerprint"]) == 64 and "/" not in about["model"]["name"]
-    assert {path.name for path in written.path.iterdir()} == {
+    assert {path.name for path in exported.path.iterdir()} == {
         *("model.tflite", "gallery.npz", "golden.npz", "gallery.json", "decide.py")
     }
-    assert written.bytes == sum(path.stat().st_size for path in written.path.iterdir())
-    assert written.model.path == written.path / "model.tflite"
+    assert exported.bytes == sum(path.stat().st_size for path in exported.path.iterdir())
+    assert exported.model.path == exported.path / "model.tflite"
 
 
-def test_a_device_that_computes_otherwise_is_found_by_the_golden_probe(watch, tmp_path):
+def test_the_golden_probe_detects_a_device_that_computes_differently(watch, tmp_path):
     folder, *_ = watch
     for path in (folder / "device").iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())
-    found, allowed = _decide.checked(tmp_path)
-    assert found <= allowed
+    difference, allowed = _decide.check(tmp_path)
+    assert difference <= allowed
     with np.load(tmp_path / "gallery.npz") as arrays:
         changed = dict(arrays) | {"templates": np.roll(arrays["templates"], 1, axis=1)}
     np.savez(tmp_path / "gallery.npz", **changed)
-    found, allowed = _decide.checked(tmp_path)
-    assert found > allowed
+    difference, allowed = _decide.check(tmp_path)
+    assert difference > allowed
 
 
 @pytest.mark.parametrize(
@@ -254,7 +259,7 @@ def test_a_device_that_computes_otherwise_is_found_by_the_golden_probe(watch, tm
         np.full((20, CHANNELS), np.nan),
     ],
 )
-def test_the_device_refuses_what_is_no_recording(watch, recording):
+def test_the_device_refuses_invalid_recordings(watch, recording):
     with pytest.raises(ValueError, match=r"finite, of shape \(any, 3\)"):
         decided(watch[0] / "device").scores(recording)
 
@@ -274,7 +279,7 @@ def test_another_folder_is_left_and_an_earlier_export_is_replaced(watch, tmp_pat
             galleries.export_tflite(gallery, tmp_path / "thesis", None)
         again = galleries.export_tflite(gallery, folder / "device", None)
     assert (tmp_path / "thesis" / "chapter1.txt").read_text() == "years"
-    assert again.people == 3 and _decide.checked(folder / "device")[0] < np.inf
+    assert again.people == 3 and _decide.check(folder / "device")[0] < np.inf
     assert (folder / "device").stat().st_mode & 0o077 == 0
 
 
@@ -282,7 +287,7 @@ def test_without_people_or_a_threshold_nothing_is_written(tmp_path):
     with Gallery(tmp_path / "family.db", MODELS["cosine"]()) as gallery:
         with pytest.raises(ValueError, match="no threshold.*call `calibrate`") as caught:
             galleries.export_tflite(gallery, tmp_path / "watch")
-        assert "`threshold`" not in str(caught.value)  # which the function does not take
+        assert "`threshold`" not in str(caught.value)  # the function does not take it
     with filled(tmp_path / "other.db", MODELS["cosine"]()) as gallery:
         with pytest.raises(ValueError, match="`far` must be a rate that was calibrated: 0.8"):
             galleries.export_tflite(gallery, tmp_path / "watch", far=0.1)
@@ -301,13 +306,13 @@ def test_a_distance_that_no_device_computes_is_refused(tmp_path):
             galleries.export_tflite(gallery, tmp_path / "watch")
 
 
-def test_files_that_decide_otherwise_are_not_kept(tmp_path, monkeypatch):
+def test_files_that_decide_differently_are_not_written(tmp_path, monkeypatch):
     def another(gallery, count):
         golden = original(gallery, count)
         return golden | {"scores": 2 * golden["scores"]}
 
-    original = _device._golden
-    monkeypatch.setattr(_device, "_golden", another)
+    original = device._golden
+    monkeypatch.setattr(device, "_golden", another)
     with filled(tmp_path / "family.db", MODELS["cosine"]()) as gallery:
         with pytest.raises(parity.ParityError, match="do not decide as the gallery"):
             galleries.export_tflite(gallery, tmp_path / "watch")
@@ -317,4 +322,4 @@ def test_files_that_decide_otherwise_are_not_kept(tmp_path, monkeypatch):
 def test_files_that_cannot_decide_are_not_written(tmp_path):
     (tmp_path / "decide.py").write_text("raise OSError('the disk is gone')\n")
     with pytest.raises(RuntimeError, match="decide.py .*OSError: the disk is gone"):
-        _device._difference(tmp_path, {"recording": np.zeros(3)}, 0.1)
+        device._difference(tmp_path, {"recording": np.zeros(3)}, 0.1)

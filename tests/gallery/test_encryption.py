@@ -1,4 +1,4 @@
-"""Galleries with a key: what is encrypted, who is refused, and that no key is ever said."""
+"""Tests of encrypted galleries: ciphertexts, refused keys, and keys that no message shows."""
 
 import base64
 import logging
@@ -11,8 +11,8 @@ import traceback
 import numpy as np
 import pytest
 
-from keras_dml.gallery import _key
-from keras_dml.gallery._store import Store
+from keras_dml.gallery import encryption
+from keras_dml.gallery.records import Records
 
 KEY, OTHER = bytes(range(32)), bytes(range(32, 64))
 ALICE, BOB = (f"(SELECT id FROM people WHERE name = '{name}')" for name in ("alice", "bob"))
@@ -28,7 +28,7 @@ def embeddings(count, seed=0):
 
 
 def opened(path, key=KEY):
-    store = Store(path, key)
+    store = Records(path, key)
     store.describe({"model": "m", "fingerprint": "f"})
     return store
 
@@ -56,12 +56,12 @@ def test_no_number_of_a_template_is_in_the_files(filled):
     names, _, flat = store.templates()
     assert names == ["alice"] * 2 + ["bob"] * 3 + ["carol"]
     np.testing.assert_array_equal(flat[:2], embeddings(2, 1).reshape(2, 6))
-    written = b"".join(file.read_bytes() for file in filled.parent.iterdir())
+    content = b"".join(file.read_bytes() for file in filled.parent.iterdir())
     store.close()
-    assert b"alice" in written  # names are in clear, as documented
+    assert b"alice" in content  # names are in clear, as documented
     for row in flat:
-        assert row.tobytes()[:8] not in written and row.tobytes()[-8:] not in written
-    assert KEY not in written and base64.b64encode(KEY) not in written
+        assert row.tobytes()[:8] not in content and row.tobytes()[-8:] not in content
+    assert KEY not in content and base64.b64encode(KEY) not in content
 
 
 @pytest.mark.parametrize("keep", ["bytes", "raw", "base64", "environment", "keyring"])
@@ -69,52 +69,52 @@ def test_a_key_comes_from_many_places(filled, tmp_path, monkeypatch, keep):
     place, text = tmp_path / "family.key", base64.b64encode(KEY).decode()
     key = {"bytes": KEY, "environment": None, "keyring": "keyring:family"}.get(keep, place)
     if keep == "environment":
-        monkeypatch.setenv(_key.ENVIRONMENT, text)
+        monkeypatch.setenv(encryption.ENVIRONMENT, text)
     elif keep == "keyring":
-        kept = {("keras-dml", "family"): text}
+        passwords = {("keras-dml", "family"): text}
         fake = type(sys)("keyring")
-        fake.get_password = lambda service, name: kept.get((service, name))
+        fake.get_password = lambda service, name: passwords.get((service, name))
         monkeypatch.setitem(sys.modules, "keyring", fake)
     else:
         place.touch(mode=0o600)
         place.write_bytes(KEY if keep == "raw" else f"{text}\n".encode())
-    store = Store(filled, key)
+    store = Records(filled, key)
     assert store.people() == {"alice": 2, "bob": 2}
     store.close()
 
 
 def test_another_key_is_refused_at_opening(filled):
     with pytest.raises(ValueError, match="the key is not the one that it was made with"):
-        Store(filled, OTHER)
+        Records(filled, OTHER)
 
 
 def test_an_encrypted_gallery_without_its_key_is_refused(filled):
     with pytest.raises(ValueError, match="is encrypted: give its key, by `key` or by KERAS_DML_"):
-        Store(filled)
+        Records(filled)
 
 
-def test_a_key_for_a_gallery_without_is_refused(path, monkeypatch):
+def test_a_key_for_an_unencrypted_gallery_is_refused(path, monkeypatch):
     opened(path, None).close()
     with pytest.raises(ValueError, match="is not encrypted, but a key was given"):
-        Store(path, KEY)
-    monkeypatch.setenv(_key.ENVIRONMENT, base64.b64encode(KEY).decode())
+        Records(path, KEY)
+    monkeypatch.setenv(encryption.ENVIRONMENT, base64.b64encode(KEY).decode())
     with pytest.raises(ValueError, match="is not encrypted, but a key was given"):
-        Store(path)
+        Records(path)
 
 
-def test_two_who_make_one_gallery_with_two_keys_do_not_both_succeed(path):
-    first, second = Store(path, KEY), Store(path, OTHER)
+def test_a_gallery_cannot_be_created_with_two_keys_at_once(path):
+    first, second = Records(path, KEY), Records(path, OTHER)
     first.describe({"model": "m", "fingerprint": "f"})
     with pytest.raises(ValueError, match="the key is not the one"):
         second.describe({"model": "m", "fingerprint": "f"})
-    plain = Store(path, KEY)
+    plain = Records(path, KEY)
     plain.close(), first.close(), second.close()
 
 
 @pytest.mark.parametrize(
-    ("key", "error", "said"),
+    ("key", "error", "message"),
     [
-        (b"short", ValueError, "`key` is no key: 32 random bytes"),
+        (b"short", ValueError, "`key` must be 32 random bytes"),
         (b"", ValueError, "openssl rand -base64 32"),
         ("/nowhere/family.key", FileNotFoundError, "names no file that can be read"),
         ("a\0b", FileNotFoundError, "names no file that can be read"),
@@ -122,17 +122,17 @@ def test_two_who_make_one_gallery_with_two_keys_do_not_both_succeed(path):
         (7, TypeError, "`key` must be 32 bytes, the path of a file, or 'keyring:NAME'"),
     ],
 )
-def test_what_is_no_key_is_refused_before_a_file_is_made(path, key, error, said):
-    with pytest.raises(error, match=said):
-        Store(path, key)
+def test_an_invalid_key_is_refused_before_a_file_is_created(path, key, error, message):
+    with pytest.raises(error, match=message):
+        Records(path, key)
     assert not path.exists()
 
 
 @pytest.mark.parametrize("text", ["", "secret", base64.b64encode(b"x" * 31).decode()])
-def test_an_environment_variable_that_holds_no_key_is_no_plain_gallery(path, monkeypatch, text):
-    monkeypatch.setenv(_key.ENVIRONMENT, text)
-    with pytest.raises(ValueError, match="What KERAS_DML_GALLERY_KEY holds is no key"):
-        Store(path)
+def test_an_invalid_key_in_the_environment_does_not_give_a_plain_gallery(path, monkeypatch, text):
+    monkeypatch.setenv(encryption.ENVIRONMENT, text)
+    with pytest.raises(ValueError, match="KERAS_DML_GALLERY_KEY must be 32 random bytes"):
+        Records(path)
 
 
 def test_a_keyring_without_the_password_is_refused(path, monkeypatch):
@@ -140,18 +140,18 @@ def test_a_keyring_without_the_password_is_refused(path, monkeypatch):
     fake.get_password = lambda service, name: None
     monkeypatch.setitem(sys.modules, "keyring", fake)
     with pytest.raises(ValueError, match="keyring set keras-dml NAME"):
-        Store(path, "keyring:family")
+        Records(path, "keyring:family")
 
 
 @pytest.mark.parametrize(
-    ("module", "said"), [("cryptography", "keras-dml.encryption"), ("keyring", "pip install")]
+    ("module", "message"), [("cryptography", "keras-dml.encryption"), ("keyring", "pip install")]
 )
-def test_a_missing_package_is_named(path, monkeypatch, module, said):
-    for name in [one for one in sys.modules if one.split(".")[0] == module]:
+def test_a_missing_package_is_named(path, monkeypatch, module, message):
+    for name in [imported for imported in sys.modules if imported.split(".")[0] == module]:
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(ImportError, match=said):
-        Store(path, KEY if module == "cryptography" else "keyring:family")
+    with pytest.raises(ImportError, match=message):
+        Records(path, KEY if module == "cryptography" else "keyring:family")
 
 
 @pytest.mark.parametrize(
@@ -159,26 +159,26 @@ def test_a_missing_package_is_named(path, monkeypatch, module, said):
     [
         "UPDATE people SET name = 'mallory' WHERE name = 'bob'",  # a renamed person
         f"UPDATE templates SET person = {ALICE}",  # templates moved to another person
-        "UPDATE templates SET enrolled = 1 - enrolled",  # what was marked as not theirs, enrolled
-        "UPDATE templates SET embedding = substr(embedding, 1, 20)",  # cut
+        "UPDATE templates SET enrolled = 1 - enrolled",  # rejected, now enrolled
+        "UPDATE templates SET embedding = substr(embedding, 1, 20)",  # truncated
         "UPDATE templates SET embedding = CAST('0' || substr(embedding, 2) AS BLOB)",
         "UPDATE templates SET embedding = zeroblob(24)",  # in clear
         f"UPDATE keys SET wrapped = (SELECT wrapped FROM keys WHERE person = {ALICE}) "
         f"WHERE person = {BOB}",
     ],
 )
-def test_what_was_changed_or_moved_is_refused(filled, statement):
+def test_changed_or_moved_ciphertexts_are_refused(filled, statement):
     changed(filled, statement)
-    store = Store(filled, KEY)
-    with pytest.raises(ValueError, match="cannot be decrypted: what is encrypted was changed"):
+    store = Records(filled, KEY)
+    with pytest.raises(ValueError, match="cannot be decrypted: .* changed, moved or damaged"):
         store.templates()
     store.close()
 
 
-def test_a_gallery_s_key_rows_are_of_no_use_in_another(filled, tmp_path):
-    other = tmp_path / "other.db"
-    opened(other).close()
-    connection = sqlite3.connect(other)
+def test_key_rows_of_another_gallery_are_refused(filled, tmp_path):
+    second = tmp_path / "other.db"
+    opened(second).close()
+    connection = sqlite3.connect(second)
     connection.execute(f"ATTACH '{filled}' AS victim")
     for table in ("people", "templates"):
         connection.execute(f"INSERT INTO {table} SELECT * FROM victim.{table}")
@@ -188,15 +188,15 @@ def test_a_gallery_s_key_rows_are_of_no_use_in_another(filled, tmp_path):
     )
     connection.commit()
     connection.close()
-    store = Store(other, KEY)
+    store = Records(second, KEY)
     with pytest.raises(ValueError, match="cannot be decrypted"):
         store.templates()
     store.close()
 
 
-def test_a_person_without_key_is_forgotten_and_may_come_anew(filled):
+def test_a_person_without_a_key_is_forgotten_and_can_be_enrolled_again(filled):
     changed(filled, f"DELETE FROM keys WHERE person = {BOB}")
-    store = Store(filled, KEY)
+    store = Records(filled, KEY)
     assert set(store.templates()[0]) == {"alice"}
     assert store.add("bob", embeddings(1, 5)) == 1
     names, _, flat = store.templates()
@@ -205,20 +205,20 @@ def test_a_person_without_key_is_forgotten_and_may_come_anew(filled):
     store.close()
 
 
-def test_of_a_removed_person_neither_key_nor_template_stays(filled):
+def test_a_removed_person_leaves_neither_key_nor_template(filled):
     connection = sqlite3.connect(filled)
     query = f"SELECT wrapped FROM keys WHERE person = {BOB} UNION SELECT embedding FROM templates"
     secrets = [blob for (blob,) in connection.execute(f"{query} WHERE person = {BOB}")]
     connection.close()
-    store = Store(filled, KEY)
+    store = Records(filled, KEY)
     store.remove("bob")
-    written = b"".join(file.read_bytes() for file in filled.parent.iterdir())
-    assert len(secrets) == 4 and not [one for one in secrets if one[:16] in written]
+    content = b"".join(file.read_bytes() for file in filled.parent.iterdir())
+    assert len(secrets) == 4 and not [secret_ for secret_ in secrets if secret_[:16] in content]
     store.close()
 
 
-def test_embeddings_that_are_here_already_are_known_although_encrypted_anew(filled):
-    store = Store(filled, KEY)
+def test_merging_twice_adds_no_embedding_twice_in_an_encrypted_gallery(filled):
+    store = Records(filled, KEY)
     assert store.add_all(*store.templates()) == {}
     assert store.people() == {"alice": 2, "bob": 2}
     store.close()
@@ -241,43 +241,45 @@ def test_the_same_template_is_never_encrypted_the_same(path):
     assert len(set(rows)) == 2
 
 
-def test_neither_key_nor_template_is_said_anywhere(filled, tmp_path, caplog, capfd):
+def test_no_message_or_repr_holds_a_key_or_template(filled, tmp_path, caplog, capfd):
     caplog.set_level(logging.DEBUG)
     secret = base64.b64encode(KEY).decode()
-    said = []
+    messages = []
 
     def attempt(function, *args):
         try:
             function(*args)
         except Exception as error:
-            said.append("".join(traceback.format_exception(error)))
+            messages.append("".join(traceback.format_exception(error)))
 
     short = base64.b64encode(KEY[:-1])
-    attempt(Store, filled, OTHER)
-    attempt(Store, filled, secret)  # the key itself, given where a path is expected
-    attempt(Store, filled, short)
-    attempt(Store, filled, [KEY])
-    attempt(Store, tmp_path / "new.db", str(KEY))
-    store = Store(filled, KEY)
+    attempt(Records, filled, OTHER)
+    attempt(Records, filled, secret)  # the key itself, given where a path is expected
+    attempt(Records, filled, short)
+    attempt(Records, filled, [KEY])
+    attempt(Records, tmp_path / "new.db", str(KEY))
+    store = Records(filled, KEY)
     attempt(store.add, None, embeddings(1))
     changed(filled, "UPDATE templates SET embedding = zeroblob(24)")
     attempt(store.templates)
-    assert len(said) == 7
+    assert len(messages) == 7
     person = store._keys.new(lambda *_: None, 9, "carol")
-    said += [repr(one) for one in (store, vars(store), store._keys, vars(store._keys), person)]
-    said += [repr(vars(person)), str(store._keys), caplog.text, *capfd.readouterr()]
+    messages += [
+        repr(thing) for thing in (store, vars(store), store._keys, vars(store._keys), person)
+    ]
+    messages += [repr(vars(person)), str(store._keys), caplog.text, *capfd.readouterr()]
     store.close()
     numbers = [f"{value:.5f}"[2:] for value in embeddings(1).ravel()]
-    for text in said:
+    for text in messages:
         for part in (secret[:12], secret[-12:], repr(KEY)[2:40], KEY.hex()[:16], short.decode()):
             assert part not in text
         assert not [number for number in numbers if number in text]
 
 
-def test_the_library_that_encrypts_is_not_loaded_without_a_key(tmp_path):
+def test_cryptography_is_not_imported_without_a_key(tmp_path):
     code = (
-        "import sys; from keras_dml.gallery._store import Store; "
-        f"Store({str(tmp_path / 'plain.db')!r}).close(); assert 'cryptography' not in sys.modules"
+        "import sys; from keras_dml.gallery.records import Records; "
+        f"Records({str(tmp_path / 'plain.db')!r}).close(); assert 'cryptography' not in sys.modules"
     )
     root = pathlib.Path(__file__).parents[2]
     subprocess.run([sys.executable, "-c", code], check=True, cwd=root)

@@ -1,4 +1,4 @@
-"""Why a recording is near to a person of a gallery, or far."""
+"""Tests of `Gallery.explain`."""
 
 import numpy as np
 import pytest
@@ -26,17 +26,19 @@ def test_the_parts_sum_to_the_score_and_the_moments_are_those_of_the_probe(galle
     (probe,) = recordings(1, seed=1)
     probe[20:28] += 9
     decision = gallery.verify("alice", probe, threshold=1.0)
-    found = gallery.explain(decision.person, probe)
-    np.testing.assert_allclose(found.distance, decision.score, rtol=1e-6)
-    np.testing.assert_allclose(found.parts.sum(), decision.score, rtol=1e-6)
-    np.testing.assert_allclose(found.timelines["probe"].parts.sum(), decision.score / 2, rtol=1e-6)
-    first = found.moments[0]
+    explanation = gallery.explain(decision.person, probe)
+    np.testing.assert_allclose(explanation.distance, decision.score, rtol=1e-6)
+    np.testing.assert_allclose(explanation.parts.sum(), decision.score, rtol=1e-6)
+    np.testing.assert_allclose(
+        explanation.timelines["probe"].parts.sum(), decision.score / 2, rtol=1e-6
+    )
+    first = explanation.moments[0]
     assert (first.recording, first.start, first.end) == ("probe", 20, 28)
-    assert "steps 20 to 28 of probe" in str(found)
+    assert "steps 20 to 28 of probe" in str(explanation)
 
 
-def test_one_recording_of_a_known_person_is_explained(gallery):
-    with pytest.raises(ValueError, match="Received 2: explain each by itself"):
+def test_explain_needs_one_recording_and_an_enrolled_person(gallery):
+    with pytest.raises(ValueError, match="Received 2: explain each"):
         gallery.explain("alice", recordings(2))
     with pytest.raises(KeyError, match="Nobody named 'bob'"):
         gallery.explain("bob", recordings(1))

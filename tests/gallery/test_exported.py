@@ -1,4 +1,4 @@
-"""Templates as a file: what is in it, whom it is for, and what a stranger's may be."""
+"""Tests of files of templates: content, permissions, and invalid files."""
 
 import io
 import json
@@ -8,7 +8,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from keras_dml.gallery import _exported
+from keras_dml.gallery import template_files
 
 ABOUT = {"model": "gait", "fingerprint": "f" * 64}
 PEOPLE = ["alice", "李小龍", "alice"]
@@ -22,13 +22,13 @@ def path(tmp_path):
 
 
 def write(path, **changed):
-    given = {"about": ABOUT, "people": PEOPLE, "enrolled": ENROLLED, "embeddings": EMBEDDINGS}
-    _exported.write(path, **given | changed)
+    fields = {"about": ABOUT, "people": PEOPLE, "enrolled": ENROLLED, "embeddings": EMBEDDINGS}
+    template_files.write(path, **fields | changed)
 
 
-def test_what_was_written_is_read(path):
+def test_written_templates_are_read_back(path):
     write(path)
-    about, people, enrolled, embeddings = _exported.read(path)
+    about, people, enrolled, embeddings = template_files.read(path)
     assert about == {"format": "keras-dml templates", "version": 1, **ABOUT}
     assert people == PEOPLE and enrolled.tolist() == ENROLLED.tolist()
     np.testing.assert_array_equal(embeddings, EMBEDDINGS)
@@ -41,9 +41,9 @@ def test_numpy_alone_reads_the_file(path):
         assert json.loads(file["header"].item())["model"] == "gait"
 
 
-def test_nobody_is_a_file_too(path):
+def test_a_file_without_templates_is_read(path):
     write(path, people=[], enrolled=ENROLLED[:0], embeddings=EMBEDDINGS[:0])
-    assert _exported.read(path)[1] == []
+    assert template_files.read(path)[1] == []
 
 
 @pytest.mark.parametrize("mode", [None, 0o644])
@@ -53,21 +53,21 @@ def test_the_file_is_for_its_owner_alone_also_in_place_of_another(path, mode):
         path.chmod(mode)
     write(path)
     assert path.stat().st_mode & 0o777 == 0o600
-    assert [one.name for one in path.parent.iterdir()] == [path.name]
+    assert [file_.name for file_ in path.parent.iterdir()] == [path.name]
 
 
-def test_what_cannot_be_written_leaves_the_file_before(path):
+def test_a_failed_write_leaves_the_earlier_file(path):
     write(path)
     before = path.read_bytes()
     with pytest.raises(ValueError):
         write(path, embeddings=[["no", "numbers"]])
     assert path.read_bytes() == before
-    assert [one.name for one in path.parent.iterdir()] == [path.name]
+    assert [file_.name for file_ in path.parent.iterdir()] == [path.name]
 
 
-def test_a_file_that_is_not_there_says_so(path):
+def test_a_missing_file_is_an_error(path):
     with pytest.raises(FileNotFoundError):
-        _exported.read(path)
+        template_files.read(path)
 
 
 class Trap:
@@ -77,9 +77,9 @@ class Trap:
 
 def arrays(**changed):
     header = json.dumps({"format": "keras-dml templates", "version": 1, **ABOUT})
-    given = {"header": header, "people": PEOPLE, "enrolled": ENROLLED, "embeddings": EMBEDDINGS}
+    fields = {"header": header, "people": PEOPLE, "enrolled": ENROLLED, "embeddings": EMBEDDINGS}
     file = io.BytesIO()
-    np.savez(file, **given | changed)
+    np.savez(file, **fields | changed)
     return file.getvalue()
 
 
@@ -90,29 +90,29 @@ def packed():
 
 
 def claimed(shape):
-    """A file whose embeddings are said to be of a shape, and are not there."""
+    """Returns a file that claims a shape of embeddings and does not hold them."""
     file, array = io.BytesIO(arrays()), io.BytesIO()
     np.lib.format.write_array_header_1_0(
         array, {"descr": "<f4", "fortran_order": False, "shape": shape}
     )
     with zipfile.ZipFile(file) as old:
-        members = {one: old.read(one) for one in old.namelist()}
+        members = {member: old.read(member) for member in old.namelist()}
     members["embeddings.npy"] = array.getvalue()
     new = io.BytesIO()
-    with zipfile.ZipFile(new, "w") as written:
+    with zipfile.ZipFile(new, "w") as archive:
         for name, content in members.items():
-            written.writestr(name, content)
+            archive.writestr(name, content)
     return new.getvalue()
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"", "damaged"),
         (b"PK\x03\x04 and nothing", "damaged"),
         (arrays()[:-40], "damaged"),
         (arrays()[:200], "damaged"),
-        (packed(), "it is packed"),
+        (packed(), "it is compressed"),
         (pickle.dumps(Trap()), "damaged"),
         (arrays(people=np.array([Trap()] * 3, object)), "damaged"),
         (arrays(header="no JSON"), "damaged"),
@@ -133,7 +133,7 @@ def claimed(shape):
         (claimed((3, 4)), "damaged"),
     ],
 )
-def test_what_is_no_such_file_is_refused(path, content, said):
+def test_invalid_files_are_refused(path, content, message):
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=f"is no file of templates of keras-dml.*{said}"):
-        _exported.read(path)
+    with pytest.raises(ValueError, match=f"file of templates of keras-dml.*{message}"):
+        template_files.read(path)

@@ -1,4 +1,4 @@
-"""Files of a gallery that are moved, replaced, readable by others, or left by a killed process."""
+"""Tests of files that are moved, replaced, readable by others, or left by a killed process."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from keras_dml import gallery as galleries
-from keras_dml.gallery._store import Store
+from keras_dml.gallery.records import Records
 
 ROOT = pathlib.Path(__file__).parents[2]
 KEY = bytes(range(32))
@@ -25,7 +25,7 @@ def embeddings(count, seed=0):
 
 @contextlib.contextmanager
 def opened(path, key=None):
-    with contextlib.closing(Store(path, key)) as store:
+    with contextlib.closing(Records(path, key)) as store:
         store.describe({"model": "m", "fingerprint": "f"})
         yield store
 
@@ -99,7 +99,7 @@ def test_files_that_are_moved_under_an_open_gallery_are_an_error(path, attack):
                 use()
 
 
-def test_a_file_that_is_moved_during_a_change_is_no_acknowledged_loss(path):
+def test_a_change_to_a_file_that_is_moved_meanwhile_is_an_error(path):
     with opened(path) as store:
         with pytest.raises(OSError, match="was moved, removed or replaced"):
             with store._writing() as run:
@@ -108,7 +108,7 @@ def test_a_file_that_is_moved_during_a_change_is_no_acknowledged_loss(path):
     assert galleries.people(path.with_name("elsewhere.db")) == {"alice": 2}
 
 
-def test_a_gallery_is_open_also_when_the_folder_one_is_in_changes(path, tmp_path, monkeypatch):
+def test_a_gallery_stays_usable_when_the_working_folder_changes(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "other").mkdir()
     with opened("people.db") as store:
@@ -129,11 +129,11 @@ def test_restores_and_writers_at_once_lose_nothing_that_was_added_after(path, tm
 
 
 def test_other_openings_in_this_process_keep_the_locks(path):
-    """Closing a descriptor of a file takes all locks of the process on it away (POSIX). Then the
-    last other process would remove the log under this one."""
+    """Closing any descriptor of a file releases all locks of the process on it (POSIX). The last
+    other process would then remove the log that this process uses."""
     with opened(path) as store:
-        Store(path).close()
-        code = f"from keras_dml.gallery._store import Store; Store({str(path)!r}).close()"
+        Records(path).close()
+        code = f"from keras_dml.gallery.records import Records; Records({str(path)!r}).close()"
         subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
         store.add("bob", embeddings(1))
     assert galleries.people(path) == {"alice": 2, "bob": 1}
@@ -141,9 +141,9 @@ def test_other_openings_in_this_process_keep_the_locks(path):
 
 KILLED = """
 import os, signal, sys
-from keras_dml.gallery._store import Store
-store = Store(sys.argv[1])
-store._database.forget = lambda: os.kill(os.getpid(), signal.SIGKILL)
+from keras_dml.gallery.records import Records
+store = Records(sys.argv[1])
+store._store.cut_log = lambda: os.kill(os.getpid(), signal.SIGKILL)
 store.remove("alice")
 """
 
@@ -154,7 +154,9 @@ def test_a_removal_that_was_killed_before_the_log_was_cut_is_finished(path):
     done = subprocess.run([sys.executable, "-c", KILLED, path], cwd=ROOT)
     assert done.returncode == -signal.SIGKILL
     files = list(path.parent.glob("people.db*"))
-    assert any(secret in file.read_bytes() for file in files)  # what the attacker would find
+    assert any(
+        secret in file.read_bytes() for file in files
+    )  # the data that an attacker would find
     with opened(path) as store:
         files = list(path.parent.glob("people.db*"))
         assert len(files) == 3 and not any(secret in file.read_bytes() for file in files)
@@ -162,7 +164,7 @@ def test_a_removal_that_was_killed_before_the_log_was_cut_is_finished(path):
         assert store.people() == {}
 
 
-def test_a_busy_log_does_not_keep_a_gallery_from_opening(path):
+def test_a_gallery_opens_while_another_process_reads_its_log(path):
     with contextlib.closing(sqlite3.connect(path)) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT * FROM people").fetchall()
@@ -181,18 +183,18 @@ def test_a_key_file_that_others_may_use_is_refused(tmp_path, mode):
     key.write_bytes(KEY)
     key.chmod(mode)
     with pytest.raises(PermissionError, match="chmod 600") as error:
-        Store(tmp_path / "people.db", key)
+        Records(tmp_path / "people.db", key)
     assert str(key) not in str(error.value)  # it may be a key that was given in its place
     assert not (tmp_path / "people.db").exists()
     key.chmod(0o600)
-    Store(tmp_path / "people.db", key).close()
+    Records(tmp_path / "people.db", key).close()
     key.chmod(0o400)
-    Store(tmp_path / "people.db", key).close()
+    Records(tmp_path / "people.db", key).close()
 
 
 @posix
 @pytest.mark.parametrize("mode", [0o640, 0o604])
-def test_a_gallery_that_others_may_read_is_warned_of(path, mode, recwarn):
+def test_a_gallery_that_others_may_read_gives_a_warning(path, mode, recwarn):
     galleries.people(path)
     assert not recwarn.list
     path.chmod(mode)
@@ -211,6 +213,6 @@ def test_all_files_of_a_gallery_are_for_their_owner_alone(tmp_path):
             store.add("alice", embeddings(1))
             store.check()
             files = list(tmp_path.iterdir())
-            assert len(files) > 4 and not [one for one in files if one.stat().st_mode & 0o077]
+            assert len(files) > 4 and not [file_ for file_ in files if file_.stat().st_mode & 0o077]
     finally:
         os.umask(before)

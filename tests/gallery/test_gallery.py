@@ -1,4 +1,4 @@
-"""People enrolled, verified, identified, denied and removed."""
+"""Tests of `Gallery`: enrollment, verification, identification, calibration and removal."""
 
 import dataclasses
 import pathlib
@@ -13,8 +13,9 @@ import keras_dml
 from keras_dml import gallery as galleries
 from keras_dml._backend import keras
 from keras_dml.evaluation import false_accepts
-from keras_dml.gallery import Gallery, Threshold, _calibration, _cohesion, _exported, _model
-from keras_dml.gallery._results import Candidate, GroupRate, Identification
+from keras_dml.gallery import Gallery, Threshold, calibration, enrollment, template_files
+from keras_dml.gallery import model as model_module
+from keras_dml.gallery.results import Candidate, GroupRate, Identification
 from keras_dml.layers import Covariance, InputContract, MaskedAveragePooling1D, QuantileLayer
 from keras_dml.models import PrototypicalClassifier
 from tests.evaluation.people import claims
@@ -33,7 +34,7 @@ def gallery(model, people, place):
 
 def calibrated(gallery, people, far=0.05, volunteers=24, **options):
     names = [f"volunteer {i}" for i in range(volunteers)]
-    recordings = [one for name in names for one in people(name)]
+    recordings = [recording for name in names for recording in people(name)]
     return gallery.calibrate(recordings, np.repeat(names, 4), far, **options)
 
 
@@ -48,79 +49,81 @@ def test_people_are_verified_and_others_are_not(gallery, people):
 
 def test_a_person_is_found_and_a_stranger_is_none(gallery, people):
     calibrated(gallery, people)
-    found = gallery.identify(people("carol"), top=2)
-    assert found.person == "carol" and found.people == 3
-    assert [one.person for one in found.candidates][0] == "carol" and len(found.candidates) == 2
-    assert found.candidates[0].score <= found.candidates[1].score
+    identification = gallery.identify(people("carol"), top=2)
+    assert identification.person == "carol" and identification.people == 3
+    assert [candidate.person for candidate in identification.candidates][0] == "carol" and len(
+        identification.candidates
+    ) == 2
+    assert identification.candidates[0].score <= identification.candidates[1].score
     assert gallery.identify(people("nobody")).person is None
 
 
 def test_the_score_is_the_mean_over_recordings_of_the_least_distance(gallery, model, people):
-    mine, observed = people("dora", 5), people("dora", 3)
-    gallery.enroll("dora", mine)
+    enrolled, observed = people("dora", 5), people("dora", 3)
+    gallery.enroll("dora", enrolled)
     between = keras_dml.distance(
-        model, keras_dml.embed(model, observed), keras_dml.embed(model, mine)
+        model, keras_dml.embed(model, observed), keras_dml.embed(model, enrolled)
     )
-    found = gallery.verify("dora", observed, threshold=1.0)
-    np.testing.assert_allclose(found.score, between.min(axis=1).mean(), rtol=1e-5)
+    decision = gallery.verify("dora", observed, threshold=1.0)
+    np.testing.assert_allclose(decision.score, between.min(axis=1).mean(), rtol=1e-5)
 
 
 def test_a_threshold_keeps_its_rate_on_the_people_it_was_set_on(gallery, people):
-    found = calibrated(gallery, people, far=0.05)
-    assert gallery.thresholds == {0.05: found}
-    assert found.people == 24 and found.trials == 24 * 4 * 23
-    low, high = found.far_ci95
-    assert low <= 0.05 <= high and found.tar > 0.9
+    threshold = calibrated(gallery, people, far=0.05)
+    assert gallery.thresholds == {0.05: threshold}
+    assert threshold.people == 24 and threshold.trials == 24 * 4 * 23
+    low, high = threshold.far_ci95
+    assert low <= 0.05 <= high and threshold.tar > 0.9
 
 
 def test_a_threshold_says_what_its_people_support(gallery, people):
-    found = calibrated(gallery, people, far=0.05)
-    fewest, most = found.people_needed(0.005)
-    assert found.strictest <= 0.05 and 24 < fewest < most == 1200
-    assert "counted over people: 24 people, 2,208 imposter trials" in str(found)
-    assert f"FAR 0.5 % would need about {fewest} to {most:,} people" in str(found)
+    threshold = calibrated(gallery, people, far=0.05)
+    fewest, most = threshold.people_needed(0.005)
+    assert threshold.strictest <= 0.05 and 24 < fewest < most == 1200
+    assert "counted over people: 24 people, 2,208 imposter trials" in str(threshold)
+    assert f"FAR 0.5 % would need about {fewest} to {most:,} people" in str(threshold)
     with pytest.raises(ValueError, match=r"FAR 0\.1 % is beyond what these 24 people support"):
         calibrated(gallery, people, far=0.001)
     assert list(gallery.thresholds) == [0.05]
 
 
-def test_few_people_need_as_many_more_as_pairs_that_share_nobody_do():
-    """Four people who are near to all or to nobody are worth two pairs, and n such people n / 2."""
+def test_people_needed_counts_independent_pairs():
+    """n people who are near to everybody or to nobody count as n / 2 independent pairs."""
     scores, sides = claims(np.random.default_rng(0), 4, resemblance=1.0)
     genuine = np.full(4, scores.min() - 1)
     people = [np.append(side, np.arange(4)) for side in sides]
-    found = _calibration.calibrated(np.append(scores, genuine), *people, 0.2, extrapolate=True)
-    assert (found.independent, found.strictest) == (2, 1)
-    count = found.people_needed(0.05)[1]
+    threshold = calibration.calibrated(np.append(scores, genuine), *people, 0.2, extrapolate=True)
+    assert (threshold.independent, threshold.strictest) == (2, 1)
+    count = threshold.people_needed(0.05)[1]
     assert count == 120
-    for others, is_enough in ((count - 2, False), (count, True)):
-        near = np.arange(others) < 3
-        scores, apart = np.where(near[:, None] | near, 0.0, 1.0), ~np.eye(others, dtype=bool)
-        shown = false_accepts(scores[apart], np.nonzero(apart), 0.5)
-        assert shown.independent == others / 2
-        assert (shown.strictest <= 0.05) == is_enough
+    for size, is_enough in ((count - 2, False), (count, True)):
+        near = np.arange(size) < 3
+        scores, differs = np.where(near[:, None] | near, 0.0, 1.0), ~np.eye(size, dtype=bool)
+        rates = false_accepts(scores[differs], np.nonzero(differs), 0.5)
+        assert rates.independent == size / 2
+        assert (rates.strictest <= 0.05) == is_enough
 
 
-def test_a_threshold_that_a_model_gave_says_so(gallery, people):
+def test_an_extrapolated_threshold_states_its_method(gallery, people):
     far = calibrated(gallery, people).strictest / 3
-    with pytest.warns(UserWarning, match="extrapolated beyond what its people support"):
+    with pytest.warns(UserWarning, match="extrapolated beyond the rates"):
         assert "extrapolated by" in str(calibrated(gallery, people, far, extrapolate=True))
 
 
 @pytest.mark.slow
-def test_decisions_say_whose_rate_they_keep_and_whether_it_is_a_promise(gallery, people):
+def test_decisions_state_their_rate_and_whether_it_is_extrapolated(gallery, people):
     observed = people("alice")
     calibrated(gallery, people, 0.1)
     counted = gallery.verify("alice", observed)
     assert (counted.far, counted.extrapolated) == (0.1, False)
     assert f"threshold {counted.threshold:.4g} for FAR 10 %" in str(counted)
-    own = gallery.verify("alice", observed, threshold=1e3)
-    assert own.far is None and str(own).endswith("threshold 1000")
+    custom = gallery.verify("alice", observed, threshold=1e3)
+    assert custom.far is None and str(custom).endswith("threshold 1000")
     far = gallery.thresholds[0.1].strictest / 3
-    with pytest.warns(UserWarning, match=r"decides, .* call `remove_threshold\("):
-        found = calibrated(gallery, people, far, extrapolate=True)
+    with pytest.warns(UserWarning, match=r"decides.* call `remove_threshold\("):
+        threshold = calibrated(gallery, people, far, extrapolate=True)
     for answer in (gallery.verify("alice", observed), gallery.identify(observed)):
-        assert (answer.far, answer.extrapolated) == (found.far, True)
+        assert (answer.far, answer.extrapolated) == (threshold.far, True)
         assert f"for FAR {100 * far:g} %, extrapolated: no promise" in str(answer)
     assert not gallery.identify(observed, far=0.1).extrapolated
     assert gallery.identify(observed, threshold=1.0).far is None
@@ -141,8 +144,8 @@ def test_a_threshold_is_removed(gallery, model, people, place):
         gallery.remove_threshold(0.1)
 
 
-def test_a_session_is_claimed_by_the_recordings_of_others(gallery, people):
-    """Every session of a person is elsewhere: alike within, nobody's by the sessions before."""
+def test_a_session_is_compared_with_other_sessions(gallery, people):
+    """Recordings are alike within a session, and the sessions of a person are far apart."""
     names = np.repeat([f"volunteer {i}" for i in range(24)], 4)
     sessions = ["monday", "monday", "tuesday", "tuesday"] * 24
     recordings = [
@@ -150,18 +153,18 @@ def test_a_session_is_claimed_by_the_recordings_of_others(gallery, people):
     ]
     blind = gallery.calibrate(recordings, names, 0.05)
     with pytest.warns(UserWarning, match="FAR 5 % accepts 0 % .* `far`"):
-        apart = gallery.calibrate(recordings, names, 0.05, sessions=sessions)
-    assert blind.tar == 1 and apart.tar < 0.3
-    assert (apart.value, apart.far_ci95) == (blind.value, blind.far_ci95)
+        by_session = gallery.calibrate(recordings, names, 0.05, sessions=sessions)
+    assert blind.tar == 1 and by_session.tar < 0.3
+    assert (by_session.value, by_session.far_ci95) == (blind.value, blind.far_ci95)
     one_day = gallery.calibrate(recordings, names, 0.05, sessions=[None] * 96)
     assert one_day == blind
     with pytest.raises(ValueError, match="session of each of the 96 recordings. Received 1"):
         gallery.calibrate(recordings, names, 0.05, sessions=["monday"])
 
 
-def test_a_recording_that_is_there_twice_is_told(gallery, people):
+def test_repeated_recordings_give_a_warning(gallery, people):
     names = [f"volunteer {i}" for i in range(24)]
-    recordings = [one for name in names for one in people(name)]
+    recordings = [recording for name in names for recording in people(name)]
     recordings[1] = recordings[0].copy()
     people_of, sessions = np.repeat(names, 4), 24 * ["monday", "monday", "tuesday", "tuesday"]
     once = gallery.calibrate(
@@ -173,54 +176,56 @@ def test_a_recording_that_is_there_twice_is_told(gallery, people):
     for copy in (recordings[0].copy(), np.round(recordings[0], 6)):
         recordings[1] = copy
         with pytest.warns(UserWarning, match="1 of these 96 .* of 'volunteer 0' and one of 'vol"):
-            found = gallery.calibrate(recordings, people_of, 0.05, sessions=sessions)
-        assert found == once
+            threshold = gallery.calibrate(recordings, people_of, 0.05, sessions=sessions)
+        assert threshold == once
     recordings[1], recordings[95] = people("volunteer 0", 1)[0], recordings[0].copy()
     with pytest.warns(UserWarning, match="1 of two people are left out"):
-        found = gallery.calibrate(recordings, people_of, 0.05)
-    assert found.trials == 94 * 23
+        threshold = gallery.calibrate(recordings, people_of, 0.05)
+    assert threshold.trials == 94 * 23
 
 
-def test_more_recordings_than_a_threshold_was_set_by_are_told(gallery, people, recwarn):
+def test_more_recordings_than_in_calibration_give_a_warning(gallery, people, recwarn):
     assert calibrated(gallery, people).enrolled == 4
     gallery.enroll("dora", people("dora", 6))
-    assert not [one for one in recwarn if "The nearest of more" in str(one.message)]
+    assert not [
+        recording for recording in recwarn if "the nearest one is closer" in str(recording.message)
+    ]
     with pytest.warns(UserWarning, match="8 recordings of 'dora' .* with 4 .* 2 times"):
         gallery.enroll("dora", people("dora", 2))
     names = [f"volunteer {i}" for i in range(24)]
-    recordings = [one for name in names for one in people(name, 2)]
+    recordings = [recording for name in names for recording in people(name, 2)]
     with pytest.warns(UserWarning, match="8 recordings of 'dora' .* with 2 .* 4 times"):
         gallery.calibrate(recordings, np.repeat(names, 2), 0.05)
 
 
-def test_the_rate_within_each_group_is_told_and_kept(gallery, model, people, place):
-    """Volunteers of a group resemble each other: their rate is above that of all."""
+def test_the_rate_within_each_group_is_measured_and_stored(gallery, model, people, place):
+    """Volunteers of a group resemble each other, so their rate is above the overall rate."""
     level = people.level("volunteer 0")
     for i in range(1, 8):
         people.is_like(f"volunteer {i}", level)
     groups = {f"volunteer {i}": "twins" if i < 8 else "others" for i in range(23)}
-    found = calibrated(gallery, people, far=0.2, groups=groups)
-    others, twins = found.groups
-    assert (twins.group, twins.people, others.people) == ("twins", 8, 15)
-    assert others.low < others.far < others.high < twins.far == twins.high == 1
-    assert str(found).splitlines()[1:] == [str(others), str(twins)]
+    threshold = calibrated(gallery, people, far=0.2, groups=groups)
+    rest, twins = threshold.groups
+    assert (twins.group, twins.people, rest.people) == ("twins", 8, 15)
+    assert rest.low < rest.far < rest.high < twins.far == twins.high == 1
+    assert str(threshold).splitlines()[1:] == [str(rest), str(twins)]
     with Gallery(model=model, **place) as again:
-        assert again.thresholds == {0.2: found}
+        assert again.thresholds == {0.2: threshold}
 
 
-def test_a_group_of_one_person_has_no_rate_and_is_told(gallery, people):
+def test_a_group_of_one_person_has_no_rate_and_gives_a_warning(gallery, people):
     groups = {f"volunteer {i}": "many" for i in range(23)} | {"volunteer 23": "one"}
-    with pytest.warns(UserWarning, match="1 of these 2 groups are of one person, such as 'one'"):
-        found = calibrated(gallery, people, far=0.2, groups=groups)
-    assert [one.group for one in found.groups] == ["many"]
+    with pytest.warns(UserWarning, match="1 of these 2 groups .* such as 'one'"):
+        threshold = calibrated(gallery, people, far=0.2, groups=groups)
+    assert [group.group for group in threshold.groups] == ["many"]
 
 
-def test_groups_of_nobody_are_refused(gallery, people):
-    with pytest.raises(ValueError, match="Received a group of none of the 24 people"):
+def test_groups_without_any_of_the_people_are_refused(gallery, people):
+    with pytest.raises(ValueError, match="none of the 24 people"):
         calibrated(gallery, people, groups={"somebody else": "children"})
 
 
-def test_what_was_enrolled_is_there_when_the_file_is_opened_again(gallery, model, people, place):
+def test_enrolled_people_are_there_after_reopening(gallery, model, people, place):
     threshold = calibrated(gallery, people)
     with Gallery(model=model, **place) as again:
         assert again.people() == {"alice": 4, "bob": 4, "carol": 4}
@@ -228,21 +233,21 @@ def test_what_was_enrolled_is_there_when_the_file_is_opened_again(gallery, model
         assert again.identify(people("bob")).person == "bob"
 
 
-def test_another_process_s_people_are_seen(gallery, model, people, place):
-    with Gallery(model=model, **place) as other:
-        other.identify(people("alice"), threshold=1e9)
+def test_people_enrolled_by_another_process_are_seen(gallery, model, people, place):
+    with Gallery(model=model, **place) as second:
+        second.identify(people("alice"), threshold=1e9)
         gallery.enroll("dora", people("dora"))
-        assert other.identify(people("dora"), threshold=1e9).person == "dora"
+        assert second.identify(people("dora"), threshold=1e9).person == "dora"
         gallery.remove("dora")
-        assert other.identify(people("dora"), threshold=1e9).person != "dora"
+        assert second.identify(people("dora"), threshold=1e9).person != "dora"
 
 
-def test_recordings_that_the_model_does_not_take_are_refused_with_reasons(gallery, people):
+def test_invalid_recordings_are_refused_with_reasons(gallery, people):
     bad = [np.zeros((5, CHANNELS + 1)), people("dora", 1)[0], np.full((5, CHANNELS), np.nan)]
-    found = gallery.enroll("dora", bad)
-    assert found.kept == (1,) and found.enrolled == 1
-    assert "Recording 0 has 4 channels" in found.refused[0]
-    assert "Recording 2 holds NaN" in found.refused[2]
+    result = gallery.enroll("dora", bad)
+    assert result.kept == (1,) and result.enrolled == 1
+    assert "Recording 0 has 4 channels" in result.refused[0]
+    assert "Recording 2 holds NaN" in result.refused[2]
     none = gallery.enroll("emil", bad[:1])
     assert none.kept == () and none.enrolled == 0 and "emil" not in gallery.people()
 
@@ -250,15 +255,15 @@ def test_recordings_that_the_model_does_not_take_are_refused_with_reasons(galler
 def test_a_recording_of_somebody_else_is_not_enrolled_once_thresholds_are_set(gallery, people):
     calibrated(gallery, people)
     mixed = [*people("alice", 2), *people("bob", 1)]
-    found = gallery.enroll("alice", mixed)
-    assert found.kept == (0, 1) and found.enrolled == 6
-    assert "more than the threshold" in found.refused[2]
+    result = gallery.enroll("alice", mixed)
+    assert result.kept == (0, 1) and result.enrolled == 6
+    assert "more than the threshold" in result.refused[2]
 
 
 def test_several_recordings_of_somebody_else_do_not_vouch_for_each_other(gallery, people):
     calibrated(gallery, people)
-    found = gallery.enroll("alice", [*people("bob", 2), *people("alice", 1)])
-    assert found.kept == (2,) and "more than the threshold" in found.refused[1]
+    result = gallery.enroll("alice", [*people("bob", 2), *people("alice", 1)])
+    assert result.kept == (2,) and "more than the threshold" in result.refused[1]
     of_new = gallery.enroll("dora", [*people("bob", 2), *people("dora", 3)])
     assert of_new.kept == (2, 3, 4) and sorted(of_new.refused) == [0, 1]
     alone = gallery.enroll("emil", [*people("bob", 1), *people("emil", 1)])
@@ -268,22 +273,22 @@ def test_several_recordings_of_somebody_else_do_not_vouch_for_each_other(gallery
 @pytest.mark.parametrize(
     ("enrolled", "belonging"), [(0, [0, 1, 2]), (1, [3, 4]), (2, [0, 1, 2, 3, 4])]
 )
-def test_recordings_belong_together_by_others_between_them(enrolled, belonging):
-    given, known = np.array([0.0, 1, 2, 9, 10]), np.array([10.5, 0.5][:enrolled])
-    distances = np.abs(given[:, None] - np.concatenate([known, given]))
+def test_near_recordings_link_distant_ones(enrolled, belonging):
+    points, stored = np.array([0.0, 1, 2, 9, 10]), np.array([10.5, 0.5][:enrolled])
+    distances = np.abs(points[:, None] - np.concatenate([stored, points]))
     distances[:, enrolled:][np.eye(5, dtype=bool)] = np.inf
-    found = _cohesion.apart(distances, enrolled, 1.0)
-    assert sorted(found) == sorted({*range(5)} - {*belonging})
-    assert all(distance > 1 for distance in found.values())
+    far = enrollment.outliers(distances, enrolled, 1.0)
+    assert sorted(far) == sorted({*range(5)} - {*belonging})
+    assert all(distance > 1 for distance in far.values())
 
 
-def test_two_recordings_of_somebody_new_belong_together_and_one_alone_does_not():
-    apart = np.array([[np.inf, 0.5, 9], [0.5, np.inf, 9], [9, 9, np.inf]])
-    assert sorted(_cohesion.apart(apart, 0, 1.0)) == [2]
-    assert sorted(_cohesion.apart(10 * apart, 0, 1.0)) == [0, 1, 2]
+def test_the_first_enrollment_needs_two_near_recordings():
+    distances = np.array([[np.inf, 0.5, 9], [0.5, np.inf, 9], [9, 9, np.inf]])
+    assert sorted(enrollment.outliers(distances, 0, 1.0)) == [2]
+    assert sorted(enrollment.outliers(10 * distances, 0, 1.0)) == [0, 1, 2]
 
 
-def test_what_is_marked_as_not_a_person_s_is_no_longer_accepted(gallery, people):
+def test_rejected_recordings_are_no_longer_accepted(gallery, people):
     twin = people("alice", 3)
     assert gallery.verify("alice", twin[:1], threshold=1e9).accepted
     gallery.reject("alice", twin[:1])
@@ -297,31 +302,33 @@ def test_what_is_marked_as_not_a_person_s_is_no_longer_accepted(gallery, people)
 
 
 def test_rates_of_identification_grow_with_the_people(gallery, people):
-    found = calibrated(gallery, people)
-    told = gallery.identify(people("carol"))
-    assert told.fpir == pytest.approx(3 * found.far)
-    assert f"among 3 people FPIR up to {300 * found.far:g} %" in str(told)
-    assert found.among(10_000) == 1 and found.among(1) == found.far
-    assert "FNIR" not in str(told)  # a bound of it says nothing
-    own = gallery.identify(people("carol"), threshold=1.0)
-    assert own.fpir is None and "FPIR" not in str(own)
+    threshold = calibrated(gallery, people)
+    identification = gallery.identify(people("carol"))
+    assert identification.fpir == pytest.approx(3 * threshold.far)
+    assert f"among 3 people FPIR up to {300 * threshold.far:g} %" in str(identification)
+    assert threshold.among(10_000) == 1 and threshold.among(1) == threshold.far
+    assert "FNIR" not in str(identification)  # a bound of 1 is not stated
+    custom = gallery.identify(people("carol"), threshold=1.0)
+    assert custom.fpir is None and "FPIR" not in str(custom)
 
 
 @pytest.mark.parametrize("place", FILES, indirect=True)
-def test_of_a_person_who_is_removed_no_byte_stays(gallery, model, people, place):
+def test_a_removed_person_leaves_no_byte(gallery, model, people, place):
     import keras_dml
 
     secret = people("mallory", 3)
     gallery.enroll("mallory", secret)
-    z = keras_dml.embed(model, secret)[:, :CHANNELS]  # the last row are levels, the same for all
-    written = [one.tobytes() for one in z.astype("<f4")]
+    z = keras_dml.embed(model, secret)[
+        :, :CHANNELS
+    ]  # the last row holds the levels, which are equal for all people
+    embeddings = [embedding.tobytes() for embedding in z.astype("<f4")]
     is_plain = "key" not in place
-    assert any(_found(gallery.path, one) for one in written) == is_plain
+    assert any(_found(gallery.path, embedding) for embedding in embeddings) == is_plain
     gallery.remove("mallory")
     assert "mallory" not in gallery.people()
-    for one in written:
-        for start in range(0, len(one) - 16, 16):
-            assert not _found(gallery.path, one[start : start + 16])
+    for embedding in embeddings:
+        for start in range(0, len(embedding) - 16, 16):
+            assert not _found(gallery.path, embedding[start : start + 16])
     assert not _found(gallery.path, b"mallory")
 
 
@@ -330,14 +337,14 @@ def _found(path, pattern):
     return any(pattern in file.read_bytes() for file in files)
 
 
-def test_two_galleries_become_one_and_nothing_is_there_twice(gallery, model, people, tmp_path):
-    with Gallery(tmp_path / "other.db", model) as other:
-        other.enroll("alice", people("alice", 2))
-        other.enroll("dora", people("dora", 3))
-        other.reject("dora", people("bob", 1))
-        assert gallery.merge(other) == {"alice": 2, "dora": 4}
-        assert gallery.merge(other) == {}
-        assert other.people() == {"alice": 2, "dora": 3}
+def test_merging_two_galleries_adds_nothing_twice(gallery, model, people, tmp_path):
+    with Gallery(tmp_path / "other.db", model) as second:
+        second.enroll("alice", people("alice", 2))
+        second.enroll("dora", people("dora", 3))
+        second.reject("dora", people("bob", 1))
+        assert gallery.merge(second) == {"alice": 2, "dora": 4}
+        assert gallery.merge(second) == {}
+        assert second.people() == {"alice": 2, "dora": 3}
     assert gallery.people() == {"alice": 6, "bob": 4, "carol": 4, "dora": 3}
     assert gallery.identify(people("dora"), threshold=1e9).person == "dora"
 
@@ -346,16 +353,16 @@ def test_exported_templates_make_the_same_gallery(gallery, model, people, tmp_pa
     gallery.reject("alice", people("bob", 1))
     path = tmp_path / "family.npz"
     gallery.export_templates(path)
-    with Gallery(tmp_path / "other.db", model) as other:
-        assert other.merge(path) == {"alice": 5, "bob": 4, "carol": 4}
-        assert other.merge(str(path)) == {} and other.people() == gallery.people()
+    with Gallery(tmp_path / "other.db", model) as second:
+        assert second.merge(path) == {"alice": 5, "bob": 4, "carol": 4}
+        assert second.merge(str(path)) == {} and second.people() == gallery.people()
         probe = people("carol")
-        found, expected = (one.identify(probe, threshold=1.0) for one in (other, gallery))
-        assert found == expected
+        answer, expected = (each.identify(probe, threshold=1.0) for each in (second, gallery))
+        assert answer == expected
 
 
 @pytest.mark.parametrize(
-    ("about", "person", "shape", "said"),
+    ("about", "person", "shape", "message"),
     [
         ({"fingerprint": "other"}, "zoe", None, "Enroll the recordings again"),
         ({}, "a\nb", None, "must be a name"),
@@ -364,18 +371,18 @@ def test_exported_templates_make_the_same_gallery(gallery, model, people, tmp_pa
     ],
 )
 @pytest.mark.parametrize("place", FILES[:1], indirect=True)
-def test_a_stranger_s_templates_are_refused(gallery, tmp_path, about, person, shape, said):
+def test_a_stranger_s_templates_are_refused(gallery, tmp_path, about, person, shape, message):
     path, z = tmp_path / "strange.npz", gallery._templates().enrolled_of("bob")[:1]
     if shape is not None:
         z = np.zeros((1, *shape), "float32")
-    _exported.write(path, gallery._about | about, [person], [True], z)
+    template_files.write(path, gallery._about | about, [person], [True], z)
     before = gallery.people()
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=message):
         gallery.merge(path)
     assert gallery.people() == before
 
 
-def test_templates_do_not_take_the_place_of_their_gallery(model, people, tmp_path):
+def test_templates_are_not_exported_over_their_gallery(model, people, tmp_path):
     with Gallery(tmp_path / "family.db", model) as opened:
         opened.enroll("alice", people("alice"))
         (tmp_path / "link").symlink_to(tmp_path / "family.db")
@@ -387,22 +394,22 @@ def test_templates_do_not_take_the_place_of_their_gallery(model, people, tmp_pat
 
 def test_galleries_of_two_models_are_not_merged(gallery, tmp_path):
     signal = keras.Input((None, CHANNELS))
-    other = keras.Model(signal, QuantileLayer(9)(signal), name="other")
-    with Gallery(tmp_path / "other.db", other) as opened:
+    larger = keras.Model(signal, QuantileLayer(9)(signal), name="other")
+    with Gallery(tmp_path / "other.db", larger) as opened:
         with pytest.raises(ValueError, match="Enroll the recordings again"):
             gallery.merge(opened)
 
 
 def test_later_recordings_are_measured_against_everybody(gallery, people):
     names = ["alice", "bob", "nobody"]
-    found = gallery.evaluate(
-        [one for name in names for one in people(name, 2)], np.repeat(names, 2)
+    figures = gallery.evaluate(
+        [recording for name in names for recording in people(name, 2)], np.repeat(names, 2)
     )
-    assert found.eer == 0 and found.trials.genuine == 4 and found.trials.imposter == 14
-    assert found.intervals["eer"][0] == 0
+    assert figures.eer == 0 and figures.trials.genuine == 4 and figures.trials.imposter == 14
+    assert figures.intervals["eer"][0] == 0
 
 
-def test_what_is_marked_counts_in_figures_as_in_decisions(gallery, people):
+def test_rejected_recordings_count_in_evaluate_as_in_verify(gallery, people):
     twin = people("alice", 2)
     rates = [gallery.evaluate([*twin, *people("bob", 2)], ["alice"] * 2 + ["bob"] * 2).eer]
     gallery.reject("alice", twin)
@@ -418,8 +425,8 @@ def test_people_without_recordings_and_strange_names_in_a_file_do_no_harm(galler
     connection.commit()
     connection.close()
     assert gallery.people()["none"] == 0
-    found = gallery.identify(people("alice"), threshold=1e9)
-    assert found.person == "alice" and found.people == 3
+    identification = gallery.identify(people("alice"), threshold=1e9)
+    assert identification.person == "alice" and identification.people == 3
     with pytest.raises(KeyError, match="Nobody named 'none'"):
         gallery.verify("none", people("alice"), threshold=1e9)
     for name in gallery.people():
@@ -429,21 +436,21 @@ def test_people_without_recordings_and_strange_names_in_a_file_do_no_harm(galler
 
 
 @pytest.mark.parametrize("name", ["", "  ", "a\nb", "x" * 201, "\x00", "dora ", "\u00a0dora"])
-def test_what_is_no_name_is_refused(gallery, people, name):
+def test_invalid_names_are_refused(gallery, people, name):
     with pytest.raises(ValueError, match="`person` must be a name"):
         gallery.enroll(name, people("dora"))
 
 
 @pytest.mark.parametrize(
-    ("model", "error", "said"),
+    ("model", "error", "message"),
     [
         (None, ValueError, "say which model"),
         ("vowels", ValueError, "Did you mean 'vowels_qp_wl'"),
         (3, TypeError, "int"),
     ],
 )
-def test_a_new_gallery_without_its_model_leaves_no_file(tmp_path, model, error, said):
-    with pytest.raises(error, match=said):
+def test_a_new_gallery_without_its_model_leaves_no_file(tmp_path, model, error, message):
+    with pytest.raises(error, match=message):
         Gallery(tmp_path / "new.db", model)
     assert not any(tmp_path.iterdir())
 
@@ -461,21 +468,21 @@ def test_a_gallery_finds_its_model_from_any_folder(tmp_path, model, people, monk
         monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.parametrize("given", [str, pathlib.Path])
-def test_a_path_stands_for_its_model_everywhere(tmp_path, model, people, given):
-    path = given(tmp_path / "channels.keras")
+@pytest.mark.parametrize("as_text", [str, pathlib.Path])
+def test_a_model_path_is_the_same_model_from_every_folder(tmp_path, model, people, as_text):
+    path = as_text(tmp_path / "channels.keras")
     model.save(path)
     recordings = people("ann")
     z = keras_dml.embed(path, recordings)
     np.testing.assert_array_equal(z, keras_dml.embed(model, recordings))
-    found = keras_dml.distance(path, z, z)
-    np.testing.assert_array_equal(found, keras_dml.distance(model, z, z))
+    distances = keras_dml.distance(path, z, z)
+    np.testing.assert_array_equal(distances, keras_dml.distance(model, z, z))
     assert keras_dml.explain(path, *people("ann", 2)).distance > 0
 
 
 @pytest.mark.parametrize("path", [None, 5, b"people.db"])
-def test_what_is_no_path_is_refused_by_its_name(model, path):
-    """As of an environment variable that is not set."""
+def test_an_invalid_path_is_refused(model, path):
+    """None is the value of an environment variable that is not set."""
     with pytest.raises(TypeError, match="`path` must be the path of a gallery's file, or the URL"):
         Gallery(path, model)
 
@@ -486,82 +493,82 @@ def test_a_folder_is_no_gallery(tmp_path, model):
             ask(tmp_path)
 
 
-def test_a_url_of_something_else_is_no_path(tmp_path, model, monkeypatch):
+def test_a_url_of_an_unknown_scheme_is_refused(tmp_path, model, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ValueError, match="begins with postgresql.psycopg://") as found:
+    with pytest.raises(ValueError, match="begins with postgresql.psycopg://") as error:
         Gallery("postgresql+psycopg://me:secret@host/db", model)
-    assert "secret" not in str(found.value) and not any(tmp_path.iterdir())
+    assert "secret" not in str(error.value) and not any(tmp_path.iterdir())
 
 
-def test_a_closed_gallery_says_so(gallery):
+def test_a_closed_gallery_gives_a_clear_error(gallery):
     gallery.close()
     with pytest.raises(ValueError, match="is closed: open it again"):
         gallery.people()
 
 
 @pytest.mark.parametrize("threshold", [float("nan"), "low"])
-def test_what_is_no_threshold_is_refused(gallery, people, threshold):
+def test_invalid_thresholds_are_refused(gallery, people, threshold):
     with pytest.raises(ValueError, match="`threshold` must be a number"):
         gallery.verify("alice", people("alice"), threshold=threshold)
 
 
-def test_no_candidates_cannot_be_asked_for(gallery, people):
+def test_top_must_be_at_least_1(gallery, people):
     with pytest.raises(ValueError, match="`top` must be at least 1"):
         gallery.identify(people("alice"), 0, threshold=1.0)
 
 
-def test_only_a_gallery_is_merged(gallery):
+def test_merge_refuses_other_types(gallery):
     with pytest.raises(TypeError, match="`other` must be a Gallery, or the path of exported"):
         gallery.merge(3)
 
 
 @pytest.mark.parametrize("names", ["aaaa", "abcd"])
-def test_people_who_make_no_claims_of_both_kinds_set_no_threshold(gallery, people, names):
+def test_calibration_needs_genuine_and_false_claims(gallery, people, names):
     with pytest.raises(ValueError, match="two people or more, with several recordings each"):
         gallery.calibrate(people("x"), list(names))
 
 
 @pytest.mark.parametrize(
-    ("names", "error", "said"),
+    ("names", "error", "message"),
     [
-        ([None] * 4, TypeError, "names, or numbers, not both. Received NoneType"),
-        (["1", 1, 2, 2], TypeError, "names, or numbers, not both. Received number, str"),
+        ([None] * 4, TypeError, "not both. Received NoneType"),
+        (["1", 1, 2, 2], TypeError, "not both. Received number, str"),
         (["a"], ValueError, "the person of each of the 4 recordings. Received shape"),
     ],
 )
-def test_people_who_cannot_be_told_apart_are_refused(gallery, people, names, error, said):
-    with pytest.raises(error, match=f"`people` must .*{said}"):
+def test_invalid_people_are_refused(gallery, people, names, error, message):
+    with pytest.raises(error, match=f"`people` must .*{message}"):
         gallery.calibrate(people("x"), names)
 
 
 @pytest.mark.parametrize("recordings", [None, 3])
-def test_what_is_no_list_of_recordings_is_refused(gallery, recordings):
+def test_invalid_recordings_arguments_are_refused(gallery, recordings):
     for ask in (gallery.reject, gallery.enroll):
         with pytest.raises(TypeError, match="`recordings` must be an array, or a list of them"):
             ask("alice", recordings)
 
 
-def test_what_is_no_name_is_not_said_to_be_a_closed_gallery(gallery):
-    with pytest.raises((KeyError, OSError, ValueError)) as told:
+def test_an_invalid_name_is_not_reported_as_a_closed_gallery(gallery):
+    with pytest.raises((KeyError, OSError, ValueError)) as error:
         gallery.remove(["alice"])
-    assert "closed" not in str(told.value) and "alice" in gallery.people()
+    assert "closed" not in str(error.value) and "alice" in gallery.people()
 
 
-def test_groups_are_of_people(gallery, people):
+def test_groups_must_be_a_mapping(gallery, people):
     with pytest.raises(TypeError, match="`groups` must be the group of each person"):
         calibrated(gallery, people, groups="women")
 
 
 def test_another_model_is_refused(gallery, place):
     signal = keras.Input((None, CHANNELS))
-    other = keras.Model(signal, QuantileLayer(9)(signal), name="other")
+    larger = keras.Model(signal, QuantileLayer(9)(signal), name="other")
     with pytest.raises(ValueError, match="Embeddings of two models cannot be compared"):
-        Gallery(model=other, **place)
+        Gallery(model=larger, **place)
 
 
 def of_layers(*layers):
     model = keras.Sequential([keras.Input((None, CHANNELS)), *layers])
-    return _model.GalleryModel(model).fingerprint
+    return model_module.GalleryModel(model).fingerprint
 
 
 def test_the_order_of_a_distance_tells_models_of_the_same_weights_apart():
@@ -578,13 +585,13 @@ def test_models_without_weights_are_told_apart_by_what_they_compute_and_take():
 
 
 @pytest.mark.parametrize("name", [b"alice", None, 1, ["alice"]])
-def test_nobody_has_a_name_that_is_no_text(gallery, people, name):
+def test_a_name_that_is_not_text_is_unknown(gallery, people, name):
     with pytest.raises(KeyError, match="Nobody named .* is enrolled in"):
         gallery.verify(name, people("alice"), threshold=1e9)
 
 
 @pytest.mark.parametrize("method", ["verify", "reject"])
-def test_somebody_unknown_is_no_silent_rejection(gallery, people, method):
+def test_an_unknown_person_is_an_error(gallery, people, method):
     calibrated(gallery, people)
     with pytest.raises(KeyError, match="Nobody named 'zoe'"):
         getattr(gallery, method)("zoe", people("alice"))
@@ -598,7 +605,7 @@ def test_without_a_threshold_nothing_is_decided(gallery, people):
         gallery.verify("alice", people("alice"), far=0.01)
 
 
-def test_claims_that_cannot_show_a_rate_are_refused(gallery, people):
+def test_claims_that_cannot_support_a_rate_are_refused(gallery, people):
     with pytest.raises(ValueError, match="imposter"):
         gallery.calibrate(people("x") + people("y"), ["x"] * 4 + ["y"] * 4, far=0.001)
 
@@ -611,19 +618,21 @@ def test_a_classifier_compares_by_its_learned_similarity(rng, tmp_path):
     with Gallery(tmp_path / "things.db", classifier) as gallery:
         gallery.enroll("cup", list(images[:2]))
         gallery.enroll("pot", images[2])
-        found = gallery.identify(images[0], threshold=1e9)
+        identification = gallery.identify(images[0], threshold=1e9)
         z = classifier.embed(images[:3])
         similar = np.asarray(classifier.similarity(z[:1], z))[0]
         expected = {"cup": -similar[:2].max(), "pot": -similar[2]}
-        assert {one.person: one.score for one in found.candidates} == pytest.approx(
-            expected, rel=1e-4
-        )
+        assert {
+            candidate.person: candidate.score for candidate in identification.candidates
+        } == pytest.approx(expected, rel=1e-4)
         classifier.add_classes(["c"], images[4:5], [0])
-    with Gallery(tmp_path / "things.db", classifier) as again:  # new classes are no other model
+    with Gallery(
+        tmp_path / "things.db", classifier
+    ) as again:  # new classes do not change the fingerprint
         assert again.people() == {"cup": 2, "pot": 1}
 
 
-def test_a_name_is_one_however_its_accents_are_written(gallery, model, people, tmp_path):
+def test_names_are_compared_in_composed_unicode(gallery, model, people, tmp_path):
     typed, of_macos = (unicodedata.normalize(form, "Zoë Łuç") for form in ("NFC", "NFD"))
     assert typed != of_macos
     gallery.enroll(of_macos, people(typed))
@@ -633,18 +642,18 @@ def test_a_name_is_one_however_its_accents_are_written(gallery, model, people, t
     assert decision.accepted and decision.person == typed
     assert gallery.recordings(of_macos) == gallery.recordings(typed)
     gallery.reject(of_macos, people("alice", 1))
-    with Gallery(tmp_path / "other.db", model) as other:
-        other.enroll(of_macos, people(typed, 1))
-        assert gallery.merge(other) == {typed: 1}
+    with Gallery(tmp_path / "other.db", model) as second:
+        second.enroll(of_macos, people(typed, 1))
+        assert gallery.merge(second) == {typed: 1}
     gallery.remove(of_macos)
     assert typed not in gallery.people()
 
 
-def test_names_of_recordings_are_those_of_the_gallery_however_they_are_written(gallery, people):
+def test_people_of_recordings_are_compared_in_composed_unicode(gallery, people):
     of_macos = unicodedata.normalize("NFD", "Zoë")
     gallery.enroll("Zoë", people("Zoë"))
-    found = gallery.evaluate([*people("Zoë"), *people("bob")], [of_macos] * 4 + ["bob"] * 4)
-    assert found.trials.genuine == 8
+    figures = gallery.evaluate([*people("Zoë"), *people("bob")], [of_macos] * 4 + ["bob"] * 4)
+    assert figures.trials.genuine == 8
 
 
 def test_a_score_equal_to_the_threshold_is_accepted_and_the_next_one_is_not(gallery, people):
@@ -659,12 +668,12 @@ def test_a_score_equal_to_the_threshold_is_accepted_and_the_next_one_is_not(gall
     assert not gallery.verify("bob", observed, threshold=below).accepted
 
 
-def test_denied_claims_lie_behind_all_others_in_figures(gallery, people):
-    """One of two true claims is denied: it loses against every false claim, ties included."""
-    twin, other = people("alice", 1), people("alice", 1)
-    before = gallery.evaluate([*twin, *other], ["alice"] * 2)
+def test_denied_claims_have_the_largest_scores_in_evaluate(gallery, people):
+    """One of two true claims is denied and loses against every false claim, also against ties."""
+    twin, probe = people("alice", 1), people("alice", 1)
+    before = gallery.evaluate([*twin, *probe], ["alice"] * 2)
     gallery.reject("alice", twin)
-    after = gallery.evaluate([*twin, *other], ["alice"] * 2)
+    after = gallery.evaluate([*twin, *probe], ["alice"] * 2)
     assert before.auc == 1 and after.auc == 0.5
     assert (after.trials.genuine, after.trials.imposter) == (2, 4)
 
@@ -689,9 +698,9 @@ def test_figures_of_a_threshold_are_printed_in_percent():
 
 
 @pytest.mark.parametrize("place", FILES[:1], indirect=True)
-def test_people_of_a_model_s_card_are_warned_of(gallery, people, monkeypatch):
+def test_calibrating_with_training_people_gives_a_warning(gallery, people, monkeypatch):
     card = {"is_own": True, "data": {"train_subjects": ["volunteer 3", "somebody else"]}}
-    monkeypatch.setattr(_model.reading, "card_of", lambda model: card)
+    monkeypatch.setattr(model_module.reading, "card_of", lambda model: card)
     with pytest.warns(UserWarning, match="made with 1 of these 24 people, such as 'volunteer 3'"):
         calibrated(gallery, people)
     card["is_own"] = False  # a model of the zoo was trained on numbered people of a data set
@@ -699,7 +708,7 @@ def test_people_of_a_model_s_card_are_warned_of(gallery, people, monkeypatch):
 
 
 @pytest.mark.parametrize("place", FILES[:1], indirect=True)
-def test_one_unfit_recording_is_named_alone_and_more_are_counted(gallery, people, monkeypatch):
+def test_errors_name_the_first_unfit_recording_and_count_the_others(gallery, people, monkeypatch):
     unfit = {1: "it is flat"}
     monkeypatch.setattr(gallery._model, "unfit", lambda recordings: unfit)
     with pytest.raises(ValueError, match="Recording 1 .* it is flat") as caught:
@@ -711,18 +720,18 @@ def test_one_unfit_recording_is_named_alone_and_more_are_counted(gallery, people
 
 
 def test_rates_of_an_identification_are_printed_in_percent():
-    found = Identification("ann", (Candidate("ann", 1.25),), 3.5, 4, 0.2, 0.05)
-    assert re.findall(r"\d[\d.]*", found.rates) == ["4", "20"]
-    assert re.findall(r"\d[\d.]*", str(found)) == ["1.25", "3.5", "5", "4", "20"]
+    identification = Identification("ann", (Candidate("ann", 1.25),), 3.5, 4, 0.2, 0.05)
+    assert re.findall(r"\d[\d.]*", identification.rates) == ["4", "20"]
+    assert re.findall(r"\d[\d.]*", str(identification)) == ["1.25", "3.5", "5", "4", "20"]
 
 
 @pytest.mark.parametrize("place", FILES[:1], indirect=True)
-def test_what_the_gate_of_the_model_refuses_is_neither_compared_nor_enrolled(
-    gallery, people, monkeypatch
-):
+def test_unfit_recordings_are_neither_compared_nor_enrolled(gallery, people, monkeypatch):
     class Gate:
         def refused(self, recordings):
-            return {i: "it is flat" for i, one in enumerate(recordings) if np.ptp(one) == 0}
+            return {
+                i: "it is flat" for i, recording in enumerate(recordings) if np.ptp(recording) == 0
+            }
 
     monkeypatch.setattr(gallery._model, "_gate", Gate())
     flat = np.ones_like(people("alice", 1)[0])

@@ -1,4 +1,4 @@
-"""A short run of `tests.bench.gallery_killed`: what was acknowledged is there, none by half."""
+"""A short run of `tests.bench.gallery_killed`: acknowledged changes survive, completely."""
 
 import pathlib
 import subprocess

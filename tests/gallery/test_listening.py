@@ -1,4 +1,4 @@
-"""Claims that are listened to until they are decided."""
+"""Tests of `Gallery.listen` and `Gallery.calibrate_listening`."""
 
 import contextlib
 import dataclasses
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from keras_dml._backend import keras
 from keras_dml.evaluation import false_accepts
 from keras_dml.gallery import Gallery
-from keras_dml.gallery._boundary import boundary
+from keras_dml.gallery.boundary import compute_boundary
 from keras_dml.layers import InputContract, QuantileLayer
 from keras_dml.models import PrototypicalClassifier
 from tests.gallery.people import CHANNELS, People
@@ -30,7 +30,7 @@ def people():
 
 @pytest.fixture(scope="module")
 def once(model, people, tmp_path_factory):
-    """The path of a gallery that listens, and a recording of one of its people."""
+    """Path of a gallery with a boundary, and a recording of one of its people."""
     path = tmp_path_factory.mktemp("listening") / "family.db"
     with Gallery(path, model, tries=None) as opened:
         for name in ("alice", "bob"):
@@ -49,7 +49,7 @@ def gallery(model, once, tmp_path):
 
 
 def heard(gallery, person, recording, sizes=(7,)):
-    """Answers to a recording that comes in chunks of some sizes in turn."""
+    """Returns the answers to a recording that is cut into chunks of some sizes in turn."""
     listening, answers, start = gallery.listen(person), [], 0
     while start < len(recording):
         size = sizes[len(answers) % len(sizes)]
@@ -58,7 +58,7 @@ def heard(gallery, person, recording, sizes=(7,)):
     return answers
 
 
-def test_the_person_is_accepted_as_soon_as_it_is_sure(gallery, people):
+def test_a_genuine_claim_is_accepted_early(gallery, people):
     answers = heard(gallery, "alice", people("alice", 1, 100)[0])
     assert answers[0].answer == "not yet" and answers[0].score is None
     assert answers[-1].accepted and answers[-1].steps == WINDOW
@@ -66,13 +66,13 @@ def test_the_person_is_accepted_as_soon_as_it_is_sure(gallery, people):
     assert str(answers[-1]).startswith("alice accepted after 10 steps: ")
 
 
-def test_somebody_else_is_rejected_at_the_latest_after_all_windows(gallery, people):
+def test_an_imposter_is_rejected_after_all_windows_at_the_latest(gallery, people):
     last = heard(gallery, "alice", people("bob", 1, 100)[0])[-1]
     assert last.accepted is False and last.answer == "rejected"
     assert WINDOW <= last.steps <= WINDOW * WINDOWS
 
 
-def test_a_claim_in_between_is_decided_by_the_time(gallery):
+def test_an_undecided_claim_is_rejected_after_the_last_window(gallery):
     limits = gallery.boundaries[FAR]
     wide = dataclasses.replace(limits, spread=2.0, reject_above=limits.value + 1)
     least = np.nextafter(wide.value, np.inf)  # not accepted
@@ -84,9 +84,9 @@ def test_a_claim_in_between_is_decided_by_the_time(gallery):
 
 @pytest.mark.slow
 @given(st.lists(st.integers(0, 37), min_size=1, max_size=5).filter(any), st.booleans())
-def test_the_size_of_chunks_changes_nothing(model, once, sizes, own):
+def test_the_size_of_chunks_changes_nothing(model, once, sizes, genuine):
     path, recording = once
-    person = "alice" if own else "bob"
+    person = "alice" if genuine else "bob"
     with Gallery(path, model, tries=None) as gallery:
         whole = heard(gallery, person, recording, [len(recording)])[-1]
         last = heard(gallery, person, recording, sizes)[-1]
@@ -94,39 +94,39 @@ def test_the_size_of_chunks_changes_nothing(model, once, sizes, own):
     np.testing.assert_allclose(last.score, whole.score, rtol=1e-4)
 
 
-def test_what_comes_after_the_decision_is_not_looked_at(gallery, people):
+def test_chunks_after_the_decision_are_ignored(gallery, people):
     listening = gallery.listen("alice")
     decided = listening.add(people("alice", 1, 100)[0])
     assert decided.accepted
     assert listening.add(people("bob", 1, 1000)[0]) == decided == listening.heard
 
 
-def test_less_than_a_window_is_kept(gallery, people):
+def test_listening_stores_less_than_a_window(gallery, people):
     listening = gallery.listen("alice")
     listening.add(people("bob", 1, 9)[0])
     listening.add(people("bob", 1, 3)[0])
     assert len(listening._rest) == 2 and listening._rest.base is None
 
 
-def test_the_boundary_is_there_when_the_file_is_opened_again(gallery, model, people):
+def test_the_boundary_is_there_after_reopening(gallery, model, people):
     with Gallery(gallery.path, model) as again:
         assert again.boundaries == gallery.boundaries
         assert list(again.boundaries) == [FAR]
         assert again.listen("alice", far=FAR).add(people("alice", 1, 100)[0]).accepted
 
 
-def test_the_boundary_says_what_it_promises_and_how_long_it_takes(gallery):
-    found = gallery.boundaries[FAR]
-    assert (found.people, found.trials) == (VOLUNTEERS, 2 * VOLUNTEERS * (VOLUNTEERS - 1))
-    assert found.windows == WINDOWS and found.seen < FAR and found.tar == 1.0
-    assert found.steps_to_accept == WINDOW <= found.steps_to_reject <= WINDOW * WINDOWS
-    assert str(found).startswith("FAR at most 10 % whenever it stops (")
-    assert str(found).endswith("10 to accept, 10 to reject, 40 at most")
-    json.dumps(vars(found), allow_nan=False)
+def test_a_boundary_states_its_promise_and_its_times(gallery):
+    boundary = gallery.boundaries[FAR]
+    assert (boundary.people, boundary.trials) == (VOLUNTEERS, 2 * VOLUNTEERS * (VOLUNTEERS - 1))
+    assert boundary.windows == WINDOWS and boundary.seen < FAR and boundary.tar == 1.0
+    assert boundary.steps_to_accept == WINDOW <= boundary.steps_to_reject <= WINDOW * WINDOWS
+    assert str(boundary).startswith("FAR at most 10 % whenever it stops (")
+    assert str(boundary).endswith("10 to accept, 10 to reject, 40 at most")
+    json.dumps(vars(boundary), allow_nan=False)
 
 
 def drawn(rng, people, windows=6):
-    """Window scores of claims whose windows resemble each other, two recordings a person."""
+    """Returns scores of claims whose windows resemble each other, two recordings per person."""
     pair = rng.normal(4, 1, (people, people)) + rng.normal(0, 1, people)
     np.fill_diagonal(pair, 0)
     pair = pair[np.repeat(np.arange(people), 2)]
@@ -136,11 +136,11 @@ def drawn(rng, people, windows=6):
     return scores.reshape(-1, windows), probes.ravel() // 2, claims.ravel()
 
 
-def decisions(found, scores):
-    """What `listen` answers to claims at its end, and after how many windows."""
+def decisions(boundary, scores):
+    """Returns the last answers of `listen` to claims, and the numbers of windows until then."""
     answers, times = [], []
     for trial in scores:
-        steps = (found.decide(min(trial[:k]), np.mean(trial[:k]), k) for k in heard_of(trial))
+        steps = (boundary.decide(min(trial[:k]), np.mean(trial[:k]), k) for k in heard_of(trial))
         answer, time = next((a, k) for k, a in enumerate(steps, start=1) if a is not None)
         answers.append(answer)
         times.append(time)
@@ -151,17 +151,17 @@ def heard_of(trial):
     return range(1, len(trial) + 1)
 
 
-def test_the_promise_holds_for_people_never_used_at_the_moment_it_stops():
-    """And for those it was set on, whose figures it states."""
+def test_the_promise_holds_for_new_people_whenever_a_claim_ends():
+    """It also holds for the people that it was set on, whose rates it states."""
     rng, rates, missed = np.random.default_rng(0), [], []
     for _ in range(30):
-        found = boundary(*drawn(rng, 24), 0.15, 1)
+        boundary = compute_boundary(*drawn(rng, 24), 0.15, 1)
         scores, probes, claims = drawn(rng, 24)
-        accepted, _ = decisions(found, scores)
-        apart = probes != claims
-        people = probes[apart], claims[apart]
-        rates.append(false_accepts(-accepted[apart].astype(float), people, -0.5).rate)
-        missed.append(1 - accepted[~apart].mean())
+        accepted, _ = decisions(boundary, scores)
+        differs = probes != claims
+        people = probes[differs], claims[differs]
+        rates.append(false_accepts(-accepted[differs].astype(float), people, -0.5).rate)
+        missed.append(1 - accepted[~differs].mean())
     assert np.mean(rates) <= 0.15 and 0 < np.mean(missed) < 0.5
 
 
@@ -177,18 +177,18 @@ def test_the_promise_holds_for_windows_in_any_order(order):
     """Limits of mean scores accept 42 % of the claims with the best window in a loop."""
     rng, rates = np.random.default_rng(0), []
     for _ in range(60):
-        limits = boundary(*drawn(rng, 8, 12), 0.3, 1)
+        limits = compute_boundary(*drawn(rng, 8, 12), 0.3, 1)
         scores, probes, claims = drawn(rng, 12, 12)
-        apart = probes != claims
-        accepted, _ = decisions(limits, ORDERS[order](scores[apart]))
+        differs = probes != claims
+        accepted, _ = decisions(limits, ORDERS[order](scores[differs]))
         rates.append(accepted.mean())
     assert 0.05 < np.mean(rates) <= 0.2
 
 
 @pytest.fixture(scope="module")
 def alike(model, tmp_path_factory):
-    """A gallery of people who are much alike, and claims of others to be them: the person, the
-    windows of the recording, which one is the best, and whether one is accepted."""
+    """A gallery of people who resemble each other, and false claims: the person, the windows of the
+    recording, the best window, and whether a window is accepted."""
     rng = np.random.default_rng(0)
 
     def recordings(people):
@@ -266,38 +266,38 @@ def test_a_boundary_of_an_earlier_version_is_refused(gallery, model):
 
 def test_the_stated_rates_and_times_are_those_of_the_people_it_was_set_on():
     scores, probes, claims = drawn(np.random.default_rng(1), 30)
-    found = boundary(scores, probes, claims, 0.2, 5)
-    accepted, times = decisions(found, scores)
-    own = probes == claims
-    assert accepted[own].mean() == pytest.approx(found.tar)
-    assert accepted[~own].mean() <= found.seen
-    assert 5 * np.median(times[own & accepted]) == found.steps_to_accept
-    assert 5 * np.median(times[~own & ~accepted]) == found.steps_to_reject
+    boundary = compute_boundary(scores, probes, claims, 0.2, 5)
+    accepted, times = decisions(boundary, scores)
+    genuine = probes == claims
+    assert accepted[genuine].mean() == pytest.approx(boundary.tar)
+    assert accepted[~genuine].mean() <= boundary.seen
+    assert 5 * np.median(times[genuine & accepted]) == boundary.steps_to_accept
+    assert 5 * np.median(times[~genuine & ~accepted]) == boundary.steps_to_reject
 
 
 def test_one_window_is_a_threshold():
     scores, probes, claims = drawn(np.random.default_rng(0), 30)
-    found = boundary(scores[:, :1], probes, claims, 0.2, 5)
-    assert found.spread == 0 and found.limits(1)[0] == found.value
-    above = found.value + 0.1
-    assert found.decide(found.value, found.value, 1) is True
-    assert found.decide(above, above, 1) is False
+    boundary = compute_boundary(scores[:, :1], probes, claims, 0.2, 5)
+    assert boundary.spread == 0 and boundary.limits(1)[0] == boundary.value
+    above = boundary.value + 0.1
+    assert boundary.decide(boundary.value, boundary.value, 1) is True
+    assert boundary.decide(above, above, 1) is False
 
 
 def test_too_few_people_are_refused(gallery, people):
     with pytest.raises(ValueError, match="17 people cannot promise FAR 5 % .* that takes 18"):
         scores, probes, claims = drawn(np.random.default_rng(0), 17)
-        boundary(scores, probes, claims, 0.05, 5)
+        compute_boundary(scores, probes, claims, 0.05, 5)
 
 
-def test_of_all_who_are_enrolled_the_one_who_is_claimed_is_read(gallery, people, monkeypatch):
-    read, templates = [], gallery._store.templates
+def test_listening_reads_only_the_templates_of_the_person_claimed(gallery, people, monkeypatch):
+    read, templates = [], gallery._records.templates
 
-    def told(names=None):
+    def recorded(names=None):
         read.append(names)
         return templates(names)
 
-    monkeypatch.setattr(gallery._store, "templates", told)
+    monkeypatch.setattr(gallery._records, "templates", recorded)
     gallery.listen("alice").add(people("alice", 1, WINDOW)[0])
     assert len(read) > 1 and all(names == ["alice"] for names in read)
 
@@ -309,7 +309,7 @@ def test_a_window_that_was_marked_as_another_s_is_rejected(gallery, people):
     assert denied.accepted is False and denied.denied and "another person's" in str(denied)
 
 
-def test_seconds_are_told_where_the_model_knows_its_rate(people, tmp_path):
+def test_seconds_are_stated_if_the_model_states_its_rate(people, tmp_path):
     signal = keras.Input((None, CHANNELS))
     x = InputContract(channels=list("xyz"), units="g", rate_hz=20)(signal)
     model = keras.Model(signal, QuantileLayer(6)(x), name="timed")
@@ -322,7 +322,7 @@ def test_seconds_are_told_where_the_model_knows_its_rate(people, tmp_path):
     assert answer.seconds == 0.5 and "after 10 steps (0.5 s)" in str(answer)
 
 
-def test_a_model_of_one_length_says_the_window(people, tmp_path):
+def test_a_model_of_one_length_sets_the_window(people, tmp_path):
     signal = keras.Input((WINDOW, CHANNELS))
     model = keras.Model(signal, QuantileLayer(6)(signal), name="fixed")
     with Gallery(tmp_path / "fixed.db", model) as gallery:
@@ -333,7 +333,7 @@ def test_a_model_of_one_length_says_the_window(people, tmp_path):
             gallery.calibrate_listening(recordings, names, FAR, window=5)
 
 
-def test_without_a_boundary_nobody_is_listened_to(model, people, tmp_path):
+def test_listen_needs_a_boundary(model, people, tmp_path):
     with Gallery(tmp_path / "new.db", model) as gallery:
         gallery.enroll("alice", people("alice", 3))
         with pytest.raises(ValueError, match="call `calibrate_listening`"):
@@ -345,7 +345,7 @@ def test_a_rate_that_was_not_set_is_refused(gallery):
         gallery.listen("alice", far=0.05)
 
 
-def test_nobody_unknown_is_listened_to(gallery, people):
+def test_listen_refuses_an_unknown_person(gallery, people):
     with pytest.raises(KeyError, match="Nobody named 'zoe'"):
         gallery.listen("zoe")
     listening = gallery.listen("bob")
@@ -355,17 +355,17 @@ def test_nobody_unknown_is_listened_to(gallery, people):
 
 
 @pytest.mark.parametrize(
-    "chunk, said",
+    "chunk, message",
     [
         (np.zeros((5, CHANNELS + 1)), r"with 3 channels. Received shape \(5, 4\)"),
         (np.zeros(5), r"Received shape \(5,\)"),
         (np.full((5, CHANNELS), np.nan), "`chunk` holds NaN or infinity"),
     ],
 )
-def test_a_bad_chunk_is_left_out(gallery, people, chunk, said):
+def test_an_invalid_chunk_is_ignored(gallery, people, chunk, message):
     listening = gallery.listen("alice")
     listening.add(people("alice", 1, 5)[0])
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=message):
         listening.add(chunk)
     assert listening.add(people("alice", 1, 5)[0]).accepted
 
@@ -389,7 +389,7 @@ def test_images_cannot_be_listened_to(tmp_path):
 
 def test_limits_of_a_boundary_are_those_of_a_loop_over_its_claims():
     scores, probes, claims = drawn(np.random.default_rng(2), 30)
-    limits = boundary(scores, probes, claims, 0.2, 5)
+    limits = compute_boundary(scores, probes, claims, 0.2, 5)
     false_claims = [trial for trial, p, c in zip(scores, probes, claims, strict=True) if p != c]
     variances = [np.sum((trial - trial.mean()) ** 2) / (len(trial) - 1) for trial in false_claims]
     assert limits.spread == pytest.approx(np.sqrt(np.mean(variances)))
@@ -408,14 +408,14 @@ def test_limits_of_a_boundary_are_those_of_a_loop_over_its_claims():
 
 
 def test_listening_keeps_a_twentieth_of_false_claims_by_default(gallery, people):
-    """17 people are too few for it."""
+    """17 people are too few for this rate."""
     names = np.repeat([f"volunteer {i}" for i in range(17)], 2)
     recordings = [people(name, 1, WINDOW * WINDOWS)[0] for name in names]
     with pytest.raises(ValueError, match="FAR 5 %"):
         gallery.calibrate_listening(recordings, names, window=WINDOW)
 
 
-def test_a_claim_is_denied_only_where_a_recording_was_marked(gallery, people):
+def test_a_claim_is_denied_only_if_a_recording_was_rejected(gallery, people):
     assert not gallery.listen("alice").heard.denied
     assert not any(answer.denied for answer in heard(gallery, "alice", people("bob", 1, 50)[0]))
     marked = people("alice", 1, 10)[0]

@@ -1,4 +1,4 @@
-"""Mean templates: one embedding in the place of several."""
+"""Tests of mean templates: one embedding in place of several."""
 
 import numpy as np
 import pytest
@@ -45,30 +45,32 @@ def made(kind, count, seed):
     return distance, embeddings(count, np.random.default_rng(seed)).astype("f4")
 
 
-def assert_same(found, expected):
-    assert found.weight == expected.weight
+def assert_same(template, expected):
+    assert template.weight == expected.weight
     scale = np.abs(expected.mean).max()
-    np.testing.assert_allclose(found.mean, expected.mean, rtol=0, atol=1e-6 * scale)
+    np.testing.assert_allclose(template.mean, expected.mean, rtol=0, atol=1e-6 * scale)
 
 
 @kinds
 @given(seed=seeds, gone=st.sets(st.integers(0, 5), max_size=5), order=st.permutations(range(6)))
-def test_what_is_forgotten_was_never_enrolled_in_any_order(kind, seed, gone, order):
+def test_forgetting_is_exact_in_any_order(kind, seed, gone, order):
     distance, z = made(kind, 6, seed)
-    found = MeanTemplate.of(distance, z[list(order)])
+    template = MeanTemplate.from_embeddings(distance, z[list(order)])
     for i in gone:
-        found = found.forget(z[i])
-    assert_same(found, MeanTemplate.of(distance, z[[i for i in range(6) if i not in gone]]))
+        template = template.forget(z[i])
+    assert_same(
+        template, MeanTemplate.from_embeddings(distance, z[[i for i in range(6) if i not in gone]])
+    )
 
 
 @kinds
 @given(seed=seeds, cuts=st.sets(st.integers(1, 6), min_size=2, max_size=2))
 def test_merging_is_exact_associative_and_commutative(kind, seed, cuts):
     distance, z = made(kind, 7, seed)
-    a, b, c = (MeanTemplate.of(distance, part) for part in np.split(z, sorted(cuts)))
-    whole = MeanTemplate.of(distance, z)
-    for found in (a.merge(b).merge(c), a.merge(b.merge(c)), c.merge(a).merge(b)):
-        assert_same(found, whole)
+    a, b, c = (MeanTemplate.from_embeddings(distance, part) for part in np.split(z, sorted(cuts)))
+    whole = MeanTemplate.from_embeddings(distance, z)
+    for merged in (a.merge(b).merge(c), a.merge(b.merge(c)), c.merge(a).merge(b)):
+        assert_same(merged, whole)
     assert_same(a.merge(b).forget(b.embedding) if b.weight == 1 else a, a)
 
 
@@ -77,40 +79,40 @@ def test_the_template_is_an_embedding_with_the_least_sum_of_squares(kind):
     distance, z = made(kind, 5, 0)
     if kind == "cosine":
         z /= np.linalg.norm(z, axis=1, keepdims=True)
-    template = MeanTemplate.of(distance, z).embedding
+    template = MeanTemplate.from_embeddings(distance, z).embedding
     assert template.shape == z.shape[1:] and template.dtype == np.float32
 
     def cost(point):
-        found = keras_dml.distance(distance, z, point[None]).ravel().astype(float)
-        if kind == "wasserstein":  # by filter, as the barycenter has it
-            one = [wasserstein.distance(z[:, [k]], point[[k]], KNOTS, 2) for k in range(3)]
-            return float(np.sum(np.square(one)))
-        return (found if kind == "cosine" else found**2).sum()
+        distances_ = keras_dml.distance(distance, z, point[None]).ravel().astype(float)
+        if kind == "wasserstein":  # a filter per row, as in the barycenter
+            expected_ = [wasserstein.distance(z[:, [k]], point[[k]], KNOTS, 2) for k in range(3)]
+            return float(np.sum(np.square(expected_)))
+        return (distances_ if kind == "cosine" else distances_**2).sum()
 
-    for other in made(kind, 4, 1)[1]:
-        near = 0.98 * template + 0.02 * other if kind != "log_euclidean" else None
+    for candidate in made(kind, 4, 1)[1]:
+        near = 0.98 * template + 0.02 * candidate if kind != "log_euclidean" else None
         if near is None:
-            near = np.asarray(spd.geodesic(template, other, 0.02))
+            near = np.asarray(spd.geodesic(template, candidate, 0.02))
         assert cost(near) > cost(template)
 
 
-def test_distances_without_such_a_mean_are_refused_with_the_way_out():
+def test_distances_without_a_mean_are_refused():
     with pytest.raises(ValueError, match="'wasserstein' of order 1 has no mean.*keep all"):
-        MeanTemplate.of(distances.Wasserstein(1), made("wasserstein", 2, 0)[1])
+        MeanTemplate.from_embeddings(distances.Wasserstein(1), made("wasserstein", 2, 0)[1])
     with pytest.raises(ValueError, match="'affine_invariant' has no mean"):
-        MeanTemplate.of("affine_invariant", made("log_euclidean", 2, 0)[1])
+        MeanTemplate.from_embeddings("affine_invariant", made("log_euclidean", 2, 0)[1])
 
 
-def test_templates_that_do_not_fit_and_the_last_recording_are_refused():
-    one = MeanTemplate.of("euclidean", np.ones((1, 3)))
-    with pytest.raises(ValueError, match="Mean templates of one model merge"):
-        one.merge(MeanTemplate.of("euclidean", np.ones((1, 4))))
-    with pytest.raises(ValueError, match="Mean templates of one model merge"):
-        one.merge(MeanTemplate.of("cosine", np.ones((1, 3))))
+def test_merging_other_templates_and_forgetting_the_last_recording_are_refused():
+    vector = MeanTemplate.from_embeddings("euclidean", np.ones((1, 3)))
+    with pytest.raises(ValueError, match="(?i)mean templates of one model merge"):
+        vector.merge(MeanTemplate.from_embeddings("euclidean", np.ones((1, 4))))
+    with pytest.raises(ValueError, match="(?i)mean templates of one model merge"):
+        vector.merge(MeanTemplate.from_embeddings("cosine", np.ones((1, 3))))
     with pytest.raises(ValueError, match="remove it as a whole"):
-        one.forget(np.ones(3))
+        vector.forget(np.ones(3))
     with pytest.raises(ValueError, match="Received none"):
-        MeanTemplate.of("euclidean", np.ones((0, 3)))
+        MeanTemplate.from_embeddings("euclidean", np.ones((0, 3)))
 
 
 @pytest.mark.parametrize(
@@ -118,7 +120,7 @@ def test_templates_that_do_not_fit_and_the_last_recording_are_refused():
     [lambda: QuantileLayer(4, p=2), lambda: SequencePooling("mean")],
     ids=["p = 2", "cosine"],
 )
-def test_a_gallery_gives_the_template_of_the_recordings_that_are_left(head, tmp_path):
+def test_a_gallery_returns_the_mean_template_of_the_remaining_recordings(head, tmp_path):
     signal = keras.Input((None, 2))
     model = keras.Model(signal, head()(keras.layers.Identity()(signal)))
     recordings = list(np.random.default_rng(0).normal(2, 1, size=(5, 20, 2)))
@@ -133,11 +135,11 @@ def test_a_gallery_gives_the_template_of_the_recordings_that_are_left(head, tmp_
         assert_same(first.mean_template("alice"), merged.forget(z[1]))
         assert_same(
             first.mean_template("alice"),
-            MeanTemplate.of(model.layers[-1].distance, z[[0, 2, 3, 4]]),
+            MeanTemplate.from_embeddings(model.layers[-1].distance, z[[0, 2, 3, 4]]),
         )
 
 
-def test_a_gallery_of_sets_gives_no_template(tmp_path):
+def test_a_gallery_whose_distance_has_no_mean_refuses_a_mean_template(tmp_path):
     signal = keras.Input((None, 2))
     model = keras.Model(signal, QuantileLayer(4)(keras.layers.Identity()(signal)))
     with Gallery(tmp_path / "a.db", model) as gallery:

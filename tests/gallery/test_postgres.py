@@ -1,4 +1,4 @@
-"""A gallery on a server: what strangers do to it, what it forgets, what a kill leaves."""
+"""Tests of galleries on a PostgreSQL server: foreign changes, removal, killed processes."""
 
 import contextlib
 import pathlib
@@ -12,17 +12,18 @@ import pytest
 from keras_dml import cli
 from keras_dml import gallery as galleries
 from keras_dml.cli import _console
-from keras_dml.gallery import Gallery, _key, _postgres_words
-from keras_dml.gallery._store import Store
+from keras_dml.gallery import Gallery, encryption
+from keras_dml.gallery.records import Records
 
-psycopg = pytest.importorskip("keras_dml.gallery._postgres", exc_type=ImportError).psycopg
+postgres = pytest.importorskip("keras_dml.gallery.postgres", exc_type=ImportError)
+psycopg = postgres.psycopg
 
 KEY = bytes(range(32))
 NUMBERS = 40
 
 
 class Flat:
-    """An index of the numbers as they are."""
+    """An index whose vectors are the embeddings."""
 
     metric, numbers = "l1", NUMBERS
 
@@ -36,7 +37,7 @@ class Wide(Flat):
 
 @contextlib.contextmanager
 def opened(url, *args, index=Flat):
-    with contextlib.closing(Store(url, *args)) as store:
+    with contextlib.closing(Records(url, *args)) as store:
         store.describe({"model": "m", "fingerprint": "f"}, index)
         yield store
 
@@ -60,7 +61,7 @@ def test_candidates_are_the_owners_of_the_nearest_templates(store):
     z = embeddings(600)
     for i in range(300):
         store.add(f"{i:03d}", z[2 * i : 2 * i + 2])
-    store.add("none", z[:1], enrolled=False)  # marked as not theirs: no candidate
+    store.add("none", z[:1], enrolled=False)  # marked as not theirs, so not a candidate
     names, people = store.candidates(z[42:43] + 1e-3)
     distances = np.abs(z - z[42]).sum(axis=1)
     expected = {f"{i // 2:03d}" for i in np.argsort(distances)[:200]}
@@ -73,8 +74,8 @@ def test_candidates_are_the_owners_of_the_nearest_templates(store):
     assert people == 300 and "021" not in names
 
 
-def test_the_index_may_be_made_after_many_were_enrolled(database):
-    """By the statements in the documentation; without it everybody is searched through."""
+def test_the_index_can_be_rebuilt_after_enrollments(database):
+    """Statements of the documentation make it. Without it, all vectors are compared."""
     with opened(database):
         index = run(database, "SELECT pg_get_indexdef('keras_dml.nearest_vectors'::regclass)")
         (index,) = index.fetchone()
@@ -88,18 +89,18 @@ def test_the_index_may_be_made_after_many_were_enrolled(database):
         run(database, index)
     with opened(database) as store:
         assert "042" in store.candidates(z[42:43])[0]
-    said = "SELECT indexdef FROM pg_indexes WHERE indexname = 'nearest_vectors'"
-    assert run(database, said).fetchone() == (index,)
+    query = "SELECT indexdef FROM pg_indexes WHERE indexname = 'nearest_vectors'"
+    assert run(database, query).fetchone() == (index,)
 
 
 def test_nobody_is_a_candidate_of_an_empty_gallery(store):
     assert store.candidates(embeddings(1)) == ([], 0)
 
 
-def test_the_key_of_an_enrollment_that_a_killed_server_lost_is_nobody_elses(database, tmp_path):
+def test_the_key_of_a_lost_enrollment_is_not_used_for_another_person(database, tmp_path):
     with opened(database, KEY, tmp_path / "people.keys") as store:
-        with pytest.raises(KeyboardInterrupt), store._database.writing() as lost:
-            store._person(lost, "lost")
+        with pytest.raises(KeyboardInterrupt), store._store.writing() as lost:
+            store._add_person(lost, "lost")
             raise KeyboardInterrupt
         run(database, "ALTER TABLE keras_dml.people ALTER COLUMN id RESTART")  # as a kill may
         store.add("ann", embeddings(2))
@@ -123,11 +124,11 @@ def test_the_index_serves_the_metric_of_the_model(database, monkeypatch, metric,
 
 
 @pytest.mark.parametrize(
-    ("statement", "said"),
+    ("statement", "message"),
     [
         ("CREATE VIEW keras_dml.guests AS SELECT * FROM keras_dml.people", "views"),
         ("CREATE TABLE keras_dml.more (name text)", "tables"),
-        ("DROP TABLE keras_dml.thresholds", "lacks one"),
+        ("DROP TABLE keras_dml.thresholds", "lacks a table"),
         (
             "CREATE RULE spy AS ON INSERT TO keras_dml.people DO ALSO DELETE FROM "
             "keras_dml.templates",
@@ -141,20 +142,20 @@ def test_the_index_serves_the_metric_of_the_model(database, monkeypatch, metric,
         ("COMMENT ON SCHEMA keras_dml IS 'people enrolled by keras-dml, version 99'", "99"),
     ],
 )
-def test_a_gallery_that_somebody_has_changed_is_refused(database, statement, said):
+def test_a_gallery_that_somebody_has_changed_is_refused(database, statement, message):
     with opened(database):
         pass
     run(database, statement)
-    with pytest.raises(ValueError, match=f"The schema keras_dml of .*{said}"):
-        Store(database)
+    with pytest.raises(ValueError, match=f"The schema keras_dml of .*{message}"):
+        Records(database)
 
 
 def test_another_program_s_schema_is_refused_and_left(database):
     run(database, "CREATE SCHEMA keras_dml CREATE TABLE songs (name text)")
-    with pytest.raises(ValueError, match="is no gallery of this release"):
-        Store(database)
-    found = run(database, "SELECT tablename FROM pg_tables WHERE schemaname = 'keras_dml'")
-    assert found.fetchall() == [("songs",)]
+    with pytest.raises(ValueError, match="not a gallery of this release"):
+        Records(database)
+    tables = run(database, "SELECT tablename FROM pg_tables WHERE schemaname = 'keras_dml'")
+    assert tables.fetchall() == [("songs",)]
 
 
 def test_other_tables_of_the_database_are_left(database):
@@ -170,7 +171,7 @@ def test_embeddings_that_are_too_long_for_the_index_are_refused(database):
     with pytest.raises(ValueError, match="up to 4,000 numbers, and this model's embeddings have"):
         with opened(database, index=Wide):
             pass
-    with opened(database) as store:  # nothing was described
+    with opened(database) as store:  # the index was not made
         assert store.about() == {"model": "m", "fingerprint": "f"}
 
 
@@ -188,9 +189,9 @@ def test_numbers_that_are_too_large_for_the_index_are_refused(store):
 
 def test_a_killed_server_is_an_error_and_what_was_acknowledged_is_there(server, store, database):
     store.add("alice", embeddings(2))
-    with opened(database) as other:
+    with opened(database) as second:
         server.kill()
-        with pytest.raises(OSError, match="cannot be used: .* look before you repeat it"):
+        with pytest.raises(OSError, match="cannot be used: .* before you repeat it"):
             store.add("bob", embeddings(2))
         with pytest.raises(OSError, match="cannot be used: .* Nothing was changed"):
             store.people()
@@ -198,8 +199,8 @@ def test_a_killed_server_is_an_error_and_what_was_acknowledged_is_there(server, 
         assert store.people() == {"alice": 2}  # connected again
         store.add("carol", embeddings(1))
         with pytest.raises(OSError):
-            other.people()
-        assert other.people() == {"alice": 2, "carol": 1}
+            second.people()
+        assert second.people() == {"alice": 2, "carol": 1}
     assert set(store.candidates(embeddings(1))[0]) == {"alice", "carol"}
 
 
@@ -211,9 +212,9 @@ def test_a_killed_server_is_an_error_and_what_was_acknowledged_is_there(server, 
         ("postgresql://me@host/db?nonsense=1&password=secret", ValueError),
     ],
 )
-def test_a_server_that_is_not_there_is_an_error_without_the_password(url, error):
+def test_an_unreachable_server_is_an_error_without_the_password(url, error):
     with pytest.raises(error, match="postgresql://me@") as found:
-        Store(url)
+        Records(url)
     assert "secret" not in "".join(traceback.format_exception(found.value))
 
 
@@ -225,7 +226,7 @@ def test_the_password_is_not_in_the_path(database):
 
 
 @pytest.mark.parametrize(
-    ("url", "shown"),
+    ("url", "printed"),
     [
         ("postgresql://", "postgresql://"),
         ("postgresql:///family", "postgresql:///family"),
@@ -242,20 +243,20 @@ def test_the_password_is_not_in_the_path(database):
         ("people.db", "people.db"),
     ],
 )
-def test_a_url_is_printed_without_its_password(url, shown):
-    assert galleries.hide_password(url) == shown
+def test_a_url_is_printed_without_its_password(url, printed):
+    assert galleries.hide_password(url) == printed
 
 
 @pytest.mark.parametrize("password", ["se/cret", "se@cret", "/cret", "cret/5432"])
 def test_a_password_that_ends_in_a_url_is_refused_and_not_printed(password):
     with pytest.raises(ValueError, match="%40 for @ and %2F for /") as error:
-        Store(f"postgresql://me:{password}@host.invalid/db")
+        Records(f"postgresql://me:{password}@host.invalid/db")
     assert "cret" not in str(error.value)
 
 
 @pytest.fixture
 def roles(server):
-    """Two roles that are no superusers, and the URL of a database that the first one owns."""
+    """Two roles that are not superusers, and the URL of a database that the first role owns."""
     server.run("CREATE ROLE owner LOGIN")
     server.run("CREATE ROLE clerk LOGIN")
     server.run("CREATE DATABASE owned OWNER owner")
@@ -265,28 +266,28 @@ def roles(server):
     server.run("DROP ROLE clerk")
 
 
-def test_a_role_that_lacks_a_privilege_is_refused_with_what_grants_it(server, roles):
+def test_a_missing_privilege_is_named_with_the_grant(server, roles):
     clerk = roles.replace("owner@", "clerk@")
     with pytest.raises(PermissionError, match="CREATE EXTENSION vector"):
-        Store(roles)
+        Records(roles)
     run(server.url("owned"), "CREATE EXTENSION vector")
     with pytest.raises(PermissionError, match="GRANT CREATE ON DATABASE"):
-        Store(clerk)
+        Records(clerk)
     with opened(roles) as store:
         store.add("alice", embeddings(1))
     with pytest.raises(PermissionError, match="GRANT USAGE ON SCHEMA keras_dml"):
-        Store(clerk)
+        Records(clerk)
     run(roles, "GRANT USAGE ON SCHEMA keras_dml TO clerk")
     run(roles, "GRANT SELECT, UPDATE ON ALL TABLES IN SCHEMA keras_dml TO clerk")
     with opened(clerk) as store:
         assert store.people() == {"alice": 1}
-        with pytest.raises(PermissionError, match="grant what is missing. Nothing was changed"):
+        with pytest.raises(PermissionError, match="missing privilege. Nothing was changed"):
             store.add("bob", embeddings(1, 1))
         assert store.people() == {"alice": 1}
 
 
 def test_only_the_owner_purges_a_gallery(server, roles):
-    """The server warns others and skips the tables: what was removed would stay."""
+    """For other roles the server only warns and skips the tables, so deleted rows would stay."""
     run(server.url("owned"), "CREATE EXTENSION vector")
     clerk = roles.replace("owner@", "clerk@")
     rights = "SELECT, INSERT, UPDATE, DELETE"
@@ -306,21 +307,21 @@ def test_only_the_owner_purges_a_gallery(server, roles):
 def test_an_encrypted_gallery_keeps_its_keys_apart(database, tmp_path):
     keys = tmp_path / "people.keys"
     with pytest.raises(ValueError, match="give `keys`, the path of a file"):
-        Store(database, KEY)
+        Records(database, KEY)
     with opened(database, KEY, keys) as store:
         store.add("alice", embeddings(1))
     assert keys.stat().st_mode & 0o077 == 0
     with pytest.raises(ValueError, match="its keys are not here"):
-        Store(database, KEY, tmp_path / "other.keys")
+        Records(database, KEY, tmp_path / "other.keys")
     with pytest.raises(ValueError, match="the key is not the one"):
-        Store(database, KEY[::-1], keys)
-    with pytest.raises(ValueError, match=f"give its key, by `key` or by {_key.ENVIRONMENT}"):
-        Store(database)
+        Records(database, KEY[::-1], keys)
+    with pytest.raises(ValueError, match=f"give its key, by `key` or by {encryption.ENVIRONMENT}"):
+        Records(database)
 
 
-def test_a_file_takes_no_file_of_keys(tmp_path):
-    with pytest.raises(ValueError, match="A file holds its own: give `key` alone"):
-        Store(tmp_path / "people.db", KEY, tmp_path / "people.keys")
+def test_a_gallery_in_a_file_refuses_a_file_of_keys(tmp_path):
+    with pytest.raises(ValueError, match="`keys` .* give `key` alone"):
+        Records(tmp_path / "people.db", KEY, tmp_path / "people.keys")
     assert not any(tmp_path.iterdir())
 
 
@@ -334,24 +335,28 @@ def test_one_file_keeps_the_keys_of_several_galleries(server, tmp_path):
             np.testing.assert_array_equal(second.templates()[2], embeddings(1, 1))
 
 
-def test_of_a_removed_person_the_key_is_gone_and_what_remains_is_listed(server, database, tmp_path):
+def test_removal_destroys_the_key_and_lists_remaining_places(server, database, tmp_path):
     keys, secret = tmp_path / "people.keys", embeddings(3, 7)
     with opened(database, KEY, keys) as store:
         store.add("alice", embeddings(1))
         store.add("mallory", secret)
-        wrapped = [one for (one,) in sqlite3.connect(keys).execute("SELECT wrapped FROM keys")]
+        wrapped = [
+            secret_ for (secret_,) in sqlite3.connect(keys).execute("SELECT wrapped FROM keys")
+        ]
         assert len(wrapped) == 3  # of two people and of the gallery
-        run(database, "ANALYZE")  # samples of columns go into a table of the server's own
+        run(database, "ANALYZE")  # ANALYZE copies samples of columns into a table of the server
         store.remove("mallory")
-        kept = [path.read_bytes() for path in tmp_path.iterdir()]
-        assert sum(any(one[:16] in file for file in kept) for one in wrapped) == 2
+        contents = [path.read_bytes() for path in tmp_path.iterdir()]
+        assert sum(any(secret_[:16] in file for file in contents) for secret_ in wrapped) == 2
         places = store.purge()
     server.run("CHECKPOINT")
-    patterns = [row.tobytes()[:16] for row in secret]  # exact numbers: encrypted, nowhere
-    patterns += [row.astype("float16").tobytes()[:16] for row in secret]  # those of the index
+    patterns = [
+        row.tobytes()[:16] for row in secret
+    ]  # exact numbers are nowhere, because they are encrypted
+    patterns += [row.astype("float16").tobytes()[:16] for row in secret]  # numbers of the index
     patterns.append(b"mallory")
-    found = [path for path in server.files() if any(one in read(path) for one in patterns)]
-    assert [path for path in found if path.parent.name != "pg_wal"] == []
+    files = [path for path in server.files() if any(secret_ in read(path) for secret_ in patterns)]
+    assert [path for path in files if path.parent.name != "pg_wal"] == []
     assert "write-ahead log" in places[0] and "Backups" in places[-1]
 
 
@@ -362,7 +367,7 @@ def read(path):
         return b""
 
 
-def test_a_removal_that_was_broken_off_is_done_again(database, tmp_path):
+def test_an_interrupted_removal_can_be_repeated(database, tmp_path):
     keys = tmp_path / "people.keys"
     with opened(database, KEY, keys) as store:
         store.add("alice", embeddings(1))
@@ -376,32 +381,32 @@ def test_a_removal_that_was_broken_off_is_done_again(database, tmp_path):
 
 
 def test_neither_template_nor_key_is_in_errors_or_the_server_s_log(server, database, tmp_path):
-    secret, said = embeddings(1, 9), []
+    secret, messages = embeddings(1, 9), []
     with opened(database, KEY, tmp_path / "people.keys") as store:
         for person in (None, "a\0b", 7):
-            with pytest.raises((ValueError, OSError)) as found:
+            with pytest.raises((ValueError, OSError)) as error:
                 store.add(person, secret)
-            said.append("".join(traceback.format_exception(found.value)))
-    said += [read(path).decode(errors="replace") for path in server.files() if path.name == "log"]
-    assert len(said) == 4
-    for text in said:
-        assert not [one for one in secret.ravel() if f"{one:.8f}"[:7] in text]
+            messages.append("".join(traceback.format_exception(error.value)))
+    messages += [
+        read(path).decode(errors="replace") for path in server.files() if path.name == "log"
+    ]
+    assert len(messages) == 4
+    for text in messages:
+        assert not [number for number in secret.ravel() if f"{number:.8f}"[:7] in text]
         assert secret.tobytes().hex()[:16] not in text and KEY.hex()[:16] not in text
 
 
 def test_a_missing_driver_names_the_extra(monkeypatch):
-    monkeypatch.delitem(sys.modules, "keras_dml.gallery._postgres", raising=False)
+    monkeypatch.delitem(sys.modules, "keras_dml.gallery.postgres", raising=False)
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(ImportError, match="keras-dml.postgres"):
-        Store("postgresql://host/db")
+        Records("postgresql://host/db")
 
 
 def test_an_old_pgvector_is_refused(database, monkeypatch):
-    from keras_dml.gallery import _postgres
-
-    monkeypatch.setattr(_postgres, "PGVECTOR", (99, 0, 0))
+    monkeypatch.setattr(postgres, "PGVECTOR", (99, 0, 0))
     with pytest.raises(ValueError, match="a gallery needs 99.0.0 or later"):
-        Store(database)
+        Records(database)
 
 
 def test_a_command_merges_two_encrypted_galleries_of_servers(server, model, people, tmp_path):
@@ -423,21 +428,21 @@ def test_a_command_merges_two_encrypted_galleries_of_servers(server, model, peop
         assert gallery.people() == {"ann": 4, "bob": 4}
 
 
-def test_a_command_purges_a_server_and_says_what_remains(server, model, people, monkeypatch):
-    url, said = server.database(), []
-    monkeypatch.setattr(_console, "note", said.append)
-    monkeypatch.setattr(_console, "echo", said.append)
+def test_a_command_purges_a_server_and_lists_remaining_places(server, model, people, monkeypatch):
+    url, messages = server.database(), []
+    monkeypatch.setattr(_console, "note", messages.append)
+    monkeypatch.setattr(_console, "echo", messages.append)
     with Gallery(url, model) as gallery:
         for name in ("ann", "bob"):
             gallery.enroll(name, people(name))
     cli.remove.run(url, "ann")
-    assert said == [
+    assert messages == [
         "ann removed, 1 left",
         "Note: the server's disk keeps what was removed until --purge.",
     ]
     cli.remove.run(url, "bob", purge=True)
-    assert said[2] == "bob removed, 0 left"
-    assert "write-ahead log" in said[3] and "Backups" in said[-1]
+    assert messages[2] == "bob removed, 0 left"
+    assert "write-ahead log" in messages[3] and "Backups" in messages[-1]
 
 
 def test_no_command_prints_the_password_of_a_url(
@@ -470,12 +475,12 @@ def test_no_command_prints_the_password_of_a_url(
     assert (tmp_path / f"{name}_templates.npz").is_file()
 
 
-def test_an_archive_and_replicas_are_named_only_where_the_server_has_them():
-    alone = _postgres_words.remains("1 GB", False, 0)
+def test_archive_and_replicas_are_listed_only_if_they_exist():
+    alone = postgres.places_of_deleted_rows("1 GB", False, 0)
     assert len(alone) == 2 and "1 GB" in alone[0]
-    archived = _postgres_words.remains("1 GB", True, 0)
+    archived = postgres.places_of_deleted_rows("1 GB", True, 0)
     assert [place for place in archived if place not in alone] == [archived[1]]
     assert "archive" in archived[1]
-    replicated = _postgres_words.remains("1 GB", False, 3)
+    replicated = postgres.places_of_deleted_rows("1 GB", False, 3)
     assert [place for place in replicated if place not in alone] == [replicated[1]]
     assert "3 replication slots" in replicated[1]

@@ -1,4 +1,4 @@
-"""The page on PostgreSQL: its lines run, one after the other, as roles that are not superusers."""
+"""Runs the lines of the page on PostgreSQL in order, as roles that are not superusers."""
 
 import collections
 import os
@@ -21,7 +21,7 @@ from keras_dml.layers import InputContract, QuantileLayer
 from tests.gallery.people import People
 from tests.zoo.cards import CARD
 
-pytest.importorskip("keras_dml.gallery._postgres", exc_type=ImportError)
+pytest.importorskip("keras_dml.gallery.postgres", exc_type=ImportError)
 
 PAGE = pathlib.Path(__file__).parents[2] / "keras_dml/gallery/README.md"
 HOST, PASSWORDS = "db.example.org", {"family": "sesame-1", "desk": "sesame-2"}
@@ -31,7 +31,7 @@ ID = r"\b[0-9a-f]{16}\b"
 
 
 def blocks():
-    """Language and lines of the blocks of the page that are typed."""
+    """Returns the language and the lines of the page's blocks that users type."""
     pattern = r"^```(bash|sql|ini)\n(.*?)^```$"
     return re.findall(pattern, PAGE.read_text(), re.DOTALL | re.MULTILINE)
 
@@ -47,7 +47,7 @@ def write_recordings(folder, arrays):
 
 
 def write_family(folder, monkeypatch):
-    """Writes what the page names: the model, recordings, and a gallery of another phone."""
+    """Writes the files that the page names: a model, recordings, and another gallery."""
     from keras_dml.training import publish
 
     signal = keras.Input((None, 3))
@@ -73,7 +73,7 @@ def write_family(folder, monkeypatch):
 
 @pytest.fixture
 def proxies(server, tmp_path):
-    """Folder of certificates of a server, its port for TLS and its port without."""
+    """Folder of certificates, the port with TLS and the port without."""
     from tests.gallery import tls
 
     folder = tmp_path / "certificates"
@@ -86,8 +86,7 @@ def proxies(server, tmp_path):
 
 @pytest.fixture
 def family(server, proxies, tmp_path, monkeypatch):
-    """A folder with what the page names, a server that asks the roles of the page for passwords,
-    and the connection to it by TLS."""
+    """A folder with the files that the page names, and a server with passwords and TLS."""
     certificates, port, plain_port = proxies
     for name in [name for name in os.environ if name.startswith("PG")]:
         monkeypatch.delenv(name)
@@ -117,8 +116,8 @@ def family(server, proxies, tmp_path, monkeypatch):
 class Page:
     """Runs lines of the page.
 
-    The commands connect by TLS. `psql` and `pg_dump` are those of the server's version, which are
-    built without TLS: they connect without it.
+    The commands connect by TLS. `psql` and `pg_dump` have the server's version, are built without
+    TLS and connect without it.
     """
 
     def __init__(self, server, monkeypatch, port, plain_port):
@@ -136,17 +135,17 @@ class Page:
         self.printed["serve"] = client.get("/people").json()
 
     def write(self, text):
-        """Writes a file of the home folder, which the first line names."""
+        """Writes the file of the home folder that the first line names."""
         name = re.match(r"# ~/(\S+)\n", text)[1]
         for role, password in PASSWORDS.items():
             text = text.replace(f"{role}:PASSWORD", f"{role}:{password}")
-        text = text.replace(":5432:", ":*:")  # the proxies have ports of their own
+        text = text.replace(":5432:", ":*:")  # the proxies listen on other ports
         path = pathlib.Path.home() / name
         path.write_text(text)
         path.chmod(0o600)
 
     def sql(self, text):
-        """Runs statements in `psql` as the role of the first line, which types its passwords."""
+        """Runs statements in `psql` as the role of the first line, and types the passwords."""
         role = re.match(r"-- as the (superuser|owner)", text)[1]
         environment = {name: x for name, x in os.environ.items() if not name.startswith("PG")}
         environment["PGHOST"] = str(self._server.folder)
@@ -182,8 +181,8 @@ class Page:
             self._monkeypatch.setenv(assignment[1], assignment[2])
         elif line.startswith("read "):
             typed = f"{PASSWORDS['family']}\n"
-            shown = self._run(["bash", "-c", f"{line} && printenv PGPASSWORD"], os.environ, typed)
-            assert shown == typed
+            output = self._run(["bash", "-c", f"{line} && printenv PGPASSWORD"], os.environ, typed)
+            assert output == typed
         elif re.match(r"(\w+=\w+ )*keras-dml ", line):
             self._command(line, capsys)
         else:
@@ -242,7 +241,7 @@ def test_the_lines_of_the_page_run_one_after_the_other(family, capsys):
 
 @pytest.mark.slow
 def test_a_connection_by_tls_is_made_after_tensorflow_was_imported(server, proxies):
-    """Its BoringSSL took the calls of libpq, which ended the process by a segmentation fault."""
+    """TensorFlow's BoringSSL received the calls of libpq, which was a segmentation fault."""
     pytest.importorskip("tensorflow")
     certificates, port, _ = proxies
     options = f"hostaddr=127.0.0.1&sslmode=verify-full&sslrootcert={certificates}/ca.crt"
@@ -257,7 +256,7 @@ def test_a_connection_by_tls_is_made_after_tensorflow_was_imported(server, proxi
     assert (done.returncode, done.stdout) == (0, "{}\n"), done.stderr
 
 
-def test_a_server_that_cannot_show_who_it_is_is_refused(server, proxies):
+def test_a_server_with_a_wrong_certificate_is_refused(server, proxies):
     certificates, port, plain_port = proxies
     authority = f"sslrootcert={certificates}/ca.crt"
     for host, number, options in (

@@ -1,4 +1,4 @@
-"""Single recordings of people: their ids, and how one is forgotten."""
+"""Tests of single recordings: ids, lists, and forgetting."""
 
 import datetime
 
@@ -31,25 +31,26 @@ def gallery(model, place):
 
 
 def state(gallery):
-    """What a gallery knows, whatever the order in which it learned it."""
-    known = gallery.people()
+    """Returns the content of a gallery, independent of the order of enrollment."""
+    counts = gallery.people()
     scores = {
-        name: [gallery.verify(name, one, threshold=0.0).score for one in PROBES] for name in known
+        name: [gallery.verify(name, probe, threshold=0.0).score for probe in PROBES]
+        for name in counts
     }
-    return known, {name: sorted(gallery.recordings(name)) for name in known}, scores
+    return counts, {name: sorted(gallery.recordings(name)) for name in counts}, scores
 
 
-def test_ids_are_those_of_the_recordings_kept_in_every_gallery(gallery, model, tmp_path):
+def test_ids_are_equal_in_every_gallery_of_the_model(gallery, model, tmp_path):
     bad = np.zeros((5, 3))
-    found = gallery.enroll("alice", [RECORDINGS[0], bad, RECORDINGS[1]])
-    assert found.kept == (0, 2) and len(set(found.ids)) == 2
-    assert gallery.recordings("alice") == found.ids
-    with Gallery(tmp_path / "other.db", model) as other:
-        assert other.enroll("alicia", RECORDINGS[1]).ids == found.ids[1:]
+    enrollment = gallery.enroll("alice", [RECORDINGS[0], bad, RECORDINGS[1]])
+    assert enrollment.kept == (0, 2) and len(set(enrollment.ids)) == 2
+    assert gallery.recordings("alice") == enrollment.ids
+    with Gallery(tmp_path / "other.db", model) as second:
+        assert second.enroll("alicia", RECORDINGS[1]).ids == enrollment.ids[1:]
     assert gallery.enroll("bob", [bad]).ids == ()
 
 
-def test_a_recording_that_is_forgotten_was_never_enrolled(gallery, model, tmp_path):
+def test_forgetting_equals_never_enrolling(gallery, model, tmp_path):
     ids = gallery.enroll("alice", list(RECORDINGS[:3])).ids
     gallery.forget("alice", ids[1])
     with Gallery(tmp_path / "never.db", model) as never:
@@ -58,23 +59,23 @@ def test_a_recording_that_is_forgotten_was_never_enrolled(gallery, model, tmp_pa
 
 
 @pytest.mark.parametrize("place", ["file"], indirect=True)
-def test_of_a_recording_that_is_forgotten_no_byte_stays(gallery, model):
+def test_a_forgotten_recording_leaves_no_byte(gallery, model):
     ids = gallery.enroll("alice", list(RECORDINGS[:3])).ids
-    written = keras_dml.embed(model, RECORDINGS[1:2])[0, :2].astype("<f4").tobytes()
+    embedding = keras_dml.embed(model, RECORDINGS[1:2])[0, :2].astype("<f4").tobytes()
 
-    def found():
+    def is_in_files():
         files = gallery.path.parent.glob(f"{gallery.path.name}*")
-        return any(written[:16] in one.read_bytes() for one in files)
+        return any(embedding[:16] in file_.read_bytes() for file_ in files)
 
-    assert found()
+    assert is_in_files()
     gallery.forget("alice", ids[1])
-    assert not found()
+    assert not is_in_files()
 
 
-def test_with_the_last_recording_the_person_is_gone(gallery):
-    (own,) = gallery.enroll("alice", RECORDINGS[0]).ids
+def test_forgetting_the_last_recording_removes_the_person(gallery):
+    (id_,) = gallery.enroll("alice", RECORDINGS[0]).ids
     gallery.reject("alice", RECORDINGS[1])
-    gallery.forget("alice", own)
+    gallery.forget("alice", id_)
     assert gallery.people() == {}
     gallery.enroll("alice", RECORDINGS[0])
     assert not gallery.verify("alice", RECORDINGS[1], threshold=1e9).denied
@@ -103,8 +104,8 @@ def test_a_rejection_is_undone(gallery, place):
     before = state(gallery)
     gallery.reject("alice", list(RECORDINGS[1:4]))
     first, second, third = (each.id for each in gallery.list_rejections("alice"))
-    (own,) = gallery.recordings("alice")
-    for wrong in ([first, own], ["0" * 16]):
+    (id_,) = gallery.recordings("alice")
+    for wrong in ([first, id_], ["0" * 16]):
         with pytest.raises(KeyError, match="has no marked recording"):
             gallery.unreject("alice", wrong)
     assert len(gallery.list_rejections("alice")) == 3
@@ -130,17 +131,17 @@ def test_several_recordings_are_forgotten_at_once_or_none(gallery, place):
     assert gallery.people() == {}
 
 
-def test_what_is_not_there_cannot_be_forgotten(gallery):
-    (own,) = gallery.enroll("alice", RECORDINGS[0]).ids
+def test_unknown_recordings_cannot_be_forgotten(gallery):
+    (id_,) = gallery.enroll("alice", RECORDINGS[0]).ids
     gallery.enroll("bob", RECORDINGS[1])
     with pytest.raises(KeyError, match="'bob' has no recording"):
-        gallery.forget("bob", own)
+        gallery.forget("bob", id_)
     with pytest.raises(KeyError, match="Nobody named 'carol'"):
-        gallery.forget("carol", own)
+        gallery.forget("carol", id_)
     assert gallery.people() == {"alice": 1, "bob": 1}
 
 
-# a recording is of one person
+# a recording belongs to one person
 steps = st.dictionaries(st.integers(0, 5), st.sampled_from(NAMES), max_size=6).map(
     lambda owners: [(name, i) for i, name in owners.items()]
 )
@@ -148,26 +149,26 @@ steps = st.dictionaries(st.integers(0, 5), st.sampled_from(NAMES), max_size=6).m
 
 @pytest.mark.slow
 @settings(max_examples=8)
-@given(kept=steps, gone=steps, order=st.randoms(use_true_random=False))
+@given(remaining=steps, gone=steps, order=st.randoms(use_true_random=False))
 def test_the_order_of_enrolling_forgetting_and_merging_does_not_matter(
-    model, tmp_path_factory, kept, gone, order
+    model, tmp_path_factory, remaining, gone, order
 ):
-    """Some recordings are enrolled and forgotten amid others, on two devices that merge."""
+    """Recordings are enrolled and forgotten in a random order, on two devices that merge."""
     folder = tmp_path_factory.mktemp("devices")
-    gone = [(name, i) for name, i in gone if i not in dict(map(reversed, kept))]
+    gone = [(name, i) for name, i in gone if i not in dict(map(reversed, remaining))]
     with (
         Gallery(folder / "first.db", model) as first,
         Gallery(folder / "second.db", model) as second,
         Gallery(folder / "plain.db", model) as plain,
     ):
-        waiting = [*kept, *gone]
+        waiting = [*remaining, *gone]
         order.shuffle(waiting)
         for name, i in waiting:
             device = order.choice([first, second])
-            (own,) = device.enroll(name, RECORDINGS[i]).ids
+            (id_,) = device.enroll(name, RECORDINGS[i]).ids
             if (name, i) in gone:
-                device.forget(name, own)
+                device.forget(name, id_)
         first.merge(second)
-        for name, i in kept:
+        for name, i in remaining:
             plain.enroll(name, RECORDINGS[i])
         assert state(first) == state(plain)

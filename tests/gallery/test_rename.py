@@ -1,4 +1,4 @@
-"""People who get another name."""
+"""Tests of renaming people."""
 
 import contextlib
 
@@ -7,8 +7,8 @@ import pytest
 
 from keras_dml import gallery as galleries
 from keras_dml.gallery import Gallery
-from keras_dml.gallery._encryption import Keys
-from keras_dml.gallery._store import Store
+from keras_dml.gallery.encryption import Keys
+from keras_dml.gallery.records import Records
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_a_rename_needs_no_model(gallery, place, people):
 
 
 @pytest.mark.parametrize("place", ["file", "encrypted file"], indirect=True)
-def test_no_byte_of_the_old_name_stays_in_a_file(gallery, place):
+def test_a_rename_leaves_no_byte_of_the_old_name_in_a_file(gallery, place):
     gallery.enroll("wilhelmina", np.random.default_rng(0).normal(50, 1, (2, 30, 3)))
 
     def is_written():
@@ -85,10 +85,8 @@ def test_no_byte_of_the_old_name_stays_in_a_file(gallery, place):
 
 
 @pytest.mark.parametrize("place", ["encrypted file", "encrypted server"], indirect=True)
-def test_a_rename_that_is_broken_off_leaves_a_gallery_that_opens(
-    gallery, place, people, monkeypatch
-):
-    """At the step that makes the old key invalid, as if the process was killed there."""
+def test_an_interrupted_rename_leaves_a_gallery_that_opens(gallery, place, people, monkeypatch):
+    """The interruption is at the step that makes the old key invalid."""
 
     def killed(*_):
         raise KeyboardInterrupt
@@ -98,7 +96,7 @@ def test_a_rename_that_is_broken_off_leaves_a_gallery_that_opens(
         patched.setattr(Keys, "destroy", killed)
         with pytest.raises(KeyboardInterrupt):
             gallery.rename("alice", "carol")
-    with contextlib.closing(Store(**place)) as store:
+    with contextlib.closing(Records(**place)) as store:
         names, enrolled, flat = store.templates()
     (name,) = set(names) - {"bob"}
     assert name in ("alice", "carol") and len(flat) == 9

@@ -1,4 +1,4 @@
-"""Rows that something else has changed are noticed, and so is an older copy of a gallery."""
+"""Tests that rows changed by other programs, and an older copy of a gallery, are detected."""
 
 import contextlib
 import os
@@ -10,15 +10,15 @@ import pytest
 
 from keras_dml import gallery as galleries
 from keras_dml.gallery import Threshold
-from keras_dml.gallery._sqlite import LATER
-from keras_dml.gallery._store import Store
+from keras_dml.gallery.records import Records
+from keras_dml.gallery.sqlite import LATER
 
 KEY = bytes(range(32))
 ENCRYPTED = ["encrypted file", "encrypted server"]
 ALICE, BOB = (f"(SELECT id FROM people WHERE name = '{name}')" for name in ("alice", "bob"))
 FIRST = f"(SELECT min(id) FROM templates WHERE person = {ALICE})"
 SET = "(far, value) = (0.1, 1e30)"
-OF_STATE = {  # changes of rows that need no template to be noticed
+OF_STATE = {  # changes that are detected without reading templates
     "a looser threshold": "UPDATE thresholds SET found = replace(found, '3.0', '1e30')",
     "a threshold of another rate": "UPDATE thresholds SET far = 0.001",
     "a dropped threshold": "DELETE FROM thresholds",
@@ -59,7 +59,7 @@ def embeddings(count, seed=0):
 
 @contextlib.contextmanager
 def opened(place):
-    with contextlib.closing(Store(**place)) as store:
+    with contextlib.closing(Records(**place)) as store:
         store.describe({"model": "m", "fingerprint": "f"}, Flat)
         store.check()
         yield store
@@ -75,7 +75,7 @@ def fill(place):
 
 
 def change(place, statement):
-    """Changes the rows of a gallery as another program does."""
+    """Changes the rows of a gallery as another program would."""
     if "://" in str(place["path"]):
         import psycopg
 
@@ -103,7 +103,7 @@ def test_changed_rows_are_refused_on_opening(place, statement):
 
 
 @pytest.mark.parametrize("place", ENCRYPTED[:1], indirect=True)
-def test_a_person_whose_key_was_dropped_is_missed(place):
+def test_a_dropped_key_is_detected(place):
     fill(place)
     change(place, f"DELETE FROM keys WHERE person = {BOB}")
     with pytest.raises(ValueError, match="the key of 'bob' is gone"):
@@ -140,11 +140,11 @@ def test_rows_that_change_under_an_open_gallery_are_refused_before_decisions(pla
             store.thresholds(), store.templates(["alice"])
         if statement in OF_STATE.values():
             with pytest.raises(ValueError, match="has changed it"):
-                store.add("bob", embeddings(1, 3))  # which would sign what was changed
+                store.add("bob", embeddings(1, 3))  # it would sign the foreign change
 
 
 @pytest.mark.parametrize("place", ENCRYPTED, indirect=True)
-def test_a_change_that_was_signed_by_nobody_is_not_signed_by_the_next_writer(place):
+def test_the_next_writer_does_not_sign_a_foreign_change(place):
     fill(place)
     with opened(place) as store:
         change(place, OF_TEMPLATES["a dropped template"])
@@ -156,7 +156,7 @@ def test_a_change_that_was_signed_by_nobody_is_not_signed_by_the_next_writer(pla
 
 
 @pytest.mark.parametrize("place", ENCRYPTED, indirect=True)
-def test_everything_that_a_gallery_does_keeps_its_seals(place):
+def test_every_operation_keeps_the_seals_valid(place):
     fill(place)
     with opened(place) as store:
         store.add("carol", embeddings(1, 4))
@@ -170,10 +170,10 @@ def test_everything_that_a_gallery_does_keeps_its_seals(place):
         store.remove("bob")
         store.purge()
         store.check()
-        with opened(place) as other:
-            assert other.people() == {"alice": 3, "caroline": 1, "dora": 1}
-            assert set(other.templates()[0]) == {"alice", "caroline", "dora"}
-            other.add("eve", embeddings(1, 7))
+        with opened(place) as second:
+            assert second.people() == {"alice": 3, "caroline": 1, "dora": 1}
+            assert set(second.templates()[0]) == {"alice", "caroline", "dora"}
+            second.add("eve", embeddings(1, 7))
         store.add("eve", embeddings(1, 8))
     with opened(place) as store:
         assert store.templates()[0].count("eve") == 2
@@ -193,7 +193,7 @@ def test_a_damaged_template_of_a_plain_gallery_is_refused(place):
             damaged = bytearray(whole)
             damaged[byte] ^= 1 << byte % 8
             place["path"].write_bytes(damaged)
-            with contextlib.closing(Store(**place)) as store:
+            with contextlib.closing(Records(**place)) as store:
                 with pytest.raises(ValueError, match="is damaged"):
                     store.templates()
             refused += 1
@@ -214,7 +214,7 @@ def test_changed_templates_of_a_plain_gallery_are_refused(place, statement):
 
 
 def as_version_1(path):
-    """Makes a file what the releases before seals wrote."""
+    """Changes a file into one of the releases before seals."""
     with contextlib.closing(sqlite3.connect(path)) as connection:
         for table in LATER[1]:
             connection.execute(f"DROP TABLE IF EXISTS {table}")
@@ -228,9 +228,9 @@ def test_a_gallery_of_an_earlier_release_is_sealed_at_the_next_opening(tmp_path)
     fill(place)
     as_version_1(place["path"])
     before = place["path"].read_bytes()
-    for key, said in ((None, "give its key"), (bytes(32), "not the one")):
-        with pytest.raises(ValueError, match=said):
-            Store(place["path"], key)
+    for key, message in ((None, "give its key"), (bytes(32), "not the one")):
+        with pytest.raises(ValueError, match=message):
+            Records(place["path"], key)
     assert place["path"].read_bytes() == before
     with pytest.warns(UserWarning, match="made by an earlier release and is sealed now"):
         with opened(place) as store:
@@ -259,8 +259,8 @@ def test_a_database_of_an_earlier_release_is_sealed_at_the_next_opening(place, r
         assert store.templates()[0] == ["alice"] * 3 + ["bob"] * 2
         store.add("bob", embeddings(1, 3))
         store.claims(galleries.Tries()).begin("alice", "")
-    said = [one for one in recwarn if "is sealed now" in str(one.message)]
-    assert len(said) == ("keys" in place)
+    messages = [warning for warning in recwarn if "is sealed now" in str(warning.message)]
+    assert len(messages) == ("keys" in place)
     change(place, OF_TEMPLATES["a dropped template"])
     with opened(place) as store:
         with pytest.raises(ValueError, match="the recordings of 'alice'"):
@@ -279,7 +279,7 @@ def test_a_backup_of_an_earlier_release_is_copied_as_it_is(tmp_path):
 
 @pytest.fixture
 def with_key_file(tmp_path):
-    """A gallery whose key lies in a file elsewhere."""
+    """A gallery whose key is in a file of another folder."""
     (tmp_path / "safe").mkdir()
     key = tmp_path / "safe" / "family.key"
     key.touch(mode=0o600)
@@ -290,7 +290,7 @@ def with_key_file(tmp_path):
 
 
 def copied(place, name):
-    """Copies the file of a gallery that nobody has open."""
+    """Copies the file of a gallery that is not open."""
     copy = place["path"].with_name(name)
     shutil.copy(place["path"], copy)
     return copy
@@ -311,7 +311,7 @@ def test_an_older_copy_in_the_place_of_the_gallery_is_refused(with_key_file):
         store.add("carol", embeddings(1))
 
 
-def test_a_process_that_is_killed_before_it_counts_leaves_a_gallery_that_opens(with_key_file):
+def test_a_process_killed_before_the_counter_is_written_leaves_a_gallery_that_opens(with_key_file):
     with opened(with_key_file) as store:
         store._counter.keep = lambda number: None  # as if it were killed before
         store.remove("bob")
@@ -349,7 +349,7 @@ def test_a_restore_under_an_open_gallery_loses_nothing_without_an_error(with_key
     assert galleries.people(**with_key_file) == {"alice": 3, "bob": 2, "dora": 1}
 
 
-def test_a_key_that_is_no_file_leaves_no_file_of_counters(tmp_path):
+def test_a_key_given_as_bytes_creates_no_file_of_counters(tmp_path):
     place = {"path": tmp_path / "people.db", "key": KEY}
     fill(place)
     assert [file.name for file in tmp_path.iterdir()] == ["people.db"]

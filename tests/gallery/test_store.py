@@ -1,20 +1,22 @@
-"""What is kept and comes back, in a file and on a server alike."""
+"""Tests of `Records` in a file and on a server."""
 
 import contextlib
+import importlib
 import threading
 
 import numpy as np
 import pytest
 
 from keras_dml import gallery as galleries
-from keras_dml.gallery import Threshold
-from keras_dml.gallery._store import Store
+from keras_dml.gallery import Threshold, sqlite
+from keras_dml.gallery import store as store_module
+from keras_dml.gallery.records import Records
 
 SHAPE = (2, 3)
 
 
 class Flat:
-    """An index of the numbers as they are."""
+    """An index whose vectors are the embeddings."""
 
     metric, numbers = "l1", 6
 
@@ -24,7 +26,7 @@ class Flat:
 
 @contextlib.contextmanager
 def opened(place):
-    with contextlib.closing(Store(**place)) as store:
+    with contextlib.closing(Records(**place)) as store:
         store.describe({"model": "m", "fingerprint": "f"}, Flat)
         yield store
 
@@ -39,7 +41,7 @@ def embeddings(count, seed=0):
     return np.random.default_rng(seed).random((count, *SHAPE), "float32")
 
 
-def test_any_number_of_people_is_asked_for_at_once(store):
+def test_templates_of_any_number_of_people_are_read_at_once(store):
     """A statement takes 32,766 values in a file and 65,535 on a server."""
     z = embeddings(2)
     store.add("ann o'hara \N{SNOWMAN}", z[:1])
@@ -50,7 +52,7 @@ def test_any_number_of_people_is_asked_for_at_once(store):
     assert store.templates([])[0] == []
 
 
-def test_embeddings_come_back_flat_in_the_order_of_names(store, place):
+def test_templates_returns_flat_embeddings_sorted_by_name(store, place):
     z = embeddings(4)
     store.add("b", z[:2])
     store.add("Z", z[2:3])
@@ -73,52 +75,52 @@ def test_names_of_any_language_keep_their_order(store):
     assert store.templates()[0] == sorted(names)
 
 
-def test_what_the_gallery_says_of_itself_is_said_once(store, place):
+def test_facts_about_a_gallery_are_written_once(store, place):
     with opened(place) as again:
         assert again.describe({"model": "other"}, Flat) == {"model": "m", "fingerprint": "f"}
         assert again.about() == {"model": "m", "fingerprint": "f"}
 
 
-def test_marked_recordings_are_not_counted(store):
+def test_rejected_recordings_are_not_counted_as_enrolled(store):
     assert store.add("a", embeddings(2)) == 2
     assert store.add("a", embeddings(3), enrolled=False) == 2
     assert store.people() == {"a": 2}
 
 
-def test_what_is_here_already_is_not_added_again(store):
+def test_add_all_adds_nothing_twice(store):
     store.add("a", embeddings(2))
-    given = store.templates()
-    assert store.add_all(*given) == {}
+    templates = store.templates()
+    assert store.add_all(*templates) == {}
     z = embeddings(1, 1).reshape(1, 6)
     assert store.add_all(["a", "b", "b"], [True, True, False], z[[0, 0, 0]]) == {"a": 1, "b": 2}
     assert store.add_all(["b"], [True], z) == {}
     assert store.people() == {"a": 3, "b": 1}
 
 
-def test_a_threshold_replaces_one_of_its_rate(store, place):
+def test_a_threshold_replaces_the_one_of_the_same_rate(store, place):
     def threshold(far, value):
         return Threshold(far, value, (0.0, 0.1), 0.9, (0.8, 1.0), 5, 100, 300, 0.01, "counted")
 
-    for one in (threshold(0.01, 3.0), threshold(0.1, 5.0), threshold(0.01, 4.0)):
-        store.set_threshold(one)
+    for limit in (threshold(0.01, 3.0), threshold(0.1, 5.0), threshold(0.01, 4.0)):
+        store.set_threshold(limit)
     with opened(place) as again:
         assert again.thresholds() == {0.01: threshold(0.01, 4.0), 0.1: threshold(0.1, 5.0)}
 
 
-def test_a_change_of_anybody_is_seen(store, place):
-    with opened(place) as other:
-        seen = [other.changes()]
+def test_changes_of_other_connections_are_detected(store, place):
+    with opened(place) as second:
+        seen = [second.changes()]
         for change in (
             lambda: store.add("a", embeddings(1)),
-            lambda: other.add("b", embeddings(1)),
+            lambda: second.add("b", embeddings(1)),
             lambda: store.remove("b"),
         ):
             change()
-            seen.append(other.changes())
-        assert len(set(seen)) == 4 and other.changes() == seen[-1]
+            seen.append(second.changes())
+        assert len(set(seen)) == 4 and second.changes() == seen[-1]
 
 
-def test_a_person_is_removed_whole(store):
+def test_a_removed_person_leaves_no_row(store):
     store.add("a", embeddings(2))
     store.add("b", embeddings(2))
     store.add("b", embeddings(1), enrolled=False)
@@ -146,13 +148,13 @@ def test_two_connections_add_to_one_person(store, place):
         for i in range(10):
             connection.add("a", embeddings(1, i))
 
-    with opened(place) as other:
-        threads = [threading.Thread(target=write, args=(one,)) for one in (store, other)]
-        for one in threads:
-            one.start()
-        for one in threads:
-            one.join()
-        assert other.people() == {"a": 20} and len(other.templates()[0]) == 20
+    with opened(place) as second:
+        threads = [threading.Thread(target=write, args=(thread,)) for thread in (store, second)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert second.people() == {"a": 20} and len(second.templates()[0]) == 20
 
 
 def test_a_failed_write_leaves_nothing(store):
@@ -163,7 +165,7 @@ def test_a_failed_write_leaves_nothing(store):
     store.add("b", embeddings(1))  # and nothing is locked
 
 
-def test_a_closed_store_says_so(store):
+def test_a_closed_store_gives_a_clear_error(store):
     store.close()
     for use in (store.people, store.templates, store.changes):
         with pytest.raises(ValueError, match="is closed: open it again"):
@@ -171,7 +173,7 @@ def test_a_closed_store_says_so(store):
 
 
 @pytest.mark.parametrize("place", ["file", "encrypted file"], indirect=True)
-def test_nothing_of_a_file_remains_elsewhere(store):
+def test_purge_of_a_file_names_no_place(store):
     assert store.purge() == ()
 
 
@@ -187,7 +189,7 @@ def test_people_are_listed_and_removed_without_the_model(store, place):
     assert galleries.exists(place["path"]) and store.people() == {"bob": 1}
 
 
-def test_without_a_gallery_there_are_no_people_and_none_is_made(tmp_path):
+def test_a_missing_gallery_is_an_error_and_is_not_created(tmp_path):
     (tmp_path / "empty.db").touch()
     for path in (tmp_path / "gone.db", tmp_path / "empty.db"):
         for use in (galleries.people, galleries.purge, lambda path: galleries.remove(path, "ann")):
@@ -195,3 +197,28 @@ def test_without_a_gallery_there_are_no_people_and_none_is_made(tmp_path):
                 use(path)
         assert not galleries.exists(path)
     assert sorted(file.name for file in tmp_path.iterdir()) == ["empty.db"]
+
+
+def test_every_store_has_the_methods_of_the_interface():
+    pytest.importorskip("psycopg")
+    methods = {name for name in vars(store_module.Store) if not name.startswith("_")}
+    assert {"reading", "writing", "candidates", "purge"} <= methods
+    for module, name in {store_module.FILE, *store_module.SCHEMES.values()}:
+        kind = getattr(importlib.import_module(f"keras_dml.gallery.{module}"), name)
+        assert methods <= {*dir(kind)}, name
+
+
+def test_a_store_is_added_by_one_class_and_its_url_scheme(tmp_path, monkeypatch):
+    class Toy(sqlite.SQLiteStore):
+        def __init__(self, url, upgrade):
+            super().__init__(tmp_path / str(url).removeprefix("toy://"), upgrade)
+
+    monkeypatch.setattr(sqlite, "Toy", Toy, raising=False)
+    monkeypatch.setitem(store_module.SCHEMES, "toy", ("sqlite", "Toy"))
+    with opened({"path": "toy://people.db"}) as records:
+        records.add("ann", embeddings(2))
+    assert (
+        galleries.people("toy://people.db")
+        == {"ann": 2}
+        == galleries.people(tmp_path / "people.db")
+    )

@@ -1,14 +1,14 @@
-"""The nearest people, found with and without comparing all."""
+"""Tests of the search for the nearest people, with and without lower bounds."""
 
 import numpy as np
 import pytest
 
 from keras_dml import distances
-from keras_dml.gallery._templates import FIRST, Templates
+from keras_dml.gallery.templates import FIRST, Templates
 
 
 class Model:
-    """Compares by a distance, and counts what it compares."""
+    """A model that counts the embeddings that it compares."""
 
     def __init__(self, distance):
         self.distance, self.compared = distance, 0
@@ -27,28 +27,28 @@ def quantiles(rng, count, filters=4, knots=6):
 
 @pytest.mark.parametrize("top", [1, 5, FIRST, 400])
 @pytest.mark.parametrize("probes", [1, 3])
-def test_the_nearest_are_those_of_all_comparisons(rng, top, probes):
+def test_nearest_equals_a_full_comparison(rng, top, probes):
     people = np.repeat([f"{i:03d}" for i in range(300)], 2)
     enrolled = np.ones(600, bool)
     enrolled[rng.choice(600, 40, replace=False)] = False
-    known = Templates(people, enrolled, quantiles(rng, 600))
+    templates = Templates(people, enrolled, quantiles(rng, 600))
     z, model = quantiles(rng, probes), Model(distances.Wasserstein())
-    scores, denied = known.scores(model, z, known.names)
+    scores, denied = templates.scores(model, z, templates.names)
     scores = np.where(denied, np.inf, scores)
     order = np.argsort(scores, kind="stable")[:top]
-    found, _ = known.nearest(model, z, top)
-    assert [name for name, _ in found] == [known.names[i] for i in order]
-    np.testing.assert_allclose([score for _, score in found], scores[order], rtol=1e-5)
+    nearest_people, _ = templates.nearest(model, z, top)
+    assert [name for name, _ in nearest_people] == [templates.names[i] for i in order]
+    np.testing.assert_allclose([score for _, score in nearest_people], scores[order], rtol=1e-5)
 
 
-def test_few_are_compared_where_the_distance_has_bounds(rng):
+def test_lower_bounds_save_comparisons(rng):
     z = quantiles(rng, 5000)
-    known = Templates([f"{i:04d}" for i in range(5000)], np.ones(5000, bool), z)
+    templates = Templates([f"{i:04d}" for i in range(5000)], np.ones(5000, bool), z)
     model = Model(distances.Wasserstein())
-    assert known.nearest(model, z[1234:1235], 5)[0][0][0] == "1234"
+    assert templates.nearest(model, z[1234:1235], 5)[0][0][0] == "1234"
     assert model.compared < 1000
     exhaustive = Model(distances.Stein())
     matrices = np.tile(np.eye(3), (200, 1, 1)) * rng.uniform(1, 9, (200, 1, 1))
-    known = Templates([f"{i:03d}" for i in range(200)], np.ones(200, bool), matrices)
-    assert known.nearest(exhaustive, matrices[7:8], 1)[0][0][0] == "007"
+    templates = Templates([f"{i:03d}" for i in range(200)], np.ones(200, bool), matrices)
+    assert templates.nearest(exhaustive, matrices[7:8], 1)[0][0][0] == "007"
     assert exhaustive.compared == 200

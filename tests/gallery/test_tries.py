@@ -1,4 +1,4 @@
-"""Limits of rejected claims: counted in the gallery, for each person and client."""
+"""Tests of the limit of rejected claims per person and client."""
 
 import contextlib
 import threading
@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from keras_dml import gallery as galleries
-from keras_dml.gallery import Gallery, TooManyTries, Tries, _tries
-from keras_dml.gallery._store import Store
+from keras_dml.gallery import Gallery, TooManyTries, Tries, tries
+from keras_dml.gallery.records import Records
 
 FEW = Tries(free=2, pause=10.0, longest=40.0, longest_identified=20.0)
 
@@ -26,7 +26,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr(_tries, "time", clock)
+    monkeypatch.setattr(tries, "time", clock)
     return clock
 
 
@@ -39,7 +39,7 @@ class Flat:
 
 @contextlib.contextmanager
 def opened(place):
-    with contextlib.closing(Store(**place)) as store:
+    with contextlib.closing(Records(**place)) as store:
         store.describe({"model": "m", "fingerprint": "f"}, Flat)
         yield store
 
@@ -107,21 +107,21 @@ def test_counts_belong_to_a_person_and_a_client(store, clock):
 def test_another_process_and_a_restart_share_the_count(store, place, clock):
     claims = store.claims(FEW)
     claims.begin("alice", "")
-    with opened(place) as other:
+    with opened(place) as second:
         for _ in range(2):
-            other.claims(FEW).begin("alice", "")
+            second.claims(FEW).begin("alice", "")
         assert seconds_of(claims) == 10
     with opened(place) as again:
         assert seconds_of(again.claims(FEW)) == 10
 
 
 def test_claims_at_once_are_all_counted(store, place, clock):
-    """Many threads that claim at the same moment get no more answers than one after the other."""
+    """Many threads that claim at the same time get no more answers than sequential claims."""
     answers = []
 
     def claim():
-        with opened(place) as other:
-            answers.append(seconds_of(other.claims(FEW)))
+        with opened(place) as second:
+            answers.append(seconds_of(second.claims(FEW)))
 
     threads = [threading.Thread(target=claim) for _ in range(8)]
     for thread in threads:
@@ -131,7 +131,7 @@ def test_claims_at_once_are_all_counted(store, place, clock):
     assert len(answers) == 8 and answers.count(0.0) == 3
 
 
-def test_a_clock_that_is_set_does_not_help_or_lock_out(store, clock):
+def test_setting_the_clock_neither_helps_nor_locks_out(store, clock):
     claims = store.claims(FEW)
     for _ in range(3):
         claims.begin("alice", "")
@@ -154,7 +154,7 @@ def test_a_renamed_person_keeps_the_count_and_a_removed_one_leaves_none(store, c
     store.rename("alice", "alicia")
     assert seconds_of(claims, "alicia", "client of alice") == 10
     store.remove("alicia")
-    with store._database.reading() as run:
+    with store._store.reading() as run:
         assert run("SELECT count(*) FROM tries").fetchone()[0] == 0
 
 
@@ -167,7 +167,7 @@ def test_an_invalid_client_is_refused(store, client, error):
 
 
 @pytest.mark.parametrize("person", ["nobody", "\ud800", "", None, 7, b"alice"])
-def test_who_is_not_enrolled_has_no_pause(store, person):
+def test_unknown_people_have_no_pause(store, person):
     store.claims(FEW).check(person, "")
 
 
@@ -179,75 +179,77 @@ def gallery(model, place, people):
         yield gallery
 
 
-def limit_between(gallery, person, own, others):
-    """A threshold that accepts one recording of a person and rejects another."""
-    with_own = gallery.verify(person, own, threshold=1e9).score
-    with_others = gallery.verify(person, others, threshold=1e9).score
+def limit_between(gallery, person, genuine, false):
+    """Returns a threshold that accepts one recording of a person and rejects another."""
+    with_own = gallery.verify(person, genuine, threshold=1e9).score
+    with_others = gallery.verify(person, false, threshold=1e9).score
     assert with_own < with_others
     return (with_own + with_others) / 2
 
 
 def test_a_rejected_person_waits_and_an_accepted_one_does_not(gallery, people, clock):
-    own, others = people("alice", 1), people("bob", 1)
-    limit = limit_between(gallery, "alice", own, others)
+    genuine, false = people("alice", 1), people("bob", 1)
+    limit = limit_between(gallery, "alice", genuine, false)
     for _ in range(3):
-        assert not gallery.verify("alice", others, threshold=limit).accepted
-    for recordings in (others, own):  # the pause does not tell who would be accepted
+        assert not gallery.verify("alice", false, threshold=limit).accepted
+    for recordings in (false, genuine):  # a claim that would be accepted waits too
         with pytest.raises(TooManyTries) as error:
             gallery.verify("alice", recordings, threshold=limit)
         assert error.value.seconds == 10
-    assert gallery.verify("bob", others, threshold=limit).accepted
-    assert gallery.verify("alice", own, threshold=limit, client="phone").accepted
+    assert gallery.verify("bob", false, threshold=limit).accepted
+    assert gallery.verify("alice", genuine, threshold=limit, client="phone").accepted
     clock.now += 10
-    assert gallery.verify("alice", own, threshold=limit).accepted
+    assert gallery.verify("alice", genuine, threshold=limit).accepted
     for _ in range(10):
-        assert gallery.verify("alice", own, threshold=limit).accepted
+        assert gallery.verify("alice", genuine, threshold=limit).accepted
 
 
 def test_a_stranger_counts_as_the_nearest_person(gallery, people, clock):
-    own, stranger = people("alice", 1), people("alice's brother", 1)
+    genuine, stranger = people("alice", 1), people("alice's brother", 1)
     people.is_like("alice's brother", people.level("alice") + 2)
     stranger = people("alice's brother", 1)
-    limit = limit_between(gallery, "alice", own, stranger)
+    limit = limit_between(gallery, "alice", genuine, stranger)
     for _ in range(3):
         assert gallery.identify(stranger, threshold=limit).person is None
-    for recording in (stranger, own):
+    for recording in (stranger, genuine):
         with pytest.raises(TooManyTries) as error:
             gallery.identify(recording, threshold=limit)
         assert "alice" not in str(error.value)
-    assert gallery.identify(people("bob", 1), threshold=limit).person == "bob"  # resets bob alone
+    assert (
+        gallery.identify(people("bob", 1), threshold=limit).person == "bob"
+    )  # resets only bob's count
     with pytest.raises(TooManyTries):
         gallery.identify(stranger, threshold=limit)
 
 
 def test_strangers_do_not_lock_a_person_out(gallery, people, clock):
-    own = people("alice", 1)
+    genuine = people("alice", 1)
     people.is_like("alice's brother", people.level("alice") + 2)
     stranger = people("alice's brother", 1)
-    limit = limit_between(gallery, "alice", own, stranger)
-    for _ in range(6):  # far more often than is free
+    limit = limit_between(gallery, "alice", genuine, stranger)
+    for _ in range(6):  # far more often than the free tries
         assert gallery.identify(stranger, threshold=limit).person is None
         clock.now += 20
-    assert gallery.verify("alice", own, threshold=limit).accepted
-    assert gallery.identify(own, threshold=limit).person == "alice"
+    assert gallery.verify("alice", genuine, threshold=limit).accepted
+    assert gallery.identify(genuine, threshold=limit).person == "alice"
     for _ in range(3):  # the accepted identification forgot the strangers
         assert gallery.identify(stranger, threshold=limit).person is None
     with pytest.raises(TooManyTries) as error:
-        gallery.identify(own, threshold=limit)
+        gallery.identify(genuine, threshold=limit)
     assert error.value.seconds == 10
 
 
 def test_a_loose_threshold_does_not_reset_the_count(gallery, people, clock):
-    others = people("bob", 1)
+    false = people("bob", 1)
     strict = galleries.Threshold(
         0.01, 0.001, (0.0, 0.1), 0.9, (0.8, 1.0), 5, 100, 300, 0.01, "counted"
     )
-    gallery._store.set_threshold(strict)
+    gallery._records.set_threshold(strict)
     for _ in range(2):
-        assert not gallery.verify("alice", others).accepted
-    assert gallery.verify("alice", others, threshold=1e9).accepted
+        assert not gallery.verify("alice", false).accepted
+    assert gallery.verify("alice", false, threshold=1e9).accepted
     with pytest.raises(TooManyTries):
-        gallery.verify("alice", others)
+        gallery.verify("alice", false)
 
 
 def test_the_limit_can_be_switched_off(model, place, people):
@@ -259,7 +261,7 @@ def test_the_limit_can_be_switched_off(model, place, people):
         Gallery(model=model, tries=3, **place)
 
 
-def test_three_tries_are_no_trouble_by_default(model, tmp_path, people):
+def test_three_rejected_claims_have_no_pause_by_default(model, tmp_path, people):
     with Gallery(tmp_path / "people.db", model) as gallery:
         gallery.enroll("alice", people("alice"))
         for _ in range(3):

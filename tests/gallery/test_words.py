@@ -1,4 +1,4 @@
-"""What a stranger wrote into a gallery ends in a sentence that says what to do."""
+"""Tests that foreign content of a gallery leads to errors that name a remedy."""
 
 import contextlib
 import json
@@ -63,7 +63,7 @@ def test_a_damaged_file_of_templates_is_named(family, tmp_path, model, header):
     "url",
     ["postgresql://[", "postgres://u:p@[::1/x", "postgresql://h:999999/x", "http://[::1", "://x"],
 )
-def test_a_url_that_leads_nowhere_says_what_is_expected(url):
+def test_an_invalid_url_names_the_expected_form(url):
     pytest.importorskip("psycopg")
     with pytest.raises((OSError, ValueError), match="postgresql://"):
         galleries.people(url)
@@ -80,9 +80,9 @@ def test_a_name_in_a_gallery_prints_one_line(family, capsys, mark):
     except SystemExit:
         pass
     out, err = capsys.readouterr()
-    shown = out + err
-    assert mark == "\n" or mark not in shown
-    assert not any(line.split()[:1] == ["mallory"] for line in shown.splitlines())
+    printed = out + err
+    assert mark == "\n" or mark not in printed
+    assert not any(line.split()[:1] == ["mallory"] for line in printed.splitlines())
     try:
         cli.main(["people", str(family), "--json"])
     except SystemExit:

@@ -1,4 +1,4 @@
-"""A proxy with TLS for a server of PostgreSQL that is built without it, and its certificates."""
+"""A TLS proxy for a PostgreSQL server that is built without TLS, and its certificates."""
 
 import contextlib
 import datetime

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable
 
 from keras_dml._typing import Path
-from keras_dml.gallery._modes import refuse_if_shared
+from keras_dml.gallery.permissions import refuse_if_shared
 
 SHORTEST_TOKEN = 16
 FREE = 5  # wrong tokens of an address before the first pause

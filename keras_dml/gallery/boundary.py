@@ -1,4 +1,4 @@
-"""Decides when a growing recording is accepted or rejected."""
+"""Boundaries at which a growing recording is accepted or rejected (sequential decisions)."""
 
 from __future__ import annotations
 
@@ -14,27 +14,28 @@ class Boundary:
     """Limits of the scores of a recording's windows.
 
     Attributes:
-        far: False match rate that is promised, at whatever moment it stops and in whatever order
-            the windows come, to people never used, on average over the people that boundaries are
-            set on. See `boundary` for the recordings for which it holds.
+        far: Promised false match rate for new people, on average over the groups of people that
+            boundaries are set on. It holds whenever the claim ends and in any order of the windows.
+            See `compute_boundary` for the recordings for which it holds.
         value: Largest score of a window that is accepted.
         reject_above: Largest length-aware mean score that is not rejected before the last window,
-            see `boundary`.
-        spread: Standard deviation between the windows of one recording's false claim.
+            see `compute_boundary`.
+        spread: Standard deviation between the windows of one false claim's recording.
         window: Steps of a window.
         windows: Number of windows after which a claim that is not accepted is rejected.
         seen: False match rate between the people that it was set on.
-        far_ci95: 95 % interval of that of as many other people.
-        tar: Fraction of their genuine claims that it accepts.
-        tar_ci95: 95 % interval of that fraction.
-        steps_to_accept: Median number of steps after which a genuine claim was accepted; None where
-            none was.
-        steps_to_reject: The same of a false claim that was rejected.
+        far_ci95: 95 % interval of the false match rate among as many other people.
+        tar: Fraction of their genuine claims that are accepted (true accept rate).
+        tar_ci95: 95 % interval of `tar`.
+        steps_to_accept: Median number of steps after which a genuine claim was accepted; None if
+            none was accepted.
+        steps_to_reject: Median number of steps after which a false claim was rejected; None if none
+            was rejected.
         people: Number of people that it was set on.
         trials: Number of their imposter trials.
-        enrolled: Recordings of a person, the median: with more of a person enrolled, false claims
-            are accepted more often.
-        rate_hz: Steps per second of the recordings; None if the model does not say it.
+        enrolled: Median number of recordings per person. With more recordings enrolled per person,
+            false claims are accepted more often.
+        rate_hz: Steps per second of the recordings; None if the model does not state it.
         accepts_by: `"least"`: a claim is accepted by the least score of its windows. `"mean"`: an
             earlier version set the boundary for mean scores. An imposter who repeats one window
             breaks its promise, so `listen` refuses it.
@@ -56,27 +57,34 @@ class Boundary:
     trials: int
     enrolled: int | None = None
     rate_hz: float | None = None
-    accepts_by: str = "mean"  # galleries of earlier versions do not name it
+    accepts_by: str = "mean"  # galleries of earlier versions do not store it
 
     def __post_init__(self):
         limits = self.value, self.reject_above, self.spread
-        if not np.isfinite(limits).all():  # as of a stranger's file: it would accept everybody
+        if not np.isfinite(limits).all():  # an infinite one from a foreign file accepts everybody
             raise ValueError(f"Limits of a boundary are finite. Received {limits}.")
-        for name in ("far_ci95", "tar_ci95"):  # lists, where they were kept
+        for name in ("far_ci95", "tar_ci95"):  # JSON gives lists
             object.__setattr__(self, name, tuple(getattr(self, name)))
 
-    def limits(self, heard):
-        """The largest score of a window that is accepted, and the largest mean score of so many
-        windows that is not rejected."""
+    def limits(self, heard: int) -> tuple[float, float]:
+        """Returns the limits after a number of windows.
+
+        Args:
+            heard: Number of windows.
+
+        Returns:
+            The largest score of a window that is accepted, and the largest mean score that is not
+            rejected.
+        """
         return self.value, self.reject_above + self.spread / np.sqrt(heard)
 
-    def decide(self, least, mean, heard):
+    def decide(self, least: float, mean: float, heard: int) -> bool | None:
         """Decides on a claim.
 
         Args:
-            least: Least score of the windows heard.
-            mean: Mean score of the windows heard.
-            heard: Number of windows heard.
+            least: Least score of the windows so far.
+            mean: Mean score of the windows so far.
+            heard: Number of windows so far.
 
         Returns:
             True if the claim is accepted, False if it is rejected, None if it is not decided yet.
@@ -103,31 +111,32 @@ class Boundary:
         return f"{steps:,g}" if self.rate_hz is None else f"{steps / self.rate_hz:.3g}"
 
 
-def boundary(scores, probes, claims, far, window):
+def compute_boundary(
+    scores: np.ndarray, probes: np.ndarray, claims: np.ndarray, far: float, window: int
+) -> Boundary:
     """Computes the `Boundary` of recordings whose people claim to be each other.
 
-    A claim is accepted as soon as one window has a score of at most a threshold. So the least score
-    of a recording's windows is the one score of its claim, and `keras_dml.evaluation.promise`
-    bounds how often a false claim of two new people has such a window. The least score does not
-    depend on the order of the windows, and a window that is heard again does not change it. The
-    promise therefore holds for all that an imposter can make of the windows of one recording: they
-    may be repeated, left out or played in any order. It does not hold for the best of several
-    recordings, or for a recording that is changed until a window matches: each is one more claim.
+    A claim is accepted as soon as the score of one window is at most a threshold. So the score of a
+    whole claim is the least score of its windows, and `keras_dml.evaluation.promise` bounds how
+    often a false claim of two new people has such a window. The least score does not depend on the
+    order of the windows, and a repeated window does not change it. The promise therefore holds for
+    everything that an imposter can do with the windows of one recording: repeat them, leave some
+    out, or play them in another order. It does not hold for the best of several recordings, or for
+    a recording that is changed until a window matches, because each of these is one more claim.
 
-    A mean score that is trusted more the longer it is heard accepts genuine claims slightly more
-    often, but an imposter who repeats the best of his windows lowers it to the score of this
-    window.
+    A mean score whose limit becomes looser with more windows accepts genuine claims slightly more
+    often. But an imposter who repeats his best window lowers the mean to the score of this window.
 
     A genuine claim may be rejected early. After k windows of mean score m, its length-aware score
-    is `m - s / sqrt(k)`, with s the standard deviation of a window. The claim is rejected if this
-    is larger than it was for any of these n people before they were accepted. A new person's score
-    is that large with a probability of at most 1 / (n + 1).
+    is `m - s / sqrt(k)`, with s the standard deviation between windows. The claim is rejected if
+    this score is larger than it was for any of the n people here before they were accepted. The
+    probability that the score of a new person is that large is at most 1 / (n + 1).
 
     Args:
         scores: Distance of each window to the nearest recording of the person claimed, shape
             `(claims, windows)`.
         probes: Person of each claim's recording.
-        claims: Person of each claim.
+        claims: Person claimed.
         far: False match rate, above 0 and below 1.
         window: Steps of a window.
 
@@ -168,6 +177,6 @@ def boundary(scores, probes, claims, far, window):
 
 
 def _median_steps(crossed, window):
-    """Median number of steps until a claim has crossed; None where none has."""
+    """Returns the median number of steps until a claim crosses a limit; None if none crosses."""
     ever = crossed[crossed[:, -1]]
     return float(window * np.median(ever.argmax(axis=1) + 1)) if len(ever) else None

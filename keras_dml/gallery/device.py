@@ -1,10 +1,9 @@
-"""A gallery as a folder for a device that decides by itself: NumPy and LiteRT are all it needs."""
+"""Export of a gallery as a folder for a device that decides with NumPy and LiteRT alone."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
-import os
 import pathlib
 import shutil
 import subprocess
@@ -13,35 +12,36 @@ import sys
 import numpy as np
 
 from keras_dml import _files, export, inputs
+from keras_dml._typing import Path, Recordings
 from keras_dml.export import litert, parity, trials
-from keras_dml.gallery._gallery import Gallery
-from keras_dml.gallery._results import limit_in_words
+from keras_dml.gallery.gallery import Gallery
+from keras_dml.gallery.results import limit_in_words
 
 MODEL, PEOPLE, GOLDEN, ABOUT, DECIDE = (
     "model.tflite", "gallery.npz", "golden.npz", "gallery.json", "decide.py",
 )  # fmt: skip
 AFFINE_INVARIANT = "affine_invariant"  # decide.py computes it
 SCRIPT = pathlib.Path(__file__).with_name("_decide.py")
-MARGIN = 2.0  # another device rounds otherwise
-LEAST_TOLERANCE = 1e-4  # of the largest score
+MARGIN = 2.0  # another device rounds differently
+LEAST_TOLERANCE = 1e-4  # fraction of the largest score
 
 
 @dataclasses.dataclass(frozen=True)
 class DeviceGallery:
-    """A gallery that was written for a device.
+    """A gallery that was exported for a device.
 
     Attributes:
         path: The folder.
         people: Number of people.
         templates: Number of embeddings.
         far: False accept rate of its threshold.
-        threshold: Scores up to it are accepted.
-        difference: Largest difference of the golden probe's scores from the gallery's, as a
-            fraction of the largest.
-        bytes: Size of all files together.
+        threshold: Largest score that is accepted.
+        difference: Largest difference between the scores of the golden probe on the device and in
+            the gallery, as a fraction of the largest score.
+        bytes: Total size of all files.
         model: `keras_dml.export.Export` of the model's file.
-        extrapolated: Whether the rate is no promise, see `Threshold.extrapolated`.
-        provisional: Whether the threshold is the card's, see `Threshold.provisional`.
+        extrapolated: See `Threshold.extrapolated`.
+        provisional: See `Threshold.provisional`.
     """
 
     path: pathlib.Path
@@ -56,37 +56,40 @@ class DeviceGallery:
     provisional: bool = False
 
     @property
-    def limit(self):
+    def limit(self) -> str:
         """The threshold in words."""
         return limit_in_words(self, distances=True)
 
 
 def export_tflite(
-    gallery,
-    folder: str | os.PathLike,
+    gallery: Gallery,
+    folder: Path,
     quantization: str | None = "float16",
     *,
     far: float | None = None,
-    representative=None,
+    representative: Recordings | None = None,
 ) -> DeviceGallery:
-    """Writes a gallery as a folder for a device that decides by itself.
+    """Writes a gallery as a folder for a device that decides without Keras.
 
-    - `model.tflite`: the model, of builtin operators, see `keras_dml.export.tflite`; its signature
+    - `model.tflite`: the model, of builtin operators, see `keras_dml.export.tflite`. Its signature
       `distance` compares a probe with the templates.
-    - `gallery.npz`: `templates` (n, ...), `owner` (n,) index of each one's person, `enrolled` (n,)
-      whether it is the person's or marked as not theirs, `people` names, `threshold`, `distance`.
-    - `decide.py`: verifies and identifies; runs in an environment of NumPy and ai-edge-litert.
-    - `golden.npz`: a probe with the gallery's scores; `python decide.py` compares.
-    - `gallery.json`: threshold and rule in words, what the model takes, for other languages.
+    - `gallery.npz`: `templates` (n, ...), `owner` (n,) index of each template's person, `enrolled`
+      (n,) whether a template is the person's or marked as not theirs, `people` names, `threshold`,
+      `distance`.
+    - `decide.py`: verifies and identifies, and runs in an environment of NumPy and ai-edge-litert.
+    - `golden.npz`: a probe with the gallery's scores, which `python decide.py` compares.
+    - `gallery.json`: threshold and rule in words, and the model's inputs, for other languages.
 
-    The folder holds embeddings and names in clear, personal data. `decide.py` is run in a process
-    of its own on the golden probe before the folder is put in place.
+    The folder holds embeddings and names in clear, which are personal data. Before the folder is
+    put in place, `decide.py` runs in another process and is compared with the gallery on the golden
+    probe.
 
     Args:
         gallery: An open `Gallery`.
-        folder: The folder to write; one that this function wrote is replaced.
-        quantization: What the weights become, see `keras_dml.export.tflite`. The templates are
-            Keras's, so that a file that drifts decides otherwise: float16 by a thousandth.
+        folder: The folder to write. A folder that this function wrote is replaced.
+        quantization: Number format of the weights, see `keras_dml.export.tflite`. The templates
+            stay as Keras computed them, so the scores of a quantized file differ: by a thousandth
+            for float16.
         far: False accept rate of the threshold, one that was calibrated; None: the smallest.
         representative: Recordings for `"int8"`.
 
@@ -94,10 +97,10 @@ def export_tflite(
         `DeviceGallery`.
 
     Raises:
-        TypeError: If `gallery` is none.
-        ValueError: If nobody is enrolled, there is no threshold, a device cannot compute the
-            distance that the threshold is one of, the files do not decide as the gallery, or
-            something else is at `folder`; also see `keras_dml.export.tflite`.
+        TypeError: If `gallery` is not a `Gallery`.
+        ValueError: If nobody is enrolled, no threshold is set, a device cannot compute the
+            distance of the threshold, the files decide differently, or `folder` exists and was not
+            written by this function. See also `keras_dml.export.tflite`.
         RuntimeError: If Keras does not run on TensorFlow, or LiteRT cannot run the file.
         OSError: If the folder cannot be written.
         ImportError: If LiteRT is not installed.
@@ -110,18 +113,18 @@ def export_tflite(
             "The gallery has no threshold, and a device decides by one: call `calibrate` with "
             "recordings of people whom the model has never seen, then export again."
         )
-    found, people = gallery._set(far), _people(gallery)
+    threshold, people = gallery._threshold(far), _people(gallery)
     with _files.staged(folder, _place) as candidate:
         candidate.mkdir(mode=0o700)  # personal data: for its owner alone, as the gallery
-        written = export.tflite(gallery.model, candidate / MODEL, quantization, representative)
-        np.savez(candidate / PEOPLE, **people, threshold=found.value)
+        model = export.tflite(gallery.model, candidate / MODEL, quantization, representative)
+        np.savez(candidate / PEOPLE, **people, threshold=threshold.value)
         shutil.copyfile(SCRIPT, candidate / DECIDE)
         golden = _golden(gallery, len(people["people"]))
         scale = np.abs(golden["scores"]).max()
         difference = _difference(candidate, golden, _bound(quantization) * scale)
         tolerance = max(MARGIN * difference, LEAST_TOLERANCE * scale)
         np.savez(candidate / GOLDEN, **golden, tolerance=tolerance)
-        about = json.dumps(_about(gallery, found, people), indent=2, ensure_ascii=False)
+        about = json.dumps(_about(gallery, threshold, people), indent=2, ensure_ascii=False)
         (candidate / ABOUT).write_text(about, encoding="utf-8")
         size = _files.size(candidate)
     path = pathlib.Path(folder)
@@ -129,13 +132,13 @@ def export_tflite(
         path=path,
         people=len(people["people"]),
         templates=len(people["templates"]),
-        far=found.far,
-        threshold=found.value,
+        far=threshold.far,
+        threshold=threshold.value,
         difference=float(difference / scale),
         bytes=size,
-        model=dataclasses.replace(written, path=path / MODEL),
-        extrapolated=found.extrapolated,
-        provisional=found.provisional,
+        model=dataclasses.replace(model, path=path / MODEL),
+        extrapolated=threshold.extrapolated,
+        provisional=threshold.provisional,
     )
 
 
@@ -145,21 +148,21 @@ def _place(path):
 
 
 def _people(gallery):
-    """The arrays of `gallery.npz`, those of people with at least one recording enrolled."""
+    """Returns the arrays of `gallery.npz`, for people with at least one enrolled recording."""
     gallery._check_anybody(gallery._templates())
     distance = gallery._model.distance
     _check_distance(distance)
-    names, enrolled, flat = gallery._store.templates()
+    names, enrolled, flat = gallery._records.templates()
     names = np.array(names, dtype=object)
     people = sorted(set(names[enrolled]))
-    known = np.isin(names, people)
-    templates = flat[known].reshape(-1, *gallery._model.embedding_shape)
+    rows = np.isin(names, people)
+    templates = flat[rows].reshape(-1, *gallery._model.embedding_shape)
     if distance.name is not None and distance.name == distance.device_distance:
         templates = distance.index_vectors(templates)  # tangent vectors, as the file's embeddings
     return {
         "templates": templates,
-        "owner": np.array([people.index(name) for name in names[known]], np.int32),
-        "enrolled": enrolled[known],
+        "owner": np.array([people.index(name) for name in names[rows]], np.int32),
+        "enrolled": enrolled[rows],
         "people": np.array(people, dtype=str),
         "distance": distance.name or "",
         "steps": _steps(inputs.of(gallery.model).contract),
@@ -167,7 +170,7 @@ def _people(gallery):
 
 
 def _steps(contract):
-    """Fewest and most steps of a recording that the model takes."""
+    """Returns the fewest and the most steps of a recording that the model takes."""
     if contract is None:
         return np.array([0.0, np.inf])
     most = np.inf if contract.max_steps is None else contract.max_steps
@@ -185,19 +188,21 @@ def _check_distance(distance):
 
 
 def _golden(gallery, count):
-    """A probe, and its scores as the gallery gives them: noise in the model's units, since no
-    recording of a person is kept."""
+    """Returns a probe and its scores in the gallery.
+
+    The probe is noise in the model's units, because galleries do not keep recordings.
+    """
     typical, _ = trials.examples(inputs.of(gallery.model))
     probe = max(typical, key=len)
-    z = gallery._model.embed([probe])  # which a gate may refuse
+    z = gallery._model.embed([probe])  # without the quality gate, which may refuse noise
     nearest, _ = gallery._templates().nearest(gallery._model, z, count)
-    compared = [(person, score) for person, score in nearest if np.isfinite(score)]
-    if not compared:
+    finite = [(person, score) for person, score in nearest if np.isfinite(score)]
+    if not finite:
         raise ValueError(
-            f"{gallery.path} decides nothing that a device could be tested by: a probe of noise is "
-            "nearest to recordings marked as not theirs, for everybody. Enroll more recordings."
+            f"{gallery.path} gives no score by which a device could be tested: for every person, a "
+            "probe of noise is nearest to a recording marked as not theirs. Enroll more recordings."
         )
-    people, scores = zip(*compared, strict=True)
+    people, scores = zip(*finite, strict=True)
     return {
         "recording": probe,
         "people": np.array(people, dtype=str),
@@ -206,43 +211,45 @@ def _golden(gallery, count):
 
 
 def _difference(folder, golden, allowed):
-    """Largest difference of the scores that the written files give, in a process of its own."""
+    """Returns the largest difference of the scores of the written files, in another process."""
     np.savez(folder / GOLDEN, **golden, tolerance=allowed)
-    code = "import sys; sys.path.insert(0, sys.argv[1]); import decide; print(*decide.checked())"
-    done = subprocess.run(
+    code = "import sys; sys.path.insert(0, sys.argv[1]); import decide; print(*decide.check())"
+    process = subprocess.run(
         [sys.executable, "-B", "-P", "-c", code, str(folder)], capture_output=True, text=True
     )
-    if done.returncode:
-        reason = (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1]
+    if process.returncode:
+        reason = (process.stderr.strip().splitlines() or [f"status {process.returncode}"])[-1]
         raise RuntimeError(f"{DECIDE} cannot decide by the written files: {reason}.")
-    found = float(done.stdout.split()[0])
-    if not found <= allowed:
+    difference = float(process.stdout.split()[0])
+    if not difference <= allowed:
         raise parity.ParityError(
-            f"The files do not decide as the gallery: scores of a probe differ by {found:.3g}, "
-            f"more than {allowed:.3g}. Nothing was written. quantization=None (float32) is exact."
+            "The files do not decide as the gallery: scores of a probe differ by "
+            f"{difference:.3g}, more than {allowed:.3g}. Nothing was written. quantization=None "
+            "(float32) is exact."
         )
-    return found
+    return difference
 
 
 def _bound(quantization):
-    """Largest difference of scores, as a fraction of the largest."""
+    """Returns the largest allowed difference of scores, as a fraction of the largest score."""
     bounds = parity.BOUNDS[quantization]
     return MARGIN * max(bounds.embedding, bounds.similarity, LEAST_TOLERANCE)
 
 
 def _about(gallery, threshold, people):
+    """Returns the content of `gallery.json`."""
     contract = inputs.of(gallery.model).contract
     rule = (
-        "accept where the mean, over the recordings observed, of the least distance to those "
-        f"enrolled of the person is at most {threshold.value:.6g}, unless one is nearer to a "
-        "recording marked as not the person's"
+        "accept if the mean, over the observed recordings, of the least distance to the enrolled "
+        f"recordings of the person is at most {threshold.value:.6g}, unless an observed recording "
+        "is nearer to a recording marked as not the person's"
     )
     counts = np.bincount(people["owner"][people["enrolled"]])
     return {
         "people": dict(zip(people["people"].tolist(), counts.tolist(), strict=True)),
         "distance": _distance_in_words(gallery._model.distance),
         "threshold": {**dataclasses.asdict(threshold), "rule": rule},
-        "model": {  # its folder here is nobody's business there
+        "model": {  # without the folder of the model on this machine
             "name": pathlib.Path(gallery._model.name).name,
             "fingerprint": gallery._model.fingerprint,
         },
@@ -251,7 +258,7 @@ def _about(gallery, threshold, people):
 
 
 def _distance_in_words(distance):
-    """The distance that the threshold is of, and what computes it."""
+    """Returns the distance of the threshold, and the function that computes it."""
     if distance.name == AFFINE_INVARIANT:
         return (
             f"{AFFINE_INVARIANT}, by `affine_invariant` of {DECIDE}; the signature `distance` of "

@@ -1,6 +1,6 @@
 """Backup copies of the files of galleries, by SQLite's online backup.
 
-They need no model and no key: embeddings that are encrypted stay encrypted.
+Backups need neither the model nor the key: encrypted embeddings stay encrypted.
 """
 
 from __future__ import annotations
@@ -11,16 +11,15 @@ import pathlib
 import sqlite3
 
 from keras_dml._files import replaceable_file, staged
-from keras_dml.gallery._places import APPLICATION, is_url
-from keras_dml.gallery._sqlite import SQLiteFile, check_kind
-from keras_dml.gallery._store import KEYS_SCHEMA, SCHEMA, Store
-from keras_dml.gallery._without_model import check_exists
+from keras_dml._typing import Path
+from keras_dml.gallery.maintenance import check_exists
+from keras_dml.gallery.records import Records
+from keras_dml.gallery.sqlite import APPLICATION, SCHEMA, SQLiteStore, check_kind
+from keras_dml.gallery.store import is_url
 
-TABLES = SCHEMA + KEYS_SCHEMA
 
-
-def backup(path: str | os.PathLike, file: str | os.PathLike, *, replace=False) -> None:
-    """Copies a gallery to a file, as it is at one moment, also while others use the gallery.
+def backup(path: Path, file: Path, *, replace: bool = False) -> None:
+    """Copies a gallery to a file. The copy is a snapshot of one moment, also while it is in use.
 
     The copy is a gallery too, for its owner alone. It still has the people who are removed from the
     gallery later.
@@ -32,20 +31,25 @@ def backup(path: str | os.PathLike, file: str | os.PathLike, *, replace=False) -
 
     Raises:
         FileNotFoundError: If the gallery or the folder of the copy does not exist.
-        FileExistsError: If there is a file already and `replace` is False.
-        ValueError: If the gallery is on a server or damaged, or something else than a gallery is
-            at `file`.
+        FileExistsError: If `file` exists and `replace` is False.
+        ValueError: If the gallery is on a server or damaged, or `file` is something else than a
+            gallery.
         OSError: If a file cannot be used.
     """
     _check_file(path, "pg_dump --schema=keras_dml")
     check_exists(path)
-    with contextlib.closing(SQLiteFile(path, TABLES, APPLICATION)) as source:
+    with contextlib.closing(SQLiteStore(path)) as source:
         with source.connection() as connection:
             _copy(connection, path, file, replace)
 
 
 def restore(
-    file: str | os.PathLike, path: str | os.PathLike, *, replace=False, key=None, keys=None
+    file: Path,
+    path: Path,
+    *,
+    replace: bool = False,
+    key: bytes | Path | None = None,
+    keys: Path | None = None,
 ) -> None:
     """Makes a gallery from a copy that `backup` wrote.
 
@@ -57,15 +61,15 @@ def restore(
         file: Path of the copy, which is only read.
         path: Path of the gallery's file. A gallery on a server is restored by `psql` instead.
         replace: Whether a gallery that is at `path` may be replaced.
-        key: Key of an encrypted gallery, as in `Gallery`, to accept the copy with `accept_older`.
-            None: it is not accepted.
+        key: Key of an encrypted gallery, as in `Gallery`, to accept the copy by `accept_older`.
+            None: the copy is not accepted.
         keys: As in `Gallery`.
 
     Raises:
         FileNotFoundError: If the copy or the folder of the gallery does not exist.
-        FileExistsError: If there is a file already and `replace` is False.
+        FileExistsError: If `path` exists and `replace` is False.
         ValueError: If the copy is not a gallery or is damaged, the gallery is on a server, or
-            something else than a gallery is at `path`.
+            `path` is something else than a gallery.
         OSError: If a file cannot be used.
     """
     _check_file(path, "psql")
@@ -77,11 +81,11 @@ def restore(
         accept_older(path, key=key, keys=keys)
 
 
-def accept_older(path: str | os.PathLike, *, key, keys=None) -> None:
+def accept_older(path: Path, *, key: bytes | Path, keys: Path | None = None) -> None:
     """Accepts that an encrypted gallery is an older copy, as after a backup was restored.
 
-    The number of changes is also kept beside the key file, or in the file of keys, and a gallery
-    with fewer changes is refused.
+    The number of changes is also kept in a file next to the key file, or in the file of keys, and a
+    gallery with fewer changes is refused until it is accepted.
 
     Args:
         path: Path of the gallery's file, or the URL of a database.
@@ -90,12 +94,12 @@ def accept_older(path: str | os.PathLike, *, key, keys=None) -> None:
 
     Raises:
         FileNotFoundError: If the gallery does not exist.
-        ValueError: If the gallery is not encrypted, is damaged, or of another key.
-        OSError: If it cannot be used.
+        ValueError: If the gallery is not encrypted, is damaged, or has another key.
+        OSError: If the gallery cannot be used.
     """
     check_exists(path)
-    with contextlib.closing(Store(path, key, keys)) as store:
-        store.accept_older()
+    with contextlib.closing(Records(path, key, keys)) as records:
+        records.accept_older()
 
 
 def _check_file(path, tool):
@@ -108,12 +112,12 @@ def _check_file(path, tool):
 
 @contextlib.contextmanager
 def _opened_to_read(path):
-    """Yields a connection to a gallery's file that cannot change it, after a check of the file."""
+    """Checks a gallery's file and yields a connection to it that cannot change it."""
     try:
         address = f"{pathlib.Path(path).absolute().as_uri()}?mode=ro"
         with contextlib.closing(sqlite3.connect(address, uri=True)) as connection:
             connection.execute("PRAGMA trusted_schema = OFF")
-            check_kind(connection.execute, path, TABLES, APPLICATION, "gallery")
+            check_kind(connection.execute, path, SCHEMA, APPLICATION, "gallery")
             (state,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
             if state != "ok":
                 raise ValueError(f"{path} is damaged: {state}. Restore another backup.")
@@ -148,7 +152,7 @@ def _copy(source, origin, path, replace):
         raise ValueError(f"{path} is the gallery itself. Give the path of another file.")
     if not replace:
         _new_file(path)
-    with contextlib.closing(SQLiteFile(place, TABLES, APPLICATION)) as replaced:
+    with contextlib.closing(SQLiteStore(place)) as replaced:
         with replaced.connection() as target:
             source.backup(target)
         replaced.purge()

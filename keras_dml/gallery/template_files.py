@@ -1,40 +1,49 @@
-"""The templates of a gallery as a file of arrays: for another gallery, or for a device.
+"""Files of a gallery's templates, for another gallery or for a device.
 
-A `.npz` without compression and pickles, which `numpy.load(path, allow_pickle=False)` reads:
+A file is a `.npz` without compression and pickles. `numpy.load(path, allow_pickle=False)` reads it:
 
 - `header`: JSON text: `format` "keras-dml templates", `version` 1, `model` and `fingerprint` as the
   gallery names them
 - `people`: names, shape `(count,)`, text
-- `enrolled`: whether each template is the person's own, or marked as not theirs, shape `(count,)`
-- `embeddings`: shape `(count, ...)` with that of one embedding, float32
+- `enrolled`: True for templates of the person, False for templates marked as not theirs, shape
+  `(count,)`
+- `embeddings`: shape `(count, ...)`, float32
 
-Nothing in it is encrypted.
+Nothing in a file is encrypted.
 """
 
 import json
 import os
 import zipfile
+from collections.abc import Sequence
 
 import numpy as np
 
 from keras_dml import _files
+from keras_dml._typing import Path
 
 FORMAT, VERSION = "keras-dml templates", 1
 
 
-def write(path, about, people, enrolled, embeddings):
-    """Writes the file, whole or not at all, for its owner alone.
+def write(
+    path: Path,
+    about: dict[str, str],
+    people: Sequence[str],
+    enrolled: np.ndarray,
+    embeddings: np.ndarray,
+) -> None:
+    """Writes a file, completely or not at all, for its owner alone.
 
     Args:
-        path: Path of the file; another one there is replaced.
+        path: Path of the file; an existing file is replaced.
         about: Name and fingerprint of the model, `{"model": ..., "fingerprint": ...}`.
         people: Name of each template's person.
-        enrolled: Whether each is the person's own.
+        enrolled: True for templates of the person, False for templates marked as not theirs.
         embeddings: Shape `(count, ...)`.
 
     Raises:
-        ValueError: If no file can be there.
-        OSError: If it cannot be written.
+        ValueError: If `path` cannot be the path of a file.
+        OSError: If the file cannot be written.
     """
     header = json.dumps({"format": FORMAT, "version": VERSION, **about})
     with _files.staged(path) as candidate:
@@ -48,26 +57,26 @@ def write(path, about, people, enrolled, embeddings):
                 embeddings=np.asarray(embeddings, "<f4"),
             )
         if os.path.exists(path):
-            os.chmod(path, 0o600)  # which the new file takes over
+            os.chmod(path, 0o600)  # the new file takes over the mode of the old one
 
 
-def read(path):
-    """Reads the file.
+def read(path: Path) -> tuple[dict, list[str], np.ndarray, np.ndarray]:
+    """Reads a file.
 
     Args:
-        path: Path of the file, which may come from a stranger.
+        path: Path of the file, which may be of an unknown origin.
 
     Returns:
         `about`, `people`, `enrolled` and `embeddings` as `write` takes them.
 
     Raises:
-        FileNotFoundError: If it does not exist.
-        ValueError: If it is no such file, one of a later version, or damaged.
+        FileNotFoundError: If the file does not exist.
+        ValueError: If the file is of another kind or of a later version, or is damaged.
     """
     try:
         with zipfile.ZipFile(path) as file:
-            if any(one.compress_type != zipfile.ZIP_STORED for one in file.infolist()):
-                raise ValueError("it is packed, so that its size is not known")
+            if any(member.compress_type != zipfile.ZIP_STORED for member in file.infolist()):
+                raise ValueError("it is compressed, so that its size is not known")
         with np.load(path, allow_pickle=False) as file:
             about = json.loads(str(file["header"][()]))
             arrays = [file[name] for name in ("people", "enrolled", "embeddings")]
@@ -76,7 +85,7 @@ def read(path):
         raise
     except _ERRORS as error:
         raise ValueError(
-            f"{path} is no file of templates of keras-dml, or it is damaged: {error}."
+            f"{path} is not a file of templates of keras-dml, or it is damaged: {error}."
         ) from None
     people, enrolled, embeddings = arrays
     return about, people.tolist(), enrolled, embeddings

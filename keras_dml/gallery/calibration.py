@@ -1,0 +1,509 @@
+"""Thresholds of a gallery: set by claims of people, taken from the model's card, and chosen.
+
+Calibration sets a threshold by the claims of people who need not be enrolled. The model's card
+states the distances that the model gives between people whom it has not seen. A gallery without
+calibration decides by the card's thresholds. A gallery that is calibrated with few people takes the
+shape of the distances between imposters from the card, and their mean and standard deviation from
+these people.
+"""
+
+from __future__ import annotations
+
+import pathlib
+import warnings
+from collections.abc import Container, Iterable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from keras_dml import evaluation
+from keras_dml._contents import copies
+from keras_dml._typing import ArrayLike
+from keras_dml.gallery.boundary import Boundary
+from keras_dml.gallery.names import composed
+from keras_dml.gallery.results import MOVED, PROVISIONAL, GroupRate, Threshold
+from keras_dml.zoo import catalog, lookup
+
+# With vowels, a threshold for FAR 5 % that was set with 2 recordings per person has FAR 10 % with 4
+# enrolled and 17 % with 8.
+MORE = 1.5
+LEAST_TAR = 0.5  # fraction of the true claims; below it a gallery rejects most of its own people
+USUAL = 0.01  # rate of the card's threshold that decides if no rate is given
+
+# With three people the mean and the standard deviation are too uncertain.
+FEWEST = 5
+# The distance from the mean to the threshold is longer by this factor over the number of people,
+# so that other people keep the rate in about nine of ten groups.
+STRICTER = 2.9
+# The false accept rate that 97.5 % of groups stay below, by the rate wanted. Measured by
+# `python -m tests.bench.few_people` on populations that were not used to find the rule.
+HIGHEST = {0.1: 0.25, 0.05: 0.13, 0.01: 0.055}
+
+
+def check_people(people: np.ndarray) -> np.ndarray:
+    """Checks that there are two people or more, and that a person has two recordings or more.
+
+    Args:
+        people: Person of each recording, shape `(recordings,)`.
+
+    Returns:
+        The names, sorted.
+
+    Raises:
+        ValueError: If there are fewer people or recordings.
+    """
+    names, counts = np.unique(people, return_counts=True)
+    if len(names) < 2 or counts.max() < 2:
+        raise ValueError(
+            "A threshold is set by claims of two people or more, with several recordings each. "
+            f"Received {len(names)} people with at most {counts.max()} recordings each."
+        )
+    return names
+
+
+def warn_of_trained(trained: Container[str], people: np.ndarray) -> None:
+    """Emits a `UserWarning` if the model was trained with some of the people.
+
+    Args:
+        trained: Names of the people with whom the model was trained.
+        people: Person of each recording, shape `(recordings,)`.
+    """
+    names = [str(name) for name in np.unique(people)]
+    seen = [name for name in names if name in trained]
+    if seen:
+        warnings.warn(
+            f"The model was made with {len(seen)} of these {len(names)} people, such as "
+            f"{seen[0]!r}: it may separate them better than other people, who are then accepted "
+            "more often than this threshold promises. Calibrate with people whom it has never "
+            "seen.",
+            stacklevel=3,
+        )
+
+
+def without_copies(
+    recordings: list, people: np.ndarray, sessions: ArrayLike | None = None
+) -> tuple[list, np.ndarray, ArrayLike | None]:
+    """Leaves out repeated recordings, with a `UserWarning`.
+
+    A recording that is given twice for one person counts once. A recording that is given for two
+    people is left out for both.
+
+    Args:
+        recordings: List of arrays.
+        people: Person of each, shape `(recordings,)`.
+        sessions: Session of each, or None.
+
+    Returns:
+        The recordings, people and sessions that remain.
+    """
+    first = copies(recordings)
+    if not first:
+        return recordings, people, sessions
+    of_two = {original for i, original in first.items() if people[i] != people[original]}
+    left_out = first.keys() | of_two
+    i, original = next(iter(first.items()))
+    exclusion = f", and {len(of_two)} of two people are left out" if of_two else ""
+    warnings.warn(
+        f"{len(first)} of these {len(recordings)} recordings are there twice, such as one of "
+        f"{str(people[original])!r} and one of {str(people[i])!r}: each counts once{exclusion}.",
+        stacklevel=3,
+    )
+    rows = [i for i in range(len(recordings)) if i not in left_out]
+    if sessions is not None and len(sessions) == len(recordings):
+        sessions = [sessions[i] for i in rows]
+    return [recordings[i] for i in rows], people[rows], sessions
+
+
+def usual_count(people: np.ndarray) -> int:
+    """Returns the median number of recordings per person.
+
+    Args:
+        people: Person of each recording, shape `(recordings,)`.
+    """
+    return int(np.median(np.unique(people, return_counts=True)[1]))
+
+
+def warn_of_more(counts: dict[str, int], limits: Iterable[Threshold | Boundary]) -> None:
+    """Emits a `UserWarning` if a person has many more recordings than the people who set a limit.
+
+    Args:
+        counts: Number of enrolled recordings by person.
+        limits: Thresholds and boundaries of the gallery.
+    """
+    set_by = min((limit.enrolled for limit in limits if limit.enrolled), default=None)
+    person = max(counts, key=lambda name: counts[name], default=None)
+    if set_by is None or person is None or counts[person] <= MORE * set_by:
+        return
+    warnings.warn(
+        f"{counts[person]} recordings of {person!r} are enrolled, and the rate was set by people "
+        f"with {set_by} each. With more recordings the nearest one is closer, and false claims are "
+        f"accepted about {counts[person] / set_by:.2g} times as often as the rate. Calibrate with "
+        "as many recordings per person as are enrolled.",
+        stacklevel=3,
+    )
+
+
+def warn_of_fewer(counts: dict[str, int], limits: Iterable[Threshold | Boundary]) -> None:
+    """Emits a `UserWarning` if people have many fewer recordings than the people who set a limit.
+
+    Args:
+        counts: Number of enrolled recordings by person.
+        limits: Thresholds and boundaries of the gallery.
+    """
+    set_by = max((limit.enrolled for limit in limits if limit.enrolled), default=None)
+    if set_by is None:
+        return
+    fewer = [person for person, count in counts.items() if 0 < MORE * count < set_by]
+    if fewer:
+        warnings.warn(
+            f"{counts[fewer[0]]} recordings of {fewer[0]!r} are enrolled, and the rate was set by "
+            f"people with {set_by} each; {len(fewer)} of {len(counts)} people have so few. Their "
+            "true claims are rejected more often than the threshold states. Enroll more recordings "
+            "per person, or calibrate with as few per person.",
+            stacklevel=3,
+        )
+
+
+def warn_of_low_tar(threshold: Threshold) -> None:
+    """Emits a `UserWarning` if a threshold rejects most true claims of the people who set it.
+
+    Args:
+        threshold: The threshold.
+    """
+    if threshold.tar >= LEAST_TAR:
+        return
+    warnings.warn(
+        f"The threshold for FAR {100 * threshold.far:g} % accepts {100 * threshold.tar:.0f} % of "
+        f"the true claims of these {threshold.people} people: the gallery would reject most people "
+        "who are enrolled. Set a threshold for a higher `far`, calibrate with more people, or "
+        "enroll more recordings of each person.",
+        stacklevel=3,
+    )
+
+
+def warn_of_extrapolated(thresholds: dict[float, Threshold]) -> None:
+    """Emits a `UserWarning` if there are several thresholds and the default one is extrapolated.
+
+    Args:
+        thresholds: Thresholds by false accept rate.
+    """
+    far = min(thresholds)
+    if len(thresholds) > 1 and thresholds[far].extrapolated:
+        warnings.warn(
+            f"If no `far` is given, the smallest rate that was set decides. It is {far:g} and "
+            "extrapolated beyond the rates that its people support: no promise. Give `far`, or "
+            f"call `remove_threshold({far:g})`.",
+            stacklevel=3,
+        )
+
+
+def not_enrolled(people: np.ndarray, sessions: ArrayLike | None = None) -> np.ndarray:
+    """Marks the recordings that do not count as enrolled while one recording claims.
+
+    These are the recording itself, and those of its session if its person has other sessions.
+
+    Args:
+        people: Person of each recording, shape `(recordings,)`.
+        sessions: Session of each, or None.
+
+    Returns:
+        Booleans of shape `(claiming, recordings)`.
+
+    Raises:
+        ValueError: If the numbers of sessions and of recordings differ.
+    """
+    hidden = np.eye(len(people), dtype=bool)
+    if sessions is None:
+        return hidden
+    sessions = np.array([str(session) for session in sessions])
+    if len(sessions) != len(people):
+        raise ValueError(
+            f"`sessions` must name the session of each of the {len(people)} recordings. Received "
+            f"{len(sessions)}."
+        )
+    for name in np.unique(people):
+        rows = np.flatnonzero(people == name)
+        in_session = sessions[rows, None] == sessions[rows]
+        if not in_session.all():
+            hidden[np.ix_(rows, rows)] = in_session
+    return hidden
+
+
+def everybodys_claims(
+    distances: np.ndarray, people: np.ndarray, sessions: ArrayLike | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Returns the claims of every recording to be every person.
+
+    A recording claims to be its own person by the other recordings of that person, of other
+    sessions if there are any. A person's only recording makes no such claim.
+
+    Args:
+        distances: Distances between all recordings, shape `(recordings, recordings)`.
+        people: Person of each recording, shape `(recordings,)`.
+        sessions: Session of each, or None.
+
+    Returns:
+        `(scores, probes, claims)`, each of shape `(claims,)`: the least distance to a recording of
+        the person claimed, the person of the claiming recording, and the person claimed.
+    """
+    names = check_people(people)
+    distances = np.where(not_enrolled(people, sessions), np.inf, distances)
+    scores = np.stack([distances[:, people == name].min(axis=1) for name in names], axis=1)
+    probes, claimed = (x.ravel() for x in np.broadcast_arrays(people[:, None], names))
+    is_claim = np.isfinite(scores.ravel())
+    return scores.ravel()[is_claim], probes[is_claim], claimed[is_claim]
+
+
+def calibrated(
+    scores: np.ndarray,
+    probes: np.ndarray,
+    claimed: np.ndarray,
+    far: float,
+    *,
+    enrolled: int | None = None,
+    groups: Mapping | None = None,
+    extrapolate: bool = False,
+    card: dict | None = None,
+) -> Threshold:
+    """Computes the threshold that accepts at most a fraction of the false claims.
+
+    If the people are too few to support the rate, the threshold of the card is used, see `moved`.
+
+    Args:
+        scores: Scores of the claims, see `everybodys_claims`.
+        probes: Person of each claim's recording.
+        claimed: Person claimed.
+        far: False accept rate, above 0 and below 1.
+        enrolled: Number of recordings per person, see `usual_count`, or None.
+        groups: `{person: group}`, or None.
+        extrapolate: See `keras_dml.evaluation.certificate`.
+        card: Card of the model, or None.
+
+    Raises:
+        ValueError: If the people are too few for the rate, also with the card.
+    """
+    genuine = probes == claimed
+    people = probes[~genuine], claimed[~genuine]
+    try:
+        certificate = evaluation.certificate(scores[~genuine], people, far, extrapolate=extrapolate)
+    except ValueError:  # the people are too few for the rate
+        certificate = _moved_certificate(card, far, scores[~genuine], people)
+        if certificate is None:
+            raise
+    value = certificate.threshold
+    rates = evaluation.accept_rates(scores, genuine, value, people=(probes, claimed))
+    return Threshold(
+        far=certificate.far,
+        value=value,
+        far_ci95=certificate.ci95,
+        tar=rates.tar,
+        tar_ci95=tuple(map(float, rates.tar_ci95)),
+        people=certificate.people,
+        trials=certificate.trials,
+        independent=certificate.independent,
+        strictest=certificate.strictest,
+        method=certificate.method,
+        enrolled=enrolled,
+        groups=() if groups is None else _group_rates(scores[~genuine], people, value, groups),
+    )
+
+
+def _moved_certificate(card, far, scores, people):
+    """Returns an `evaluation.Certificate` of `moved`, or None."""
+    limit = moved(card, far, scores, people)
+    if limit is None:
+        return None
+    counted = evaluation.false_accepts(scores, people, limit.value)
+    return evaluation.Certificate(
+        far=float(far),
+        threshold=limit.value,
+        ci95=limit.ci95,
+        people=counted.people,
+        trials=counted.trials,
+        independent=counted.independent,
+        method=MOVED,
+    )
+
+
+def _group_rates(scores, people, value, groups):
+    """Returns the `GroupRate` of each group with two people or more.
+
+    Emits a `UserWarning` if a group has one person.
+    """
+    if not isinstance(groups, Mapping):
+        raise TypeError(
+            "`groups` must be the group of each person, {person: group}. Received "
+            f"{type(groups).__name__}."
+        )
+    groups = {composed(name): group for name, group in groups.items()}
+    members = [np.array([groups.get(name) for name in side], object) for side in people]
+    names = sorted({group for group in members[0] if group is not None}, key=str)
+    if not names:
+        raise ValueError(
+            "`groups` must name the group of each person, {person: group}. It has none of the "
+            f"{len(set(people[0]))} people."
+        )
+    group_rates, single = [], []
+    for group in names:
+        within = (members[0] == group) & (members[1] == group)
+        if not within.any():
+            single.append(group)
+            continue
+        pairs = tuple(side[within] for side in people)
+        rates = evaluation.false_accepts(scores[within], pairs, value)
+        group_rates.append(GroupRate(str(group), rates.rate, *rates.ci95, rates.people))
+    if single:
+        warnings.warn(
+            f"{len(single)} of these {len(names)} groups have one person, such as "
+            f"{str(single[0])!r}: nobody else of the group claims to be that person, so the group "
+            "has no rate.",
+            stacklevel=4,
+        )
+    return tuple(group_rates)
+
+
+def provisional(card: dict | None) -> dict[float, Threshold]:
+    """Returns the thresholds of a model's card by false accept rate.
+
+    Args:
+        card: Card of a model, or None.
+
+    Returns:
+        The thresholds; empty if the card has none.
+    """
+    rows = (card or {}).get("thresholds", [])
+    return {row["far"]: _of_row(row) for row in sorted(rows, key=lambda row: row["far"])}
+
+
+def provisional_by_name(model: str | None) -> dict[float, Threshold]:
+    """Returns `provisional` of a model by its name or path. Does not load the model.
+
+    Args:
+        model: Name or path as a gallery stores it. None: no model.
+    """
+    if model is None:
+        return {}
+    if lookup.is_path(model) and pathlib.Path(model).is_file():
+        model = pathlib.Path(model).parent
+    try:
+        return provisional(catalog.card(model))
+    except (OSError, ValueError):  # the model has no card, or is gone
+        return {}
+
+
+class Moved(NamedTuple):
+    """A threshold of a card, moved to the distances of few people.
+
+    Attributes:
+        value: The threshold.
+        ci95: 95 % interval of its false accept rate, over groups of people.
+    """
+
+    value: float
+    ci95: tuple[float, float]
+
+
+def moved(
+    card: dict | None, far: float, scores: np.ndarray, people: tuple[np.ndarray, np.ndarray]
+) -> Moved | None:
+    """Computes the threshold of a rate from a card and the false claims of few people.
+
+    `t = m + (1 + 2.9 / n) (q - m') s / s'` with the mean m and the standard deviation s of the
+    distances of n people, and m', s' and the quantile q of the rate from the card.
+
+    Args:
+        card: Card of the model, or None.
+        far: False accept rate.
+        scores: Distances of false claims, shape `(claims,)`.
+        people: `(probe, claimed)`, names of both sides, each of shape `(claims,)`.
+
+    Returns:
+        The threshold; None if the card lacks the rate or the distances of imposters, `HIGHEST`
+        lacks the rate, or there are fewer than `FEWEST` people.
+    """
+    imposters, limits = (card or {}).get("imposters"), provisional(card)
+    count = len(np.unique(np.concatenate(people)))
+    if imposters is None or far not in limits or far not in HIGHEST or count < FEWEST:
+        return None
+    scale = (1 + STRICTER / count) * np.std(scores) / imposters["stddev"]
+    value = float(np.mean(scores) + scale * (limits[far].value - imposters["mean"]))
+    return Moved(value, (0.0, HIGHEST[far]))
+
+
+def _of_row(row):
+    certificate = row.get("certificate", {})
+    return Threshold(
+        far=row["far"],
+        value=row["value"],
+        far_ci95=tuple(certificate.get("ci95") or row["far_ci95"]),
+        tar=row["tar"],
+        tar_ci95=tuple(row["tar_ci95"]),
+        people=row["people"],
+        trials=row["trials"],
+        independent=certificate.get("independent", row["people"] / 2),
+        strictest=certificate.get("strictest", row["far"]),
+        method=PROVISIONAL,
+        enrolled=row["enrolled"],
+    )
+
+
+def choose_threshold(
+    thresholds: dict[float, Threshold],
+    far: float | None,
+    card_thresholds: dict[float, Threshold],
+) -> Threshold:
+    """Returns the threshold that decides at a rate.
+
+    Args:
+        thresholds: Thresholds that were set, by false accept rate.
+        far: The rate. None: the smallest that was set, or `USUAL` of the card's thresholds.
+        card_thresholds: Thresholds of the model's card. They decide if no threshold is set.
+
+    Raises:
+        ValueError: If neither the gallery nor the card has a threshold, or one of this rate.
+    """
+    if not thresholds and not card_thresholds:
+        raise ValueError(
+            "No threshold is set, and the model has no card with one: call `calibrate` with "
+            "recordings of people whom the model has never seen, or give `threshold`."
+        )
+    if not thresholds:
+        thresholds = card_thresholds
+        far = USUAL if far is None and USUAL in card_thresholds else far
+    if far is not None and far not in thresholds:
+        raise ValueError(not_calibrated(far, thresholds))
+    return thresholds[min(thresholds) if far is None else far]
+
+
+def choose_boundary(boundaries: dict[float, Boundary], far: float | None) -> Boundary:
+    """Returns the boundary that decides at a rate.
+
+    Args:
+        boundaries: Boundaries that were set, by false match rate.
+        far: The rate. None: the smallest that was set.
+
+    Raises:
+        ValueError: If no boundary is set, none of this rate is, or an earlier version set it.
+    """
+    if not boundaries:
+        raise ValueError(
+            "No boundary is set: call `calibrate_listening` with recordings of people whom the "
+            "model has never seen."
+        )
+    if far is not None and far not in boundaries:
+        rates = ", ".join(f"{rate:g}" for rate in boundaries)
+        raise ValueError(f"`far` must be a rate that was set: {rates}. Received far={far!r}.")
+    boundary = boundaries[min(boundaries) if far is None else far]
+    if boundary.accepts_by == "mean":
+        raise ValueError(
+            f"The boundary of FAR {100 * boundary.far:g} % was set by an earlier version, for mean "
+            "scores: an imposter who repeats one window is accepted more often. Set it again: call "
+            "`calibrate_listening`."
+        )
+    return boundary
+
+
+def not_calibrated(far: float, thresholds: Iterable[float]) -> str:
+    """Returns the message of an error for a rate without a threshold."""
+    rates = ", ".join(f"{rate:g}" for rate in thresholds) or "none is"
+    return f"`far` must be a rate that was calibrated: {rates}. Received far={far!r}."

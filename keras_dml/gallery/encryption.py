@@ -1,0 +1,364 @@
+"""Encryption of templates: the key of a gallery, and a key for each person.
+
+Each person has a random key that encrypts their templates. The key of the gallery encrypts only
+these keys, so destroying a person's key makes their templates unreadable, also in backups (crypto
+shredding). Everything is AES-256-GCM of the package `cryptography` with random nonces. The purpose
+of each ciphertext (its gallery, the name of its person, whether it is enrolled) is authenticated
+with it, so a ciphertext that was moved, or that belongs to a person who was renamed by another
+program, is refused. Names, numbers of recordings, dates, thresholds and the name of the model are
+not encrypted.
+"""
+
+import base64
+import contextlib
+import json
+import os
+from typing import TYPE_CHECKING
+
+from keras_dml._typing import Path
+from keras_dml.gallery.permissions import NotPrivate, refuse_if_shared
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    from keras_dml.gallery.sqlite import SQLiteFile
+    from keras_dml.gallery.store import Run
+
+ENVIRONMENT = "KERAS_DML_GALLERY_KEY"
+KEYRING = "keyring:"
+SERVICE = "keras-dml"  # of the keyring
+BYTES = 32  # of a key
+NONCE_BYTES = 12
+ITSELF = 0  # not a person's number: the row that shows whether the gallery's key is the right one
+MOST_MARKS = 1000  # in a statement; for more people all keys are read
+
+
+class DecryptionError(ValueError):
+    """A wrong key, or a ciphertext that differs from the one that was written."""
+
+
+class GalleryKey:
+    """The key of a gallery, as a cipher and a derived key of seals. Its bytes are not stored.
+
+    Args:
+        secret: 32 bytes.
+        path: Path of the file that held them, or None.
+
+    Attributes:
+        cipher: AES-256-GCM under the key.
+        seals: The key of the seals, which HKDF derives (RFC 5869).
+        path: The path.
+
+    Raises:
+        ImportError: If `cryptography` is not installed.
+    """
+
+    def __init__(self, secret: bytes, path: Path | None = None):
+        self.cipher, self.path = aes(secret), path
+        from cryptography.hazmat.primitives import hashes
+        from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+        derivation = HKDF(hashes.SHA256(), BYTES, salt=None, info=b"keras-dml seals of a gallery")
+        self.seals = derivation.derive(secret)
+
+
+def read_key(key: bytes | Path | None) -> GalleryKey | None:
+    """Reads the key of a gallery.
+
+    Args:
+        key: One of four: 32 bytes; the path of a file of 32 bytes, raw or in base64;
+            `"keyring:NAME"` for the password NAME of the service `keras-dml` in the system's
+            keyring, in base64; None for the value of the environment variable
+            KERAS_DML_GALLERY_KEY, in base64, if it is set.
+
+    Returns:
+        The key, or None without a key.
+
+    Raises:
+        ImportError: If `cryptography` or `keyring` is needed and not installed.
+        TypeError: If `key` has another type.
+        ValueError: If the source does not hold 32 bytes, or the keyring has no such password.
+        FileNotFoundError: If the file cannot be read.
+        PermissionError: If others than its owner may read the file.
+    """
+    if key is None:
+        text = os.environ.get(ENVIRONMENT)
+        return None if text is None else _decoded(text, f"The variable {ENVIRONMENT}")
+    if isinstance(key, bytes):
+        return _decoded(key, "`key`")
+    if isinstance(key, str) and key.startswith(KEYRING):
+        return _decoded(_from_keyring(key.removeprefix(KEYRING)), "The password of the keyring")
+    if isinstance(key, str | os.PathLike):
+        return _decoded(_from_file(key), "The content of the key file", key)
+    raise TypeError(
+        f"`key` must be {BYTES} bytes, the path of a file, or '{KEYRING}NAME'. Received "
+        f"{type(key).__name__}."
+    )
+
+
+def _from_file(path):
+    try:
+        with open(path, "rb") as file:
+            refuse_if_shared(file.fileno(), "The key file")
+            return file.read()
+    except NotPrivate:
+        raise
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "not a path"
+    # The message does not repeat the path: a user may have given a key in its place.
+    raise FileNotFoundError(
+        f"`key` names no file that can be read ({reason}). Give the path of a key file, or the key "
+        f"itself as {BYTES} bytes."
+    )
+
+
+def _from_keyring(name):
+    try:
+        import keyring
+    except ImportError:
+        raise ImportError("A key in the system's keyring needs: pip install keyring.") from None
+    password = keyring.get_password(SERVICE, name)
+    if password is None:
+        raise ValueError(
+            f"The keyring has no such password: set it by `keyring set {SERVICE} NAME`."
+        )
+    return password
+
+
+def _decoded(text, source, path=None):
+    if not (isinstance(text, bytes) and len(text) == BYTES):
+        try:
+            text = base64.b64decode(text.strip(), validate=True)
+        except ValueError:
+            text = b""
+    if len(text) != BYTES:
+        raise ValueError(
+            f"{source} must be {BYTES} random bytes or their base64, and it is neither. Make a key "
+            f"by `openssl rand -base64 {BYTES}`."
+        )
+    return GalleryKey(text, path)
+
+
+def aes(key: bytes) -> "AESGCM":
+    """Returns AES-256-GCM under a key of 32 bytes.
+
+    Raises:
+        ImportError: If `cryptography` is not installed; the message names the extra.
+    """
+    try:
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+    except ImportError:
+        raise ImportError(
+            'An encrypted gallery needs: pip install "keras-dml[encryption]".'
+        ) from None
+    return AESGCM(key)
+
+
+def check_given(path: Path, mark: str | None, key: GalleryKey | None) -> None:
+    """Checks that a key is given if, and only if, the gallery is encrypted.
+
+    Args:
+        path: Path of the gallery.
+        mark: Mark of an encrypted gallery in its table `about`; None: it is not encrypted.
+        key: Output of `read_key`.
+
+    Raises:
+        ValueError: If exactly one of `mark` and `key` is None.
+    """
+    if mark is None and key is not None:
+        raise ValueError(
+            f"{path} is not encrypted, but a key was given, by `key` or by {ENVIRONMENT}. Open it "
+            "without one; to encrypt its people, merge it into a new gallery with a key."
+        )
+    if mark is not None and key is None:
+        raise ValueError(f"{path} is encrypted: give its key, by `key` or by {ENVIRONMENT}.")
+
+
+def check_keys(key: GalleryKey | None, keys: Path | None, is_server: bool) -> None:
+    """Checks that a file of people's keys is given if, and only if, the gallery needs one.
+
+    Args:
+        key: Output of `read_key`.
+        keys: Path of the file of keys, or None.
+        is_server: True for a gallery on a server.
+
+    Raises:
+        ValueError: If the file is given without need, or is missing.
+    """
+    if keys is not None and not (is_server and key):
+        raise ValueError(
+            "`keys` is the file of the people's keys of an encrypted gallery on a server. A "
+            "gallery in a file holds these keys itself: give `key` alone."
+        )
+    if key and is_server and keys is None:
+        raise ValueError(
+            "An encrypted gallery on a server keeps the keys of its people in a separate file, so "
+            "that a person can be forgotten on the server and in its backups: give `keys`, the "
+            "path of a file."
+        )
+
+
+class Keys:
+    """The keys of a gallery's people, encrypted in the table `keys`.
+
+    Args:
+        cipher: AES-256-GCM under the key of the gallery.
+        gallery: A string that identifies the gallery.
+        file: File of keys that has the table. None: the table is in the gallery.
+    """
+
+    def __init__(self, cipher: "AESGCM", gallery: str, file: "SQLiteFile | None" = None):
+        self._cipher, self._gallery, self._file = cipher, gallery, file
+
+    def begin(self, run: "Run") -> None:
+        """Writes the row that shows later whether a key is the gallery's key."""
+        self._write(run, ITSELF, _encrypt(self._cipher, b"", self._purpose("gallery")))
+
+    def check(self, run: "Run") -> None:
+        """Raises `DecryptionError` if the cipher is not of the gallery's key."""
+        wrapped = self._read(run, {ITSELF: None})
+        if not wrapped:
+            raise DecryptionError("its keys are not here; name the file that holds them")
+        try:
+            _decrypt(self._cipher, wrapped[ITSELF], self._purpose("gallery"))
+        except DecryptionError:
+            raise DecryptionError("the key is not the one that it was made with") from None
+
+    def keys_of(self, run: "Run", people: dict[int, str]) -> "dict[int, PersonKey]":
+        """Returns the keys of people by number. People whose key was destroyed are left out.
+
+        Args:
+            run: Function that executes a statement, within a transaction of the gallery.
+            people: Names by the people's numbers, `{number: name}`.
+
+        Raises:
+            DecryptionError: If a key was not written for the person of this name.
+        """
+        return {
+            person: PersonKey(
+                aes(_decrypt(self._cipher, wrapped, self._purpose("person", people[person]))),
+                self._gallery,
+            )
+            for person, wrapped in self._read(run, people).items()
+        }
+
+    def new(self, run: "Run", person: int, name: str) -> "PersonKey":
+        """Makes and stores the key of a person."""
+        key = os.urandom(BYTES)
+        self._write(run, person, _encrypt(self._cipher, key, self._purpose("person", name)))
+        return PersonKey(aes(key), self._gallery)
+
+    def copy(self, run: "Run", person: tuple[int, str], renamed: tuple[int, str]) -> None:
+        """Stores the key of a person under a second number and name.
+
+        Args:
+            run: Function that executes a statement, within a transaction of the gallery.
+            person: Number and name of the person.
+            renamed: The second number and name.
+
+        Raises:
+            DecryptionError: See `keys_of`.
+        """
+        number, name = person
+        for wrapped in self._read(run, {number: name}).values():
+            key = _decrypt(self._cipher, wrapped, self._purpose("person", name))
+            purpose = self._purpose("person", renamed[1])
+            self._write(run, renamed[0], _encrypt(self._cipher, key, purpose))
+
+    def destroy(self, run: "Run | None", person: int) -> None:
+        """Destroys the key of a person."""
+        with self._writing(run) as run:
+            run("DELETE FROM keys WHERE gallery = ? AND person = ?", (self._gallery, person))
+        if self._file is not None:
+            self._file.cut_log()
+
+    def _writing(self, run):
+        return contextlib.nullcontext(run) if self._file is None else self._file.writing()
+
+    def _reading(self, run):
+        return contextlib.nullcontext(run) if self._file is None else self._file.reading()
+
+    def _write(self, run, person, wrapped):
+        with self._writing(run) as run:
+            run("INSERT INTO keys VALUES (?, ?, ?)", (self._gallery, person, wrapped))
+
+    def _read(self, run, people):
+        query, values = "SELECT person, wrapped FROM keys WHERE gallery = ?", [self._gallery]
+        if len(people) <= MOST_MARKS:
+            query += f" AND person IN ({', '.join('?' * len(people))})"
+            values += people
+        with self._reading(run) as run:
+            rows = run(query, values).fetchall()
+        return {person: wrapped for person, wrapped in rows if person in people}
+
+    def _purpose(self, *parts):
+        return json.dumps([self._gallery, *parts]).encode()
+
+
+class PersonKey:
+    """The key of one person, which encrypts their templates.
+
+    Args:
+        cipher: AES-256-GCM under the person's key.
+        gallery: See `Keys`.
+    """
+
+    def __init__(self, cipher: "AESGCM", gallery: str):
+        self._cipher, self._gallery = cipher, gallery
+
+    def encrypt(self, embedding: bytes, enrolled: bool) -> bytes:
+        """Encrypts the bytes of an embedding.
+
+        Args:
+            embedding: The bytes.
+            enrolled: True for a template of the person, False for one marked as not theirs.
+        """
+        return _encrypt(self._cipher, embedding, self._purpose(enrolled))
+
+    def decrypt(self, ciphertext: bytes, enrolled: bool) -> bytes:
+        """Returns the bytes that `encrypt` encrypted.
+
+        Raises:
+            DecryptionError: If the ciphertext is damaged, or was made by another key, for another
+                gallery or with another value of `enrolled`.
+        """
+        return _decrypt(self._cipher, ciphertext, self._purpose(enrolled))
+
+    def _purpose(self, enrolled):
+        return json.dumps([self._gallery, "template", bool(enrolled)]).encode()
+
+
+class NoKeys:
+    """Replacement of `Keys` and `PersonKey` for a gallery without a key: nothing is encrypted."""
+
+    def keys_of(self, run: "Run", people: dict[int, str]) -> "dict[int, NoKeys]":
+        return dict.fromkeys(people, self)
+
+    def new(self, run: "Run", person: int, name: str) -> "NoKeys":
+        return self
+
+    def copy(self, run: "Run", person: tuple[int, str], renamed: tuple[int, str]) -> None:
+        pass
+
+    def destroy(self, run: "Run | None", person: int) -> None:
+        pass
+
+    def encrypt(self, embedding: bytes, enrolled: bool) -> bytes:
+        return embedding
+
+    def decrypt(self, ciphertext: bytes, enrolled: bool) -> bytes:
+        return ciphertext
+
+
+def _encrypt(cipher, text, purpose):
+    nonce = os.urandom(NONCE_BYTES)
+    return nonce + cipher.encrypt(nonce, text, purpose)
+
+
+def _decrypt(cipher, ciphertext, purpose):
+    from cryptography.exceptions import InvalidTag
+
+    try:
+        return cipher.decrypt(ciphertext[:NONCE_BYTES], ciphertext[NONCE_BYTES:], purpose)
+    except (InvalidTag, ValueError):
+        raise DecryptionError("its encrypted data were changed, moved or damaged") from None

@@ -1,0 +1,167 @@
+"""Checks of recordings that are to be enrolled, marked or merged: repeats and outliers."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.sparse.csgraph import connected_components
+
+from keras_dml._contents import alike, repeats
+from keras_dml._typing import Path
+
+if TYPE_CHECKING:
+    from keras_dml.gallery.templates import Templates
+
+
+def find_repeats(
+    person: str, embeddings: np.ndarray, templates: Templates
+) -> tuple[dict[int, int | None], dict[int, str]]:
+    """Compares recordings that are to be enrolled with each other and with those of a gallery.
+
+    Args:
+        person: Name of the person.
+        embeddings: Embeddings of the recordings, shape `(count, ...)`.
+        templates: Templates of the gallery.
+
+    Returns:
+        `(repeated, reasons)`. `repeated` maps each row that repeats a recording to the earlier row,
+        or to None if the recording is enrolled as this person already. `reasons` maps each row that
+        must not be enrolled to the reason.
+    """
+    repeated, reasons = repeats(embeddings), {}
+    for row, matches in enumerate(templates.equal_to(embeddings)):
+        enrolled = templates.enrolled[matches]
+        owners = dict.fromkeys(templates.people[matches[enrolled]])
+        if person in owners:
+            repeated[row] = None
+        elif owners:
+            repeated.pop(row, None)
+            reasons[row] = (
+                f"the same recording is enrolled as {next(iter(owners))!r} and cannot be enrolled "
+                f"as {person!r} too: if it belongs to {person!r}, remove it there first, by "
+                "`Gallery.forget`"
+            )
+        elif person in templates.people[matches[~enrolled]]:
+            repeated.pop(row, None)
+            reasons[row] = f"the same recording was marked as not {person!r}'s"
+    return repeated, reasons
+
+
+def warn_of_repeats(repeated: int, count: int) -> None:
+    """Emits a `UserWarning` if recordings are repeated, because each counts once.
+
+    Args:
+        repeated: Number of repeated recordings.
+        count: Number of all recordings.
+    """
+    if repeated:
+        warnings.warn(
+            f"{repeated} of these {count} recordings were given twice or are enrolled already: "
+            "each counts once.",
+            stacklevel=3,
+        )
+
+
+def rows_to_mark(person: str, embeddings: np.ndarray, templates: Templates) -> list[int]:
+    """Returns the rows of the recordings that are not yet marked as not a person's.
+
+    Args:
+        person: Name of the person.
+        embeddings: Embeddings of the recordings, shape `(count, ...)`.
+        templates: Templates of the person.
+
+    Raises:
+        ValueError: If a recording is enrolled as the person's.
+    """
+    repeated = repeats(embeddings)
+    rows = []
+    for row, matches in enumerate(templates.equal_to(embeddings)):
+        if templates.enrolled[matches].any():
+            raise ValueError(
+                f"Recording {row} is enrolled as {person!r} and cannot be marked as not theirs. "
+                "Take it out by `Gallery.forget` first, or leave it out."
+            )
+        if row not in repeated and not len(matches):
+            rows.append(row)
+    return rows
+
+
+def rows_to_merge(
+    source: Path,
+    people: Sequence[str],
+    enrolled: np.ndarray,
+    embeddings: np.ndarray,
+    templates: Templates,
+) -> list[int]:
+    """Returns the rows of another gallery's templates that this gallery does not have yet.
+
+    Args:
+        source: Path of the other gallery, for error messages.
+        people: Person of each of its templates.
+        enrolled: True for templates of the person, False for templates marked as not theirs.
+        embeddings: Shape `(count, ...)`.
+        templates: Templates of this gallery.
+
+    Raises:
+        ValueError: If a recording is enrolled as two people, or is enrolled as a person and marked
+            as not theirs.
+    """
+    within, here = alike(embeddings, embeddings), templates.equal_to(embeddings)
+    rows = []
+    for row, (earlier, present) in enumerate(zip(within, here, strict=True)):
+        person, is_enrolled = people[row], bool(enrolled[row])
+        matches = [(people[i], bool(enrolled[i])) for i in earlier if i < row]
+        matches += [(templates.people[i], bool(templates.enrolled[i])) for i in present]
+        for name, match_is_enrolled in matches:
+            if name != person and is_enrolled and match_is_enrolled:
+                raise ValueError(
+                    f"{source} cannot be merged: one recording is enrolled as {name!r} and as "
+                    f"{person!r}. Take it out of one of them by `Gallery.forget`, or remove one "
+                    "of them; if they are one person, enroll them under one name."
+                )
+            if name == person and is_enrolled != match_is_enrolled:
+                raise ValueError(
+                    f"{source} cannot be merged: one recording is enrolled as {person!r} and "
+                    "marked as not theirs. Take it out by `Gallery.forget`, or remove the person, "
+                    "in one of the two galleries."
+                )
+        if (person, is_enrolled) not in matches:
+            rows.append(row)
+    return rows
+
+
+def outliers(distances: np.ndarray, enrolled: int, limit: float) -> dict[int, float]:
+    """Finds new recordings that are too far from a person's other recordings.
+
+    Two recordings are linked if their distance is at most `limit`, and groups are the connected
+    components of these links. If the person has enrolled recordings, the groups that contain one of
+    them belong to the person. For a new person, the largest group of two or more belongs to them.
+    So several recordings of an imposter do not vouch for each other.
+
+    Args:
+        distances: Distances from each new recording to the enrolled recordings and to the new
+            recordings, shape `(new, enrolled + new)`. The distance to itself is infinite.
+        enrolled: Number of enrolled recordings.
+        limit: Largest distance within a person.
+
+    Returns:
+        For the row of each recording that does not belong to the person, its distance to the
+        nearest recording that does. If no recording belongs to the person, its distance to the
+        nearest other recording.
+    """
+    near = distances <= limit
+    links = np.zeros((len(distances) + 1,) * 2, bool)  # node 0 stands for all enrolled recordings
+    links[1:, 0] = near[:, :enrolled].any(axis=1)
+    links[1:, 1:] = near[:, enrolled:]
+    (first, *groups) = connected_components(links, directed=False)[1]
+    sizes = np.bincount(groups)
+    if enrolled:
+        belongs = np.equal(groups, first)
+    else:
+        belongs = np.equal(groups, sizes.argmax()) & (sizes.max() > 1)
+    columns = np.concatenate([np.ones(enrolled, bool), belongs])
+    nearest = distances[:, columns if columns.any() else slice(None)].min(axis=1)
+    return {int(row): float(nearest[row]) for row in np.flatnonzero(~belongs)}

@@ -1,0 +1,276 @@
+"""Claims that are decided while their recording grows."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from keras_dml import inputs
+from keras_dml._arrays import real, whole
+from keras_dml._typing import ArrayLike, Recordings
+from keras_dml.gallery.results import Scale, measured_in_words
+
+if TYPE_CHECKING:
+    from keras_dml._backend import keras
+    from keras_dml.gallery.boundary import Boundary
+    from keras_dml.gallery.gallery import Gallery
+
+ANSWERS = {True: "accepted", False: "rejected", None: "not yet"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Heard:
+    """State of a claim after a number of steps.
+
+    Attributes:
+        accepted: Whether the claim is accepted; None: not decided yet.
+        person: The person claimed.
+        score: Least distance of a window so far to the person's enrolled recordings; None before
+            the first window is full.
+        threshold: Largest score that is accepted; None before the first window is full.
+        steps: Steps of these windows.
+        seconds: Their duration; None if the model does not state its rate.
+        denied: Whether a window is nearest to a recording marked as not this person's.
+        scale: As in `keras_dml.gallery.Decision`.
+    """
+
+    accepted: bool | None
+    person: str
+    score: float | None
+    threshold: float | None
+    steps: int
+    seconds: float | None
+    denied: bool
+    scale: Scale | None = None
+
+    @property
+    def answer(self) -> str:
+        """`"accepted"`, `"rejected"` or `"not yet"`."""
+        return ANSWERS[self.accepted]
+
+    @property
+    def closeness(self) -> float | None:
+        """As in `keras_dml.gallery.Decision`; None before the first window is full."""
+        is_measured = self.score is not None and self.scale is not None
+        return self.scale.closeness(self.score) if is_measured else None
+
+    def in_words(self, scores: bool = True) -> str:
+        """Returns the answer in words.
+
+        Args:
+            scores: As in `Decision.in_words`.
+        """
+        words = f"{self.person} {self.answer} after {self.steps:,} steps"
+        if self.seconds is not None:
+            words += f" ({self.seconds:.3g} s)"
+        if not scores:
+            return words
+        if self.score is not None:
+            words += f": {measured_in_words(self.score, self.scale)}"
+            if math.isfinite(self.threshold):
+                words += f", threshold {measured_in_words(self.threshold, self.scale)}"
+        return words + (", nearest to a window marked as another person's" if self.denied else "")
+
+    def __str__(self):
+        return self.in_words()
+
+
+class Listening:
+    """A claim that is decided while its recording grows; `Gallery.listen` returns it.
+
+    The claim is accepted as soon as one window is near enough to the enrolled recordings, so a
+    repeated window changes nothing. See `Gallery.calibrate_listening` for the recordings for which
+    the false match rate holds.
+
+    The object keeps less than a window of the recording, and the sum and the minimum of the scores.
+    Chunks may have any size: windows follow each other from the first step and do not overlap,
+    however the recording is cut. A decision is final, and later chunks are ignored.
+
+    Args:
+        gallery: The gallery.
+        person: The person claimed.
+        boundary: Boundary that decides.
+        accept: Function that is called when the claim is accepted.
+
+    Attributes:
+        heard: `Heard`, the last answer.
+
+    Example:
+        >>> import tempfile
+        >>> rng = np.random.default_rng(0)
+        >>> def utterance(offset, steps=40):
+        ...     return rng.normal(offset, 0.1, (steps, 12))
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> gallery = keras_dml.Gallery(f"{folder.name}/family.db", model="vowels_qp_wl")
+        >>> gallery.enroll("alice", [utterance(0.0), utterance(0.0)]).enrolled
+        2
+        >>> volunteers = [name for name in range(1, 21) for _ in range(2)]
+        >>> boundary = gallery.calibrate_listening(
+        ...     [utterance(name / 5) for name in volunteers], volunteers, far=0.1, window=20
+        ... )
+        >>> listening = gallery.listen("alice")
+        >>> listening.add(utterance(0.0, 15)).answer, listening.add(utterance(0.0, 15)).answer
+        ('not yet', 'accepted')
+        >>> gallery.close(), folder.cleanup()
+        (None, None)
+    """
+
+    def __init__(
+        self, gallery: Gallery, person: str, boundary: Boundary, accept: Callable[[], None]
+    ):
+        self._accept = accept
+        self._gallery, self._person, self._boundary = gallery, person, boundary
+        self._inputs = signal_inputs(gallery.model)
+        self._rest = np.empty((0, self._inputs.shape[1]), np.float32)
+        self._sum, self._least, self._windows = 0.0, math.inf, 0
+        self._scale = gallery._scale(gallery._templates_of(person)[1])
+        self.heard = self._state(None)
+
+    @property
+    def boundary(self) -> Boundary:
+        """The boundary that decides."""
+        return self._boundary
+
+    def add(self, chunk: ArrayLike) -> Heard:
+        """Adds the next steps of the recording.
+
+        Args:
+            chunk: Array of shape `(time, channels)` with any number of steps, also zero.
+
+        Returns:
+            `Heard`.
+
+        Raises:
+            TypeError: If the chunk does not hold real numbers.
+            ValueError: If the chunk has another shape or is not finite, or the model does not
+                accept a window. The chunk is then ignored, and others may follow.
+            KeyError: If the person was removed meanwhile.
+        """
+        chunk = self._checked(chunk)
+        if self.heard.accepted is not None:
+            return self.heard
+        window, left = self._boundary.window, self._boundary.windows - self._windows
+        steps = np.concatenate([self._rest, chunk[: left * window - len(self._rest)]])
+        full = len(steps) // window
+        if full:
+            windows = steps[: full * window].reshape(full, window, -1)
+            for score, denied in self._scores(windows):
+                self._sum, self._windows = self._sum + score, self._windows + 1
+                self._least = min(self._least, score)
+                self.heard = self._decide(denied)
+                if self.heard.accepted is not None:
+                    break
+            if self.heard.accepted:
+                self._accept()
+        self._rest = steps[full * window :].copy()
+        return self.heard
+
+    def _scores(self, windows):
+        """Returns for each window its score, and whether it is nearest to a marked recording."""
+        model = self._gallery._model
+        embeddings = model.embed(list(windows))
+        _, templates = self._gallery._templates_of(self._person)
+        scores = [templates.scores(model, z[None], [self._person]) for z in embeddings]
+        return [(float(score[0]), bool(denied[0])) for score, denied in scores]
+
+    def _decide(self, denied):
+        mean = self._sum / self._windows
+        accepted = False
+        if not denied:
+            accepted = self._boundary.decide(self._least, mean, self._windows)
+        return self._state(accepted, denied)
+
+    def _state(self, accepted, denied=False):
+        steps = self._windows * self._boundary.window
+        contract = self._inputs.contract
+        rate = None if contract is None else contract.rate_hz
+        return Heard(
+            accepted=accepted,
+            person=self._person,
+            score=self._least if self._windows else None,
+            threshold=self._boundary.value if self._windows else None,
+            steps=steps,
+            seconds=None if rate is None else steps / rate,
+            denied=denied,
+            scale=self._scale,
+        )
+
+    def _checked(self, chunk):
+        chunk = real("`chunk`", chunk, np.float32)
+        channels = self._inputs.shape[1]
+        if chunk.ndim != 2 or chunk.shape[1] != channels:
+            raise ValueError(
+                f"`chunk` must have shape (time, channels), with {channels} channels. Received "
+                f"shape {chunk.shape}."
+            )
+        if not np.isfinite(chunk).all():
+            raise ValueError(
+                "`chunk` holds NaN or infinity. Interpolate such steps, or leave the chunk out."
+            )
+        return chunk
+
+
+def signal_inputs(model: keras.Model) -> inputs.Signals:
+    """Returns the inputs of a model of recordings, which can grow.
+
+    Raises:
+        ValueError: If the model takes other inputs.
+    """
+    model_inputs = inputs.of(model)
+    if not isinstance(model_inputs, inputs.Signals):
+        raise ValueError(
+            f"Only recordings (time, channels) can be listened to while they grow. The model takes "
+            f"{type(model_inputs).__name__.lower()} of shape {model_inputs.axes}."
+        )
+    return model_inputs
+
+
+def checked_window(model: keras.Model, window: int | None) -> int:
+    """Returns the number of steps of a window, after a check that the model accepts it.
+
+    Args:
+        model: A model of recordings.
+        window: Steps of a window; None: the length of recordings, if the model has only one.
+
+    Raises:
+        ValueError: If the model takes recordings of any length and `window` is None, or the model
+            takes another length.
+    """
+    model_inputs = signal_inputs(model)
+    if not model_inputs.has_any_length:
+        steps = model_inputs.shape[0]
+        if window not in (None, steps):
+            raise ValueError(
+                f"The model takes windows of {steps} steps. Received window={window!r}."
+            )
+        return steps
+    if window is None:
+        raise ValueError(
+            "The model takes recordings of any length: give `window`, the steps after which it may "
+            "decide for the first time."
+        )
+    return whole("window", window, minimum=1)
+
+
+def common_windows(recordings: Recordings, window: int) -> int:
+    """Returns the number of windows of the shortest recording.
+
+    Args:
+        recordings: Arrays of shape `(time, channels)`.
+        window: Steps of a window.
+
+    Raises:
+        ValueError: If a recording is shorter than a window.
+    """
+    steps = np.array([len(recording) for recording in recordings])
+    if steps.min() < window:
+        i = int(steps.argmin())
+        raise ValueError(
+            f"Recording {i} has {steps[i]} steps, fewer than a window of {window}. Leave it out, "
+            "or give a shorter `window`."
+        )
+    return int(steps.min() // window)

@@ -1,0 +1,95 @@
+"""Names of people and ids of recordings."""
+
+import hashlib
+import numbers
+import unicodedata
+from typing import Any
+
+import numpy as np
+
+from keras_dml._typing import ArrayLike
+
+LONGEST = 200  # characters
+DIGITS = 16  # hexadecimal digits of an id
+
+
+def recording_id(embedding: bytes) -> str:
+    """Returns the id of a recording: the first digits of the SHA-256 of its embedding.
+
+    Args:
+        embedding: Bytes of the embedding as the gallery stores them, little-endian float32.
+    """
+    return hashlib.sha256(embedding).hexdigest()[:DIGITS]
+
+
+def composed(person: Any) -> Any:
+    """Returns a name in Unicode's composed form (NFC), and any other object unchanged.
+
+    A keyboard writes "é" as one character and a folder of macOS as two. Both belong to one person.
+    """
+    return unicodedata.normalize("NFC", person) if isinstance(person, str) else person
+
+
+def checked_people(people: ArrayLike, count: int) -> np.ndarray:
+    """Returns the person of each recording as an array that can be sorted; names are `composed`.
+
+    Args:
+        people: A name or a number for each recording.
+        count: Number of recordings.
+
+    Raises:
+        TypeError: If an element is neither a name nor a number, or if names and numbers are mixed.
+        ValueError: If the number of elements is not `count`.
+    """
+    array = np.asarray(people)
+    if array.shape != (count,):
+        raise ValueError(
+            f"`people` must name the person of each of the {count} recordings. Received shape "
+            f"{array.shape}."
+        )
+    kinds = {_kind(name) for name in np.asarray(people, object).tolist()}
+    if len(kinds) > 1 or not kinds <= {"str", "number"}:
+        raise TypeError(
+            "`people` must hold either names or numbers, not both. Received "
+            f"{', '.join(sorted(kinds))}."
+        )
+    return np.array([composed(str(name)) for name in array]) if kinds == {"str"} else array
+
+
+def _kind(name):
+    if isinstance(name, str):
+        return "str"
+    return "number" if isinstance(name, numbers.Real) else type(name).__name__
+
+
+def checked_name(person: str, argument: str = "person") -> str:
+    """Returns a name, `composed`, after a check that it is valid.
+
+    Args:
+        person: The name.
+        argument: Name of the argument in error messages.
+
+    Raises:
+        TypeError: If `person` is not a string.
+        ValueError: If `person` is empty, too long or not printable, or begins or ends with a space.
+    """
+    if not isinstance(person, str):
+        raise TypeError(f"`{argument}` must be a name, a string. Received {type(person).__name__}.")
+    if not person.strip() or len(person) > LONGEST or not person.isprintable():
+        raise ValueError(
+            f"`{argument}` must be a name of 1 to {LONGEST} printable characters. Received "
+            f"{person[:LONGEST]!r}."
+        )
+    if person != person.strip():  # in print nobody could tell this name from the one without spaces
+        raise ValueError(
+            f"`{argument}` must be a name without spaces at its ends. Received {person!r}."
+        )
+    return composed(person)
+
+
+def name_or_none(person: Any) -> str | None:
+    """Returns a name, `composed`, or None if it is not a valid name, see `checked_name`."""
+    try:
+        return checked_name(person)
+    except (TypeError, ValueError):
+        return None

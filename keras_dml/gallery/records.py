@@ -1,0 +1,669 @@
+"""Records of a gallery: people, templates and thresholds, encrypted and sealed in a store."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import datetime
+import json
+import pathlib
+import secrets
+import uuid
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from keras_dml._typing import Path
+from keras_dml.gallery import encryption, sqlite
+from keras_dml.gallery.boundary import Boundary
+from keras_dml.gallery.encryption import Keys, NoKeys
+from keras_dml.gallery.names import composed, recording_id
+from keras_dml.gallery.permissions import NotPrivate
+from keras_dml.gallery.results import StoredRecording, Threshold
+from keras_dml.gallery.seals import Counter, SealError, Seals, counters_path
+from keras_dml.gallery.store import hide_password, is_url, open_store
+from keras_dml.gallery.tries import Claims, Tries
+
+if TYPE_CHECKING:
+    from keras_dml.gallery.model import Index
+    from keras_dml.gallery.store import Run
+
+ENCRYPTION = "encryption"  # row of `about`: the mark of an encrypted gallery, or null
+NUMBERS = np.dtype("<f4")
+NUMBER_BITS = 62  # of a person's number
+
+
+class Records:
+    """The records of a gallery. Every method is one transaction, which is done completely or not at
+    all, and whose changes survive a killed process once the method has returned.
+
+    Args:
+        path: Path of the file, created if it does not exist; or the URL of a database.
+        key: See `encryption.read_key`.
+        keys: Path of the file of the people's keys, of an encrypted gallery on a server.
+
+    Raises:
+        ValueError: If the path leads to something else than a gallery, or the gallery is of another
+            version, is damaged or has another key.
+        OSError: If the gallery cannot be used.
+    """
+
+    def __init__(self, path: Path, key: bytes | Path | None = None, keys: Path | None = None):
+        self._key = encryption.read_key(key)
+        encryption.check_keys(self._key, keys, is_url(path))
+        self._keys, self._seals, self._counter = NoKeys(), Seals(), Counter()
+        self._given_path, self._keys_path = path, keys
+        self._keys_file = self._checked = None
+        with contextlib.ExitStack() as self._opened:
+            self._store = self._close_later(open_store(path, self._seal_earlier))
+            self._open_keys()
+            with self._store.reading() as run:
+                self._unlock(run)
+            self._opened = self._opened.pop_all()
+
+    def _close_later(self, resource):
+        return self._opened.enter_context(contextlib.closing(resource))
+
+    def _open_keys(self):
+        """Opens the file of the people's keys if there is one, unless it is open already."""
+        if self._keys_path is not None and self._keys_file is None:
+            self._keys_file = self._close_later(
+                sqlite.SQLiteFile(
+                    self._keys_path,
+                    (sqlite.KEYS_TABLE, sqlite.COUNTERS_TABLE),
+                    sqlite.APPLICATION_OF_KEYS,
+                    "file of keys",
+                    upgrade=lambda run: None,  # the table of counters is empty at first
+                )
+            )
+
+    def _seal_earlier(self, run):
+        """Seals a gallery of an earlier release, within the transaction that upgrades it."""
+        self._open_keys()
+        self._unlock(run, path=self._given_path)
+        if self._counter.seen():
+            raise ValueError(
+                f"{hide_password(self._given_path)} has no seals, but it had them when this key "
+                "was used last. Somebody has changed it: restore a backup."
+            )
+        self._seals.begin(run)
+        if self._seals.has_key:
+            warnings.warn(
+                f"{hide_password(self._given_path)} was made by an earlier release and is sealed "
+                "now: changes by other programs are detected from now on, earlier ones are not.",
+                stacklevel=8,
+            )
+
+    @property
+    def path(self) -> Path:
+        """Path of the file, or the URL without its password."""
+        return self._store.path
+
+    @property
+    def removal(self) -> str:
+        """Instruction to remove the whole gallery, for error messages."""
+        return self._store.removal
+
+    def close(self) -> None:
+        """Closes the file or the connection."""
+        self._opened.close()
+
+    def claims(self, tries: Tries | None) -> Claims:
+        """Returns the `Claims` that count rejected claims in this gallery."""
+        return Claims(self._store, tries)
+
+    def about(self) -> dict[str, Any]:
+        """Returns the facts in the table `about`, `{name: value}`."""
+        with self._store.reading() as run:
+            facts = _about(run)
+        return {name: value for name, value in facts.items() if name != ENCRYPTION}
+
+    def describe(
+        self, about: dict[str, Any], make_index: Callable[[], Index | None] | None = None
+    ) -> dict[str, Any]:
+        """Writes the facts about a new gallery. An existing gallery keeps its facts.
+
+        Args:
+            about: `{name: value}`.
+            make_index: Function that returns the `Index` of the model's embeddings, which a server
+                needs.
+
+        Returns:
+            The facts in the table `about`.
+        """
+        with self._store.writing() as run:
+            if not _about(run):
+                mark = None if self._key is None else uuid.uuid4().hex
+                if mark is not None:
+                    Keys(self._key.cipher, mark, self._keys_file).begin(run)
+                for name, value in (about | {ENCRYPTION: mark}).items():
+                    run("INSERT INTO about VALUES (?, ?)", (name, json.dumps(value)))
+                self._unlock(run)
+                self._seals.begin(run)
+            self._unlock(run)
+            self._store.prepare_index(run, make_index)
+        return self.about()
+
+    def _unlock(self, run, path=None):
+        """Checks the key of a gallery that has facts, and uses it from then on.
+
+        Args:
+            run: Function that executes a statement.
+            path: Path of the gallery, for errors; None: that of the open store.
+        """
+        about = _about(run)
+        if not about:
+            return
+        mark = about.get(ENCRYPTION)
+        path = self.path if path is None else hide_password(path)
+        encryption.check_given(path, mark, self._key)
+        if mark is not None and not self.is_encrypted:
+            keys = Keys(self._key.cipher, mark, self._keys_file)
+            with self._decrypting(path):
+                keys.check(run)
+            self._keys, self._seals = keys, Seals(self._key.seals, mark)
+            self._counter = self._open_counter(mark)
+
+    def _open_counter(self, mark):
+        """Returns the counter outside the gallery; one that keeps nothing if it has no place."""
+        if self._keys_file is not None:
+            return Counter(self._keys_file, mark)
+        if self._key.path is None:
+            return Counter()
+        path = counters_path(self._key.path)
+        try:
+            file = sqlite.SQLiteFile(
+                path, (sqlite.COUNTERS_TABLE,), sqlite.APPLICATION_OF_KEYS, "file of counters"
+            )
+        except NotPrivate:
+            raise
+        except OSError:  # such as a key on a medium that cannot be written to
+            return Counter()
+        place = pathlib.Path(self._given_path).absolute()  # a copy elsewhere may be older
+        return Counter(self._close_later(file), f"{mark} {place}")
+
+    @contextlib.contextmanager
+    def _decrypting(self, path=None):
+        """Names the gallery in the error of a failed decryption."""
+        try:
+            yield
+        except encryption.DecryptionError as error:
+            path = self.path if path is None else path
+            raise ValueError(f"{path} cannot be decrypted: {error}.") from None
+
+    @contextlib.contextmanager
+    def _unchanged(self):
+        """Names the gallery in the error of a wrong seal."""
+        try:
+            yield
+        except SealError as error:
+            raise ValueError(
+                f"{self.path} is damaged, or something other than keras-dml has changed it: "
+                f"{error}. Do not use it: restore a backup."
+            ) from None
+
+    def check(self) -> None:
+        """Checks that no other program has changed an encrypted gallery.
+
+        Raises:
+            ValueError: If a program has changed it, or the gallery is an older copy of itself.
+        """
+        with self._store.reading() as run:
+            number = self._check_rows(run)
+            self._check_number(number)
+            if not self._store.is_server:  # an interrupted removal on a server may drop keys first
+                self._check_keys(run)
+        self._counter.keep(number)
+
+    def _check_keys(self, run):
+        """Raises `ValueError` if the key of a person is gone, which would hide the person."""
+        people = dict(run("SELECT id, name FROM people").fetchall())
+        with self._decrypting(), self._unchanged():
+            keys = self._keys.keys_of(run, people)
+            if gone := [name for number, name in people.items() if number not in keys]:
+                raise SealError(f"the key of {gone[0]!r} is gone")
+
+    def accept_older(self) -> None:
+        """Accepts an encrypted gallery although it is an older copy of itself."""
+        with self._store.writing() as run:
+            number = max(self._check_rows(run), self._counter.seen())
+            run("UPDATE state SET number = ?", (number,))
+            number = self._seals.sign(run)
+        self._counter.keep(number)
+
+    def _check_rows(self, run):
+        """Checks the rows of an encrypted gallery.
+
+        In a file, all rows are checked after each change by another connection. On a server no
+        template is checked here, because templates are checked when they are read.
+
+        Returns:
+            The number of changes of an encrypted gallery, otherwise 0.
+        """
+        if not self._seals.has_key:
+            return 0
+        with self._unchanged():
+            number = self._seals.check_state(run)
+            changes = self._store.changes_by_others()
+            if changes != self._checked:
+                self._seals.check_set(run)
+                if not self._store.is_server:
+                    self._seals.check_everybody(run)
+                self._checked = changes
+        return number
+
+    def _check_number(self, number):
+        """Raises `ValueError` if a larger number of changes was seen."""
+        if number < self._counter.seen():
+            raise ValueError(
+                f"{self.path} is an older copy of this gallery: {self._counter.seen()} changes "
+                f"were made, and it has {number}. Put the latest one back. If you restored a "
+                "backup on purpose, call `accept_older`."
+            )
+
+    @contextlib.contextmanager
+    def _writing(self):
+        """Opens a transaction that changes sealed rows, see `Store.writing`."""
+        with self._store.writing() as run:
+            with self._unchanged():  # the methods check the seals of the people whom they change
+                self._check_number(self._seals.check_state(run) if self.is_encrypted else 0)
+                yield run
+            number = self._seals.sign(run)
+        self._counter.keep(number)
+
+    @property
+    def is_encrypted(self) -> bool:
+        """True if the embeddings of this gallery are encrypted."""
+        return not isinstance(self._keys, NoKeys)
+
+    def remember(self, name: str, value: Any) -> None:
+        """Adds a fact to the table `about`, unless it has a fact of this name.
+
+        Args:
+            name: Name of the fact.
+            value: Anything that JSON holds.
+        """
+        with self._writing() as run:
+            query = "INSERT INTO about VALUES (?, ?) ON CONFLICT (name) DO NOTHING"
+            run(query, (name, json.dumps(value)))
+
+    def people(self) -> dict[str, int]:
+        """Returns the number of enrolled recordings by person, sorted by name."""
+        query = (
+            "SELECT people.name, count(*) FILTER (WHERE templates.enrolled = 1) FROM people LEFT "
+            "JOIN templates ON templates.person = people.id GROUP BY people.id ORDER BY people.name"
+        )
+        with self._store.reading() as run:
+            return dict(run(query).fetchall())
+
+    def add(self, person: str, embeddings: np.ndarray, enrolled: bool = True) -> int:
+        """Adds embeddings of a person.
+
+        Args:
+            person: Name.
+            embeddings: Shape `(count, ...)`.
+            enrolled: True for recordings of the person, False for recordings marked as not theirs.
+
+        Returns:
+            Number of recordings of the person that are enrolled now.
+        """
+        with self._writing() as run:
+            number, key = self._add_person(run, composed(person))
+            rows = [(enrolled, _as_bytes(embedding)) for embedding in embeddings]
+            self._insert(run, number, key, rows)
+            self._seals.renew(run, number)
+            count = "SELECT count(*) FROM templates WHERE person = ? AND enrolled = 1"
+            return run(count, (number,)).fetchone()[0]
+
+    def add_all(
+        self, people: Sequence[str], enrolled: Iterable[bool], embeddings: np.ndarray
+    ) -> dict[str, int]:
+        """Adds templates as `templates` returns them, except templates that are here already.
+
+        Returns:
+            Number of embeddings added by person.
+        """
+        rows_by_person, added = {}, {}
+        for person, is_enrolled, embedding in zip(people, enrolled, embeddings, strict=True):
+            rows = rows_by_person.setdefault(composed(person), {})
+            rows[bool(is_enrolled), _as_bytes(embedding)] = None
+        query = "SELECT enrolled, embedding FROM templates WHERE person = ?"
+        with self._writing() as run:
+            for person, rows in rows_by_person.items():
+                number, key = self._add_person(run, person)
+                stored = run(query, (number,)).fetchall()
+                with self._decrypting():
+                    present = {
+                        (bool(is_enrolled), key.decrypt(ciphertext, is_enrolled))
+                        for is_enrolled, ciphertext in stored
+                    }
+                if new := [row for row in rows if row not in present]:
+                    self._insert(run, number, key, new)
+                    self._seals.renew(run, number)
+                    added[person] = len(new)
+        return added
+
+    def _add_person(self, run, name):
+        """Returns the number and the key of a person, and adds the person if the name is new.
+
+        Numbers are random. A server that was killed would return numbers of a sequence again, and
+        the key that a lost enrollment left in the file of keys would count as another person's.
+        """
+        new = "INSERT INTO people (id, name) VALUES (?, ?) ON CONFLICT (name) DO NOTHING"
+        run(new, (_new_number(), name))
+        (number,) = run("SELECT id FROM people WHERE name = ?", (name,)).fetchone()
+        with self._decrypting():
+            keys = self._keys.keys_of(run, {number: name})
+        if run("SELECT person FROM seals WHERE person = ?", (number,)).fetchone() is not None:
+            self._seals.check_people(run, {number: name})
+        if not keys:  # a new person, or a removal that was interrupted after the key was destroyed
+            run("DELETE FROM templates WHERE person = ?", (number,))
+            keys = {number: self._keys.new(run, number, name)}
+        return number, keys[number]
+
+    def _insert(self, run, number, key, rows):
+        created = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        insert = (
+            "INSERT INTO templates (person, enrolled, embedding, created) VALUES (?, ?, ?, ?)"
+            " RETURNING id"
+        )
+        for enrolled, embedding in rows:
+            values = (number, int(enrolled), key.encrypt(embedding, enrolled), created)
+            (template,) = run(insert, values).fetchone()
+            if enrolled:
+                vector = np.frombuffer(embedding, NUMBERS)
+                self._store.add_to_index(run, template, number, vector)
+
+    def remove(self, person: str) -> bool:
+        """Removes a person and all records of them. Returns whether the person existed."""
+        with self._writing() as run:
+            number = _number_of(run, composed(person))
+            if number is not None:
+                self._erase(run, number)
+        self._store.cut_log()
+        return number is not None
+
+    def forget(self, person: str, recordings: Sequence[str], enrolled: bool = True) -> list[str]:
+        """Removes recordings of a person by their ids, and the person with the last enrolled one.
+
+        Args:
+            person: Name of the person.
+            recordings: Ids.
+            enrolled: True for recordings of the person, False for recordings marked as not theirs.
+
+        Returns:
+            The ids that the person does not have. If there are any, nothing is removed.
+        """
+        query = "SELECT id, embedding FROM templates WHERE person = ? AND enrolled = ?"
+        with self._writing() as run:
+            number = _number_of(run, composed(person))
+            if number is not None:
+                self._seals.check_people(run, {number: composed(person)})
+            with self._decrypting():
+                people = {} if number is None else {number: composed(person)}
+                key = self._keys.keys_of(run, people).get(number) if people else None
+                stored = run(query, (number, int(enrolled))).fetchall() if key else []
+                ids = {
+                    template: recording_id(key.decrypt(ciphertext, enrolled))
+                    for template, ciphertext in stored
+                }
+            if missing := [name for name in recordings if name not in ids.values()]:
+                return missing
+            removed = [template for template, name in ids.items() if name in recordings]
+            for template in removed:
+                run("DELETE FROM templates WHERE id = ?", (template,))
+            if enrolled and len(removed) == len(stored):
+                self._erase(run, number)
+            else:
+                self._seals.renew(run, number)
+        self._store.cut_log()
+        return []
+
+    def _erase(self, run, number):
+        self._keys.destroy(run, number)
+        run("DELETE FROM people WHERE id = ?", (number,))
+        self._seals.renew(run, number)
+
+    def rename(self, person: str, name: str) -> bool:
+        """Gives a person another name.
+
+        The person gets a new number too. A key in a file of keys is then valid under both numbers
+        until the transaction ends, so a process that is killed leaves a gallery that opens.
+
+        Args:
+            person: Name of the person.
+            name: The new name.
+
+        Returns:
+            Whether the person existed.
+
+        Raises:
+            ValueError: If another person has the new name.
+        """
+        person, name = composed(person), composed(name)
+        with self._writing() as run:
+            number = _number_of(run, person)
+            if number is None:
+                return False
+            self._seals.check_people(run, {number: person})
+            if _number_of(run, name) is not None:
+                raise ValueError(
+                    f"{self.path} has a person named {name!r} already, so {person!r} keeps their "
+                    "name. Give a name that nobody has."
+                )
+            renamed = _new_number()
+            run("INSERT INTO people (id, name) VALUES (?, ?)", (renamed, name))
+            with self._decrypting():
+                self._keys.copy(run, (number, person), (renamed, name))
+            for table in ("templates", "tries"):
+                run(f"UPDATE {table} SET person = ? WHERE person = ?", (renamed, number))
+            self._store.renumber_in_index(run, number, renamed)
+            run("DELETE FROM people WHERE id = ?", (number,))
+            for each in (number, renamed):
+                self._seals.renew(run, each)
+            if self._keys_file is None:
+                self._keys.destroy(run, number)
+        if self._keys_file is not None:
+            self._keys.destroy(None, number)
+        self._store.cut_log()
+        return True
+
+    def stored(self, person: str, enrolled: bool = True) -> tuple[StoredRecording, ...] | None:
+        """Lists recordings of a person in the order in which they were stored.
+
+        Args:
+            person: Name of the person.
+            enrolled: True for recordings of the person, False for recordings marked as not theirs.
+
+        Returns:
+            `StoredRecording` of each, or None if the gallery has no such person.
+        """
+        query = (
+            "SELECT created, embedding FROM templates WHERE person = ? AND enrolled = ? ORDER BY id"
+        )
+        with self._store.reading() as run:
+            number = _number_of(run, composed(person))
+            if number is None:
+                return None
+            rows = run(query, (number, int(enrolled))).fetchall()
+            with self._decrypting():
+                key = self._keys.keys_of(run, {number: composed(person)}).get(number)
+                rows = [] if key is None else rows
+                embeddings = [(key.decrypt(ciphertext, enrolled), at) for at, ciphertext in rows]
+        return tuple(StoredRecording(recording_id(data), created) for data, created in embeddings)
+
+    def has(self, person: str) -> bool:
+        """Returns whether recordings of a person are enrolled."""
+        query = (
+            "SELECT templates.id FROM templates JOIN people ON people.id = templates.person "
+            "WHERE people.name = ? AND templates.enrolled = 1 LIMIT 1"
+        )
+        with self._store.reading() as run:
+            return run(query, (composed(person),)).fetchone() is not None
+
+    def counts(self) -> tuple[int, int, str | None]:
+        """Counts recordings.
+
+        Returns:
+            `(enrolled, marked, first)`: number of recordings enrolled, number of recordings marked
+            as not a person's, and the time at which the first recording was stored, or None.
+        """
+        query = (
+            "SELECT count(*) FILTER (WHERE enrolled = 1), count(*) FILTER (WHERE enrolled = 0), "
+            "min(created) FROM templates"
+        )
+        with self._store.reading() as run:
+            return run(query).fetchone()
+
+    def templates(
+        self, people: Iterable[str] | None = None
+    ) -> tuple[list[str], np.ndarray, np.ndarray]:
+        """Returns the templates of all people, or of some.
+
+        Args:
+            people: Names; unknown names are ignored. None: everybody.
+
+        Returns:
+            The name of each template's person, sorted; whether each template is enrolled; and the
+            embeddings, flat, float32 of shape `(count, numbers)`. Templates of people whose key was
+            destroyed are left out.
+        """
+        condition, values = "TRUE", ()
+        if people is not None:
+            condition, *values = self._store.among("people.name", map(composed, people))
+        query = (
+            "SELECT people.id, people.name, templates.id, enrolled, created, embedding, seal FROM "
+            "templates JOIN people ON people.id = templates.person LEFT JOIN seals ON "
+            f"seals.person = people.id WHERE {condition} ORDER BY people.name, templates.id"
+        )
+        with self._store.reading() as run:
+            stored = run(query, values).fetchall()
+            with self._decrypting():
+                keys = self._keys.keys_of(run, {number: name for number, name, *_ in stored})
+                rows = [
+                    (name, is_enrolled, keys[number].decrypt(ciphertext, is_enrolled))
+                    for number, name, _, is_enrolled, _, ciphertext, _ in stored
+                    if number in keys
+                ]
+            self._check_rows(run)
+            with self._unchanged():
+                self._seals.check_templates(*_by_person(stored))
+        if len({len(data) for _, _, data in rows}) > 1:
+            raise ValueError(f"{self.path} holds embeddings of several sizes: it is damaged.")
+        names, enrolled, embeddings = zip(*rows, strict=True) if rows else ((), (), ())
+        numbers = len(embeddings[0]) // NUMBERS.itemsize if embeddings else 0
+        flat = np.frombuffer(b"".join(embeddings), NUMBERS).reshape(len(embeddings), numbers)
+        return list(names), np.array(enrolled, bool), flat
+
+    def candidates(self, embeddings: np.ndarray) -> tuple[list[str], int] | None:
+        """Finds people near to embeddings, see `Store.candidates`."""
+        return self._store.candidates(embeddings)
+
+    def changes(self) -> tuple | None:
+        """Returns a value that differs after any change, by this or another process."""
+        with self._store.reading() as run:
+            self._check_rows(run)
+            return run("SELECT number, seal FROM state").fetchone()
+
+    def thresholds(self) -> dict[float, Threshold]:
+        """Returns the thresholds that were set, by false accept rate."""
+        return self._limits("thresholds", _threshold)
+
+    def set_threshold(self, threshold: Threshold) -> None:
+        """Stores a threshold, and replaces an earlier threshold of the same rate."""
+        self._set_limit("thresholds", threshold)
+
+    def remove_threshold(self, far: float) -> None:
+        """Removes the threshold of a rate, if there is one."""
+        with self._writing() as run:
+            run("DELETE FROM thresholds WHERE far = ?", (far,))
+
+    def boundaries(self) -> dict[float, Boundary]:
+        """Returns the boundaries that were set, by false match rate."""
+        return self._limits("boundaries", lambda values: Boundary(**values))
+
+    def set_boundary(self, boundary: Boundary) -> None:
+        """Stores a boundary, and replaces an earlier boundary of the same rate."""
+        self._set_limit("boundaries", boundary)
+
+    def _limits(self, table, parse):
+        with self._store.reading() as run:
+            rows = run(f"SELECT far, found FROM {table} ORDER BY far").fetchall()
+            self._check_rows(run)
+        limits = {}
+        for far, text in rows:
+            try:
+                limits[far] = parse(json.loads(text))
+            except (KeyError, RecursionError, TypeError, ValueError):
+                raise ValueError(
+                    f"{self.path} holds invalid {table} for FAR {100 * far:g} %: it is damaged, or "
+                    "somebody has changed it. Calibrate that rate again."
+                ) from None
+        return limits
+
+    def _set_limit(self, table, limit):
+        with self._writing() as run:
+            run(
+                f"INSERT INTO {table} VALUES (?, ?) ON CONFLICT (far) DO UPDATE SET found = "
+                "excluded.found",
+                (limit.far, json.dumps(dataclasses.asdict(limit))),
+            )
+
+    def purge(self) -> tuple[str, ...]:
+        """Rewrites all tables without deleted rows, see `Store.purge`."""
+        return self._store.purge()
+
+
+def _about(run: Run) -> dict[str, Any]:
+    """Returns the facts in the table `about`; empty for a new gallery.
+
+    Raises:
+        ValueError: If the table is damaged.
+    """
+    facts = {}
+    for name, text in run("SELECT name, value FROM about"):
+        try:
+            facts[name] = json.loads(text)
+        except (RecursionError, TypeError, ValueError):
+            raise _damaged_about(name) from None
+    for name in ("model", "fingerprint") if facts else ():
+        if not isinstance(facts.get(name), str):
+            raise _damaged_about(name)
+    return facts
+
+
+def _damaged_about(name):
+    return ValueError(
+        f"The gallery has no valid value in the row {name[:40]!r} of its table `about`: it is "
+        "damaged, or somebody has changed it. Restore a backup by `keras-dml restore`."
+    )
+
+
+def _by_person(stored):
+    """Returns names, template rows and seals by the number of each person, for `Seals`."""
+    names, rows, seals = {}, {}, {}
+    for number, name, *row, seal in stored:
+        names[number], seals[number] = name, seal
+        rows.setdefault(number, []).append(row)
+    return names, rows, seals
+
+
+def _number_of(run, name):
+    """Returns the number of the person of a `composed` name, or None."""
+    row = run("SELECT id FROM people WHERE name = ?", (name,)).fetchone()
+    return row and row[0]
+
+
+def _new_number():
+    return 1 + secrets.randbits(NUMBER_BITS)
+
+
+def _as_bytes(embedding):
+    return np.ascontiguousarray(embedding, NUMBERS).tobytes()
+
+
+def _threshold(values):
+    intervals = {name: tuple(values[name]) for name in ("far_ci95", "tar_ci95")}
+    return Threshold(**values | intervals | {"value": float(values["value"])})

@@ -1,0 +1,262 @@
+"""Detection of changes that other programs made to a gallery: seals of its rows and counters.
+
+With a key, a seal is an HMAC-SHA256 under a key that HKDF derives from the gallery's key, so nobody
+without the key can change, drop, double or swap rows. Without a key, a seal is a checksum that
+detects damage. Each person has a seal over their number, name and templates. One more seal, in the
+table `state`, covers the model, the thresholds, the boundaries, the number of changes and the sum
+of the seals of all people. The sum stands for the set of people (MSet-Add-Hash of Clarke2003), so a
+change of one person does not read the rows of other people.
+
+Not sealed are the vectors of a server's index, the keys of people, which AES-GCM authenticates, and
+the counts of tries.
+
+An older copy of the whole gallery has valid seals, so a rollback needs another check: the number of
+changes is also kept outside the gallery, by a `Counter`.
+"""
+
+import hmac
+import json
+import pathlib
+from typing import TYPE_CHECKING
+
+from keras_dml._typing import Path
+
+if TYPE_CHECKING:
+    from keras_dml.gallery.sqlite import SQLiteFile
+    from keras_dml.gallery.store import Run
+
+BITS = 256  # of a seal
+PUBLIC = b"keras-dml"  # key of the seals of a gallery without a key: they are checksums
+ALL_TEMPLATES = "SELECT person, id, enrolled, created, embedding FROM templates ORDER BY id"
+TEMPLATES = "SELECT id, enrolled, created, embedding FROM templates WHERE person = ? ORDER BY id"
+COUNTERS_SUFFIX = ".counters"  # of the file next to a key file
+
+
+class SealError(ValueError):
+    """Rows that differ from those that keras-dml wrote."""
+
+
+class Seals:
+    """The seals of a gallery. Each method runs within a transaction.
+
+    Args:
+        key: The key of the seals, 32 bytes; None for a gallery without a key.
+        gallery: A string that identifies the gallery; None without a key.
+    """
+
+    def __init__(self, key: bytes | None = None, gallery: str | None = None):
+        self._key, self._gallery = key, gallery
+
+    @property
+    def has_key(self) -> bool:
+        """True if nobody can make a seal without the key."""
+        return self._key is not None
+
+    def begin(self, run: "Run") -> None:
+        """Seals all rows as they are and replaces earlier seals."""
+        run("DELETE FROM seals")
+        run("DELETE FROM state")
+        for person, name in run("SELECT id, name FROM people").fetchall():
+            run("INSERT INTO seals VALUES (?, ?)", (person, self._seal_rows(run, person, name)))
+        total = _sum(seal for (seal,) in run("SELECT seal FROM seals").fetchall())
+        run("INSERT INTO state VALUES (0, ?, ?)", (_bytes(total), b""))
+        self.sign(run)
+
+    def renew(self, run: "Run", person: int) -> None:
+        """Seals the rows of a person again after they were changed or removed.
+
+        Args:
+            run: Function that executes a statement.
+            person: Number of the person.
+        """
+        if _state(run) is None:
+            run("INSERT INTO state VALUES (0, ?, ?)", (_bytes(0), b""))
+        total = int.from_bytes(_state(run)[1], "big")
+        earlier = run("SELECT seal FROM seals WHERE person = ?", (person,)).fetchone()
+        if earlier is not None:
+            total -= int.from_bytes(earlier[0], "big")
+            run("DELETE FROM seals WHERE person = ?", (person,))
+        row = run("SELECT name FROM people WHERE id = ?", (person,)).fetchone()
+        if row is not None:
+            seal = self._seal_rows(run, person, row[0])
+            total += int.from_bytes(seal, "big")
+            run("INSERT INTO seals VALUES (?, ?)", (person, seal))
+        run("UPDATE state SET people = ?", (_bytes(total),))
+
+    def sign(self, run: "Run") -> int:
+        """Counts a change and seals the state of the gallery after it.
+
+        Returns:
+            The number of changes.
+        """
+        if _state(run) is None:
+            run("INSERT INTO state VALUES (0, ?, ?)", (_bytes(0), b""))
+        number, people, _ = _state(run)
+        run(
+            "UPDATE state SET number = ?, seal = ?",
+            (number + 1, self._seal_state(run, number + 1, people)),
+        )
+        return number + 1
+
+    def check_state(self, run: "Run") -> int:
+        """Checks the model, the thresholds, the boundaries and the number of changes.
+
+        Returns:
+            The number of changes, 0 if nothing was ever written.
+
+        Raises:
+            SealError: If another program has changed them.
+        """
+        state = _state(run)
+        if state is None:
+            if self.has_key and _about(run):
+                raise SealError("its seal is gone")
+            return 0
+        number, people, seal = state
+        if not hmac.compare_digest(seal, self._seal_state(run, number, people)):
+            raise SealError("its model, a threshold, a boundary or its number of changes")
+        return number
+
+    def check_set(self, run: "Run") -> None:
+        """Checks that no person was dropped, added or put back. Reads no template.
+
+        Raises:
+            SealError: If another program has changed the set of people.
+        """
+        state = _state(run)
+        seals = dict(run("SELECT person, seal FROM seals").fetchall())
+        people = {number for (number,) in run("SELECT id FROM people").fetchall()}
+        total = _bytes(0) if state is None else state[1]
+        if people != seals.keys() or total != _bytes(_sum(seals.values())):
+            raise SealError("a person was dropped, added or put back")
+
+    def check_everybody(self, run: "Run") -> None:
+        """Checks the number, name and templates of all people, see `check_people`."""
+        people = dict(run("SELECT id, name FROM people").fetchall())
+        rows = {person: [] for person in people}
+        for person, *row in run(ALL_TEMPLATES):
+            rows.setdefault(person, []).append(row)
+        self.check_templates(people, rows, dict(run("SELECT person, seal FROM seals").fetchall()))
+
+    def check_people(self, run: "Run", people: dict[int, str]) -> None:
+        """Checks the number, name and templates of people.
+
+        Args:
+            run: Function that executes a statement.
+            people: Names by number, `{number: name}`.
+
+        Raises:
+            SealError: If another program has changed them.
+        """
+        for person, name in people.items():
+            row = run("SELECT seal FROM seals WHERE person = ?", (person,)).fetchone()
+            rows = run(TEMPLATES, (person,)).fetchall()
+            self.check_templates({person: name}, {person: rows}, {person: row and row[0]})
+
+    def check_templates(
+        self, people: dict[int, str], rows: dict[int, list], seals: dict[int, bytes | None]
+    ) -> None:
+        """Checks templates that were read already, as `check_people` does.
+
+        Args:
+            people: Names by number, `{number: name}`.
+            rows: For each number, `(id, enrolled, created, embedding)` of the person's templates in
+                the order of their ids.
+            seals: Seal of each person by number; None for a person without a seal.
+        """
+        for person, name in people.items():
+            seal = self._seal(person, name, rows[person])
+            if seals[person] is None or not hmac.compare_digest(seals[person], seal):
+                raise SealError(f"the recordings of {name!r}")
+
+    def _seal_rows(self, run, person, name):
+        return self._seal(person, name, run(TEMPLATES, (person,)).fetchall())
+
+    def _seal(self, person, name, rows):
+        mac = self._mac("person", person, name)
+        for number, enrolled, created, embedding in rows:
+            mac.update(_encoded(number, bool(enrolled), created, len(embedding)))
+            mac.update(embedding)
+        return mac.digest()
+
+    def _seal_state(self, run, number, people):
+        """Returns the seal of the state of a gallery.
+
+        Without a key, the texts of the model and the thresholds are not covered: everybody could
+        make the checksum anew, and it would refuse a text that the owner repaired by hand.
+        """
+        texts = []
+        if self.has_key:
+            texts.append(sorted(_about(run).items()))
+            for table in ("thresholds", "boundaries"):
+                texts.append(run(f"SELECT far, found FROM {table} ORDER BY far").fetchall())
+        return self._mac("state", number, bytes(people).hex(), texts).digest()
+
+    def _mac(self, *values):
+        mac = hmac.new(PUBLIC if self._key is None else self._key, digestmod="sha256")
+        mac.update(_encoded(self._gallery, *values))
+        return mac
+
+
+def _about(run):
+    return dict(run("SELECT name, value FROM about").fetchall())
+
+
+def _encoded(*values):
+    return json.dumps(values).encode() + b"\n"
+
+
+def _state(run):
+    rows = run("SELECT number, people, seal FROM state").fetchall()
+    if len(rows) > 1:
+        raise SealError("its number of changes")
+    return rows[0] if rows else None
+
+
+def _sum(seals):
+    return sum(int.from_bytes(seal, "big") for seal in seals)
+
+
+def _bytes(total):
+    return (total % 2**BITS).to_bytes(BITS // 8, "big")
+
+
+class Counter:
+    """A counter outside a gallery that detects an older copy in the gallery's place (rollback).
+
+    The largest number of changes that was seen is kept near the key: in the file of keys of a
+    gallery on a server, or in a file next to the key file. If the key comes from the environment,
+    from a keyring or as bytes, there is no such place, and an older copy is not detected.
+
+    Args:
+        database: File with the table `counters`. None: nothing is kept.
+        gallery: A string that identifies the gallery.
+    """
+
+    def __init__(self, database: "SQLiteFile | None" = None, gallery: str | None = None):
+        self._database, self._gallery = database, gallery
+
+    def seen(self) -> int:
+        """Returns the largest number that was kept, 0 without one."""
+        if self._database is None:
+            return 0
+        with self._database.reading() as run:
+            query = "SELECT number FROM counters WHERE gallery = ?"
+            row = run(query, (self._gallery,)).fetchone()
+        return 0 if row is None else row[0]
+
+    def keep(self, number: int) -> None:
+        """Keeps a number unless a larger one is kept already."""
+        if self._database is None or number <= self.seen():
+            return
+        with self._database.writing() as run:
+            run(
+                "INSERT INTO counters VALUES (?, ?) ON CONFLICT (gallery) DO UPDATE SET number = "
+                "max(number, excluded.number)",
+                (self._gallery, number),
+            )
+
+
+def counters_path(key_file: Path) -> pathlib.Path:
+    """Returns the path of the file of counters next to a key file."""
+    return pathlib.Path(f"{key_file}{COUNTERS_SUFFIX}")

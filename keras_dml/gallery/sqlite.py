@@ -1,0 +1,376 @@
+"""Galleries in SQLite files, which several processes may use at once.
+
+Deleted rows are overwritten with zeros, and the log of changes is cut after a removal.
+"""
+
+import contextlib
+import errno
+import json
+import os
+import pathlib
+import sqlite3
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+
+import numpy as np
+
+from keras_dml._typing import Path
+from keras_dml.gallery.permissions import refuse_if_shared, warn_if_shared
+from keras_dml.gallery.store import Run
+
+VERSION = 2
+# Tables that files of an earlier version lack. Opening such a file adds them.
+LATER = {1: {"tries", "seals", "state", "counters"}}
+FILES = ("", "-wal", "-shm")  # suffixes of the files of an open database
+BUSY_SECONDS = 30.0  # a writer waits so long for another
+
+APPLICATION = 0x6B646D6C  # "kdml", application id of the file of a gallery
+APPLICATION_OF_KEYS = 0x6B646D6B  # "kdmk", of a file of keys or of counters
+KEYS_TABLE = (
+    "CREATE TABLE keys (gallery TEXT NOT NULL, person INTEGER NOT NULL, wrapped BLOB NOT NULL,"
+    " PRIMARY KEY (gallery, person)) STRICT"
+)
+COUNTERS_TABLE = "CREATE TABLE counters (gallery TEXT PRIMARY KEY, number INTEGER NOT NULL) STRICT"
+# A file is refused if its statements differ from these, so they must never change.
+SCHEMA = (
+    "CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT",
+    "CREATE TABLE people (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT",
+    "CREATE TABLE templates (id INTEGER PRIMARY KEY, person INTEGER NOT NULL REFERENCES people"
+    " ON DELETE CASCADE, enrolled INTEGER NOT NULL, created TEXT NOT NULL, embedding BLOB NOT NULL)"
+    " STRICT",
+    "CREATE INDEX templates_of_person ON templates (person)",
+    "CREATE TABLE thresholds (far REAL PRIMARY KEY, found TEXT NOT NULL) STRICT",
+    "CREATE TABLE boundaries (far REAL PRIMARY KEY, found TEXT NOT NULL) STRICT",
+    "CREATE TABLE tries (person INTEGER NOT NULL REFERENCES people ON DELETE CASCADE, client TEXT"
+    " NOT NULL, identified INTEGER NOT NULL, failures INTEGER NOT NULL, failed REAL NOT NULL,"
+    " PRIMARY KEY (person, client, identified)) STRICT",
+    "CREATE TABLE seals (person INTEGER PRIMARY KEY, seal BLOB NOT NULL) STRICT",
+    "CREATE TABLE state (number INTEGER NOT NULL, people BLOB NOT NULL, seal BLOB NOT NULL) STRICT",
+    KEYS_TABLE,
+)
+
+
+def check_kind(run: Run, path: Path, schema: Sequence[str], application: int, kind: str) -> int:
+    """Checks that a database has the expected application id, version and tables.
+
+    Args:
+        run: Function that executes a statement.
+        path: Path of the file, for error messages.
+        schema: Statements that make the tables.
+        application: Application id of the expected kind of file.
+        kind: Name of this kind of file in error messages.
+
+    Returns:
+        The version of the file: `VERSION` or a key of `LATER`.
+
+    Raises:
+        ValueError: If it is a database of another kind or version, or has other tables.
+    """
+    application_id, version = (
+        run(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
+    )
+    if application_id != application:
+        raise ValueError(f"{path} is a database, but not a {kind} of keras-dml. Name another file.")
+    if version not in (VERSION, *LATER):
+        raise ValueError(
+            f"{path} is a {kind} of version {version}; this release reads {VERSION}. Open it with "
+            "the release that wrote it."
+        )
+    expected = {*schema} - {*_later(schema, version)}
+    statements = run("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
+    if {sql for (sql,) in statements.fetchall()} != expected:
+        raise ValueError(
+            f"{path} holds tables, views or triggers that a {kind} does not have. Another program "
+            "has changed it: do not use it."
+        )
+    return version
+
+
+def _later(schema, version):
+    """Returns the statements of a schema that make the tables which files of a version lack."""
+    tables = LATER.get(version, ())
+    return [
+        statement
+        for statement in schema
+        if statement.startswith("CREATE TABLE") and statement.split()[2] in tables
+    ]
+
+
+class SQLiteFile:
+    """A SQLite file with known tables: a gallery, a file of keys or a file of counters.
+
+    Args:
+        path: Path of the file. It is created, for its owner alone, if it does not exist.
+        schema: Statements that make its tables.
+        application: Application id of this kind of file.
+        kind: Name of this kind of file in error messages.
+        upgrade: Function of `Run` that is called within the transaction that adds the tables which
+            a file of an earlier version lacks. None: the file stays as it is.
+
+    Raises:
+        ValueError: If the file is of another kind or version, or is damaged.
+        OSError: If the file cannot be used.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        schema: Sequence[str],
+        application: int,
+        kind: str,
+        upgrade: Callable[[Run], None] | None = None,
+    ):
+        self.path = pathlib.Path(path)
+        self._place = self.path.absolute()  # the working folder may change
+        self._identity = None
+        self._upgrade = upgrade
+        self._schema, self._application, self._kind = schema, application, kind
+        if self.path.is_dir():
+            raise ValueError(
+                f"{self.path} is a folder; name a file in it, such as {self.path}/people.db."
+            )
+        self._create()
+        self._lock = threading.RLock()
+        self._connection = sqlite3.connect(
+            self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        )
+        try:
+            before = self._identities("")
+            with self._explained():
+                self._open()
+            self._identity = self._identities(*FILES)
+            if self._identity[0] != before[0]:
+                raise OSError(f"{self.path} was replaced while it was opened. Open it again.")
+            self._check_permissions()
+            self._finish_removals()
+        except BaseException:
+            self.close()
+            raise
+
+    def _check_permissions(self):
+        refuse_if_shared(self.path, f"The {self._kind} {self.path}")
+
+    def _create(self):
+        """Creates an empty file for its owner alone if it does not exist.
+
+        An existing file is not opened here: closing it would release the locks that SQLite holds
+        for other connections of this process (POSIX).
+        """
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        except FileExistsError:
+            if os.access(self.path, os.W_OK):
+                return
+            reason, error_type = os.strerror(errno.EACCES), PermissionError
+        except OSError as error:
+            reason, error_type = error.strerror, type(error)
+        else:
+            return
+        raise error_type(
+            f"{self.path} cannot be written: {reason}. Reading a {self._kind} writes to it too: "
+            "name a file in a folder where you may write."
+        )
+
+    def _identities(self, *suffixes):
+        """Returns device and inode of the file, its log and its index; None if one is gone."""
+        identities = []
+        for suffix in suffixes:
+            try:
+                status = os.stat(f"{self._place}{suffix}")
+                identities.append((status.st_dev, status.st_ino))
+            except FileNotFoundError:
+                identities.append(None)
+        return identities
+
+    def _check_place(self, consequence):
+        """Raises `OSError` if the files are not those that were opened.
+
+        SQLite continues to use the files that it has open, and the changes to them are lost.
+
+        Args:
+            consequence: A sentence about the change in progress.
+        """
+        if self._identity is not None and self._identities(*FILES) != self._identity:
+            raise OSError(
+                f"{self.path}, or a file next to it that ends in {' or '.join(FILES[1:])}, was "
+                f"moved, removed or replaced while the {self._kind} was open. {consequence} Open "
+                "it again, and replace a gallery only by `restore`."
+            )
+
+    def _finish_removals(self):
+        """Cuts the log, in which a killed process may have left deleted rows.
+
+        It does not wait for another process that reads at this moment.
+        """
+        run = self._connection.execute
+        with self._explained():
+            run("PRAGMA busy_timeout = 100")
+            try:
+                run("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            except sqlite3.OperationalError:  # such as a full disk; reading is still correct
+                pass
+            run(f"PRAGMA busy_timeout = {round(1000 * BUSY_SECONDS)}")
+
+    def _open(self):
+        run = self._connection.execute
+        run("PRAGMA trusted_schema = OFF")
+        run("PRAGMA cell_size_check = ON")
+        version = VERSION if self._is_empty() else self._check_kind()
+        run("PRAGMA journal_mode = WAL")
+        run("PRAGMA synchronous = FULL")
+        run("PRAGMA secure_delete = ON")
+        run("PRAGMA temp_store = MEMORY")  # no copies elsewhere on the disk
+        run("PRAGMA foreign_keys = ON")
+        with self.writing():
+            if self._is_empty():  # otherwise another process was first
+                run(f"PRAGMA application_id = {self._application}")
+                self._make(self._schema)
+            elif self._upgrade is not None and self._check_kind() != VERSION:
+                self._make(_later(self._schema, version))
+                self._upgrade(run)
+        self._check_kind()
+
+    def _make(self, statements):
+        for statement in statements:
+            self._connection.execute(statement)
+        self._connection.execute(f"PRAGMA user_version = {VERSION}")
+
+    def _is_empty(self):
+        return not self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+
+    def _check_kind(self):
+        run = self._connection.execute
+        return check_kind(run, self.path, self._schema, self._application, self._kind)
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._connection.close()
+
+    def writing(self) -> AbstractContextManager[Run]:
+        """Opens a transaction that changes the file, completely or not at all."""
+        return self._transaction("BEGIN IMMEDIATE")
+
+    def reading(self) -> AbstractContextManager[Run]:
+        """Opens a transaction that sees the file as it is at one moment."""
+        return self._transaction("BEGIN")
+
+    @contextlib.contextmanager
+    def _transaction(self, begin):
+        with self._lock, self._explained():
+            self._connection.execute(begin)
+            try:
+                self._check_place("Nothing was changed.")
+                yield self._connection.execute
+                self._check_place("Nothing was changed.")
+            except BaseException:
+                self._connection.execute("ROLLBACK")
+                raise
+            self._connection.execute("COMMIT")
+            self._check_place("The last change may be lost.")
+
+    @contextlib.contextmanager
+    def connection(self) -> Iterator[sqlite3.Connection]:
+        """Yields the `sqlite3.Connection`, for SQLite's online backup."""
+        with self._lock, self._explained():
+            yield self._connection
+
+    def purge(self) -> tuple[str, ...]:
+        """Rewrites the file without free space, and cuts the log.
+
+        Returns:
+            An empty tuple: deleted rows are nowhere else.
+        """
+        with self._lock, self._explained():
+            self._connection.execute("VACUUM")
+        self.cut_log()
+        return ()
+
+    def cut_log(self) -> None:
+        """Cuts the log, which holds deleted rows.
+
+        Raises:
+            TimeoutError: If another process reads the file all the time.
+            OSError: If the disk is full.
+        """
+        with self._lock, self._explained():
+            try:
+                busy, *_ = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            except sqlite3.OperationalError as error:
+                raise OSError(
+                    f"The removal from {self.path} is done, but its files still hold the removed "
+                    f"data: {error}. Call `purge` when there is room on the disk."
+                ) from None
+        if busy:
+            raise TimeoutError(
+                f"The removal from {self.path} is done, but its log still holds the removed data, "
+                f"because another process has been reading for {BUSY_SECONDS:g} seconds. Call "
+                "`purge` when it has ended."
+            )
+
+    @contextlib.contextmanager
+    def _explained(self):
+        """Replaces errors of SQLite by errors that name the file and the remedy."""
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            raise _ERRORS.get(type(error), OSError)(self._message(error)) from None
+
+    def _message(self, error):
+        if isinstance(error, sqlite3.ProgrammingError) and "closed" in str(error):
+            return f"{self.path} is closed: open it again."
+        if isinstance(error, (sqlite3.OperationalError, sqlite3.ProgrammingError)):
+            return f"{self.path} cannot be used: {error}. Nothing was changed."
+        return f"{self.path} is not a {self._kind} of keras-dml, or it is damaged: {error}."
+
+
+_ERRORS = {
+    sqlite3.DatabaseError: ValueError,
+    sqlite3.IntegrityError: ValueError,
+    sqlite3.ProgrammingError: ValueError,
+}
+
+
+class SQLiteStore(SQLiteFile):
+    """A gallery in a SQLite file, see `store.Store`.
+
+    Args:
+        path: Path of the file.
+        upgrade: See `SQLiteFile`.
+    """
+
+    is_server = False
+    removal = "remove the file"
+
+    def __init__(self, path: Path, upgrade: Callable[[Run], None] | None = None):
+        super().__init__(path, SCHEMA, APPLICATION, "gallery", upgrade)
+
+    def _check_permissions(self):
+        warn_if_shared(self.path)
+
+    def counting(self) -> AbstractContextManager[Run]:
+        """Opens a transaction that changes the counts of claims, as `writing`."""
+        return self.writing()
+
+    def among(self, column: str, values: Iterable[str]) -> tuple[str, str]:
+        """Returns an SQL condition that a column is one of many texts, and its mark's value."""
+        return f"{column} IN (SELECT value FROM json_each(?))", json.dumps(list(values))
+
+    def changes_by_others(self) -> int:
+        """Returns a number that differs after another connection has changed the file."""
+        with self._lock, self._explained():
+            return self._connection.execute("PRAGMA data_version").fetchone()[0]
+
+    def prepare_index(self, run: Run, make_index: Callable) -> None:
+        """Does nothing: a file has no index, and all its templates fit into memory."""
+
+    def add_to_index(self, run: Run, template: int, person: int, embedding: np.ndarray) -> None:
+        """Does nothing, see `prepare_index`."""
+
+    def renumber_in_index(self, run: Run, person: int, number: int) -> None:
+        """Does nothing, see `prepare_index`."""
+
+    def candidates(self, embeddings: np.ndarray) -> None:
+        """Returns None: all templates are to be compared."""
+        return None
