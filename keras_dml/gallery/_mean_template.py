@@ -7,8 +7,6 @@ import dataclasses
 import numpy as np
 
 from keras_dml import distances
-from keras_dml.geometry.spd.difference import logarithm
-from keras_dml.geometry.spd.mean import spectral
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -56,17 +54,16 @@ class MeanTemplate:
             ValueError: If there is none, or the distance has no mean that is a sum.
         """
         distance = distances.get(distance)
-        into, _ = _spaces(distance)
+        _check_has_mean(distance)
         if not len(embeddings):
             raise ValueError("A template is of one embedding at least. Received none.")
-        points = into(np.asarray(embeddings))
+        points = distance.mean_points(np.asarray(embeddings))
         return cls(distance, points.mean(axis=0), len(points))
 
     @property
     def embedding(self):
         """The template as an embedding of the model, float32, for `keras_dml.distance`."""
-        _, back = _spaces(self.distance)
-        return back(self.mean).astype(np.float32)
+        return self.distance.from_mean_point(self.mean).astype(np.float32)
 
     def merge(self, other: MeanTemplate) -> MeanTemplate:
         """The template of the recordings of both.
@@ -93,37 +90,19 @@ class MeanTemplate:
         """
         if self.weight < 2:
             raise ValueError("The template holds one recording: remove it as a whole.")
-        into, _ = _spaces(self.distance)
-        point = into(np.asarray(embedding)[None])[0]
+        point = self.distance.mean_points(np.asarray(embedding)[None])[0]
         return self._with(self.weight * self.mean - point, self.weight - 1)
 
     def _with(self, total, weight):
         return dataclasses.replace(self, mean=total / weight, weight=weight)
 
 
-def _spaces(distance):
-    """Functions from embeddings to where their mean is a sum, and back."""
-    if isinstance(distance, distances.LogEuclidean):
-        return logarithm, lambda x: spectral(np.exp, x)
-    if isinstance(distance, distances.Cosine):
-        return _unit, _wide
-    if isinstance(distance, distances.Euclidean):
-        return _wide, _wide
-    if isinstance(distance, distances.Wasserstein) and distance.p == 2:
-        return _wide, _wide
-    order = f" of order {distance.p}" if isinstance(distance, distances.Wasserstein) else ""
+def _check_has_mean(distance):
+    if distance.has_mean:
+        return
+    order = f" of order {distance.p}" if "p" in distance.get_config() else ""
     raise ValueError(
         f"The distance {distance.name!r}{order} has no mean that recordings can be taken out of: "
         "keep all embeddings, as a gallery does. Those with one: wasserstein of order 2, "
         "log_euclidean, euclidean, cosine."
     )
-
-
-def _wide(x):
-    return x.astype(np.float64)
-
-
-def _unit(x):
-    x = _wide(x)
-    lengths = np.linalg.norm(x, axis=-1, keepdims=True)
-    return x / np.where(lengths > 0, lengths, 1.0)

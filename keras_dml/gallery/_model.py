@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from keras_dml import distances, inference, inputs, quality
+from keras_dml import inference, inputs, quality
 from keras_dml._backend import keras, ops
 from keras_dml.zoo import pseudonyms, reading
 
@@ -142,8 +142,7 @@ def _fingerprint(encoder, distance):
         computing = [one for one in layers if not isinstance(one, keras.layers.InputLayer)]
         for said in sorted(map(_said, computing)):
             digest.update(said)
-    if isinstance(distance, distances.NegativeSimilarity):
-        weights += distance.layer.weights
+    weights += distance.weights
     for weight in weights:
         values = np.ascontiguousarray(ops.convert_to_numpy(weight))
         digest.update(f"{values.dtype.name}{values.shape}".encode())
