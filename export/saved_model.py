@@ -56,7 +56,7 @@ def export_model(name, out):
     if measured is None:
         return report.Row(name, made, None, metric)
     loaded = export.signatures.tensorflow().saved_model.load(str(path)).signatures
-    taken = inputs.of(model)
+    taken = inputs.from_model(model)
 
     def answers(signature):
         return np.concatenate(

@@ -378,7 +378,7 @@ def has_fixed_steps(model):
 
 
 def takes_matrices(model):
-    return isinstance(inputs.of(getattr(model, "classifier", model)), inputs.Matrices)
+    return isinstance(inputs.from_model(getattr(model, "classifier", model)), inputs.Matrices)
 
 
 def input_shape(model):

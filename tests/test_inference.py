@@ -323,7 +323,7 @@ def test_one_step_has_no_covariance(rng):
 def test_recordings_shorter_than_the_card_allows_are_refused(rng):
     model = zoo.load("gait_qp_wl")
     least, _ = zoo.card("gait_qp_wl")["input"]["length"]
-    stddev = np.mean(inputs.of(model).contract.stddev_range, axis=1)
+    stddev = np.mean(inputs.from_model(model).contract.stddev_range, axis=1)
     signals = [stddev * rng.normal(size=(steps, len(stddev))) for steps in (least, least - 1)]
     for named in (model, "gait_qp_wl"):
         assert embed(named, signals[:1]).shape[0] == 1

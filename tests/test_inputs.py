@@ -49,29 +49,31 @@ def walk(rng, steps=100, scale=1.0):
     ],
 )
 def test_the_kind_is_known_from_the_model(make, kind):
-    assert type(inputs.of(make())) is kind
+    assert type(inputs.from_model(make())) is kind
 
 
 def test_a_contract_before_a_layer_on_matrices_leaves_matrices():
     rows = layers.InputContract([*"abcd"], "uV^2")
-    assert isinstance(inputs.of(models.with_contract(models.spdnet((4, 3)), rows)), inputs.Matrices)
+    assert isinstance(
+        inputs.from_model(models.with_contract(models.spdnet((4, 3)), rows)), inputs.Matrices
+    )
 
 
 def test_a_model_of_vectors_is_refused_with_its_shape():
     model = keras.Sequential([keras.Input((5,)), keras.layers.Dense(2)])
     with pytest.raises(ValueError, match=r"takes arrays of shape \(batch, 5\)"):
-        inputs.of(model)
+        inputs.from_model(model)
 
 
 def test_a_batch_is_padded_with_zeros_and_says_where_recordings_end(rng):
     given = [np.float32(walk(rng, steps)) for steps in (4, 9)]
-    taken = inputs.of(network())
+    taken = inputs.from_model(network())
     batch = taken.batch(given, steps=10)
     assert batch["signal"].shape == (2, 10, 3) and batch["length"].tolist() == [4, 9]
     assert not batch["signal"][0, 4:].any()
     np.testing.assert_array_equal(batch["signal"][0, :4], given[0])
     assert taken.batch(given)["signal"].shape[1] == 9
-    one = taken.one(given[1])
+    one = taken.single(given[1])
     assert one["signal"].shape == (1, 9, 3) and one["length"] == 9
 
 
@@ -187,4 +189,4 @@ def test_a_model_without_a_contract_gets_that_of_its_card(rng):
         keras_dml.embed(model, [walk(rng, 3)])
     carrying = contracted()
     inputs.declare(carrying, Contract(CHANNELS, UNITS, 50))
-    assert inputs.of(carrying).contract.rate_hz == 100
+    assert inputs.from_model(carrying).contract.rate_hz == 100

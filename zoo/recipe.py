@@ -161,7 +161,7 @@ def with_contract(model, described, recordings=None):
         recordings: Training recordings, whose magnitudes the contract keeps, but for sound; None to
             compare none.
     """
-    if "rate_hz" not in described or inputs.of(model).contract is not None:
+    if "rate_hz" not in described or inputs.from_model(model).contract is not None:
         return model
     contract = input_contract(described)
     if recordings is not None and not gates.is_sound(described):

@@ -52,7 +52,7 @@ def activations(file, signature, taken, recordings, last):
     runner = interpreter.get_signature_runner(signature)
     seen = {i: [] for i in watched}
     for recording in recordings:
-        runner(**taken.one(recording))
+        runner(**taken.single(recording))
         for i, values in seen.items():
             values.append(_some(interpreter.get_tensor(i, index)))
     return {graph.tensors[i].name: np.concatenate(values) for i, values in seen.items()}

@@ -102,7 +102,7 @@ def _int8(folder, names, taken, representative):
     def calibration():
         for recording in representative:
             for name in encoding:
-                yield name, taken.one(recording)
+                yield name, taken.single(recording)
 
     class Partly(lite.experimental.QuantizationDebugger):
         def _initialize_stats(self):

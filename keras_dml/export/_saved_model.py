@@ -69,7 +69,7 @@ def saved_model(model, path: str | os.PathLike, *, distance=None) -> Export:
         encoder, classifier = signatures.parts(model)
         metric = signatures.metric_of(classifier or encoder, distance)
         tried = trials(encoder)
-        taken = inputs.of(encoder)
+        taken = inputs.from_model(encoder)
         with quiet():
             signatures.write(signatures.for_batches(encoder, metric, classifier), candidate)
         card = reading.card_of(encoder)

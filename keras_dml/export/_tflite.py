@@ -104,7 +104,7 @@ def tflite(
     litert.require()
     with staged(path) as candidate:
         encoder, classifier = signatures.parts(model)
-        taken, card = inputs.of(encoder), reading.card_of(encoder)
+        taken, card = inputs.from_model(encoder), reading.card_of(encoder)
         metric = signatures.metric_of(classifier or encoder, distance)
         device = _devices.device_model(encoder, metric)
         own = _recordings(representative, device.encoder, quantization)

@@ -96,7 +96,7 @@ def names(module):
 def described(model):
     """The signatures of a model's file with their arguments: `["embed(signal, length)", ...]`."""
     encoder, classifier = parts(model)
-    given = ", ".join(inputs.of(encoder).arguments)
+    given = ", ".join(inputs.from_model(encoder).arguments)
     found = [f"embed({given})", "distance(embedding, gallery)"]
     if classifier is not None:
         found += ["score(embedding, prototypes)", f"classify({given})"]
@@ -150,7 +150,7 @@ def _encoder(model):
 
 
 def _module(encoder, metric, classifier, rows):
-    taken, shape = inputs.of(encoder), tuple(encoder.output_shape[1:])
+    taken, shape = inputs.from_model(encoder), tuple(encoder.output_shape[1:])
     graph, steps = of_batches if rows is None else of_one, limits(taken)
 
     def embedded(x, mask):

@@ -48,7 +48,7 @@ def trials(model, own=None, only_own=False):
         `Trials`.
     """
     own = list(own or [])[:MAX_OWN]
-    taken = inputs.of(model)
+    taken = inputs.from_model(model)
     generated, extremes = examples(taken)
     recordings = [*own, *generated, *extremes]
     alone = [np.asarray(one, np.float32)[None] for one in recordings]

@@ -162,7 +162,7 @@ def _people(gallery):
         "enrolled": enrolled[known],
         "people": np.array(people, dtype=str),
         "distance": distance.name or "",
-        "steps": _steps(inputs.of(gallery.model).contract),
+        "steps": _steps(inputs.from_model(gallery.model).contract),
     }
 
 
@@ -187,7 +187,7 @@ def _check_distance(distance):
 def _golden(gallery, count):
     """A probe, and its scores as the gallery gives them: noise in the model's units, since no
     recording of a person is kept."""
-    typical, _ = trials.examples(inputs.of(gallery.model))
+    typical, _ = trials.examples(inputs.from_model(gallery.model))
     probe = max(typical, key=len)
     z = gallery._model.embed([probe])  # which a gate may refuse
     nearest, _ = gallery._templates().nearest(gallery._model, z, count)
@@ -231,7 +231,7 @@ def _bound(quantization):
 
 
 def _about(gallery, threshold, people):
-    contract = inputs.of(gallery.model).contract
+    contract = inputs.from_model(gallery.model).contract
     rule = (
         "accept where the mean, over the recordings observed, of the least distance to those "
         f"enrolled of the person is at most {threshold.value:.6g}, unless one is nearer to a "

@@ -210,7 +210,7 @@ def signals_of(model):
     Raises:
         ValueError: If it takes something else.
     """
-    taken = inputs.of(model)
+    taken = inputs.from_model(model)
     if not isinstance(taken, inputs.Signals):
         raise ValueError(
             f"Only recordings (time, channels) can be listened to while they grow. The model takes "

@@ -100,7 +100,7 @@ class Listens:
         listed, people, sessions = without_copies(listed, people, sessions)
         check_people(people)
         found = boundary(*self._trajectories(listed, people, window, sessions), far, window)
-        contract = inputs.of(self.model).contract
+        contract = inputs.from_model(self.model).contract
         rate_hz = None if contract is None else contract.rate_hz
         found = dataclasses.replace(found, enrolled=usual_count(people), rate_hz=rate_hz)
         self._store.set_boundary(found)

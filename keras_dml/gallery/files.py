@@ -22,7 +22,7 @@ class Reader:
     def __init__(self, gallery, options):
         from keras_dml import inputs  # loads a backend
 
-        self._gallery, self._taken = gallery, inputs.of(gallery.model)
+        self._gallery, self._taken = gallery, inputs.from_model(gallery.model)
         self._contract = self._taken.contract
         self._read_pieces, self._ahead = recordings.read_pieces, {}
         self._unsaid, self._files = {}, {}
