@@ -73,8 +73,8 @@ def test_a_batch_is_padded_with_zeros_and_says_where_recordings_end(rng):
     assert not batch["signal"][0, 4:].any()
     np.testing.assert_array_equal(batch["signal"][0, :4], given[0])
     assert taken.batch(given)["signal"].shape[1] == 9
-    one = taken.single(given[1])
-    assert one["signal"].shape == (1, 9, 3) and one["length"] == 9
+    item = taken.single(given[1])
+    assert item["signal"].shape == (1, 9, 3) and item["length"] == 9
 
 
 # ---- the contract -----------------------------------------------------------------------------
@@ -141,8 +141,8 @@ def test_another_unit_is_warned_of_with_its_channels(rng, factor, size):
     with pytest.warns(
         UserWarning, match=f"in ax, ay: .* is ({size}).*was 0.5 to 2 g.*unit is not g"
     ):
-        found = keras_dml.embed(model, [*recordings, walk(rng)])
-    assert found.shape == (4, 3)
+        result = keras_dml.embed(model, [*recordings, walk(rng)])
+    assert result.shape == (4, 3)
 
 
 @pytest.mark.parametrize("factor, cause", [(30, "Perhaps"), (1 / 30, "Either nothing .*, or")])
@@ -150,7 +150,7 @@ def test_numbers_without_a_unit_are_not_told_to_be_converted(rng, factor, cause)
     model = contracted(units="1")
     with pytest.warns(UserWarning, match=rf"was .* to \S+\. {cause} they are scaled") as told:
         keras_dml.embed(model, [walk(rng, scale=factor)])
-    assert not any("1 g is" in str(one.message) for one in told)
+    assert not any("1 g is" in str(item.message) for item in told)
 
 
 def test_a_few_loud_or_quiet_recordings_are_no_other_unit(rng):

@@ -94,7 +94,7 @@ def warned(call):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         call()
-    return [str(one.message) for one in caught if "compares embeddings by" in str(one.message)]
+    return [str(item.message) for item in caught if "compares embeddings by" in str(item.message)]
 
 
 def embedded(model, rng):

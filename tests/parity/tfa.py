@@ -42,13 +42,13 @@ TFA = Library(
 
 def environment(library, folder, python):
     """The interpreter of a virtual environment with the library, built where there is none."""
-    found = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
-    if not found.exists():
+    result = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
+    if not result.exists():
         print(f"Building an environment of {library.title} in {folder}", file=sys.stderr)
         subprocess.run([python, "-m", "venv", folder], check=True)
-        install = [found, "-m", "pip", "install", "--quiet", *library.requirements]
+        install = [result, "-m", "pip", "install", "--quiet", *library.requirements]
         subprocess.run(install, check=True)
-    return found
+    return result
 
 
 def values(library, interpreter):
@@ -81,9 +81,9 @@ def check_python(library, python):
     command = [python, "-c", "import sys; print(*sys.version_info[:2])"]
     version = tuple(map(int, subprocess.check_output(command, text=True).split()))
     if version not in PYTHONS:
-        known = ", ".join(f"{major}.{minor}" for major, minor in PYTHONS)
+        valid = ", ".join(f"{major}.{minor}" for major, minor in PYTHONS)
         sys.exit(
-            f"{library.title} has wheels for Python {known}; {python} is "
+            f"{library.title} has wheels for Python {valid}; {python} is "
             f"{version[0]}.{version[1]}. Name another interpreter: --python python3.11"
         )
 
