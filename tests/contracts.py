@@ -367,7 +367,7 @@ def examples(network, rng, batch=BATCH):
 
 
 def takes_recordings(model):
-    """Whether the inputs of a model are recordings, which may be masked."""
+    """Returns True if the inputs of a model are recordings, which may be masked."""
     of_any_length = len(input_shape(model)) == 3 and not has_fixed_steps(model)
     return of_any_length and not takes_matrices(model)
 
@@ -415,7 +415,7 @@ def as_numpy(tensor):
 
 
 def is_head(layer):
-    """Whether a layer is a head, which names the distance of its embeddings."""
+    """Returns True if a layer is a head, which names the distance of its embeddings."""
     return getattr(layer, "distance", None) is not None
 
 

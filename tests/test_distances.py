@@ -298,7 +298,7 @@ def register(monkeypatch):
     custom.update(before)
 
 
-def written(name, module=__name__, base=distances.Distance):
+def defined(name, module=__name__, base=distances.Distance):
     """A new distance class of that name, as a cell of a notebook defines it."""
     body = {"__module__": module, "__qualname__": name, "pairwise": Manhattan.pairwise}
     return type(name, (base,), body)
@@ -308,22 +308,22 @@ def written(name, module=__name__, base=distances.Distance):
 def test_a_registered_name_is_not_given_to_another_class(register, name):
     before = distances.declared(name)
     with pytest.raises(ValueError, match=f"{name!r}.*{before.__name__}"):
-        register(name)(written("Another"))
+        register(name)(defined("Another"))
     assert distances.declared(name) is before and before.name == name
     assert type(distances.get(distances.serialize(before()))) is before
 
 
 def test_a_name_of_ones_own_is_not_given_away_either(register):
-    first = register("mine")(written("First"))
+    first = register("mine")(defined("First"))
     with pytest.raises(ValueError, match="mine.*First"):
-        register("mine")(written("Second"))
+        register("mine")(defined("Second"))
     assert distances.declared("mine") is first
 
 
 def test_a_class_that_is_defined_again_replaces_itself(register):
     """A cell that is run again, or a module that is reloaded."""
-    register("mine")(written("First"))
-    again = register("mine")(written("First"))
+    register("mine")(defined("First"))
+    again = register("mine")(defined("First"))
     assert distances.declared("mine") is again
     assert type(distances.get(distances.serialize(again()))) is again
 
@@ -339,7 +339,7 @@ def test_a_class_does_not_take_the_place_of_the_packages_own_in_saved_models(reg
     before = keras.saving.get_registered_object(f"keras_dml>{name}")
     assert before is not None
     with pytest.raises(ValueError, match=f"{name!r}.*Rename"):
-        register("mine")(written(name, "__main__"))
+        register("mine")(defined(name, "__main__"))
     assert keras.saving.get_registered_object(f"keras_dml>{name}") is before
 
 

@@ -31,7 +31,7 @@ def thing(path, text):
 
 
 def content(path):
-    """What a file or a folder holds."""
+    """Returns the text of a file, or the texts of the files in a folder by path."""
     if path.is_file():
         return path.read_text()
     return {
@@ -224,11 +224,11 @@ def interrupt_deletions(patch, number):
 
 def sorted_scandir(scandir, backwards):
     @contextlib.contextmanager
-    def listed(path):
+    def scandir_in_order(path):
         with scandir(path) as entries:
             yield iter(sorted(entries, key=lambda entry: entry.name, reverse=backwards))
 
-    return listed
+    return scandir_in_order
 
 
 def test_what_another_run_is_writing_is_left_alone(tmp_path):

@@ -1,4 +1,4 @@
-"""What a model takes is known from the model: its kind, and the contract that it carries."""
+"""Tests of the kinds of inputs of models, and of contracts."""
 
 import warnings
 

@@ -102,8 +102,8 @@ def with_gradients(function, weights, *arrays):
 def _pull_back(function):
     import jax
 
-    def both(weights, *arrays):
+    def value_and_pull(weights, *arrays):
         value, pull = jax.vjp(function, *arrays)
         return value, pull(weights)
 
-    return jax.jit(both)
+    return jax.jit(value_and_pull)

@@ -71,7 +71,7 @@ def pytest_collection_modifyitems(config, items):
 
 
 def calls_golden(function, seen):
-    """Whether a function calls `golden`, itself or through other functions of the tests.
+    """Returns True if a function calls `golden`, directly or through other functions of the tests.
 
     Args:
         function: Any object; only functions call anything.

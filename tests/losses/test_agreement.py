@@ -13,7 +13,7 @@ LABELS = np.repeat(np.arange(4), 2)
 
 
 class Scaled(distances.Euclidean):
-    """A distance with a factor, without a registered name of its own."""
+    """A Euclidean distance with a factor, without a registered name."""
 
     def __init__(self, factor):
         self.factor = factor

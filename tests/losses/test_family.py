@@ -1,4 +1,4 @@
-"""What the losses on all distances of a batch share, on embeddings of every kind."""
+"""Behavior that all losses on distances of a batch share, on embeddings of every kind."""
 
 import numpy as np
 import pytest

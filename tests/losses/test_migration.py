@@ -171,7 +171,7 @@ def test_contrastive_losses_are_twice_the_contrastive_loss_of_each_pair():
 
 @pytest.mark.parametrize("number", range(4))
 def test_pairwise_distance_is_the_euclidean_one_or_its_square(number):
-    """Their gradient between equal rows is that of ours, 0."""
+    """The gradient between equal rows is 0 in TensorFlow Addons and here."""
     case = list(cases("tfa.losses.metric_learning.pairwise_distance"))[number]
     x = case["inputs"]["feature"].astype("float32")
     of = vector.squared_euclidean if case["args"]["squared"] else vector.euclidean
@@ -181,7 +181,7 @@ def test_pairwise_distance_is_the_euclidean_one_or_its_square(number):
 
 
 def test_every_golden_loss_is_compared_or_has_no_counterpart():
-    """Their losses on quantiles and probabilities are no metric learning."""
+    """Losses of TensorFlow Addons on quantiles and probabilities are not for metric learning."""
     valid = {case["fn"] for case in load("tfa")["cases"] if ".losses." in case["fn"]}
     compared = {
         "ContrastiveLoss",

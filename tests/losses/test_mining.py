@@ -31,7 +31,7 @@ def pairs(labels):
     return [(i, j) for i in rows for j in rows if i != j and labels[i] == labels[j]]
 
 
-def others(labels, i):
+def negative_rows(labels, i):
     return [k for k in range(len(labels)) if labels[k] != labels[i]]
 
 
@@ -40,13 +40,13 @@ def triplets_by_loops(table, labels, margin, semi_hard, fallback):
     weights = np.zeros_like(table)
     opened, counted = np.zeros(len(labels)), np.zeros(len(labels))
     for i, j in pairs(labels):
-        chosen = others(labels, i)
+        mined = negative_rows(labels, i)
         if semi_hard:
-            farther = [k for k in chosen if table[i, k] > table[i, j]]
-            chosen = [min(farther, key=lambda k: table[i, k])] if farther else []
-            if not chosen and fallback:
-                chosen = [max(others(labels, i) or [i], key=lambda k: table[i, k])]
-        for k in chosen:
+            farther = [k for k in mined if table[i, k] > table[i, j]]
+            mined = [min(farther, key=lambda k: table[i, k])] if farther else []
+            if not mined and fallback:
+                mined = [max(negative_rows(labels, i) or [i], key=lambda k: table[i, k])]
+        for k in mined:
             is_open = table[i, k] < table[i, j] + margin
             counted[i] += is_open or fallback or not semi_hard
             opened[i] += is_open
@@ -181,7 +181,9 @@ def test_a_negative_at_exactly_the_margin_closes_the_hinge(kind, seed):
     else:
         weights, opened, counted = mining.semi_hard(*tensors, fallback="fallback" in kind)
     expected = triplets_by_loops(table, labels, 2.0, kind != "all", "fallback" in kind)
-    assert any(table[i, k] == table[i, j] + 2 for i, j in pairs(labels) for k in others(labels, i))
+    assert any(
+        table[i, k] == table[i, j] + 2 for i, j in pairs(labels) for k in negative_rows(labels, i)
+    )
     np.testing.assert_array_equal(numpy(opened), expected[1])
     np.testing.assert_array_equal(numpy(counted), expected[2])
     sums = [np.sum(side * table, axis=1) for side in (numpy(weights), expected[0])]
@@ -189,8 +191,9 @@ def test_a_negative_at_exactly_the_margin_closes_the_hinge(kind, seed):
 
 
 def test_the_semi_hard_loss_is_the_mean_of_the_open_hinges_alone():
-    """Anchor 0: the negative at 1 is not farther than its positive, the one at 2 is at the margin,
-    and so is that of anchor 1; anchor 2 has the only open hinge, 3 - 3.5 + 1."""
+    """Only anchor 2 has an open hinge, 3 - 3.5 + 1. For anchor 0 the negative at 1 is not farther
+    than its positive, and the negative at 2 is at the margin. The negative of anchor 1 is at the
+    margin too."""
     table = np.array([[0, 1, 9, 1, 2], [1, 0, 9, 9, 2], [3, 9, 0, 3.5, 9], *np.full((2, 5), 9)])
     labels = np.array([0, 0, 0, 1, 2], "int32")
     tensors = ops.convert_to_tensor(table.astype("float64")), ops.convert_to_tensor(labels)

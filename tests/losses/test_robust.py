@@ -160,7 +160,7 @@ def test_margin_is_above_zero_exactly_where_the_answer_is_wrong(rng):
 
 
 def test_the_gradient_of_a_sure_network_is_exact():
-    """Where `softmax - onehot` has lost all digits of the own class."""
+    """Uses logits for which `softmax - onehot` has lost all digits of the correct class."""
     logits = np.array([[30.0, 0.0, -1.0]], "float32")
     (result,) = gradients(lambda x: mean(robust.cross_entropy(np.array([0]), x)), logits)
     rest = np.exp(logits[0, 1:].astype(float) - 30)

@@ -28,7 +28,7 @@ LABELS = np.array([0, 1, 0, 1, 2, 0])
 
 
 def given_draw(drawn):
-    """What stands for the draw: the negative of row i for its partner j is `drawn[i, j]`."""
+    """Replaces the random draw. The negative of row i for its partner j is `drawn[i, j]`."""
     return lambda labels, embeddings, seed, partners: ops.take_along_axis(drawn, partners, axis=1)
 
 

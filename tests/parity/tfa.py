@@ -1,4 +1,5 @@
-"""Makes tests/goldens/tfa.json from the real TensorFlow Addons, in an environment of its own.
+"""Writes tests/goldens/tfa.json with values of the real TensorFlow Addons, in a separate
+environment.
 
 python tests/parity/tfa.py [--check]
 
@@ -41,7 +42,8 @@ TFA = Library(
 
 
 def environment(library, folder, python):
-    """The interpreter of a virtual environment with the library, built where there is none."""
+    """Returns the interpreter of a virtual environment with the library, and builds it first if it
+    does not exist."""
     result = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
     if not result.exists():
         print(f"Building an environment of {library.title} in {folder}", file=sys.stderr)
@@ -52,7 +54,7 @@ def environment(library, folder, python):
 
 
 def values(library, interpreter):
-    """What `KEY_cases.py` prints there: the text of the file."""
+    """Returns the text that `KEY_cases.py` prints in the environment."""
     done = subprocess.run(
         [interpreter, FOLDER / f"{library.key}_cases.py"],
         stdout=subprocess.PIPE,

@@ -1,7 +1,8 @@
 """Calls TensorFlow Addons and prints values and gradients as JSON; `tfa.py` runs it.
 
-Runs in the environment of TensorFlow Addons (Keras 2), never in that of the tests. Values are
-float32: `pairwise_distance` there refuses float64. A gradient is that of the sum of the value.
+It runs in the environment of TensorFlow Addons (Keras 2), never in the environment of the tests.
+Values are float32, because `pairwise_distance` of TensorFlow Addons refuses float64. Gradients are
+computed for the sum of the values.
 """
 
 import json

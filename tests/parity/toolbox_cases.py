@@ -122,7 +122,8 @@ def apgd(given, loss):
 
 
 def square(given):
-    """The square attack on each image by itself, so that each has squares of its own."""
+    """Runs the square attack on each image separately, so that each image has its random
+    squares."""
     network, broken = Network(given), []
     np.random.seed(7)
     attack = SquareAttack(

@@ -1,4 +1,4 @@
-"""NPairSampler: what is in a batch, what an epoch covers, and what the seed decides."""
+"""Tests of NPairSampler: rows of a batch, coverage of an epoch, and reproducibility by the seed."""
 
 import collections
 import itertools
