@@ -60,7 +60,7 @@ def export_model(name: str, out: pathlib.Path) -> "report.Row":
     if measured is None:
         return report.Row(name, result, None, metric)
     loaded = export.signatures.tensorflow().saved_model.load(str(path)).signatures
-    kind = inputs.of(model)
+    kind = inputs.from_model(model)
 
     def outputs(signature):
         return np.concatenate(

@@ -18,7 +18,7 @@ ASYMMETRY = 1e-3  # of the largest entry; a larger asymmetry is not rounding
 _DECLARED = weakref.WeakKeyDictionary()  # contracts of models without a layer `InputContract`
 
 
-def of(model: keras.Model) -> "Signals | Matrices | Images":
+def from_model(model: keras.Model) -> "Signals | Matrices | Images":
     """Returns the kind of input of a model, which checks and batches inputs.
 
     Args:
@@ -133,7 +133,7 @@ class _Input:
                 "the recordings, for example by `scipy.signal.resample_poly`."
             )
 
-    def one(self, array: np.ndarray) -> dict[str, np.ndarray]:
+    def single(self, array: np.ndarray) -> dict[str, np.ndarray]:
         """Returns the arguments of an exported function for a batch of one input, by name."""
         return self.batch([array])
 
@@ -193,7 +193,7 @@ class Signals(_Input):
         if self.contract is not None:
             self.contract.check(i, signal, self.ignores_zeros)
 
-    def one(self, signal: np.ndarray) -> dict[str, np.ndarray]:
+    def single(self, signal: np.ndarray) -> dict[str, np.ndarray]:
         return {"signal": signal[None], "length": np.array(len(signal), np.int32)}
 
     def batch(self, signals: list[np.ndarray], steps: int | None = None) -> dict[str, np.ndarray]:

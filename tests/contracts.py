@@ -107,15 +107,15 @@ def keras_file_rebuilds_layers_and_weights(case, rng, folder):
     model.save(folder / "model.keras")
     loaded = keras.saving.load_model(folder / "model.keras")
     assert loaded.to_json() == model.to_json()
-    for mine, its in zip(model.get_weights(), loaded.get_weights(), strict=True):
-        np.testing.assert_array_equal(mine, its)
+    for ours, its in zip(model.get_weights(), loaded.get_weights(), strict=True):
+        np.testing.assert_array_equal(ours, its)
 
 
 def eager_equals_compiled(case, rng):
     _, model, x, expected = shared(case)
     recordings = takes_recordings(model)
-    found = compiled(model, free_axes=2 if recordings else 1)(x)
-    np.testing.assert_allclose(found, expected, **CLOSE)
+    result = compiled(model, free_axes=2 if recordings else 1)(x)
+    np.testing.assert_allclose(result, expected, **CLOSE)
     if not recordings:
         return
     mask = some_steps(rng, x.shape[1])
@@ -135,7 +135,7 @@ def half_precision_is_close(case, rng):
         exact = ends or isinstance(half.layers[-1], (MatrixLayer, Proxies, InputContract))
         dtype = "float32" if exact else policy.removeprefix("mixed_")
         assert keras.backend.standardize_dtype(output.dtype) == dtype
-        assert {one.dtype for one in half.weights if "float" in one.dtype} <= {"float32"}
+        assert {item.dtype for item in half.weights if "float" in item.dtype} <= {"float32"}
         np.testing.assert_allclose(as_numpy(output), expected, **CLOSE_IN_HALF)
 
 
@@ -211,13 +211,13 @@ def loaded_model_trains_on_like_the_original(case, rng, folder):
     model.save(folder / "model.keras")
     loaded = keras.saving.load_model(folder / "model.keras")
     losses = [
-        one.fit(x, y, batch_size=len(x), epochs=2, shuffle=False, verbose=0).history["loss"]
-        for one in (model, loaded)
+        item.fit(x, y, batch_size=len(x), epochs=2, shuffle=False, verbose=0).history["loss"]
+        for item in (model, loaded)
     ]
     assert np.isfinite(losses).all()
     assert losses[0] == losses[1]
-    for mine, its in zip(model.get_weights(), loaded.get_weights(), strict=True):
-        np.testing.assert_array_equal(mine, its)
+    for ours, its in zip(model.get_weights(), loaded.get_weights(), strict=True):
+        np.testing.assert_array_equal(ours, its)
 
 
 LARGE_CHECKS = [keras_file_rebuilds_layers_and_weights, docstring_names_every_argument]
@@ -288,16 +288,16 @@ def loss_takes_labels_as_a_column_or_floats(case, rng):
     labels, embeddings = pairs(case, rng)
     loss, predictions = case.build(), case.given(embeddings)
     expected = as_numpy(loss(labels, predictions))
-    for same in (labels[:, None], labels.astype("float32"), labels.astype("int64")):
-        np.testing.assert_array_equal(as_numpy(loss(same, predictions)), expected)
+    for equal in (labels[:, None], labels.astype("float32"), labels.astype("int64")):
+        np.testing.assert_array_equal(as_numpy(loss(equal, predictions)), expected)
 
 
 def loss_is_the_same_eager_and_compiled(case, rng):
     labels, embeddings = pairs(case, rng)
     loss = case.build()
-    found = compiled(lambda labels, embeddings: loss(labels, case.given(embeddings)))
+    result = compiled(lambda labels, embeddings: loss(labels, case.given(embeddings)))
     expected = as_numpy(loss(labels, case.given(embeddings)))
-    np.testing.assert_allclose(found(labels, embeddings), expected, **CLOSE)
+    np.testing.assert_allclose(result(labels, embeddings), expected, **CLOSE)
 
 
 def loss_under_half_precision_is_close(case, rng):
@@ -367,7 +367,7 @@ def examples(network, rng, batch=BATCH):
 
 
 def takes_recordings(model):
-    """Whether the inputs of a model are recordings, which may be masked."""
+    """Returns True if the inputs of a model are recordings, which may be masked."""
     of_any_length = len(input_shape(model)) == 3 and not has_fixed_steps(model)
     return of_any_length and not takes_matrices(model)
 
@@ -378,7 +378,7 @@ def has_fixed_steps(model):
 
 
 def takes_matrices(model):
-    return isinstance(inputs.of(getattr(model, "classifier", model)), inputs.Matrices)
+    return isinstance(inputs.from_model(getattr(model, "classifier", model)), inputs.Matrices)
 
 
 def input_shape(model):
@@ -415,7 +415,7 @@ def as_numpy(tensor):
 
 
 def is_head(layer):
-    """Whether a layer is a head, which names the distance of its embeddings."""
+    """Returns True if a layer is a head, which names the distance of its embeddings."""
     return getattr(layer, "distance", None) is not None
 
 

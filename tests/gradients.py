@@ -11,16 +11,16 @@ def gradients(function, *arrays):
     if keras.backend.backend() == "jax":
         import jax
 
-        found = jax.jit(jax.grad(function, argnums=tuple(range(len(tensors)))))(*tensors)
+        result = jax.jit(jax.grad(function, argnums=tuple(range(len(tensors)))))(*tensors)
     else:
         import tensorflow as tf
 
         with tf.GradientTape() as tape:
             tape.watch(tensors)
             value = function(*tensors)
-        found = tape.gradient(value, tensors, unconnected_gradients="zero")
-        found = [tf.convert_to_tensor(gradient) for gradient in found]
-    return [np.asarray(gradient) for gradient in found]
+        result = tape.gradient(value, tensors, unconnected_gradients="zero")
+        result = [tf.convert_to_tensor(gradient) for gradient in result]
+    return [np.asarray(gradient) for gradient in result]
 
 
 def second_derivatives(function, array):
@@ -44,7 +44,7 @@ def second_derivatives(function, array):
 def finite_differences(function, array, step=1e-5):
     """Central differences of fourth order of a scalar function, in float64."""
     array = np.asarray(array, np.float64)
-    found = np.zeros_like(array)
+    result = np.zeros_like(array)
     for place in np.ndindex(*array.shape):
 
         def moved(by, place=place):
@@ -52,7 +52,7 @@ def finite_differences(function, array, step=1e-5):
             shifted[place] += by
             return float(function(shifted))
 
-        found[place] = (8 * (moved(step) - moved(-step)) - (moved(2 * step) - moved(-2 * step))) / (
-            12 * step
-        )
-    return found
+        result[place] = (
+            8 * (moved(step) - moved(-step)) - (moved(2 * step) - moved(-2 * step))
+        ) / (12 * step)
+    return result

@@ -30,6 +30,6 @@ def with_xla(function):
 
 
 def compiled_by_xla(graph):
-    """Whether a TensorFlow graph calls a function that XLA must compile."""
+    """Returns True if a TensorFlow graph calls a function that XLA must compile."""
     functions = graph.as_graph_def().library.function
     return any(function.attr["_XlaMustCompile"].b for function in functions)

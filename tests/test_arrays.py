@@ -43,9 +43,9 @@ def test_a_masked_value_is_refused_with_its_index(inside):
 
 def test_a_masked_array_without_a_masked_value_is_its_data():
     values = np.ma.masked_array([1.0, 2.0], mask=[False, False])
-    found = real("`x`", values)
-    assert type(found) is np.ndarray
-    np.testing.assert_array_equal(found, [1.0, 2.0])
+    result = real("`x`", values)
+    assert type(result) is np.ndarray
+    np.testing.assert_array_equal(result, [1.0, 2.0])
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "float16", "float64", "bfloat16"])
@@ -66,8 +66,8 @@ def test_what_is_beyond_the_type_becomes_infinite_without_a_warning():
 
 @pytest.mark.parametrize("value", [0.5, 1, np.float16(0.5), np.int8(3), fractions.Fraction(1, 2)])
 def test_a_number_of_every_type_becomes_a_float(value):
-    for found in (number("margin", value), number("margin", value, 0.5), positive("scale", value)):
-        assert type(found) is float and found == value
+    for result in (number("margin", value), number("margin", value, 0.5), positive("scale", value)):
+        assert type(result) is float and result == value
 
 
 @pytest.mark.parametrize("value", [None, "0.5", [0.5], np.array([0.5]), 1j, True, {}])

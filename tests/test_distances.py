@@ -75,10 +75,10 @@ def test_what_is_no_distance_is_refused_with_its_type(thing):
 @pytest.mark.parametrize("p", [1, 2])
 def test_wasserstein_reads_values_and_knots_from_the_embeddings(rng, p):
     x, y = embeddings(rng, 4, power=1.7), embeddings(rng, 2, power=1.7)
-    found = numpy(distances.Wasserstein(p)(x, y))
+    result = numpy(distances.Wasserstein(p)(x, y))
     expected = wasserstein.pairwise(x[:, :-1], y[:, :-1], x[0, -1], p)
-    assert found.shape == (4, 2)
-    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    assert result.shape == (4, 2)
+    np.testing.assert_allclose(result, expected, rtol=1e-5)
 
 
 def test_embeddings_of_a_layer_are_at_distance_zero_from_themselves(rng):
@@ -203,10 +203,10 @@ def test_an_indefinite_matrix_is_at_a_large_log_euclidean_distance(rng, side, le
     distance = distances.get("log_euclidean")
     before = numpy(distance(**sides))
     sides[side][1] = matrices.with_spectrum(rng, [least, 1, 2])
-    found = numpy(distance(**sides))
+    result = numpy(distance(**sides))
     axis = {"x": 0, "y": 1}[side]
-    assert np.isfinite(found).all()
-    assert found.take(1, axis).min() > before.max()
+    assert np.isfinite(result).all()
+    assert result.take(1, axis).min() > before.max()
 
 
 @pytest.mark.parametrize("side", ["x", "y"])
@@ -230,18 +230,18 @@ def test_a_singular_matrix_is_not_refused_for_a_nan_beside_it(rng, name, side):
     sides = {"x": matrices.spd(rng, 3, 3), "y": matrices.spd(rng, 3, 3)}
     sides[side][1] = matrices.with_spectrum(rng, [0, 1, 2])
     sides["x"][2, 0, 0] = np.nan
-    found = numpy(distances.get(name)(**sides))
-    assert np.isnan(found[2]).all()
-    assert np.isfinite(found[:2]).all()
+    result = numpy(distances.get(name)(**sides))
+    assert np.isnan(result[2]).all()
+    assert np.isfinite(result[:2]).all()
 
 
 @pytest.mark.parametrize("name", OF_SPD)
 def test_a_matrix_that_is_not_finite_keeps_its_nan(rng, name):
     x, y = matrices.spd(rng, 2, 3), matrices.spd(rng, 2, 3)
     x[0, 1, 1] = np.nan
-    found = numpy(distances.get(name)(x, y))
-    assert np.isnan(found[0]).all()
-    assert np.isfinite(found[1]).all()
+    result = numpy(distances.get(name)(x, y))
+    assert np.isnan(result[0]).all()
+    assert np.isfinite(result[1]).all()
 
 
 @pytest.mark.parametrize("p", [0.99, "1", None])
@@ -298,7 +298,7 @@ def register(monkeypatch):
     custom.update(before)
 
 
-def written(name, module=__name__, base=distances.Distance):
+def defined(name, module=__name__, base=distances.Distance):
     """A new distance class of that name, as a cell of a notebook defines it."""
     body = {"__module__": module, "__qualname__": name, "pairwise": Manhattan.pairwise}
     return type(name, (base,), body)
@@ -308,22 +308,22 @@ def written(name, module=__name__, base=distances.Distance):
 def test_a_registered_name_is_not_given_to_another_class(register, name):
     before = distances.declared(name)
     with pytest.raises(ValueError, match=f"{name!r}.*{before.__name__}"):
-        register(name)(written("Another"))
+        register(name)(defined("Another"))
     assert distances.declared(name) is before and before.name == name
     assert type(distances.get(distances.serialize(before()))) is before
 
 
 def test_a_name_of_ones_own_is_not_given_away_either(register):
-    first = register("mine")(written("First"))
+    first = register("mine")(defined("First"))
     with pytest.raises(ValueError, match="mine.*First"):
-        register("mine")(written("Second"))
+        register("mine")(defined("Second"))
     assert distances.declared("mine") is first
 
 
 def test_a_class_that_is_defined_again_replaces_itself(register):
     """A cell that is run again, or a module that is reloaded."""
-    register("mine")(written("First"))
-    again = register("mine")(written("First"))
+    register("mine")(defined("First"))
+    again = register("mine")(defined("First"))
     assert distances.declared("mine") is again
     assert type(distances.get(distances.serialize(again()))) is again
 
@@ -339,7 +339,7 @@ def test_a_class_does_not_take_the_place_of_the_packages_own_in_saved_models(reg
     before = keras.saving.get_registered_object(f"keras_dml>{name}")
     assert before is not None
     with pytest.raises(ValueError, match=f"{name!r}.*Rename"):
-        register("mine")(written(name, "__main__"))
+        register("mine")(defined(name, "__main__"))
     assert keras.saving.get_registered_object(f"keras_dml>{name}") is before
 
 
@@ -448,10 +448,10 @@ def test_the_wider_type_wins(rng, distance):
     for first, second in [("float64", "float32"), ("float32", "float64"), ("float32", "float16")]:
         if distance.name == "wasserstein" and second == "float16":
             continue  # knots are rounded
-        found = distance(x.astype(first), y.astype(second))
+        result = distance(x.astype(first), y.astype(second))
         wide = "float64" if "float64" in (first, second) else "float32"
-        assert keras.backend.standardize_dtype(found.dtype) == wide
-        np.testing.assert_allclose(found, expected, rtol=0.02, atol=0.02)
+        assert keras.backend.standardize_dtype(result.dtype) == wide
+        np.testing.assert_allclose(result, expected, rtol=0.02, atol=0.02)
 
 
 @pytest.mark.slow_on_jax
@@ -466,11 +466,11 @@ def test_no_rows_have_no_distances(rng, distance, rows):
 def test_embeddings_that_are_no_real_numbers_are_refused(rng, distance):
     x = spd_or_vectors(distance.name, rng, 2)
     bad = [np.ma.array(x, mask=x == x.max()), x + 1j, x.astype(str), None]
-    for one in bad:
+    for item in bad:
         with pytest.raises(TypeError, match="`x` must hold"):
-            distance(one, x)
+            distance(item, x)
         with pytest.raises(TypeError, match="`y` must hold"):
-            distance(x, one)
+            distance(x, item)
 
 
 def some(name, rng, count):
@@ -491,9 +491,9 @@ def test_lower_bounds_are_not_above_the_distance(rng, distance):
     if bounds is None:
         assert distance.name not in ("wasserstein", "affine_invariant", "log_euclidean")
         return
-    found, exact = bounds(x), numpy(distance(x, y))
-    assert found.shape == exact.shape
-    assert (found <= exact * (1 + 1e-4)).all() and (found > 0.2 * exact).all()
+    result, exact = bounds(x), numpy(distance(x, y))
+    assert result.shape == exact.shape
+    assert (result <= exact * (1 + 1e-4)).all() and (result > 0.2 * exact).all()
 
 
 @pytest.mark.parametrize("name", ["cosine", "euclidean", "log_euclidean", "wasserstein"])
@@ -502,12 +502,12 @@ def test_vectors_of_an_index_rank_as_the_distance_does(rng, name):
     x, y = some(name, rng, 5), some(name, rng, 40)
     queries, entries = (np.asarray(distance.index_vectors(side)) for side in (x, y))
     order = {"l1": 1, "l2": 2}[distance.index_metric]
-    found = np.linalg.norm(queries[:, None] - entries[None], order, axis=-1)
+    result = np.linalg.norm(queries[:, None] - entries[None], order, axis=-1)
     exact = numpy(distance(x, y))
     if name == "wasserstein":  # the upper bound of the distance
-        assert (found >= exact * (1 - 1e-5)).all() and (found <= 2 * exact).all()
+        assert (result >= exact * (1 - 1e-5)).all() and (result <= 2 * exact).all()
     else:
-        np.testing.assert_array_equal(found.argsort(axis=1), exact.argsort(axis=1))
+        np.testing.assert_array_equal(result.argsort(axis=1), exact.argsort(axis=1))
 
 
 def test_a_custom_distance_has_neither_bounds_nor_vectors(rng):

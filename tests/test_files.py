@@ -31,7 +31,7 @@ def thing(path, text):
 
 
 def content(path):
-    """What a file or a folder holds."""
+    """Returns the text of a file, or the texts of the files in a folder by path."""
     if path.is_file():
         return path.read_text()
     return {
@@ -224,30 +224,30 @@ def interrupt_deletions(patch, number):
 
 def sorted_scandir(scandir, backwards):
     @contextlib.contextmanager
-    def listed(path):
+    def scandir_in_order(path):
         with scandir(path) as entries:
             yield iter(sorted(entries, key=lambda entry: entry.name, reverse=backwards))
 
-    return listed
+    return scandir_in_order
 
 
 def test_what_another_run_is_writing_is_left_alone(tmp_path):
     path = tmp_path / "notes.txt"
-    with process(path, "alive") as other:
-        assert other.stdout.readline() == "writing\n"
+    with process(path, "alive") as second:
+        assert second.stdout.readline() == "writing\n"
         _files.write_text(path, "mine")
         assert path.read_text() == "mine" and len(names(tmp_path)) == 2
-        other.communicate("go on\n", 60)
-    assert other.returncode == 0 and path.read_text() == "half"
+        second.communicate("go on\n", 60)
+    assert second.returncode == 0 and path.read_text() == "half"
     assert names(tmp_path) == ["notes.txt"]
 
 
 def test_a_temporary_folder_of_another_file_is_left_alone(tmp_path):
-    others = [".notes.txt.settings", ".notes.txt.incomplete-of-mine", ".notes.incomplete-abcdefgh"]
-    for name in others:
+    rest = [".notes.txt.settings", ".notes.txt.incomplete-of-mine", ".notes.incomplete-abcdefgh"]
+    for name in rest:
         (tmp_path / name).mkdir()
     _files.write_text(tmp_path / "notes.txt", "mine")
-    assert names(tmp_path) == sorted([*others, "notes.txt"])
+    assert names(tmp_path) == sorted([*rest, "notes.txt"])
 
 
 def test_threads_that_write_one_file_leave_it_whole(tmp_path):
@@ -264,7 +264,7 @@ def test_threads_that_write_one_file_leave_it_whole(tmp_path):
 
 
 def test_permissions_are_those_of_an_ordinary_file_or_of_the_one_before(tmp_path):
-    kept = os.umask(0o027)
+    remaining = os.umask(0o027)
     try:
         (tmp_path / "plain.txt").touch()
         _files.write_text(tmp_path / "notes.txt", "new")
@@ -273,7 +273,7 @@ def test_permissions_are_those_of_an_ordinary_file_or_of_the_one_before(tmp_path
         _files.write_text(tmp_path / "notes.txt", "again")
         assert mode(tmp_path / "notes.txt") == 0o604
     finally:
-        os.umask(kept)
+        os.umask(remaining)
 
 
 def mode(path):

@@ -89,9 +89,9 @@ def test_a_batch_of_any_lengths_gives_what_recordings_give_alone_and_in_their_or
 ):
     """Also in models of stock layers that drop masks without an error."""
     model, signals = make(), recordings(rng, SHORTEST_LAST if make is covariance else LENGTHS)
-    found = embed(model, signals, batch_size=batch_size)
-    assert isinstance(found, np.ndarray) and len(found) == len(signals)
-    np.testing.assert_allclose(found, one_by_one(model, signals), rtol=1e-5, atol=1e-5)
+    result = embed(model, signals, batch_size=batch_size)
+    assert isinstance(result, np.ndarray) and len(result) == len(signals)
+    np.testing.assert_allclose(result, one_by_one(model, signals), rtol=1e-5, atol=1e-5)
 
 
 def test_recordings_share_batches_where_masks_are_kept_and_only_then(rng):
@@ -102,9 +102,9 @@ def test_recordings_share_batches_where_masks_are_kept_and_only_then(rng):
             shapes.append(tuple(inputs.shape))
             return super().call(inputs, mask=mask)
 
-    kept = network(Spy(4, 3), layers.SequencePooling())
+    remaining = network(Spy(4, 3), layers.SequencePooling())
     shapes.clear()
-    embed(kept, recordings(rng))
+    embed(remaining, recordings(rng))
     tried, batches = shapes[:2], shapes[2:]
     assert [rows for rows, _, _ in tried] == [1, 1]
     assert [rows for rows, _, _ in batches] == [2, 4, 2]  # 1 and 2; 9, 9, 16 and 17; 30 and 30
@@ -153,8 +153,8 @@ COUNTS_PADDING = {
 @pytest.mark.parametrize("make", COUNTS_PADDING.values(), ids=COUNTS_PADDING)
 def test_where_padding_counts_only_equal_lengths_share_a_batch(rng, make):
     model, signals = make(), recordings(rng, [40, 25, 40, 33, 25])
-    found = embed(model, signals)
-    np.testing.assert_allclose(found, one_by_one(model, signals), rtol=1e-5, atol=1e-5)
+    result = embed(model, signals)
+    np.testing.assert_allclose(result, one_by_one(model, signals), rtol=1e-5, atol=1e-5)
 
 
 def test_a_model_that_was_trained_is_tried_again(rng):
@@ -164,8 +164,8 @@ def test_a_model_that_was_trained_is_tried_again(rng):
     embed(model, signals)
     for variable in model.layers[1].weights:
         variable.assign(np.ones(variable.shape))
-    found = embed(model, signals)
-    np.testing.assert_allclose(found, one_by_one(model, signals), rtol=1e-5, atol=1e-5)
+    result = embed(model, signals)
+    np.testing.assert_allclose(result, one_by_one(model, signals), rtol=1e-5, atol=1e-5)
 
 
 def test_one_long_recording_does_not_stretch_the_others(rng):
@@ -197,9 +197,9 @@ def test_recordings_one_by_one_are_filled_up_to_few_lengths(rng):
     model = network(Spy(4, 3), layers.SequencePooling())
     signals = recordings(rng, range(64, 128))
     times.clear()
-    found = np.concatenate([embed(model, [signal]) for signal in signals])
+    result = np.concatenate([embed(model, [signal]) for signal in signals])
     assert len(times - {128, 256}) <= 8
-    np.testing.assert_allclose(found, one_by_one(model, signals), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(result, one_by_one(model, signals), rtol=1e-5, atol=1e-5)
 
 
 def test_filters_of_warnings_stay_as_they_are(rng):
@@ -227,14 +227,14 @@ def test_there_are_at_most_eight_padded_lengths_an_octave():
 def test_anything_like_arrays_will_do(rng):
     model, signals = ours(), recordings(rng, [9, 9])
     expected = embed(model, signals)
-    for same in (
+    for equal in (
         np.stack(signals),
         (s for s in signals),
         [s.astype("float64") for s in signals],
         [s.tolist() for s in signals],
         tuple(signals),
     ):
-        np.testing.assert_allclose(embed(model, same), expected, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(embed(model, equal), expected, rtol=1e-5, atol=1e-6)
 
 
 def test_given_recordings_are_left_as_they_are(rng):
@@ -254,8 +254,8 @@ def test_embedding_is_inference_not_training(rng):
     )
     before, signals = model.get_weights(), recordings(rng, [9, 9])
     np.testing.assert_array_equal(embed(model, signals), embed(model, signals))
-    for one, other in zip(before, model.get_weights(), strict=True):
-        np.testing.assert_array_equal(one, other)
+    for first, second in zip(before, model.get_weights(), strict=True):
+        np.testing.assert_array_equal(first, second)
 
 
 def test_the_list_must_hold_a_recording():
@@ -323,7 +323,7 @@ def test_one_step_has_no_covariance(rng):
 def test_recordings_shorter_than_the_card_allows_are_refused(rng):
     model = zoo.load("gait_qp_wl")
     least, _ = zoo.card("gait_qp_wl")["input"]["length"]
-    stddev = np.mean(inputs.of(model).contract.stddev_range, axis=1)
+    stddev = np.mean(inputs.from_model(model).contract.stddev_range, axis=1)
     signals = [stddev * rng.normal(size=(steps, len(stddev))) for steps in (least, least - 1)]
     for named in (model, "gait_qp_wl"):
         assert embed(named, signals[:1]).shape[0] == 1
@@ -394,8 +394,8 @@ def matrices(rng, count=4):
 
 def test_a_model_that_begins_with_a_layer_on_matrices_takes_matrices(rng):
     model, given = of_matrices(), matrices(rng)
-    found = embed(model, given, batch_size=3)
-    np.testing.assert_allclose(found, one_by_one(model, np.float32(given)), rtol=1e-5, atol=1e-5)
+    result = embed(model, given, batch_size=3)
+    np.testing.assert_allclose(result, one_by_one(model, np.float32(given)), rtol=1e-5, atol=1e-5)
     inner = keras.Input((3, 3))
     np.testing.assert_array_equal(
         embed(keras.Model(inner, model(inner)), given), embed(model, given)
@@ -437,8 +437,10 @@ def images(rng, count=5):
 def test_images_are_embedded_in_batches_whatever_holds_them(rng):
     model, given = of_images(), images(rng)
     expected = one_by_one(model, given)
-    for same in (given, list(given), (one for one in given), given.astype("float64")):
-        np.testing.assert_allclose(embed(model, same, batch_size=2), expected, rtol=1e-5, atol=1e-6)
+    for equal in (given, list(given), (item for item in given), given.astype("float64")):
+        np.testing.assert_allclose(
+            embed(model, equal, batch_size=2), expected, rtol=1e-5, atol=1e-6
+        )
 
 
 @pytest.mark.parametrize(
@@ -489,8 +491,8 @@ def test_sound_of_another_rate_is_refused(rng):
     with pytest.raises(ValueError, match="200 Hz. Received rate_hz=8000.*resample"):
         embed(model, recordings, rate_hz=8000)
     heard = keras.Input((None, 1))
-    both = [layers.LogMel(2, rate=rate, low=0, high=100)(heard) for rate in (200, 400)]
-    pooled = [layers.StatisticsPooling()(bands) for bands in both]
+    pair = [layers.LogMel(2, rate=rate, low=0, high=100)(heard) for rate in (200, 400)]
+    pooled = [layers.StatisticsPooling()(bands) for bands in pair]
     of_two = keras.Model(heard, keras.layers.Concatenate()(pooled))
     with pytest.raises(ValueError, match="200 and 400 Hz. Received rate_hz=200"):
         embed(of_two, recordings, rate_hz=200)
@@ -504,12 +506,12 @@ def test_sound_of_another_rate_is_refused(rng):
 def test_of_a_classifier_the_encoder_embeds_and_the_similarity_tells_distances(rng):
     model, given = of_images(), images(rng)
     classifier = models.PrototypicalClassifier(model, 2, hidden=4)
-    found = embed(classifier, given)
-    np.testing.assert_array_equal(found, embed(model, given))
-    table = keras_dml.distance(classifier, found, found[:2])
-    expected = ops.convert_to_numpy(classifier.similarity(found, found[:2]))
+    result = embed(classifier, given)
+    np.testing.assert_array_equal(result, embed(model, given))
+    table = keras_dml.distance(classifier, result, result[:2])
+    expected = ops.convert_to_numpy(classifier.similarity(result, result[:2]))
     np.testing.assert_allclose(table, -expected, rtol=1e-5, atol=1e-6)
-    cut = keras_dml.distance(classifier, found, found[:2], max_bytes=1)
+    cut = keras_dml.distance(classifier, result, result[:2], max_bytes=1)
     np.testing.assert_allclose(cut, table, rtol=1e-5, atol=1e-6)
     assert classifier.distance.name == "learned_similarity"
 
@@ -539,10 +541,10 @@ def test_rows_and_columns_are_cut_to_blocks(rng):
         return distances.Euclidean()(x, y)
 
     x, y = rng.normal(size=(5, 4)), rng.normal(size=(7, 4))
-    found = keras_dml.distance(metric, x, y, max_bytes=2 * 3 * y[0].nbytes)
+    result = keras_dml.distance(metric, x, y, max_bytes=2 * 3 * y[0].nbytes)
     assert max(rows * columns for rows, columns in seen) <= 6
     expected = np.linalg.norm(x[:, None] - y[None], axis=-1)
-    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    np.testing.assert_allclose(result, expected, rtol=1e-5)
 
 
 def test_embeddings_that_are_not_the_models_are_refused(rng):
@@ -561,18 +563,18 @@ def test_embeddings_that_are_not_the_models_are_refused(rng):
             np.arange(2)[:, None, None], np.nan, own
         ),
     }
-    for message, other in bad.items():
+    for message, second in bad.items():
         with pytest.raises(ValueError, match=f"`y`[^$]*{message}"):
-            keras_dml.distance(model, own, other)
-    for other in (own.astype(complex), own.astype(str), np.ma.masked_less(own, 10)):
+            keras_dml.distance(model, own, second)
+    for second in (own.astype(complex), own.astype(str), np.ma.masked_less(own, 10)):
         with pytest.raises(TypeError, match="`x`"):
-            keras_dml.distance(model, other, own)
+            keras_dml.distance(model, second, own)
 
 
 def test_a_distance_may_stand_for_the_model(rng):
     x, y = rng.normal(size=(3, 4)).astype("float32"), rng.normal(size=(2, 4)).astype("float32")
-    found = keras_dml.distance(distances.Cosine(), x, y)
-    assert found.shape == (3, 2) and (np.abs(found) <= 1 + 1e-6).all()
+    result = keras_dml.distance(distances.Cosine(), x, y)
+    assert result.shape == (3, 2) and (np.abs(result) <= 1 + 1e-6).all()
 
 
 def test_no_probes_or_no_gallery_give_an_empty_table(rng):
@@ -590,10 +592,10 @@ def test_a_model_that_names_no_distance_is_told_what_to_do():
 
 
 def test_embeddings_of_two_models_are_refused(rng):
-    model, other = ours(), ours()
-    other.layers[-1].set_weights([np.array([-2.0, 0.1, 3.0])])
+    model, second = ours(), ours()
+    second.layers[-1].set_weights([np.array([-2.0, 0.1, 3.0])])
     signals = recordings(rng, [9, 9])
     with pytest.raises(
         ValueError, match="another model in row 0[^$]*Embed both sides with one model"
     ):
-        keras_dml.distance(model, embed(model, signals), embed(other, signals))
+        keras_dml.distance(model, embed(model, signals), embed(second, signals))

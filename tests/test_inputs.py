@@ -1,4 +1,4 @@
-"""What a model takes is known from the model: its kind, and the contract that it carries."""
+"""Tests of the kinds of inputs of models, and of contracts."""
 
 import warnings
 
@@ -49,30 +49,32 @@ def walk(rng, steps=100, scale=1.0):
     ],
 )
 def test_the_kind_is_known_from_the_model(make, kind):
-    assert type(inputs.of(make())) is kind
+    assert type(inputs.from_model(make())) is kind
 
 
 def test_a_contract_before_a_layer_on_matrices_leaves_matrices():
     rows = layers.InputContract([*"abcd"], "uV^2")
-    assert isinstance(inputs.of(models.with_contract(models.spdnet((4, 3)), rows)), inputs.Matrices)
+    assert isinstance(
+        inputs.from_model(models.with_contract(models.spdnet((4, 3)), rows)), inputs.Matrices
+    )
 
 
 def test_a_model_of_vectors_is_refused_with_its_shape():
     model = keras.Sequential([keras.Input((5,)), keras.layers.Dense(2)])
     with pytest.raises(ValueError, match=r"takes arrays of shape \(batch, 5\)"):
-        inputs.of(model)
+        inputs.from_model(model)
 
 
 def test_a_batch_is_padded_with_zeros_and_says_where_recordings_end(rng):
     given = [np.float32(walk(rng, steps)) for steps in (4, 9)]
-    taken = inputs.of(network())
+    taken = inputs.from_model(network())
     batch = taken.batch(given, steps=10)
     assert batch["signal"].shape == (2, 10, 3) and batch["length"].tolist() == [4, 9]
     assert not batch["signal"][0, 4:].any()
     np.testing.assert_array_equal(batch["signal"][0, :4], given[0])
     assert taken.batch(given)["signal"].shape[1] == 9
-    one = taken.one(given[1])
-    assert one["signal"].shape == (1, 9, 3) and one["length"] == 9
+    item = taken.single(given[1])
+    assert item["signal"].shape == (1, 9, 3) and item["length"] == 9
 
 
 # ---- the contract -----------------------------------------------------------------------------
@@ -139,8 +141,8 @@ def test_another_unit_is_warned_of_with_its_channels(rng, factor, size):
     with pytest.warns(
         UserWarning, match=f"in ax, ay: .* is ({size}).*was 0.5 to 2 g.*unit is not g"
     ):
-        found = keras_dml.embed(model, [*recordings, walk(rng)])
-    assert found.shape == (4, 3)
+        result = keras_dml.embed(model, [*recordings, walk(rng)])
+    assert result.shape == (4, 3)
 
 
 @pytest.mark.parametrize("factor, cause", [(30, "Perhaps"), (1 / 30, "Either nothing .*, or")])
@@ -148,7 +150,7 @@ def test_numbers_without_a_unit_are_not_told_to_be_converted(rng, factor, cause)
     model = contracted(units="1")
     with pytest.warns(UserWarning, match=rf"was .* to \S+\. {cause} they are scaled") as told:
         keras_dml.embed(model, [walk(rng, scale=factor)])
-    assert not any("1 g is" in str(one.message) for one in told)
+    assert not any("1 g is" in str(item.message) for item in told)
 
 
 def test_a_few_loud_or_quiet_recordings_are_no_other_unit(rng):
@@ -187,4 +189,4 @@ def test_a_model_without_a_contract_gets_that_of_its_card(rng):
         keras_dml.embed(model, [walk(rng, 3)])
     carrying = contracted()
     inputs.declare(carrying, Contract(CHANNELS, UNITS, 50))
-    assert inputs.of(carrying).contract.rate_hz == 100
+    assert inputs.from_model(carrying).contract.rate_hz == 100

@@ -11,5 +11,5 @@ def swift():
     """These flags; none where this version of XLA does not know them: it ends the process."""
     trial = [sys.executable, "-c", "import jax; jax.devices()"]
     environment = {**os.environ, "XLA_FLAGS": SWIFT, "JAX_PLATFORMS": "cpu"}
-    found = subprocess.run(trial, env=environment, capture_output=True, check=False)
-    return "" if found.returncode else SWIFT
+    result = subprocess.run(trial, env=environment, capture_output=True, check=False)
+    return "" if result.returncode else SWIFT

@@ -164,7 +164,7 @@ def with_contract(model, described, recordings=None):
         None
             to compare no magnitudes.
     """
-    if "rate_hz" not in described or inputs.of(model).contract is not None:
+    if "rate_hz" not in described or inputs.from_model(model).contract is not None:
         return model
     contract = input_contract(described)
     if recordings is not None and not gates.is_sound(described):

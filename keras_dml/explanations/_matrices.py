@@ -81,7 +81,7 @@ def _frame(model, units):
 def _names(model, count):
     """Returns the names of the channels, or None if the recordings have another number of
     channels."""
-    kind = inputs.of(model)
+    kind = inputs.from_model(model)
     if kind.shape[-1] != count:
         return None
     if kind.contract is not None and len(kind.contract.channels) == count:

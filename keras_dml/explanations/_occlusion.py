@@ -49,7 +49,7 @@ def explain_by_occlusion(
     Returns:
         `Explanation` without parts.
     """
-    kind = inputs.of(model)
+    kind = inputs.from_model(model)
     x, y = embeddings.values()
     distance = float(inference.distance(model, x[None], y[None])[0, 0])
     arrays = {name: np.asarray(array, np.float32) for name, array in recordings.items()}

@@ -48,7 +48,7 @@ def explain_segments(
     filters = tuple(f"filter {i}" for i in range(len(parts)))
     percent = [f"{100 * knot:.0f}" for knot in knots]
     segments = tuple(f"quantiles {low} to {high} %" for low, high in itertools.pairwise(percent))
-    contract = inputs.of(model).contract
+    contract = inputs.from_model(model).contract
     timelines = _timelines(model, distance, embeddings, recordings)
     sees_all = any(line.before + line.after >= len(line.parts) for line in timelines.values())
     return Explanation(

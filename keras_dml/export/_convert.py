@@ -118,7 +118,7 @@ def _int8(folder, names, kind, representative):
     def calibration():
         for recording in representative:
             for name in encoding:
-                yield name, kind.one(recording)
+                yield name, kind.single(recording)
 
     class PartialDebugger(lite.experimental.QuantizationDebugger):
         def _initialize_stats(self):
@@ -218,7 +218,7 @@ def activations(file, signature, kind, recordings, last):
     runner = interpreter.get_signature_runner(signature)
     samples = {i: [] for i in watched}
     for recording in recordings:
-        runner(**kind.one(recording))
+        runner(**kind.single(recording))
         for i, values in samples.items():
             values.append(_sample(interpreter.get_tensor(i, index)))
     return {graph.tensors[i].name: np.concatenate(values) for i, values in samples.items()}

@@ -54,7 +54,7 @@ def device_model(model: keras.Model, metric: distances.Distance) -> DeviceModel:
         model: The model.
         metric: Its `Distance`.
     """
-    distance, contract = metric.device_distance or metric.name, inputs.of(model).contract
+    distance, contract = metric.device_distance or metric.name, inputs.from_model(model).contract
     if metric.device_distance is not None:
         head = TangentVector()
         model = keras.Model(model.input, head(LogEig()(model.output)), name=model.name)

@@ -70,7 +70,7 @@ def saved_model(
         encoder, classifier = signatures.parts(model)
         metric = signatures.metric_of(classifier or encoder, distance)
         trial_inputs = trials(encoder)
-        kind = inputs.of(encoder)
+        kind = inputs.from_model(encoder)
         with quiet():
             signatures.write(signatures.for_batches(encoder, metric, classifier), candidate)
         card = reading.card_of(encoder)

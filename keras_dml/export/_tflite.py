@@ -108,7 +108,7 @@ def tflite(
     litert.require()
     with staged(path) as candidate:
         encoder, classifier = signatures.parts(model)
-        kind, card = inputs.of(encoder), reading.card_of(encoder)
+        kind, card = inputs.from_model(encoder), reading.card_of(encoder)
         metric = signatures.metric_of(classifier or encoder, distance)
         device = _devices.device_model(encoder, metric)
         recordings = _checked_recordings(representative, device.encoder, quantization)

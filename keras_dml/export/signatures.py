@@ -132,7 +132,7 @@ def names(module: Any) -> list[str]:
 def described(model: keras.Model | Path) -> list[str]:
     """Returns the signatures of a model's file as text: `["embed(signal, length)", ...]`."""
     encoder, classifier = parts(model)
-    arguments = ", ".join(inputs.of(encoder).arguments)
+    arguments = ", ".join(inputs.from_model(encoder).arguments)
     texts = [f"embed({arguments})", "distance(embedding, gallery)"]
     if classifier is not None:
         texts += ["score(embedding, prototypes)", f"classify({arguments})"]
@@ -184,7 +184,7 @@ def _encoder(model):
 
 
 def _module(encoder, metric, classifier, rows):
-    kind, shape = inputs.of(encoder), tuple(encoder.output_shape[1:])
+    kind, shape = inputs.from_model(encoder), tuple(encoder.output_shape[1:])
     graph, lengths = batches if rows is None else one_input, limits(kind)
 
     def embedded(x, mask):

@@ -51,7 +51,7 @@ def trials(
         `Trials`.
     """
     real = list(real or [])[:MAX_REAL]
-    kind = inputs.of(model)
+    kind = inputs.from_model(model)
     generated, extremes = examples(kind)
     recordings = [*real, *generated, *extremes]
     batches = [np.asarray(recording, np.float32)[None] for recording in recordings]

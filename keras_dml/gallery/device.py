@@ -165,7 +165,7 @@ def _people(gallery):
         "enrolled": enrolled[rows],
         "people": np.array(people, dtype=str),
         "distance": distance.name or "",
-        "steps": _steps(inputs.of(gallery.model).contract),
+        "steps": _steps(inputs.from_model(gallery.model).contract),
     }
 
 
@@ -192,7 +192,7 @@ def _golden(gallery, count):
 
     The probe is noise in the model's units, because galleries do not keep recordings.
     """
-    typical, _ = trials.examples(inputs.of(gallery.model))
+    typical, _ = trials.examples(inputs.from_model(gallery.model))
     probe = max(typical, key=len)
     z = gallery._model.embed([probe])  # without the quality gate, which may refuse noise
     nearest, _ = gallery._templates().nearest(gallery._model, z, count)
@@ -238,7 +238,7 @@ def _bound(quantization):
 
 def _about(gallery, threshold, people):
     """Returns the content of `gallery.json`."""
-    contract = inputs.of(gallery.model).contract
+    contract = inputs.from_model(gallery.model).contract
     rule = (
         "accept if the mean, over the observed recordings, of the least distance to the enrolled "
         f"recordings of the person is at most {threshold.value:.6g}, unless an observed recording "

@@ -759,7 +759,7 @@ class Gallery:
         check_people(people)
         trajectories = self._trajectories(recordings, people, window, sessions)
         boundary = compute_boundary(*trajectories, far, window)
-        contract = inputs.of(self.model).contract
+        contract = inputs.from_model(self.model).contract
         rate_hz = None if contract is None else contract.rate_hz
         boundary = dataclasses.replace(boundary, enrolled=usual_count(people), rate_hz=rate_hz)
         self._records.set_boundary(boundary)

@@ -220,7 +220,7 @@ def signal_inputs(model: keras.Model) -> inputs.Signals:
     Raises:
         ValueError: If the model takes other inputs.
     """
-    model_inputs = inputs.of(model)
+    model_inputs = inputs.from_model(model)
     if not isinstance(model_inputs, inputs.Signals):
         raise ValueError(
             f"Only recordings (time, channels) can be listened to while they grow. The model takes "

@@ -60,7 +60,7 @@ class GalleryModel:
 
     def __init__(self, model: keras.Model | Path):
         self.model = reading.loaded(model)
-        self._inputs = inputs.of(self.model)
+        self._inputs = inputs.from_model(self.model)
         is_saved = isinstance(model, str | os.PathLike)
         self.name = reading.lasting(model) if is_saved else self.model.name
         self.distance = inference.head_distance(self.model)

@@ -65,7 +65,7 @@ def embed(
             contract, for example if they are in m/s^2 instead of g.
     """
     batch_size = whole("batch_size", batch_size, 1)
-    kind = inputs.of(reading.loaded(model))
+    kind = inputs.from_model(reading.loaded(model))
     if rate_hz is not None:
         kind.check_rate(rate_hz)
     arrays = kind.read(recordings)

@@ -18,7 +18,7 @@ def recordings(seed=0, steps=(60, 45)):
     """Of channels at other levels, and mixed otherwise."""
     rng = np.random.default_rng(seed)
     mixed = [rng.normal(i, 1 + i, (count, CHANNELS)) for i, count in enumerate(steps)]
-    return [one @ rng.normal(size=(CHANNELS, CHANNELS)) for one in mixed]
+    return [item @ rng.normal(size=(CHANNELS, CHANNELS)) for item in mixed]
 
 
 def quantiles(p=1, **options):
@@ -58,50 +58,50 @@ KINDS = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_parts_moments_and_channels_sum_to_the_distance(kind):
     model, (a, b) = KINDS[kind](), recordings()
-    found = explain(model, a, b)
-    assert not found.by_removal and (found.moments or found.channels)
+    result = explain(model, a, b)
+    assert not result.by_removal and (result.moments or result.channels)
     z = keras_dml.embed(model, [a, b])
     expected = keras_dml.distance(model, z[:1], z[1:])[0, 0]
-    np.testing.assert_allclose(found.distance, expected, rtol=1e-5)
-    np.testing.assert_allclose(found.parts.sum(), found.distance, rtol=1e-6)
-    assert found.parts.shape == tuple(map(len, found.labels))
+    np.testing.assert_allclose(result.distance, expected, rtol=1e-5)
+    np.testing.assert_allclose(result.parts.sum(), result.distance, rtol=1e-6)
+    assert result.parts.shape == tuple(map(len, result.labels))
     for name, recording in zip("ab", (a, b), strict=True):
-        if found.timelines:
-            line = found.timelines[name]
+        if result.timelines:
+            line = result.timelines[name]
             assert line.parts.shape == (len(recording),)
-            np.testing.assert_allclose(line.parts.sum(), found.distance / 2, rtol=1e-6)
-    if found.channels:
-        np.testing.assert_allclose(sum(found.channels.values()), found.distance, rtol=1e-6)
+            np.testing.assert_allclose(line.parts.sum(), result.distance / 2, rtol=1e-6)
+    if result.channels:
+        np.testing.assert_allclose(sum(result.channels.values()), result.distance, rtol=1e-6)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_explanation_is_the_same_from_either_side(kind):
     model, (a, b) = KINDS[kind](), recordings()
-    found, swapped = explain(model, a, b), explain(model, b, a)
-    np.testing.assert_allclose(swapped.parts, found.parts, rtol=1e-4, atol=1e-5)
-    for name, other in ("ab", "ba"):
-        if found.timelines:
-            mine, theirs = found.timelines[name].parts, swapped.timelines[other].parts
-            np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=1e-6)
+    result, swapped = explain(model, a, b), explain(model, b, a)
+    np.testing.assert_allclose(swapped.parts, result.parts, rtol=1e-4, atol=1e-5)
+    for name, second in ("ab", "ba"):
+        if result.timelines:
+            ours, reference = result.timelines[name].parts, swapped.timelines[second].parts
+            np.testing.assert_allclose(ours, reference, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_recording_is_not_apart_from_itself(kind):
     a, _ = recordings()
-    found = explain(KINDS[kind](), a, a)
-    assert found.distance < 1e-6 and not found.parts.round(6).any()
-    assert "distance" in str(found)
+    result = explain(KINDS[kind](), a, a)
+    assert result.distance < 1e-6 and not result.parts.round(6).any()
+    assert "distance" in str(result)
 
 
 def test_the_moment_that_differs_is_named_in_seconds_and_by_its_recording():
     a, b = (np.random.default_rng(seed).normal(size=(100, CHANNELS)) for seed in (0, 1))
     b[40:50] += 8
-    found = explain(quantiles(), a, b)
-    first = found.moments[0]
+    result = explain(quantiles(), a, b)
+    first = result.moments[0]
     assert (first.recording, first.start, first.end) == ("b", 40, 50)
-    assert first.part > 0.4 * found.distance
-    assert str(found).splitlines()[1].startswith("moments: 0.80 to 1.00 s of b ")
-    parts = [one.part for one in found.moments]
+    assert first.part > 0.4 * result.distance
+    assert str(result).splitlines()[1].startswith("moments: 0.80 to 1.00 s of b ")
+    parts = [item.part for item in result.moments]
     assert parts == sorted(parts, reverse=True)
 
 
@@ -109,19 +109,19 @@ def test_a_moment_that_makes_recordings_alike_has_a_negative_part():
     """Both recordings are loud for a while, the first for longer."""
     a, b = (np.random.default_rng(seed).normal(size=(100, CHANNELS)) for seed in (0, 1))
     a[40:60], b[10:20] = a[40:60] + 8, b[10:20] + 8
-    found = explain(quantiles(), a, b)
-    assert found.moments[0].recording == "a" and found.moments[0].start >= 40
-    assert found.alike[0].recording == "b"
-    assert 10 <= found.alike[0].start < found.alike[0].end <= 20
-    assert found.alike[0].part < 0 and "moments that are alike: " in str(found)
+    result = explain(quantiles(), a, b)
+    assert result.moments[0].recording == "a" and result.moments[0].start >= 40
+    assert result.alike[0].recording == "b"
+    assert 10 <= result.alike[0].start < result.alike[0].end <= 20
+    assert result.alike[0].part < 0 and "moments that are alike: " in str(result)
 
 
 def test_a_recording_that_was_not_kept_carries_the_other_half():
     model, (a, b) = quantiles(), recordings()
     z = keras_dml.embed(model, [b, b + 3])
-    both, alone = explain(model, a, b), explain_nearest(model, a, z)
-    np.testing.assert_allclose(alone.parts, both.parts)
-    np.testing.assert_allclose(alone.timelines["probe"].parts, both.timelines["a"].parts)
+    pair, alone = explain(model, a, b), explain_nearest(model, a, z)
+    np.testing.assert_allclose(alone.parts, pair.parts)
+    np.testing.assert_allclose(alone.timelines["probe"].parts, pair.timelines["a"].parts)
     assert list(alone.timelines) == ["probe"]
 
 
@@ -161,8 +161,8 @@ def test_a_network_that_sees_the_whole_recording_around_a_moment_is_told(kernel,
     model = keras.Sequential(
         [keras.Input((None, CHANNELS)), layers.MaskedConv1D(4, kernel), layers.QuantileLayer(6)]
     )
-    found = explain(model, *recordings())
-    assert found.moments and ("sees the whole recording" in str(found)) == sees_all
+    result = explain(model, *recordings())
+    assert result.moments and ("sees the whole recording" in str(result)) == sees_all
 
 
 def test_an_activation_of_a_causal_convolution_saw_no_later_step():
@@ -178,9 +178,9 @@ def test_moments_are_found_by_removal_if_the_network_moves_time_in_an_unknown_wa
             layers.QuantileLayer(6),
         ]
     )
-    found = explain(model, *recordings())
-    np.testing.assert_allclose(found.parts.sum(), found.distance, rtol=1e-6)
-    assert found.by_removal and found.moments and len(found.channels) == CHANNELS
+    result = explain(model, *recordings())
+    np.testing.assert_allclose(result.parts.sum(), result.distance, rtol=1e-6)
+    assert result.by_removal and result.moments and len(result.channels) == CHANNELS
 
 
 def test_channels_that_differ_are_found_through_the_maps_of_a_network():
@@ -189,35 +189,35 @@ def test_channels_that_differ_are_found_through_the_maps_of_a_network():
     plain.layers[-1].set_weights([np.eye(3)])
     a, b = (np.random.default_rng(seed).normal(size=(500, CHANNELS)) for seed in (0, 1))
     b[:, 1] = b[:, 0] + b[:, 1]
-    found = explain(plain, a, b)
-    assert tuple(found.channels) == NAMES
-    assert found.largest(1).keys() == {"x, y"}
-    np.testing.assert_allclose(explain(turned, a, b).parts, found.parts, rtol=0, atol=1e-3)
+    result = explain(plain, a, b)
+    assert tuple(result.channels) == NAMES
+    assert result.largest(1).keys() == {"x, y"}
+    np.testing.assert_allclose(explain(turned, a, b).parts, result.parts, rtol=0, atol=1e-3)
 
 
 def test_units_that_cannot_be_traced_to_channels_are_not_named():
     model = covariances(layers.RiemannianBatchNormalization(), layers.ReEig(1e-4))
-    found = explain(model, *recordings())
-    assert found.by_removal and found.parts is None and found.moments
-    assert tuple(found.channels) == NAMES and any(found.channels.values())
+    result = explain(model, *recordings())
+    assert result.by_removal and result.parts is None and result.moments
+    assert tuple(result.channels) == NAMES and any(result.channels.values())
 
 
 def test_matrices_as_inputs_have_channels_too():
     model = models.spdnet((4, 3))
     x = np.random.default_rng(0).normal(size=(2, 4, 9))
-    found = explain(model, *(x @ x.swapaxes(1, 2)))
-    assert tuple(found.channels) == ("channel 0", "channel 1", "channel 2", "channel 3")
+    result = explain(model, *(x @ x.swapaxes(1, 2)))
+    assert tuple(result.channels) == ("channel 0", "channel 1", "channel 2", "channel 3")
 
 
 def test_embeddings_of_another_model_and_bad_recordings_are_refused():
     a, b = recordings()
     with pytest.raises(ValueError, match="Recording 1 has 2 channels"):
         explain(quantiles(), a, b[:, :2])
-    other = keras_dml.embed(
+    second = keras_dml.embed(
         keras.Sequential([keras.Input((None, 3)), layers.QuantileLayer(7)]), [b]
     )
     with pytest.raises(ValueError, match="must hold embeddings of"):
-        explain_nearest(quantiles(), a, other)
+        explain_nearest(quantiles(), a, second)
     with pytest.raises(TypeError, match="keras.Model"):
         explain(np.zeros(3), a, b)
     nameless = keras.Sequential(

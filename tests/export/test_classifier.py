@@ -274,7 +274,7 @@ def test_images_of_unknown_size_are_refused(tmp_path):
 
 
 def test_images_are_tried_on_noise_black_white_and_gray(classifier):
-    noise, extremes = examples(inputs.of(classifier))
+    noise, extremes = examples(inputs.from_model(classifier))
     assert all(image.shape == (SIDE, SIDE, 1) for image in noise + extremes)
     assert [float(np.ptp(image)) for image in extremes] == [0, 0, 0]
     assert sorted(float(image.max()) for image in extremes) == [0, 0.5, 1]
@@ -289,13 +289,13 @@ def test_recordings_are_tried_at_the_magnitude_of_the_contract_behind_a_front(rn
     normalization.adapt([rng.normal(size=(30, 4))])
     contract.adapt([[5, 90] * rng.normal(size=(900, 2)) for _ in range(5)])
     model = keras.Model(signal, SequencePooling("mean")(normalization(front)))
-    noise, _ = examples(inputs.of(model))
+    noise, _ = examples(inputs.from_model(model))
     actual = np.std(np.concatenate(noise), axis=0)
     np.testing.assert_allclose(actual, [5, 90], rtol=0.2)
 
 
 def test_audio_is_tried_from_the_shortest_that_the_network_takes_to_a_second(speaker):
-    noise, (silence, constant) = examples(inputs.of(speaker))
+    noise, (silence, constant) = examples(inputs.from_model(speaker))
     least = 400 + 6 * 160  # seven frames are seen at once
     assert [len(item) for item in noise] == [least, 2 * least, 16000]
     assert not silence.any() and np.ptp(constant) == 0 and constant.any()

@@ -113,7 +113,7 @@ def test_a_file_carries_the_thresholds_of_the_distance_that_it_computes(tmp_path
 def test_a_file_of_another_distance_says_why_it_carries_no_threshold():
     metric = distances.get("cosine")
     model = keras.Sequential([keras.Input((None, CHANNELS)), layers.SequencePooling()])
-    kind, card = inputs.of(model), {**CARD, **READ_FROM_THE_MODEL}
+    kind, card = inputs.from_model(model), {**CARD, **READ_FROM_THE_MODEL}
     assert not schema.problems(card)
     (row,) = card["thresholds"]
     of_card = json.loads(_contract.contract_json(kind, "wasserstein", card))

@@ -111,7 +111,7 @@ def test_a_kernel_without_padding_sets_the_fewest_steps(tmp_path):
     signal = keras.Input((None, CHANNELS))
     x = keras.layers.Conv1D(5, 9)(signal)
     model = keras.Model(signal, layers.QuantileLayer(3)(keras.layers.ReLU()(x)))
-    assert limits(inputs.of(model)) == Limits(9)
+    assert limits(inputs.from_model(model)) == Limits(9)
     made = export.tflite(model, tmp_path / "model.tflite", None)
     actual = litert.embed(made.path, [sample(steps, CHANNELS) for steps in (0, 1, 8, 9)])
     assert np.isnan(actual[:3]).all() and np.isfinite(actual[3]).all()
@@ -196,7 +196,7 @@ def test_no_call_of_a_fuzz_ends_the_process_or_gets_another_answer_than_is_due(
     if kind == "sound":
         speaker = request.getfixturevalue("speaker")
         export.tflite(speaker, path, quantization, [voice(4000, seed) for seed in range(3)])
-        actual = limits(inputs.of(speaker))
+        actual = limits(inputs.from_model(speaker))
         steps = actual.least, actual.most
     elif kind == "images":
         classifier, (x, _) = (request.getfixturevalue(name) for name in ("classifier", "images"))

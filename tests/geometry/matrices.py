@@ -40,15 +40,15 @@ def by_eigh(function, x):
 def example(name, dtype):
     """Inputs as arrays of that dtype, expected, gradient and tolerance of a golden; None where the
     golden is not for that dtype."""
-    found = golden(name, SEEDS)
-    tolerance = found["tolerance"][dtype]
+    result = golden(name, SEEDS)
+    tolerance = result["tolerance"][dtype]
     if tolerance.get("skip"):
         return None
     inputs = {
         key: np.asarray(value, dtype) if isinstance(value, list) else value
-        for key, value in found["inputs"].items()
+        for key, value in result["inputs"].items()
     }
-    return inputs, found["expected"], found.get("gradient", {}), tolerance
+    return inputs, result["expected"], result.get("gradient", {}), tolerance
 
 
 def assert_values(found, expected, tolerance):
@@ -86,7 +86,7 @@ def with_gradients(function, weights, *arrays):
     """`function(*arrays)` and the gradients of `sum(weights * function(*arrays))`; `quick`."""
     weights = np.asarray(weights, arrays[0].dtype)
     if keras.backend.backend() == "jax":
-        value, found = _pull_back(function)(weights, *arrays)
+        value, result = _pull_back(function)(weights, *arrays)
     else:
         import tensorflow as tf
 
@@ -94,16 +94,16 @@ def with_gradients(function, weights, *arrays):
         with tf.GradientTape() as tape:
             tape.watch(tensors)
             value = function(*tensors)
-        found = tape.gradient(value, tensors, output_gradients=tf.convert_to_tensor(weights))
-    return np.asarray(value), [np.asarray(gradient) for gradient in found]
+        result = tape.gradient(value, tensors, output_gradients=tf.convert_to_tensor(weights))
+    return np.asarray(value), [np.asarray(gradient) for gradient in result]
 
 
 @functools.cache
 def _pull_back(function):
     import jax
 
-    def both(weights, *arrays):
+    def value_and_pull(weights, *arrays):
         value, pull = jax.vjp(function, *arrays)
         return value, pull(weights)
 
-    return jax.jit(both)
+    return jax.jit(value_and_pull)

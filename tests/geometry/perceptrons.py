@@ -59,8 +59,8 @@ def perceptron_of(layers, slope, dtype="float32"):
 
 def example(name):
     """Inputs, expected values, gradients and tolerances (of values, of gradients) of a golden."""
-    found = golden(name, SEEDS)
-    tolerance = found["tolerance"]
+    result = golden(name, SEEDS)
+    tolerance = result["tolerance"]
     close = {key: tolerance[key] for key in ("rtol", "atol")}
     close_gradient = {key: tolerance[f"grad_{key}"] for key in ("rtol", "atol")}
-    return found["inputs"], found["expected"], found.get("gradient"), close, close_gradient
+    return result["inputs"], result["expected"], result.get("gradient"), close, close_gradient

@@ -19,8 +19,8 @@ def numpy(tensor):
 @pytest.mark.parametrize("axis", [0, 1, -1, (0, 1), (1, 2)])
 def test_a_mean_is_that_of_numpy(rng, axis, keepdims):
     x = rng.normal(size=(3, 4, 5))
-    found = numerics.mean(ops.convert_to_tensor(x), axis, keepdims=keepdims)
-    np.testing.assert_allclose(numpy(found), x.mean(axis=axis, keepdims=keepdims), rtol=1e-14)
+    result = numerics.mean(ops.convert_to_tensor(x), axis, keepdims=keepdims)
+    np.testing.assert_allclose(numpy(result), x.mean(axis=axis, keepdims=keepdims), rtol=1e-14)
 
 
 @pytest.mark.parametrize("axis", [1, (0, 1)])
@@ -29,29 +29,29 @@ def test_only_entries_under_the_mask_count(rng, axis):
     mask[:, 0] = True
     expected = np.ma.masked_array(x, np.broadcast_to(~mask, x.shape)).mean(axis=axis)
     x = np.where(mask, x, np.nan)
-    found = numerics.mean(ops.convert_to_tensor(x), axis, mask)
-    np.testing.assert_allclose(numpy(found), expected.filled(), rtol=1e-14)
+    result = numerics.mean(ops.convert_to_tensor(x), axis, mask)
+    np.testing.assert_allclose(numpy(result), expected.filled(), rtol=1e-14)
 
 
 def test_an_empty_mask_has_the_mean_0_and_no_gradient():
     x, mask = np.array([[1.0, np.inf], [3.0, 5.0]]), np.array([[False, False], [True, True]])
     np.testing.assert_array_equal(numpy(numerics.mean(x, 1, mask)), [0, 4])
-    (found,) = gradients(lambda x: ops.sum(numerics.mean(x, 1, mask)), x)
-    np.testing.assert_array_equal(found, [[0, 0], [0.5, 0.5]])
+    (result,) = gradients(lambda x: ops.sum(numerics.mean(x, 1, mask)), x)
+    np.testing.assert_array_equal(result, [[0, 0], [0.5, 0.5]])
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("mask", [None, np.array([True, False, True])])
 def test_a_mean_keeps_the_dtype(dtype, mask):
-    found = numerics.mean(ops.convert_to_tensor(np.ones(3, dtype)), 0, mask)
-    assert keras.backend.standardize_dtype(found.dtype) == dtype
+    result = numerics.mean(ops.convert_to_tensor(np.ones(3, dtype)), 0, mask)
+    assert keras.backend.standardize_dtype(result.dtype) == dtype
 
 
 @pytest.mark.parametrize("mask", [None, np.ones((1, 3), bool)])
 def test_a_mean_in_float64_is_not_rounded_to_float32(mask):
     """As Keras's own is on JAX."""
-    found = numerics.mean(ops.convert_to_tensor([[1.0, 1.0, 1.3]], "float64"), 1, mask)
-    np.testing.assert_allclose(numpy(found), 1.1, rtol=1e-15)
+    result = numerics.mean(ops.convert_to_tensor([[1.0, 1.0, 1.3]], "float64"), 1, mask)
+    np.testing.assert_allclose(numpy(result), 1.1, rtol=1e-15)
 
 
 def test_a_mean_over_an_unknown_number_of_steps_is_compiled(rng):
@@ -84,8 +84,8 @@ def test_the_widest_of_several_dtypes_is_float32_at_least():
 )
 def test_what_has_no_value_or_gradient_at_0_has_0_there(function, at_zero, elsewhere):
     x = np.array([0.0, elsewhere[0]])
-    found = numpy(function(ops.convert_to_tensor(x)))
-    np.testing.assert_allclose(found, [at_zero, elsewhere[1]], rtol=1e-12)
+    result = numpy(function(ops.convert_to_tensor(x)))
+    np.testing.assert_allclose(result, [at_zero, elsewhere[1]], rtol=1e-12)
     (gradient,) = gradients(lambda x: ops.sum(function(x)), x)
     assert gradient[0] == 0 and np.isfinite(gradient).all()
 
@@ -96,14 +96,14 @@ def test_what_has_no_value_or_gradient_at_0_has_0_there(function, at_zero, elsew
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_what_is_not_valid_is_nan_whatever_it_holds(dtype):
     x = ops.convert_to_tensor(np.array([[1.5, -2.0], [np.inf, 3.0], [np.nan, 0.0]], dtype))
-    found = numerics.nan_unless(ops.convert_to_tensor([[True], [False], [False]]), x)
-    np.testing.assert_array_equal(numpy(found), [[1.5, -2.0], [np.nan] * 2, [np.nan] * 2])
-    assert keras.backend.standardize_dtype(found.dtype) == dtype
+    result = numerics.nan_unless(ops.convert_to_tensor([[True], [False], [False]]), x)
+    np.testing.assert_array_equal(numpy(result), [[1.5, -2.0], [np.nan] * 2, [np.nan] * 2])
+    assert keras.backend.standardize_dtype(result.dtype) == dtype
 
 
 def test_no_gradient_reaches_what_is_not_valid():
     valid = ops.convert_to_tensor([[True], [False]])
-    (found,) = gradients(
+    (result,) = gradients(
         lambda x: ops.sum(numerics.nan_unless(valid, x * x)), np.array([[1.0, 2.0], [3.0, 4.0]])
     )
-    np.testing.assert_allclose(found, [[2.0, 4.0], [0.0, 0.0]])
+    np.testing.assert_allclose(result, [[2.0, 4.0], [0.0, 0.0]])

@@ -52,9 +52,10 @@ def test_golden_limits_of_the_decay(decay):
 
 
 def test_golden_replicas_add_sums_and_counts_before_they_divide():
-    """What `gathered` makes of two replicas; means of means are something else."""
+    """Gathers the rows of two replicas before it computes means, because the mean of their means
+    would be wrong."""
     inputs, expected, _, close, _ = perceptrons.example("ema-two-replicas")
-    z, y = (np.concatenate([one[key] for one in inputs["replicas"]]) for key in ("z", "y"))
+    z, y = (np.concatenate([item[key] for item in inputs["replicas"]]) for key in ("z", "y"))
     after, _ = moved(np.array(inputs["prototypes"], "float32"), z, y, inputs["lambda"])
     np.testing.assert_allclose(after, expected["prototypes_after"], **close)
     assert np.abs(after - expected["mean_of_replica_means_is_wrong"]).max() > 1e-3

@@ -58,13 +58,13 @@ def test_golden_similarities_and_their_gradients(name, max_bytes):
         table = similarity.concatenation(z, prototypes, perceptron, max_bytes=max_bytes)
         return ops.sum(weights * table)
 
-    found = staged(lambda x, y: similarity.concatenation(x, y, perceptron, max_bytes=max_bytes))(
+    result = staged(lambda x, y: similarity.concatenation(x, y, perceptron, max_bytes=max_bytes))(
         z, prototypes
     )
-    np.testing.assert_allclose(numpy(found), expected["similarities"], **close)
+    np.testing.assert_allclose(numpy(result), expected["similarities"], **close)
     np.testing.assert_allclose(float(value(z, prototypes)), expected["value"], **close)
-    for one, key in zip(gradients(value, z, prototypes), ("z", "prototypes"), strict=True):
-        np.testing.assert_allclose(one, gradient[key], **close_gradient)
+    for item, key in zip(gradients(value, z, prototypes), ("z", "prototypes"), strict=True):
+        np.testing.assert_allclose(item, gradient[key], **close_gradient)
     if "swapped_arguments" in expected:
         swapped = similarity.concatenation_swapped(z, prototypes, perceptron)
         np.testing.assert_allclose(numpy(swapped), expected["swapped_arguments"], **close)
@@ -88,8 +88,8 @@ def test_any_table_is_that_of_the_pairs_in_any_blocks(
     perceptron = perceptrons.random(rng, 2, hidden, slope, inputs=inputs)
     x, y = vectors(rng, *counts, features=2)
     expected = perceptrons.by_pairs(x, y, perceptron, join)
-    found = numpy(staged(lambda x, y: table(x, y, tensors(perceptron), max_bytes=max_bytes))(x, y))
-    np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-11)
+    result = numpy(staged(lambda x, y: table(x, y, tensors(perceptron), max_bytes=max_bytes))(x, y))
+    np.testing.assert_allclose(result, expected, rtol=1e-11, atol=1e-11)
 
 
 @all_tables
@@ -117,30 +117,30 @@ def test_rows_equal_to_the_other_side_have_a_difference_without_gradient(rng):
     (x,) = vectors(rng, 1)
     perceptron = tensors(perceptrons.random(rng, 3, inputs=1))
     of = lambda x, y: ops.sum(similarity.absolute_difference(x, y, perceptron))  # noqa: E731
-    for one in gradients(of, x, x.copy()):
-        np.testing.assert_array_equal(one, 0)
+    for item in gradients(of, x, x.copy()):
+        np.testing.assert_array_equal(item, 0)
 
 
 def test_great_embeddings_keep_their_digits(rng):
     """Sums of both sides cancel; maxima taken out of them must not cancel worse."""
-    x, y = (1e4 * one for one in vectors(rng, 6, 7, features=8))
+    x, y = (1e4 * item for item in vectors(rng, 6, 7, features=8))
     perceptron = perceptrons.random(rng, 8, (32,))
     expected = perceptrons.by_pairs(x, y, perceptron)
     narrow = perceptrons.similarity.Perceptron(
-        *(tuple(one.astype("float32") for one in part) for part in perceptron[:2]), 0.1
+        *(tuple(item.astype("float32") for item in part) for part in perceptron[:2]), 0.1
     )
-    found = numpy(
+    result = numpy(
         similarity.concatenation(x.astype("float32"), y.astype("float32"), tensors(narrow))
     )
-    np.testing.assert_allclose(found, expected, rtol=0, atol=3e-6 * np.abs(expected).max())
+    np.testing.assert_allclose(result, expected, rtol=0, atol=3e-6 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("dtype, wide", [("float16", "float32"), ("float64", "float64")])
 def test_half_precision_is_widened_and_double_is_kept(rng, dtype, wide):
     x, y = vectors(rng, 2, 3, dtype=dtype)
     perceptron = tensors(perceptrons.random(rng, 3, dtype=wide))
-    found = numpy(similarity.concatenation(x, y, perceptron))
-    assert found.dtype == wide
+    result = numpy(similarity.concatenation(x, y, perceptron))
+    assert result.dtype == wide
 
 
 def test_a_nan_stays_in_its_row_and_column(rng):
@@ -182,9 +182,9 @@ def test_compiled_tables_are_the_same_and_differentiable(rng, monkeypatch, fused
         return ops.sum(ops.square(similarity.concatenation(x, y, weighed, max_bytes=WHOLE)))
 
     arrays = y, numpy(perceptron.kernels[0])
-    found = gradients(of_compiled, *arrays), gradients(staged(of_whole), *arrays)
-    for one, other in zip(*found, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-8)
+    result = gradients(of_compiled, *arrays), gradients(staged(of_whole), *arrays)
+    for first, second in zip(*result, strict=True):
+        np.testing.assert_allclose(first, second, rtol=1e-8)
 
 
 def test_dropout_is_told_each_block_by_its_number(rng):
@@ -209,9 +209,9 @@ def test_dropout_is_told_each_block_by_its_number(rng):
     np.testing.assert_allclose(
         numpy(table(x, y, by_number)) - bias, plain * [1, 1, 2, 2, 3], rtol=1e-10, atol=1e-12
     )
-    found = gradients(lambda y: ops.sum(table(x, y, by_number)), y)[0]
+    result = gradients(lambda y: ops.sum(table(x, y, by_number)), y)[0]
     of_plain = gradients(lambda y: ops.sum(table(x, y, lambda units, block: units)), y)[0]
-    np.testing.assert_allclose(found, of_plain * np.array([[1, 1, 2, 2, 3]]).T, rtol=1e-10)
+    np.testing.assert_allclose(result, of_plain * np.array([[1, 1, 2, 2, 3]]).T, rtol=1e-10)
 
 
 @reads_proc

@@ -28,9 +28,9 @@ def way(request, monkeypatch):
 @pytest.mark.parametrize("dtype, rtol", [("float32", 2e-6), ("float64", 1e-13)])
 def test_euclidean_distances_are_those_of_the_differences(rng, way, dtype, rtol):
     x, y = rng.normal(size=(7, 5)), rng.normal(size=(4, 5))
-    found = numpy(vector.euclidean(x.astype(dtype), y.astype(dtype)))
-    assert found.dtype == dtype
-    np.testing.assert_allclose(found, by_differences(x, y), rtol=rtol)
+    result = numpy(vector.euclidean(x.astype(dtype), y.astype(dtype)))
+    assert result.dtype == dtype
+    np.testing.assert_allclose(result, by_differences(x, y), rtol=rtol)
     squares = numpy(vector.squared_euclidean(x.astype(dtype), y.astype(dtype)))
     np.testing.assert_allclose(squares, by_differences(x, y) ** 2, rtol=rtol)
 
@@ -61,8 +61,8 @@ def test_equal_rows_are_at_distance_zero_with_gradient_zero(rng, way, dtype):
     table = numpy(vector.euclidean(x, y))
     assert (table[[3, 0, 0], [0, 1, 2]] == 0).all() and (table == 0).sum() == 3
     weights = (table == 0).astype(dtype)
-    for one in gradients(lambda x, y: ops.sum(weights * vector.euclidean(x, y)), x, y):
-        assert (one == 0).all()
+    for item in gradients(lambda x, y: ops.sum(weights * vector.euclidean(x, y)), x, y):
+        assert (item == 0).all()
 
 
 def test_one_row_against_many_is_exact_even_to_its_neighbors(rng):
@@ -105,10 +105,10 @@ def test_gradients_within_one_set_are_those_of_two_equal_sets(rng, way, function
     """Of the second order too, as a penalty on gradients takes them."""
     x, probe = rng.normal(size=(4, 3)), rng.normal(size=(4, 4))
     within = lambda x: ops.sum(probe * function(x, x))  # noqa: E731
-    (found,) = gradients(within, x)
+    (result,) = gradients(within, x)
     of_two = gradients(lambda x, y: ops.sum(probe * function(x, y)), x, x.copy())
-    np.testing.assert_allclose(found, sum(of_two), rtol=0, atol=1e-12)
-    np.testing.assert_allclose(found, finite_differences(within, x), rtol=0, atol=1e-6)
+    np.testing.assert_allclose(result, sum(of_two), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(result, finite_differences(within, x), rtol=0, atol=1e-6)
     np.testing.assert_allclose(
         second_derivatives(within, x),
         second_derivatives(lambda x: ops.sum(probe * function(x, x + 0)), x),
@@ -124,8 +124,8 @@ def test_rows_nearer_than_rounding_are_one_point_without_a_gradient(rng):
     x = x.astype("float32")
     table = numpy(vector.squared_euclidean(x, x))
     assert (table[near == 1] == 0).all() and (x[0] != x[1]).any()
-    (found,) = gradients(lambda x: ops.sum(near * vector.squared_euclidean(x, x)), x)
-    assert (found == 0).all()
+    (result,) = gradients(lambda x: ops.sum(near * vector.squared_euclidean(x, x)), x)
+    assert (result == 0).all()
 
 
 @pytest.mark.skipif(keras.backend.backend() != "jax", reason="forward mode is JAX's")
@@ -134,8 +134,8 @@ def test_distances_within_one_set_have_a_forward_mode(rng, way):
 
     x, along = rng.normal(size=(2, 5, 3))
     of = lambda x: vector.squared_euclidean(x, x)[0, 1]  # noqa: E731
-    _, found = jax.jvp(of, (x,), (along,))
-    assert float(found) == pytest.approx(float((gradients(of, x)[0] * along).sum()))
+    _, result = jax.jvp(of, (x,), (along,))
+    assert float(result) == pytest.approx(float((gradients(of, x)[0] * along).sum()))
 
 
 @given(st.integers(0, 2**31))
@@ -189,8 +189,8 @@ def test_a_vector_too_short_for_a_direction_is_zero_with_gradient_zero(length, d
     """Beside one that is not: it keeps its own gradient."""
     x = np.array([[length, 0.0], [3.0, 4.0]], dtype)
     np.testing.assert_allclose(numpy(vector.unit(x)), [[0, 0], [0.6, 0.8]], rtol=1e-6)
-    (found,) = gradients(lambda x: ops.sum(vector.unit(x)[:, 0]), x)
-    np.testing.assert_allclose(found, [[0, 0], [16 / 125, -12 / 125]], rtol=1e-5)
+    (result,) = gradients(lambda x: ops.sum(vector.unit(x)[:, 0]), x)
+    np.testing.assert_allclose(result, [[0, 0], [16 / 125, -12 / 125]], rtol=1e-5)
 
 
 def test_unit_vectors_agree_with_finite_differences_and_keep_a_nan(rng):

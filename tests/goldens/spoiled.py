@@ -63,13 +63,15 @@ def pytest_configure():
 
 
 def pytest_collection_modifyitems(config, items):
-    kept = [item for item in items if calls_golden(item.function, set()) or _fixtures_call(item)]
-    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-    items[:] = kept
+    remaining = [
+        item for item in items if calls_golden(item.function, set()) or _fixtures_call(item)
+    ]
+    config.hook.pytest_deselected(items=[item for item in items if item not in remaining])
+    items[:] = remaining
 
 
 def calls_golden(function, seen):
-    """Whether a function calls `golden`, itself or through other functions of the tests.
+    """Returns True if a function calls `golden`, directly or through other functions of the tests.
 
     Args:
         function: Any object; only functions call anything.
@@ -82,15 +84,17 @@ def calls_golden(function, seen):
         return False
     seen.add(function)
     names, scope = _names(function.__code__), function.__globals__
-    found = [scope[name] for name in names if name in scope]
-    for module in [one for one in found if isinstance(one, types.ModuleType) and _of_tests(one)]:
-        found += [vars(module)[name] for name in names if name in vars(module)]
-    return any(calls_golden(one, seen) for one in found if _of_tests(one))
+    result = [scope[name] for name in names if name in scope]
+    for module in [
+        item for item in result if isinstance(item, types.ModuleType) and _of_tests(item)
+    ]:
+        result += [vars(module)[name] for name in names if name in vars(module)]
+    return any(calls_golden(item, seen) for item in result if _of_tests(item))
 
 
 def _names(code):
     inner = [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
-    return {*code.co_names}.union(*(_names(one) for one in inner))
+    return {*code.co_names}.union(*(_names(item) for item in inner))
 
 
 def _of_tests(one):
@@ -99,7 +103,7 @@ def _of_tests(one):
 
 
 def _fixtures_call(item):
-    fixtures = [each for one in item._fixtureinfo.name2fixturedefs.values() for each in one]
+    fixtures = [each for element in item._fixtureinfo.name2fixturedefs.values() for each in element]
     return any(calls_golden(each.func, set()) for each in fixtures)
 
 

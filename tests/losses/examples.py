@@ -34,8 +34,8 @@ def check_example(name, make, key="value"):
         close = {"rtol": tolerance["rtol"], "atol": tolerance.get("atol", 0)}
         np.testing.assert_allclose(value, example["expected"][key], **close)
         if key == "value":
-            (found,) = gradients(lambda x, loss=loss: loss(labels, x), x.astype(dtype))
-            check_gradient(found, example["gradient"]["x"], tolerance)
+            (result,) = gradients(lambda x, loss=loss: loss(labels, x), x.astype(dtype))
+            check_gradient(result, example["gradient"]["x"], tolerance)
 
 
 def check_gradient(found, expected, tolerance):

@@ -13,7 +13,7 @@ LABELS = np.repeat(np.arange(4), 2)
 
 
 class Scaled(distances.Euclidean):
-    """A distance with a factor, without a registered name of its own."""
+    """A Euclidean distance with a factor, without a registered name."""
 
     def __init__(self, factor):
         self.factor = factor
@@ -94,7 +94,7 @@ def warned(call):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         call()
-    return [str(one.message) for one in caught if "compares embeddings by" in str(one.message)]
+    return [str(item.message) for item in caught if "compares embeddings by" in str(item.message)]
 
 
 def embedded(model, rng):

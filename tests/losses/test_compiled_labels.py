@@ -79,8 +79,8 @@ def test_a_compiled_step_stops_at_a_label_that_is_not_an_id(name):
             METHODS["train_on_batch"](model, x, y)
         if keras.backend.backend() == "jax":  # Keras gave its weights to the step that stopped
             model, x = compiled(name)
-        for found, expected in zip(model.get_weights(), weights, strict=True):
-            np.testing.assert_array_equal(found, expected)
+        for result, expected in zip(model.get_weights(), weights, strict=True):
+            np.testing.assert_array_equal(result, expected)
 
 
 @pytest.mark.slow

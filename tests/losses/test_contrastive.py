@@ -16,10 +16,10 @@ def test_golden_value_and_gradient():
 
 def test_golden_value_of_each_anchor():
     x, labels = inputs("contrastive")
-    found = ContrastiveLoss(reduction=None, dtype="float64")(labels, x)
+    result = ContrastiveLoss(reduction=None, dtype="float64")(labels, x)
     expected = golden("contrastive", "seeds_p3")["expected"]
-    np.testing.assert_allclose(numpy(found), expected["per_anchor"], rtol=1e-9)
-    np.testing.assert_allclose(2 * np.mean(numpy(found)), expected["tfa_mean"], rtol=1e-9)
+    np.testing.assert_allclose(numpy(result), expected["per_anchor"], rtol=1e-9)
+    np.testing.assert_allclose(2 * np.mean(numpy(result)), expected["tfa_mean"], rtol=1e-9)
 
 
 @given(st.integers(0, 2**31), st.sampled_from([0.3, 1.0, 4.0]))
@@ -31,16 +31,16 @@ def test_it_is_the_mean_over_ordered_pairs(seed, margin):
         d = np.linalg.norm(x[i] - x[j])
         if i != j:
             terms.append(d**2 / 2 if labels[i] == labels[j] else max(margin - d, 0) ** 2 / 2)
-    found = float(ContrastiveLoss(margin, dtype="float64")(labels, x))
-    np.testing.assert_allclose(found, np.mean(terms), rtol=1e-9)
+    result = float(ContrastiveLoss(margin, dtype="float64")(labels, x))
+    np.testing.assert_allclose(result, np.mean(terms), rtol=1e-9)
 
 
 def test_gradients_agree_with_finite_differences(rng):
     x, labels = rng.normal(size=(5, 3)), np.array([0, 1, 0, 1, 2])
     loss = ContrastiveLoss(2.0, dtype="float64")
-    (found,) = gradients(lambda x: loss(labels, x), x)
+    (result,) = gradients(lambda x: loss(labels, x), x)
     run = graph(lambda x: loss(labels, x))
-    np.testing.assert_allclose(found, finite_differences(run, x), rtol=0, atol=1e-6)
+    np.testing.assert_allclose(result, finite_differences(run, x), rtol=0, atol=1e-6)
 
 
 def test_imposters_at_distance_zero_pay_half_the_squared_margin_without_a_gradient():

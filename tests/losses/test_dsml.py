@@ -22,15 +22,15 @@ def test_golden_value_without_the_pull_to_zero_mean():
 def test_gradients_agree_with_finite_differences(rng):
     x, labels = rng.normal(size=(6, 4)), np.array([0, 1, 0, 1, 2, 0])
     loss = DSMLTripletLoss(zero_mean_weight=0.3, dtype="float64")
-    (found,) = gradients(lambda x: loss(labels, x), x)
+    (result,) = gradients(lambda x: loss(labels, x), x)
     run = graph(lambda x: loss(labels, x))
-    np.testing.assert_allclose(found, finite_differences(run, x), rtol=0, atol=1e-6)
+    np.testing.assert_allclose(result, finite_differences(run, x), rtol=0, atol=1e-6)
 
 
 def test_without_triplets_the_pull_to_zero_mean_is_left(rng):
     x = rng.normal(size=(3, 4))
-    found = DSMLTripletLoss(zero_mean_weight=0.5, reduction=None, dtype="float64")(np.arange(3), x)
-    np.testing.assert_allclose(numpy(found), np.abs(x.sum(axis=1)) / 2, rtol=1e-12)
+    result = DSMLTripletLoss(zero_mean_weight=0.5, reduction=None, dtype="float64")(np.arange(3), x)
+    np.testing.assert_allclose(numpy(result), np.abs(x.sum(axis=1)) / 2, rtol=1e-12)
     (slopes,) = gradients(lambda x: DSMLTripletLoss()(np.arange(3), x), np.zeros((3, 4), "float32"))
     assert (slopes == 0).all()
 

@@ -1,4 +1,4 @@
-"""What the losses on all distances of a batch share, on embeddings of every kind."""
+"""Behavior that all losses on distances of a batch share, on embeddings of every kind."""
 
 import numpy as np
 import pytest
@@ -114,8 +114,8 @@ def test_the_order_of_the_rows_changes_no_anchor(rng, name):
     """Of the random triplets it does: the draw goes with the rows."""
     x, order, make = embeddings(rng, "euclidean"), rng.permutation(6), LOSSES[name]
     loss = make(reduction=None, dtype="float64")
-    found = numpy(loss(LABELS[order], x[order]))
-    np.testing.assert_allclose(found, numpy(loss(LABELS, x))[order], rtol=1e-9)
+    result = numpy(loss(LABELS[order], x[order]))
+    np.testing.assert_allclose(result, numpy(loss(LABELS, x))[order], rtol=1e-9)
 
 
 @pytest.mark.slow
@@ -126,8 +126,8 @@ def test_a_compiled_step_gives_the_same_value_and_gradient(rng, make):
     np.testing.assert_allclose(graph(loss)(labels, x), float(loss(LABELS, x)), rtol=1e-5)
     (expected,) = gradients(lambda x: loss(LABELS, x), x)
     if keras.backend.backend() == "tensorflow":
-        found = graph_gradient(loss)(labels, x)
-        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
+        result = graph_gradient(loss)(labels, x)
+        np.testing.assert_allclose(result, expected, rtol=0, atol=1e-5)
 
 
 def graph_gradient(loss):
@@ -165,9 +165,9 @@ def test_a_nan_stays_one(rng, make):
 def test_half_precision_reads_labels_and_embeddings_in_float32(rng, make):
     """256 and 257 are one number in bfloat16."""
     x = embeddings(rng, "euclidean").astype("float32")
-    found = make(dtype="mixed_bfloat16")(LABELS + 256, x)
-    assert keras.backend.standardize_dtype(found.dtype) == "float32"
-    np.testing.assert_array_equal(numpy(found), numpy(make()(LABELS, x)))
+    result = make(dtype="mixed_bfloat16")(LABELS + 256, x)
+    assert keras.backend.standardize_dtype(result.dtype) == "float32"
+    np.testing.assert_array_equal(numpy(result), numpy(make()(LABELS, x)))
 
 
 @pytest.mark.parametrize("make", [*LOSSES.values(), DSMLTripletLoss], ids=[*LOSSES, "dsml"])

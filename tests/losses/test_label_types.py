@@ -92,8 +92,8 @@ def test_fit_moves_the_weights_as_for_int32(rng, dtype, source):
         assert not np.array_equal(net.get_weights()[0], before[0])
         return net.get_weights()
 
-    for found, expected in zip(fitted(LABELS.astype(dtype)), fitted(LABELS), strict=True):
-        np.testing.assert_allclose(found, expected, rtol=1e-6)
+    for result, expected in zip(fitted(LABELS.astype(dtype)), fitted(LABELS), strict=True):
+        np.testing.assert_allclose(result, expected, rtol=1e-6)
 
 
 @each_loss
@@ -130,8 +130,8 @@ def test_predictions_that_are_no_real_numbers_are_refused(rng, make, width):
 @each_loss
 def test_lists_are_taken_and_no_rows_are_refused_in_words(rng, make, width):
     x, loss = predictions(rng, width), make()
-    found = numpy(loss(LABELS.tolist(), x.tolist()))
-    np.testing.assert_allclose(found, numpy(loss(LABELS, x)), rtol=1e-6)
+    result = numpy(loss(LABELS.tolist(), x.tolist()))
+    np.testing.assert_allclose(result, numpy(loss(LABELS, x)), rtol=1e-6)
     with pytest.raises(ValueError, match="needs at least one row"):
         loss(LABELS[:0], x[:0])
 

@@ -20,9 +20,9 @@ def test_golden_values_and_gradients(name):
 def test_it_is_the_smooth_form_not_that_of_the_two_maxima():
     x, labels = inputs("lifted_structure")
     expected = golden("lifted_structure", "seeds_p3")["expected"]
-    found = float(LiftedStructureLoss()(labels, x))
-    assert found > expected["not_smooth"] + 1
-    np.testing.assert_allclose(found, expected["value"], rtol=1e-5)
+    result = float(LiftedStructureLoss()(labels, x))
+    assert result > expected["not_smooth"] + 1
+    np.testing.assert_allclose(result, expected["value"], rtol=1e-5)
 
 
 @given(st.integers(0, 2**31), st.sampled_from([0.3, 1.0]))
@@ -36,8 +36,8 @@ def test_it_is_equation_3_read_aloud(seed, margin):
             away = labels != labels[i]
             sums = np.exp(margin - d[i, away]).sum() + np.exp(margin - d[j, away]).sum()
             terms.append(max(d[i, j] + np.log(sums), 0) ** 2 / 2)
-    found = float(LiftedStructureLoss(margin, dtype="float64")(labels, x))
-    np.testing.assert_allclose(found, np.mean(terms), rtol=1e-9)
+    result = float(LiftedStructureLoss(margin, dtype="float64")(labels, x))
+    np.testing.assert_allclose(result, np.mean(terms), rtol=1e-9)
 
 
 def test_each_anchor_has_its_own_value_by_a_distance_that_is_not_symmetric(rng):
@@ -61,6 +61,6 @@ def test_gradients_agree_with_finite_differences_at_equal_rows_of_log_sums(rng):
     x[1] = x[0] * [-1, 1, 1]
     x[2:, 0] = 0
     loss = LiftedStructureLoss(2.0, dtype="float64")
-    (found,) = gradients(lambda x: loss(labels, x), x)
+    (result,) = gradients(lambda x: loss(labels, x), x)
     run = graph(lambda x: loss(labels, x))
-    np.testing.assert_allclose(found, finite_differences(run, x), rtol=0, atol=1e-6)
+    np.testing.assert_allclose(result, finite_differences(run, x), rtol=0, atol=1e-6)

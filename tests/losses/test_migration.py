@@ -51,9 +51,9 @@ def test_npairs_loss_is_the_inner_n_pair_loss_where_each_class_makes_one_pair():
     np.testing.assert_allclose(float(loss(np.repeat(labels, 2), rows)), case["value"], **CLOSE)
 
     in_table = np.asarray(case["grad"]["y_pred"], "float32")  # (6, 6)
-    (found,) = gradients(lambda f: loss(np.repeat(labels, 2), f), rows)
-    np.testing.assert_allclose(found[0::2], in_table @ positives, **CLOSE)
-    np.testing.assert_allclose(found[1::2], in_table.T @ anchors, **CLOSE)
+    (result,) = gradients(lambda f: loss(np.repeat(labels, 2), f), rows)
+    np.testing.assert_allclose(result[0::2], in_table @ positives, **CLOSE)
+    np.testing.assert_allclose(result[1::2], in_table.T @ anchors, **CLOSE)
 
     # There, rows of one label share the target; here such a batch is refused.
     with pytest.raises(ValueError, match="exactly twice"):
@@ -67,8 +67,8 @@ def test_npairs_loss_on_the_similarity_matrix_itself():
         rows = interleaved(table, np.eye(len(table)))
         labels = np.repeat(case["inputs"]["y_true"], 2)
         np.testing.assert_allclose(float(NPairLoss("inner")(labels, rows)), case["value"], **CLOSE)
-        (found,) = gradients(lambda f, y=labels: NPairLoss("inner")(y, f), rows)
-        np.testing.assert_allclose(found[0::2], case["grad"]["y_pred"], **CLOSE)
+        (result,) = gradients(lambda f, y=labels: NPairLoss("inner")(y, f), rows)
+        np.testing.assert_allclose(result[0::2], case["grad"]["y_pred"], **CLOSE)
 
 
 @pytest.mark.parametrize("number", [0, 1], ids=["emb9", "emb8_duplicates"])
@@ -80,8 +80,8 @@ def test_angular_distance_is_one_more_than_the_cosine_distance(number):
     np.testing.assert_allclose(
         1 + np.asarray(cosine(embeddings, embeddings)), case["value"], **CLOSE
     )
-    (found,) = gradients(lambda f: ops.sum(1 + cosine(f, f)), embeddings)
-    np.testing.assert_allclose(found, case["grad"]["feature"], rtol=1e-4, atol=2e-6)
+    (result,) = gradients(lambda f: ops.sum(1 + cosine(f, f)), embeddings)
+    np.testing.assert_allclose(result, case["grad"]["feature"], rtol=1e-4, atol=2e-6)
 
 
 # There `distance_metric`, here two arguments.
@@ -100,41 +100,41 @@ def check(case, loss, labels, embeddings):
     if np.isnan(value):
         value, slopes = 0.0, np.zeros_like(x)
     np.testing.assert_allclose(float(loss(labels, x)), value, **CLOSE)
-    (found,) = gradients(lambda x: loss(labels, x), x)
-    np.testing.assert_allclose(found, slopes, rtol=1e-4, atol=2e-6)
+    (result,) = gradients(lambda x: loss(labels, x), x)
+    np.testing.assert_allclose(result, slopes, rtol=1e-4, atol=2e-6)
 
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_triplet_semihard_loss_is_the_semi_hard_triplet_loss_with_its_fallback(metric):
-    found = [
+    result = [
         case
         for case in cases("tfa.losses.triplet_semihard_loss")
         if case["args"]["distance_metric"] == metric
     ]
-    assert len(found) == 14
-    for case in found:
+    assert len(result) == 14
+    for case in result:
         loss = TripletLoss(case["args"]["margin"], fallback="farthest", **METRICS[metric])
         check(case, loss, "y_true", "y_pred")
 
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_triplet_hard_loss_is_the_hard_triplet_loss_with_its_fallback(metric):
-    found = [
+    result = [
         case
         for case in cases("tfa.losses.triplet_hard_loss")
         if case["args"]["distance_metric"] == metric
     ]
-    assert len(found) == 21
-    for case in found:
+    assert len(result) == 21
+    for case in result:
         margin, soft = case["args"]["margin"], case["args"]["soft"]
         loss = TripletLoss(margin, "hard", soft=soft, fallback="farthest", **METRICS[metric])
         check(case, loss, "y_true", "y_pred")
 
 
 def test_lifted_struct_loss_is_the_lifted_structure_loss():
-    found = list(cases("tfa.losses.lifted_struct_loss"))
-    assert len(found) == 14
-    for case in found:
+    result = list(cases("tfa.losses.lifted_struct_loss"))
+    assert len(result) == 14
+    for case in result:
         check(case, LiftedStructureLoss(case["args"]["margin"]), "labels", "embeddings")
 
 
@@ -147,21 +147,21 @@ def contrastive(loss, distance, equal):
 
 def test_contrastive_losses_are_twice_the_contrastive_loss_of_each_pair():
     """They take distances, and pay d^2 and (margin - d)^2 without the half; equal is 1."""
-    found = list(cases("tfa.losses.contrastive_loss"))
-    assert len(found) == 3
-    for case in found:
+    result = list(cases("tfa.losses.contrastive_loss"))
+    assert len(result) == 3
+    for case in result:
         equal, distance = (case["inputs"][key] for key in ("y_true", "y_pred"))
         loss = ContrastiveLoss(case["args"]["margin"])
         pairs = [contrastive(loss, d, y) for d, y in zip(distance, equal, strict=True)]
         values, slopes = np.transpose(pairs)
         np.testing.assert_allclose(2 * values, case["value"], **CLOSE)
-        apart = distance > 0  # at 0 a distance of embeddings has no slope
-        np.testing.assert_allclose(2 * slopes[apart], np.array(case["grad"]["y_pred"])[apart])
+        separate = distance > 0  # at 0 a distance of embeddings has no slope
+        np.testing.assert_allclose(2 * slopes[separate], np.array(case["grad"]["y_pred"])[separate])
     by_reduction = {
         case["args"]["reduction"]: np.asarray(case["value"])
         for case in cases("tfa.losses.ContrastiveLoss")
     }
-    np.testing.assert_array_equal(by_reduction["none"], found[0]["value"])
+    np.testing.assert_array_equal(by_reduction["none"], result[0]["value"])
     values = np.array(
         [contrastive(ContrastiveLoss(), *pair)[0] for pair in zip(distance, equal, strict=True)]
     )
@@ -171,18 +171,18 @@ def test_contrastive_losses_are_twice_the_contrastive_loss_of_each_pair():
 
 @pytest.mark.parametrize("number", range(4))
 def test_pairwise_distance_is_the_euclidean_one_or_its_square(number):
-    """Their gradient between equal rows is that of ours, 0."""
+    """The gradient between equal rows is 0 in TensorFlow Addons and here."""
     case = list(cases("tfa.losses.metric_learning.pairwise_distance"))[number]
     x = case["inputs"]["feature"].astype("float32")
     of = vector.squared_euclidean if case["args"]["squared"] else vector.euclidean
     np.testing.assert_allclose(np.asarray(of(x, x)), case["value"], rtol=1e-5, atol=2e-6)
-    (found,) = gradients(lambda x: ops.sum(of(x, x)), x)
-    np.testing.assert_allclose(found, case["grad"]["feature"], rtol=1e-4, atol=2e-5)
+    (result,) = gradients(lambda x: ops.sum(of(x, x)), x)
+    np.testing.assert_allclose(result, case["grad"]["feature"], rtol=1e-4, atol=2e-5)
 
 
 def test_every_golden_loss_is_compared_or_has_no_counterpart():
-    """Their losses on quantiles and probabilities are no metric learning."""
-    known = {case["fn"] for case in load("tfa")["cases"] if ".losses." in case["fn"]}
+    """Losses of TensorFlow Addons on quantiles and probabilities are not for metric learning."""
+    valid = {case["fn"] for case in load("tfa")["cases"] if ".losses." in case["fn"]}
     compared = {
         "ContrastiveLoss",
         "contrastive_loss",
@@ -194,7 +194,7 @@ def test_every_golden_loss_is_compared_or_has_no_counterpart():
         "triplet_semihard_loss",
     }
     none = {"npairs_multilabel_loss", "pinball_loss", "sigmoid_focal_crossentropy"}
-    assert known == {f"tfa.losses.{name}" for name in compared | none}
+    assert valid == {f"tfa.losses.{name}" for name in compared | none}
 
 
 def test_sohns_penalty_is_what_addons_left_to_the_caller(rng):
@@ -204,6 +204,6 @@ def test_sohns_penalty_is_what_addons_left_to_the_caller(rng):
     anchors, positives = np.asarray(arrays["anchor6"]), np.asarray(arrays["positive6"])
     by_hand = 0.002 / 4 * ((anchors**2).sum(axis=1).mean() + (positives**2).sum(axis=1).mean())
     labels = np.repeat(case["inputs"]["y_true"], 2)
-    found = NPairLoss("inner", l2=0.002)(labels, interleaved(anchors, positives))
-    assert keras.backend.standardize_dtype(found.dtype) == "float32"
-    np.testing.assert_allclose(float(found), case["value"] + by_hand, **CLOSE)
+    result = NPairLoss("inner", l2=0.002)(labels, interleaved(anchors, positives))
+    assert keras.backend.standardize_dtype(result.dtype) == "float32"
+    np.testing.assert_allclose(float(result), case["value"] + by_hand, **CLOSE)

@@ -36,11 +36,11 @@ def inputs(case):
 def test_triplet_loss(distance, strategy):
     """Semi-hard negatives: of pairs, as there only the hardest positive of an anchor counts."""
     wanted = {"distance": distance, "negative_mining_strategy": strategy}
-    found = [c for c in cases("losses.TripletLoss") if wanted.items() <= c["args"].items()]
+    result = [c for c in cases("losses.TripletLoss") if wanted.items() <= c["args"].items()]
     if strategy == "semi-hard":  # soft goes with hard negatives here
-        found = [case for case in found if case["args"]["margin"] is not None]
-    assert len(found) == {"hard": 6, "semi-hard": 2}[strategy]
-    for case in found:
+        result = [case for case in result if case["args"]["margin"] is not None]
+    assert len(result) == {"hard": 6, "semi-hard": 2}[strategy]
+    for case in result:
         margin, given = case["args"]["margin"], inputs(case)
         how = {"soft": True} if margin is None else {"margin": margin}
         loss = TripletLoss(**how, **STRATEGIES[strategy], **DISTANCES[distance])
@@ -48,42 +48,42 @@ def test_triplet_loss(distance, strategy):
         np.testing.assert_allclose(float(loss(given["y_true"], x)), case["value"], **CLOSE)
         (slopes,) = gradients(lambda x, y=given["y_true"], f=loss: f(y, x), x)
         if distance == "cosine":  # theirs goes on in the length, of which ours does not depend
-            theirs = np.array(case["grad"]["y_pred"])
-            theirs = theirs - x * (theirs * x).sum(axis=1, keepdims=True)
-            np.testing.assert_allclose(slopes, theirs, rtol=1e-4, atol=2e-6)
+            reference = np.array(case["grad"]["y_pred"])
+            reference = reference - x * (reference * x).sum(axis=1, keepdims=True)
+            np.testing.assert_allclose(slopes, reference, rtol=1e-4, atol=2e-6)
         else:
             np.testing.assert_allclose(slopes, case["grad"]["y_pred"], rtol=1e-4, atol=2e-6)
 
 
 def test_multi_negatives_rank_loss_is_the_n_pair_loss_but_for_a_one_in_its_sum():
     """There `log(1 + sum exp s_ij) - s_ii`, here `log(sum exp s_ij) - s_ii`, of unit vectors."""
-    found = cases("losses.MultiNegativesRankLoss")
-    assert len(found) == 2
-    for case in found:
+    result = cases("losses.MultiNegativesRankLoss")
+    assert len(result) == 2
+    for case in result:
         given, scale = inputs(case), case["args"]["scale"]
         rows = np.stack([given["query_emb"], given["key_emb"]], axis=1).reshape(-1, 5)
         loss = NPairLoss("cosine", scale=scale, reduction=None)
         ours = np.asarray(loss(np.arange(6).repeat(2), rows.astype("float32")))
         scores = scale * given["query_emb"] @ given["key_emb"].T
         sums = np.exp(scores).sum(axis=1)
-        theirs = (ours + np.log1p(1 / sums)).mean()
-        np.testing.assert_allclose(theirs, case["value"], **CLOSE)
+        reference = (ours + np.log1p(1 / sums)).mean()
+        np.testing.assert_allclose(reference, case["value"], **CLOSE)
 
 
 def test_samplers_make_batches_of_the_same_composition():
     x, y = np.arange(48.0).reshape(24, 1, 2), np.repeat(np.arange(6), 4)
-    found = cases("samplers.MultiShotMemorySampler")
-    assert len(found) == 2
-    for case in found:
+    result = cases("samplers.MultiShotMemorySampler")
+    assert len(result) == 2
+    for case in result:
         classes, examples = case["args"].values()
         sampler = PKSampler(x, y, classes, examples)
         batches = [sampler[0], next(iter(sampler.to_tf_data()))]
         if examples == 2:
             batches.append(NPairSampler(x, y, classes)[0])
         for rows, labels in batches:
-            known, counts = np.unique(np.asarray(labels), return_counts=True)
+            valid, counts = np.unique(np.asarray(labels), return_counts=True)
             assert case["value"] == {
                 "shape": [len(rows), np.shape(rows)[-1]],
-                "classes": len(known),
+                "classes": len(valid),
                 "rows": sorted(set(counts.tolist())),
             }

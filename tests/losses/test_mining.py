@@ -31,7 +31,7 @@ def pairs(labels):
     return [(i, j) for i in rows for j in rows if i != j and labels[i] == labels[j]]
 
 
-def others(labels, i):
+def negative_rows(labels, i):
     return [k for k in range(len(labels)) if labels[k] != labels[i]]
 
 
@@ -40,13 +40,13 @@ def triplets_by_loops(table, labels, margin, semi_hard, fallback):
     weights = np.zeros_like(table)
     opened, counted = np.zeros(len(labels)), np.zeros(len(labels))
     for i, j in pairs(labels):
-        chosen = others(labels, i)
+        mined = negative_rows(labels, i)
         if semi_hard:
-            farther = [k for k in chosen if table[i, k] > table[i, j]]
-            chosen = [min(farther, key=lambda k: table[i, k])] if farther else []
-            if not chosen and fallback:
-                chosen = [max(others(labels, i) or [i], key=lambda k: table[i, k])]
-        for k in chosen:
+            farther = [k for k in mined if table[i, k] > table[i, j]]
+            mined = [min(farther, key=lambda k: table[i, k])] if farther else []
+            if not mined and fallback:
+                mined = [max(negative_rows(labels, i) or [i], key=lambda k: table[i, k])]
+        for k in mined:
             is_open = table[i, k] < table[i, j] + margin
             counted[i] += is_open or fallback or not semi_hard
             opened[i] += is_open
@@ -57,9 +57,9 @@ def triplets_by_loops(table, labels, margin, semi_hard, fallback):
 
 def test_masks_of_positives_and_negatives():
     near, away = numpy(mining.positives(LABELS)), numpy(mining.negatives(LABELS))
-    same = LABELS[:, None] == LABELS
-    np.testing.assert_array_equal(away, ~same)
-    np.testing.assert_array_equal(near, same & ~np.eye(6, dtype=bool))
+    equal = LABELS[:, None] == LABELS
+    np.testing.assert_array_equal(away, ~equal)
+    np.testing.assert_array_equal(near, equal & ~np.eye(6, dtype=bool))
 
 
 @pytest.mark.slow_on_jax
@@ -71,19 +71,19 @@ def test_triplets_are_those_of_loops(kind, seed, slots):
     given_ = ops.convert_to_tensor(table), ops.convert_to_tensor(labels), 0.5
     with mock.patch.object(mining, "SLOTS", slots):
         if kind == "all":
-            found = mining.all_triplets(*given_)
+            result = mining.all_triplets(*given_)
         else:
-            found = mining.semi_hard(*given_, fallback="fallback" in kind)
+            result = mining.semi_hard(*given_, fallback="fallback" in kind)
     expected = triplets_by_loops(table, labels, 0.5, kind != "all", "fallback" in kind)
-    for one, its in zip(found, expected, strict=True):
-        np.testing.assert_array_equal(numpy(one), its)
+    for item, its in zip(result, expected, strict=True):
+        np.testing.assert_array_equal(numpy(item), its)
 
 
 @pytest.mark.skipif(keras.backend.backend() == "jax", reason="compiled there as a whole")
 @pytest.mark.parametrize("kind", ["all", "semi-hard", "random"])
 def test_a_traced_step_mines_as_an_eager_call_does(kind, rng):
     """For any number of rows: the last batch is shorter."""
-    mine = {
+    ours = {
         "all": lambda table, labels, x: mining.all_triplets(table, labels, 0.5),
         "semi-hard": lambda table, labels, x: mining.semi_hard(table, labels, 0.5, fallback=True),
         "random": lambda table, labels, x: mining.random(table, labels, 0.5, x, 3),
@@ -95,13 +95,13 @@ def test_a_traced_step_mines_as_an_eager_call_does(kind, rng):
         tf.TensorSpec(shape, dtype)
         for shape, dtype in zip(shapes, ("float64", "int32", "float64"), strict=True)
     ]
-    traced = tf.function(mine, signature, autograph=False)
+    traced = tf.function(ours, signature, autograph=False)
     assert compiled_by_xla(traced.get_concrete_function().graph)
     for rows in (40, 13):
         table, labels = batch(0, rows, classes=4)
         given_ = [*map(ops.convert_to_tensor, (table, labels, rng.normal(size=(rows, 2))))]
-        for one, its in zip(traced(*given_), mine(*given_), strict=True):
-            np.testing.assert_array_equal(one, its)
+        for item, its in zip(traced(*given_), ours(*given_), strict=True):
+            np.testing.assert_array_equal(item, its)
 
 
 def test_equally_near_negatives_share_the_gradient():
@@ -135,11 +135,11 @@ def test_random_triplets_are_those_of_loops(rng, slots):
         opened[i] += is_open
         weights[i, j] += is_open
         weights[i, drawn[i, j]] -= is_open
-    counted = [sum(i == one for one, _ in pairs(labels)) for i in range(13)]
+    counted = [sum(i == item for item, _ in pairs(labels)) for i in range(13)]
     with mock.patch.object(mining, "SLOTS", slots):
-        found = mining.random(ops.convert_to_tensor(table), labels, 0.5, embeddings, 1)
-    for one, its in zip(found, (weights, opened, counted), strict=True):
-        np.testing.assert_array_equal(numpy(one), its)
+        result = mining.random(ops.convert_to_tensor(table), labels, 0.5, embeddings, 1)
+    for item, its in zip(result, (weights, opened, counted), strict=True):
+        np.testing.assert_array_equal(numpy(item), its)
 
 
 def test_random_negatives_are_the_same_on_every_backend_eager_and_compiled():
@@ -181,7 +181,9 @@ def test_a_negative_at_exactly_the_margin_closes_the_hinge(kind, seed):
     else:
         weights, opened, counted = mining.semi_hard(*tensors, fallback="fallback" in kind)
     expected = triplets_by_loops(table, labels, 2.0, kind != "all", "fallback" in kind)
-    assert any(table[i, k] == table[i, j] + 2 for i, j in pairs(labels) for k in others(labels, i))
+    assert any(
+        table[i, k] == table[i, j] + 2 for i, j in pairs(labels) for k in negative_rows(labels, i)
+    )
     np.testing.assert_array_equal(numpy(opened), expected[1])
     np.testing.assert_array_equal(numpy(counted), expected[2])
     sums = [np.sum(side * table, axis=1) for side in (numpy(weights), expected[0])]
@@ -189,8 +191,9 @@ def test_a_negative_at_exactly_the_margin_closes_the_hinge(kind, seed):
 
 
 def test_the_semi_hard_loss_is_the_mean_of_the_open_hinges_alone():
-    """Anchor 0: the negative at 1 is not farther than its positive, the one at 2 is at the margin,
-    and so is that of anchor 1; anchor 2 has the only open hinge, 3 - 3.5 + 1."""
+    """Only anchor 2 has an open hinge, 3 - 3.5 + 1. For anchor 0 the negative at 1 is not farther
+    than its positive, and the negative at 2 is at the margin. The negative of anchor 1 is at the
+    margin too."""
     table = np.array([[0, 1, 9, 1, 2], [1, 0, 9, 9, 2], [3, 9, 0, 3.5, 9], *np.full((2, 5), 9)])
     labels = np.array([0, 0, 0, 1, 2], "int32")
     tensors = ops.convert_to_tensor(table.astype("float64")), ops.convert_to_tensor(labels)

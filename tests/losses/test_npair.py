@@ -57,8 +57,8 @@ def test_sohns_loss_is_not_the_sum_over_all_positive_pairs_that_kim2020_prints()
     """Erratum: Kim2020 Eq. 2, a sum over all positive pairs, has another value than Sohn2016."""
     example = golden("npair_mc", "seeds_p3")
     x, labels = (np.asarray(example["inputs"][key]) for key in ("x", "labels"))
-    found = float(NPairLoss("inner", l2=0.002)(labels, x))
-    assert abs(found - example["expected"]["all_pairs_equation_2"]) > 0.5
+    result = float(NPairLoss("inner", l2=0.002)(labels, x))
+    assert abs(result - example["expected"]["all_pairs_equation_2"]) > 0.5
 
 
 def test_golden_negative_cosine():
@@ -69,9 +69,9 @@ def test_golden_negative_cosine():
         a[0], example["expected"]["flat_A"], rtol=0, atol=example["tolerance"]
     )
     distance = distances.Cosine()
-    found = [float(distance(a, b)[0, 0]), float(distance(a, zero)[0, 0])]
+    result = [float(distance(a, b)[0, 0]), float(distance(a, zero)[0, 0])]
     expected = [example["expected"]["distance"], example["expected"]["distance_to_zero"]]
-    np.testing.assert_allclose(found, expected, rtol=0, atol=example["tolerance"])
+    np.testing.assert_allclose(result, expected, rtol=0, atol=example["tolerance"])
 
 
 @settings(max_examples=15)
@@ -81,8 +81,8 @@ def test_it_is_the_cross_entropy_of_picking_ones_own_positive(seed):
     anchors, positives = f[[0, 1, 3]], f[[4, 2, 5]]
     scores = anchors @ positives.T
     expected = np.log(np.exp(scores).sum(axis=1)) - np.diag(scores)
-    found = NPairLoss("inner", reduction=None, dtype="float64")(LABELS, f)
-    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    result = NPairLoss("inner", reduction=None, dtype="float64")(LABELS, f)
+    np.testing.assert_allclose(result, expected, rtol=1e-9)
 
 
 def test_the_penalty_is_a_quarter_of_lambda_times_both_squared_lengths(rng):
@@ -114,26 +114,26 @@ def test_the_cosine_of_a_zero_vector_is_zero_and_its_gradient_finite(rng):
 
 def test_lengths_do_not_matter_to_the_cosine_but_the_scale_does(rng):
     f = rng.normal(size=(6, 4))
-    found = float(NPairLoss(dtype="float64")(LABELS, f))
+    result = float(NPairLoss(dtype="float64")(LABELS, f))
     stretched = f * rng.uniform(0.1, 10, size=(6, 1))
     np.testing.assert_allclose(
-        float(NPairLoss(dtype="float64")(LABELS, stretched)), found, rtol=1e-9
+        float(NPairLoss(dtype="float64")(LABELS, stretched)), result, rtol=1e-9
     )
     unit = f / np.linalg.norm(f, axis=1, keepdims=True)
     scaled = NPairLoss("inner", scale=7, dtype="float64")(LABELS, unit)
     np.testing.assert_allclose(NPairLoss(scale=7, dtype="float64")(LABELS, f), scaled, rtol=1e-9)
-    assert abs(float(scaled) - found) > 1e-3
+    assert abs(float(scaled) - result) > 1e-3
 
 
 def test_large_products_neither_overflow_nor_lose_the_gradient():
     """Anchors 1e4 and -1e4; with the positives crossed the differences are 2e8."""
-    f, apart, crossed = (
+    f, separate, crossed = (
         np.array([[1e4], [-1e4], [1e4], [-1e4]], "float32"),
         [0, 1, 0, 1],
         [0, 1, 1, 0],
     )
     each = NPairLoss("inner", reduction=None)
-    np.testing.assert_array_equal(numpy(each(np.array(apart), f)), [0, 0])
+    np.testing.assert_array_equal(numpy(each(np.array(separate), f)), [0, 0])
     np.testing.assert_allclose(numpy(each(np.array(crossed), f)), [2e8, 2e8])
     (slopes,) = gradients(lambda f: NPairLoss("inner")(np.array(crossed), f), f)
     assert np.isfinite(slopes).all() and (slopes != 0).any()
@@ -142,9 +142,9 @@ def test_large_products_neither_overflow_nor_lose_the_gradient():
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_a_loss_of_half_precision_still_reads_labels_and_embeddings_in_float32(rng, dtype):
     f = rng.normal(size=(6, 4)).astype("float32")
-    found = NPairLoss(dtype=dtype)(LABELS + 250, f)
-    np.testing.assert_array_equal(numpy(found), numpy(NPairLoss()(LABELS, f)))
-    assert keras.backend.standardize_dtype(found.dtype) == "float32"
+    result = NPairLoss(dtype=dtype)(LABELS + 250, f)
+    np.testing.assert_array_equal(numpy(result), numpy(NPairLoss()(LABELS, f)))
+    assert keras.backend.standardize_dtype(result.dtype) == "float32"
 
 
 @pytest.mark.parametrize("shape", [(6,), (6, 3, 5)])

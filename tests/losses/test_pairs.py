@@ -41,10 +41,10 @@ def numpy(tensor):
 
 
 def embeddings(rng, kind, rows=6):
-    found = np.sort(rng.normal(size=(rows, *CASES[kind][1])), axis=-1).astype("float32")
+    result = np.sort(rng.normal(size=(rows, *CASES[kind][1])), axis=-1).astype("float32")
     if kind == "wasserstein":
-        found[:, -1] = np.linspace(0, 1, found.shape[-1])  # the row of knots
-    return found
+        result[:, -1] = np.linspace(0, 1, result.shape[-1])  # the row of knots
+    return result
 
 
 def compiled(loss, labels, predictions):
@@ -73,8 +73,8 @@ def test_labels_may_be_a_column_or_of_any_numeric_type(rng, kind, cast):
 def test_the_greatest_labels_that_float32_tells_apart_are_fine(rng, kind):
     predictions, loss = embeddings(rng, kind, 4), CASES[kind][0]()
     labels = np.array([2**24 - 1, 2**24 - 2, 2**24 - 2, 2**24 - 1])
-    found = numpy(loss(labels, predictions))
-    np.testing.assert_array_equal(found, numpy(loss(np.array([1, 0, 0, 1]), predictions)))
+    result = numpy(loss(labels, predictions))
+    np.testing.assert_array_equal(result, numpy(loss(np.array([1, 0, 0, 1]), predictions)))
 
 
 @pytest.mark.parametrize("kind", CASES)
@@ -140,8 +140,8 @@ def test_batches_of_unknown_size_are_compiled_once(rng, kind):
     for rows in (2, 6):
         predictions, labels = embeddings(rng, kind, rows), np.repeat(np.arange(rows // 2), 2)
         expected = numpy(loss(labels, predictions))
-        found = step(labels.astype("float32"), predictions)
-        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+        result = step(labels.astype("float32"), predictions)
+        np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-6)
     with pytest.raises(STOPPED, match="NPairSampler"):
         step(np.array([0, 0, 1], "float32"), embeddings(rng, kind, 3))
 

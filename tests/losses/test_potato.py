@@ -51,8 +51,8 @@ def test_golden_values_and_gradients(dtype):
     assert_values(loss(labels, scores), expected["value"], tolerance)
     values = loss_of(inputs, dtype, reduction=None)(labels, scores)
     assert_values(values, expected["per_query"], tolerance)
-    (found,) = gradients(compiled(lambda x: loss(labels, scores_of(inputs, x))), inputs["x"])
-    assert_gradients(found, gradient["x"], tolerance)
+    (result,) = gradients(compiled(lambda x: loss(labels, scores_of(inputs, x))), inputs["x"])
+    assert_gradients(result, gradient["x"], tolerance)
 
 
 def test_the_mined_sets_are_the_golden_ones():
@@ -89,10 +89,10 @@ def test_empty_sets_pay_nothing():
         values = numpy(loss(labels, scores))
         assert_values(values, case["per_query"], tolerance)
         assert_values(values.mean(), case["value"], tolerance)
-        (found,) = gradients(compiled(sum_of(loss, labels)), scores)
-        assert np.isfinite(found).all()
+        (result,) = gradients(compiled(sum_of(loss, labels)), scores)
+        assert np.isfinite(result).all()
         moved = {j for sets in case["sets"] for rows in sets for j in rows}
-        assert {j for j in range(len(labels)) if (found[j] != 0).any()} == moved
+        assert {j for j in range(len(labels)) if (result[j] != 0).any()} == moved
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -103,8 +103,8 @@ def test_a_matrix_on_a_center_is_finite_without_gradient(dtype):
     values = loss_of(inputs, dtype, reduction=None)(labels, scores)
     assert_values(values, expected["per_query"], tolerance)
     assert_values(loss_of(inputs, dtype)(labels, scores), expected["value"], tolerance)
-    (found,) = gradients(compiled(lambda x: scores_of(inputs, x)[1, 0]), inputs["x"])
-    np.testing.assert_array_equal(found, 0)
+    (result,) = gradients(compiled(lambda x: scores_of(inputs, x)[1, 0]), inputs["x"])
+    np.testing.assert_array_equal(result, 0)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -120,9 +120,9 @@ def by_loops(labels, scores, threshold, margin, weight):
     for i, label in enumerate(labels):
         z = scores[:, label]
         own = [j for j in range(len(z)) if j != i and labels[j] == label and z[j] > threshold]
-        others = [j for j in range(len(z)) if labels[j] != label and z[j] < threshold + margin]
+        rest = [j for j in range(len(z)) if labels[j] != label and z[j] < threshold + margin]
         positive = sum(z[j] - threshold for j in own) / max(len(own), 1)
-        negative = sum(threshold + margin - z[j] for j in others) / max(len(others), 1)
+        negative = sum(threshold + margin - z[j] for j in rest) / max(len(rest), 1)
         values.append(positive + weight * negative)
     return values
 
@@ -134,16 +134,16 @@ def test_values_are_those_of_loops(seed):
     labels, scores = rng.integers(0, 4, 7), rng.normal(scale=3, size=(7, 4)).round(1)
     options = {"z_threshold": 0.5, "margin": 1.5, "weight": 0.3}
     loss = PotatoRankingLoss(**options, reduction=None, dtype="float64")
-    found = loss(labels, scores)
-    np.testing.assert_allclose(numpy(found), by_loops(labels, scores, 0.5, 1.5, 0.3), rtol=1e-9)
+    result = loss(labels, scores)
+    np.testing.assert_allclose(numpy(result), by_loops(labels, scores, 0.5, 1.5, 0.3), rtol=1e-9)
 
 
 def test_gradients_agree_with_finite_differences(rng):
     labels, scores = np.array([0, 2, 0, 1, 0]), rng.normal(scale=3, size=(5, 3))
     loss = PotatoRankingLoss(0.5, dtype="float64")
-    (found,) = gradients(compiled(sum_of(loss, labels)), scores)
+    (result,) = gradients(compiled(sum_of(loss, labels)), scores)
     expected = finite_differences(graph(lambda scores: loss(labels, scores)), scores)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(result, expected, rtol=0, atol=1e-8)
 
 
 def test_on_the_bounds_nothing_is_mined():
@@ -158,8 +158,8 @@ def test_a_nan_stays_with_the_queries_that_see_it():
     labels = np.array([0, 0, 1, 1])
     loss = PotatoRankingLoss(reduction=None)
     assert np.isfinite(numpy(loss(labels, scores))).all()
-    found = gradients(compiled(sum_of(loss, labels.copy())), scores)[0]
-    assert np.isfinite(found).all()
+    result = gradients(compiled(sum_of(loss, labels.copy())), scores)[0]
+    assert np.isfinite(result).all()
     labels[3] = 2
     assert np.isnan(numpy(loss(labels, scores))).tolist() == [False, False, False, True]
     scores[1] = np.nan

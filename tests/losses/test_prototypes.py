@@ -52,16 +52,16 @@ def test_golden_class_term(name):
     scores = table_of(inputs)
     value = mean_class_term(inputs["y"], inputs.get("smoothing", 0.0))
     np.testing.assert_allclose(float(value(scores)), expected["value"], **close)
-    (found,) = gradients(value, scores)
-    np.testing.assert_allclose(found, gradient["similarities"], **close_gradient)
+    (result,) = gradients(value, scores)
+    np.testing.assert_allclose(result, gradient["similarities"], **close_gradient)
     if "value_plus_constant_per_row" in expected:
         moved = scores + np.array([[64], [-128]], "float32")
         wanted = expected["value_plus_constant_per_row"]
         np.testing.assert_allclose(float(value(moved)), wanted, rtol=1e-4)
     if "equivalent_smoothing_of_that_form" in expected:
-        other = mean_class_term(inputs["y"], expected["equivalent_smoothing_of_that_form"])
+        second = mean_class_term(inputs["y"], expected["equivalent_smoothing_of_that_form"])
         wanted = expected["value_if_mass_is_spread_over_the_other_classes_only"]
-        np.testing.assert_allclose(float(other(scores)), wanted, **close)
+        np.testing.assert_allclose(float(second(scores)), wanted, **close)
 
 
 def test_a_column_that_is_no_class_counts_for_nothing(rng):
@@ -70,9 +70,9 @@ def test_a_column_that_is_no_class_counts_for_nothing(rng):
     wider = np.insert(scores, 1, -np.inf, axis=1)
     for smoothing in (0.0, 0.2):
         expected = mean_class_term([0, 1, 2, 2], smoothing)
-        found = mean_class_term([0, 2, 3, 3], smoothing)
-        np.testing.assert_allclose(float(found(wider)), float(expected(scores)), rtol=1e-6)
-        in_wider = gradients(found, wider)[0]
+        result = mean_class_term([0, 2, 3, 3], smoothing)
+        np.testing.assert_allclose(float(result(wider)), float(expected(scores)), rtol=1e-6)
+        in_wider = gradients(result, wider)[0]
         np.testing.assert_allclose(
             np.delete(in_wider, 1, axis=1), gradients(expected, scores)[0], rtol=0, atol=1e-7
         )
@@ -89,8 +89,8 @@ def test_golden_pair_term(name):
     smoothing = inputs.get("pair_smoothing", 0.0)
     value = staged(lambda table: pair_term(table, labels, smoothing=smoothing)[0])
     np.testing.assert_allclose(float(value(table)), expected["value"], **close)
-    (found,) = gradients(value, table)
-    np.testing.assert_allclose(found, gradient["similarities"], **close_gradient)
+    (result,) = gradients(value, table)
+    np.testing.assert_allclose(result, gradient["similarities"], **close_gradient)
     if "positives" in expected:
         assert float(pair_term(table, labels)[1]) == expected["positives"]
     if "unordered" in expected:
@@ -103,9 +103,9 @@ def pairs_by_loop(table, labels, trials, smoothing):
     kinds = {True: [], False: []}
     for i, j in np.ndindex(*table.shape):
         if i < j or (i > j and trials == "ordered"):
-            same = bool(labels[i] == labels[j])
-            target, p = (1 - smoothing if same else smoothing), 1 / (1 + np.exp(-table[i, j]))
-            kinds[same].append(-target * np.log(p) - (1 - target) * np.log(1 - p))
+            equal = bool(labels[i] == labels[j])
+            target, p = (1 - smoothing if equal else smoothing), 1 / (1 + np.exp(-table[i, j]))
+            kinds[equal].append(-target * np.log(p) - (1 - target) * np.log(1 - p))
     return sum(np.mean(values) if values else 0 for values in kinds.values()), len(kinds[True])
 
 
@@ -120,8 +120,8 @@ def test_the_pair_term_is_binary_cross_entropy_with_each_kind_weighing_one(
 ):
     table = np.random.default_rng(seed).normal(scale=3, size=(5, 5))
     expected = pairs_by_loop(table, labels, trials, smoothing)
-    found = pair_term(table, ids(labels), trials=trials, smoothing=smoothing)
-    np.testing.assert_allclose([float(one) for one in found], expected, rtol=1e-9, atol=1e-12)
+    result = pair_term(table, ids(labels), trials=trials, smoothing=smoothing)
+    np.testing.assert_allclose([float(item) for item in result], expected, rtol=1e-9, atol=1e-12)
 
 
 # ---- auxiliary term ---------------------------------------------------------------------------
@@ -154,8 +154,8 @@ def test_golden_additive_margin():
 
 def predictions(rng, rows=6, classes=3, logits=True):
     shapes = {"scores": (rows, classes), "pairs": (rows, rows), "logits": (rows, classes)}
-    found = {key: rng.normal(size=shape).astype("float32") for key, shape in shapes.items()}
-    return found if logits else {key: found[key] for key in ("scores", "pairs")}
+    result = {key: rng.normal(size=shape).astype("float32") for key, shape in shapes.items()}
+    return result if logits else {key: result[key] for key in ("scores", "pairs")}
 
 
 LABELS = np.array([0, 0, 1, 1, 2, 0])
@@ -166,7 +166,7 @@ def test_the_loss_is_the_weighted_sum_of_its_terms(rng):
     loss = PrototypicalLoss(
         class_weight=0.5, pair_weight=2, aux_weight=3, label_smoothing=0.1, pair_smoothing=0.05
     )
-    terms = [float(one) for one in loss.terms(ids(LABELS), **given_)[:3]]
+    terms = [float(item) for item in loss.terms(ids(LABELS), **given_)[:3]]
     assert min(terms) > 0
     expected = 0.5 * terms[0] + 2 * terms[1] + 3 * terms[2]
     np.testing.assert_allclose(float(loss(LABELS, given_)), expected, rtol=1e-6)
@@ -217,12 +217,14 @@ def test_options_out_of_range_are_refused(options, message):
 @pytest.mark.parametrize("labels", [[4, 1, 4, 0, 1], [2, 2, 2, 2, 2], [5, -1, 0, 5, -1]])
 def test_places_name_each_rows_class_among_those_present(labels, static):
     """Also where no shape may depend on values."""
-    present, places = (numpy(one) for one in classes_present(ids(labels), classes=9, static=static))
-    known = np.array(labels) >= 0
-    np.testing.assert_array_equal(present[places[known]], np.array(labels)[known])
-    np.testing.assert_array_equal(places[~known], -1)
-    first = np.array([list(present).index(one) for one in present])
-    assert set(places[known]) <= set(first)  # no repetition is named
+    present, places = (
+        numpy(item) for item in classes_present(ids(labels), classes=9, static=static)
+    )
+    valid = np.array(labels) >= 0
+    np.testing.assert_array_equal(present[places[valid]], np.array(labels)[valid])
+    np.testing.assert_array_equal(places[~valid], -1)
+    first = np.array([list(present).index(item) for item in present])
+    assert set(places[valid]) <= set(first)  # no repetition is named
     if static:
         assert len(present) == len(labels)
 
@@ -236,7 +238,7 @@ def test_a_row_without_a_unit_of_the_auxiliary_head_does_not_count(rng):
     """Its class was added after training."""
     logits = rng.normal(size=(4, 2)).astype("float32")
     labels = ids([0, 3, 1, 2])
-    found = PrototypicalLoss().terms(labels, logits=logits)[2]
+    result = PrototypicalLoss().terms(labels, logits=logits)[2]
     expected = np.mean(class_term(logits[[0, 2]], ids([0, 1])))
-    np.testing.assert_allclose(float(found), expected, rtol=1e-6)
+    np.testing.assert_allclose(float(result), expected, rtol=1e-6)
     assert float(PrototypicalLoss().terms(ids([2, 2, 3, 3]), logits=logits)[2]) == 0

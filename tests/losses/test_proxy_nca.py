@@ -36,17 +36,17 @@ def test_golden_value_and_gradients_in_embeddings_and_proxies(dtype):
         layer = layer_of(np.zeros(proxies.shape, dtype), dtype)
         return make()(labels, layer.stateless_call([proxies], [], x)[0])
 
-    for found, key in zip(gradients(run, x, proxies), ("x", "proxies"), strict=True):
-        check_gradient(found, example["gradient"][key], tolerance)
+    for result, key in zip(gradients(run, x, proxies), ("x", "proxies"), strict=True):
+        check_gradient(result, example["gradient"][key], tolerance)
 
 
 @pytest.mark.parametrize("softmax", [False, True])
 def test_gradients_agree_with_finite_differences(rng, softmax):
     table, labels = rng.uniform(0, 4, size=(5, 3)), np.array([0, 1, 2, 0, 0])
     loss = ProxyNCALoss(softmax, dtype="float64")
-    (found,) = gradients(lambda d: loss(labels, d), table)
+    (result,) = gradients(lambda d: loss(labels, d), table)
     expected = finite_differences(lambda d: loss(labels, d), table)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(result, expected, rtol=0, atol=1e-6)
 
 
 def test_softmax_is_the_cross_entropy_of_the_negative_distances(rng):

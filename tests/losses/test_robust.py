@@ -14,13 +14,13 @@ CLOSE_GRADIENT = {"rtol": 1e-4, "atol": 1e-6}
 
 def example(name):
     """The inputs as arrays, and all of the golden."""
-    found = golden(name, "seeds_p2")
+    result = golden(name, "seeds_p2")
     inputs = {
         key: np.array(value, "int32" if key == "y" else "float32")
-        for key, value in found["inputs"].items()
+        for key, value in result["inputs"].items()
         if isinstance(value, list)
     }
-    return inputs, found
+    return inputs, result
 
 
 def mean(values):
@@ -29,26 +29,26 @@ def mean(values):
 
 def assert_gradients(function, inputs, expected):
     """Of a scalar function of the arrays that `expected` names."""
-    found = gradients(function, *(inputs[name] for name in expected))
-    for gradient, (name, value) in zip(found, expected.items(), strict=True):
+    result = gradients(function, *(inputs[name] for name in expected))
+    for gradient, (name, value) in zip(result, expected.items(), strict=True):
         np.testing.assert_allclose(gradient, value, err_msg=name, **CLOSE_GRADIENT)
 
 
 def test_at_is_cross_entropy_of_the_adversarial_logits():
-    inputs, found = example("at-loss")
+    inputs, result = example("at-loss")
 
     def loss(logits):
         return mean(robust.cross_entropy(inputs["y"], logits))
 
     np.testing.assert_allclose(
-        loss(inputs["logits_adversarial"]), found["expected"]["value"], **CLOSE
+        loss(inputs["logits_adversarial"]), result["expected"]["value"], **CLOSE
     )
-    assert_gradients(loss, inputs, found["gradient"])
+    assert_gradients(loss, inputs, result["gradient"])
 
 
 def test_alp_is_half_of_each_cross_entropy_and_the_pairing():
-    inputs, found = example("alp-loss")
-    weight, expected = found["inputs"]["weight"], found["expected"]
+    inputs, result = example("alp-loss")
+    weight, expected = result["inputs"]["weight"], result["expected"]
 
     def loss(clean, adversarial, weight=weight):
         return mean(robust.alp(inputs["y"], clean, adversarial, weight))
@@ -58,12 +58,12 @@ def test_alp_is_half_of_each_cross_entropy_and_the_pairing():
     np.testing.assert_allclose(loss(*logits, weight=0.0), expected["cross_entropy"], **CLOSE)
     pairing = loss(*logits, weight=1.0) - loss(*logits, weight=0.0)
     np.testing.assert_allclose(pairing, expected["pairing"], **CLOSE)
-    assert_gradients(loss, inputs, found["gradient"])
+    assert_gradients(loss, inputs, result["gradient"])
 
 
 def test_trades_is_clean_cross_entropy_and_the_divergence_from_clean_to_adversarial():
-    inputs, found = example("trades-loss")
-    beta, expected = found["inputs"]["beta"], found["expected"]
+    inputs, result = example("trades-loss")
+    beta, expected = result["inputs"]["beta"], result["expected"]
 
     def loss(clean, adversarial):
         return mean(robust.trades(inputs["y"], clean, adversarial, beta))
@@ -79,7 +79,7 @@ def test_trades_is_clean_cross_entropy_and_the_divergence_from_clean_to_adversar
         "kl_of_equal_logits": (clean, clean),
     }.items():
         np.testing.assert_allclose(mean(robust.kl_divergence(*pair)), expected[name], **CLOSE)
-    assert_gradients(loss, inputs, found["gradient"])
+    assert_gradients(loss, inputs, result["gradient"])
 
 
 def test_the_divergence_is_flat_where_the_logits_are_equal():
@@ -89,8 +89,8 @@ def test_the_divergence_is_flat_where_the_logits_are_equal():
 
 
 def test_tla_is_cross_entropy_hinges_and_squares():
-    inputs, found = example("tla-loss")
-    constants, expected = found["inputs"], found["expected"]
+    inputs, result = example("tla-loss")
+    constants, expected = result["inputs"], result["expected"]
     names = ("anchor_adversarial", "positive_clean", "negative_clean")
 
     def loss(*triplets):
@@ -104,14 +104,14 @@ def test_tla_is_cross_entropy_hinges_and_squares():
     np.testing.assert_allclose(mean(hinge), expected["triplet"], **CLOSE)
     np.testing.assert_allclose(mean(norm), expected["norm"], **CLOSE)
     np.testing.assert_allclose(loss(*triplets), expected["value"], **CLOSE)
-    assert_gradients(loss, inputs, {name: found["gradient"][name] for name in names})
+    assert_gradients(loss, inputs, {name: result["gradient"][name] for name in names})
 
 
 def test_tla_mines_the_nearest_of_another_class_and_another_of_its_own():
-    inputs, found = example("tla-mining")
+    inputs, result = example("tla-mining")
     positive, negative = robust.tla_pairs(inputs["y"], inputs["clean"])
-    np.testing.assert_array_equal(positive, found["expected"]["positive"])
-    np.testing.assert_array_equal(negative, found["expected"]["negative"])
+    np.testing.assert_array_equal(positive, result["expected"]["positive"])
+    np.testing.assert_array_equal(negative, result["expected"]["negative"])
 
 
 def test_tla_of_a_batch_is_its_terms_on_what_it_mines(rng):
@@ -126,15 +126,15 @@ def test_tla_of_a_batch_is_its_terms_on_what_it_mines(rng):
     ]
     hinge, norm = robust.tla_terms(adversarial, clean[positive], clean[negative], 0.1)
     expected = robust.cross_entropy(labels, logits) + 2.0 * hinge + 0.5 * norm
-    found = robust.tla(labels, clean, adversarial, logits, margin=0.1, weight=2.0, norm_weight=0.5)
-    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    result = robust.tla(labels, clean, adversarial, logits, margin=0.1, weight=2.0, norm_weight=0.5)
+    np.testing.assert_allclose(result, expected, rtol=1e-6)
 
 
 def test_tla_of_one_class_has_no_hinge(rng):
     clean, adversarial = rng.normal(size=(2, 3, 4)).astype("float32")
     logits, labels = rng.normal(size=(3, 2)).astype("float32"), np.zeros(3, "int32")
-    found = robust.tla(labels, clean, adversarial, logits, weight=10.0, norm_weight=0.0)
-    np.testing.assert_allclose(found, robust.cross_entropy(labels, logits), rtol=1e-6)
+    result = robust.tla(labels, clean, adversarial, logits, weight=10.0, norm_weight=0.0)
+    np.testing.assert_allclose(result, robust.cross_entropy(labels, logits), rtol=1e-6)
 
 
 def test_zero_embeddings_have_finite_values_and_gradients():
@@ -151,20 +151,20 @@ def test_zero_embeddings_have_finite_values_and_gradients():
 def test_margin_is_above_zero_exactly_where_the_answer_is_wrong(rng):
     logits = rng.normal(size=(50, 4)).astype("float32")
     labels = rng.integers(4, size=50).astype("int32")
-    found = np.asarray(robust.margin(labels, logits))
-    np.testing.assert_array_equal(found > 0, logits.argmax(axis=1) != labels)
+    result = np.asarray(robust.margin(labels, logits))
+    np.testing.assert_array_equal(result > 0, logits.argmax(axis=1) != labels)
     expected = [
-        np.delete(row, one).max() - row[one] for row, one in zip(logits, labels, strict=True)
+        np.delete(row, item).max() - row[item] for row, item in zip(logits, labels, strict=True)
     ]
-    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    np.testing.assert_allclose(result, expected, rtol=1e-6)
 
 
 def test_the_gradient_of_a_sure_network_is_exact():
-    """Where `softmax - onehot` has lost all digits of the own class."""
+    """Uses logits for which `softmax - onehot` has lost all digits of the correct class."""
     logits = np.array([[30.0, 0.0, -1.0]], "float32")
-    (found,) = gradients(lambda x: mean(robust.cross_entropy(np.array([0]), x)), logits)
-    others = np.exp(logits[0, 1:].astype(float) - 30)
-    np.testing.assert_allclose(found[0], [-others.sum(), *others], rtol=1e-5)
+    (result,) = gradients(lambda x: mean(robust.cross_entropy(np.array([0]), x)), logits)
+    rest = np.exp(logits[0, 1:].astype(float) - 30)
+    np.testing.assert_allclose(result[0], [-rest.sum(), *rest], rtol=1e-5)
 
 
 def test_large_logits_keep_values_and_gradients_finite():
@@ -181,15 +181,15 @@ def test_gradients_are_those_of_finite_differences(name, rng):
     clean, adversarial = rng.normal(size=(2, 3, 4))
     labels = np.array([0, 3, 1], "int32")
     loss = getattr(robust, name)
-    found = gradients(lambda x: mean(loss(labels, x, adversarial)), clean)[0]
+    result = gradients(lambda x: mean(loss(labels, x, adversarial)), clean)[0]
     expected = finite_differences(lambda x: mean(loss(labels, x, adversarial)), clean)
-    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(result, expected, rtol=1e-6, atol=1e-9)
 
 
 def test_the_difference_of_logits_ratio_is_that_of_croce():
     """By hand: `(best other - own) / (largest - third largest)` (Croce2020)."""
     logits = np.array([[3.0, 1.0, 0.0, -5.0], [1.0, 4.0, 2.0, 0.0]], "float32")
-    found = robust.dlr(np.array([0, 2]), logits)
+    result = robust.dlr(np.array([0, 2]), logits)
     np.testing.assert_allclose(
-        ops.convert_to_numpy(found), [(1 - 3) / (3 - 0), (4 - 2) / (4 - 1)], rtol=1e-6
+        ops.convert_to_numpy(result), [(1 - 3) / (3 - 0), (4 - 2) / (4 - 1)], rtol=1e-6
     )

@@ -28,7 +28,7 @@ LABELS = np.array([0, 1, 0, 1, 2, 0])
 
 
 def given_draw(drawn):
-    """What stands for the draw: the negative of row i for its partner j is `drawn[i, j]`."""
+    """Replaces the random draw. The negative of row i for its partner j is `drawn[i, j]`."""
     return lambda labels, embeddings, seed, partners: ops.take_along_axis(drawn, partners, axis=1)
 
 
@@ -48,9 +48,9 @@ def test_golden_value_and_gradient_of_a_given_draw(monkeypatch):
 
 def test_golden_values_of_each_anchor_of_the_hardest():
     x, labels = inputs("triplet_hard")
-    found = TripletLoss(mining="hard", reduction=None, dtype="float64")(labels, x)
+    result = TripletLoss(mining="hard", reduction=None, dtype="float64")(labels, x)
     expected = golden("triplet_hard", "seeds_p3")["expected"]["per_anchor"]
-    np.testing.assert_allclose(numpy(found), expected, rtol=1e-9)
+    np.testing.assert_allclose(numpy(result), expected, rtol=1e-9)
 
 
 def hardest_by_loops(d, labels, margin, soft):
@@ -82,10 +82,10 @@ def test_gradients_agree_with_finite_differences(rng, monkeypatch, mining_, squa
     drawn = numpy(random_negatives_of_all(LABELS, x, 0))  # else each difference draws anew
     monkeypatch.setattr(mining, "random_negatives", given_draw(drawn))
     loss = TripletLoss(0.7, mining_, squared=squared, dtype="float64")
-    (found,) = gradients(lambda x: loss(LABELS, x), x)
-    assert np.abs(found).max() > 1e-2
+    (result,) = gradients(lambda x: loss(LABELS, x), x)
+    assert np.abs(result).max() > 1e-2
     run = graph(lambda x: loss(LABELS, x))
-    np.testing.assert_allclose(found, finite_differences(run, x), rtol=0, atol=1e-6)
+    np.testing.assert_allclose(result, finite_differences(run, x), rtol=0, atol=1e-6)
 
 
 def test_each_mining_is_a_mean_over_its_terms(rng):
@@ -99,16 +99,16 @@ def test_each_mining_is_a_mean_over_its_terms(rng):
         for k in np.flatnonzero(labels != labels[i])
         if i != j
     ]
-    found = TripletLoss(9, "all", squared=False, dtype="float64")(labels, x)
-    np.testing.assert_allclose(found, np.mean(triplets), rtol=1e-9)
+    result = TripletLoss(9, "all", squared=False, dtype="float64")(labels, x)
+    np.testing.assert_allclose(result, np.mean(triplets), rtol=1e-9)
     drawn = numpy(random_negatives_of_all(labels, x, 0))
     picked = [
         max(d[i, j] - d[i, drawn[i, j]] + 9, 0)
         for i, j in zip(*np.nonzero(table), strict=True)
         if i != j
     ]
-    found = TripletLoss(9, "random", squared=False, dtype="float64")(labels, x)
-    np.testing.assert_allclose(found, np.mean(picked), rtol=1e-9)
+    result = TripletLoss(9, "random", squared=False, dtype="float64")(labels, x)
+    np.testing.assert_allclose(result, np.mean(picked), rtol=1e-9)
 
 
 def test_random_negatives_average_to_all_triplets(rng):
@@ -141,18 +141,18 @@ def test_a_distance_made_from_the_euclidean_one_is_asked_itself(rng):
             return 2 * super().__call__(x, y)
 
     x = rng.normal(size=(6, 3)).astype("float32")
-    found = TripletLoss(mining="all", distance=Doubled())(LABELS, x)
+    result = TripletLoss(mining="all", distance=Doubled())(LABELS, x)
     expected = TripletLoss(mining="all", distance=lambda x, y: 2 * vector.euclidean(x, y))
-    np.testing.assert_allclose(found, expected(LABELS, x), rtol=1e-6)
+    np.testing.assert_allclose(result, expected(LABELS, x), rtol=1e-6)
 
 
 def test_the_cosine_is_compared_as_it_is(rng):
     """1 more on every distance changes no triplet."""
     x = rng.normal(size=(6, 3)).astype("float32")
     unit = x / np.linalg.norm(x, axis=1, keepdims=True)
-    found = TripletLoss(0.5, distance="cosine", squared=False)(LABELS, x)
+    result = TripletLoss(0.5, distance="cosine", squared=False)(LABELS, x)
     moved = TripletLoss(0.5, distance=lambda x, y: 1 - vector.inner(x, y), squared=False)
-    np.testing.assert_allclose(found, moved(LABELS, unit), rtol=1e-5)
+    np.testing.assert_allclose(result, moved(LABELS, unit), rtol=1e-5)
 
 
 @pytest.mark.parametrize(

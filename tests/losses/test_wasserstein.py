@@ -49,26 +49,26 @@ def by_loops(labels, values, knots, p, symmetric):
     for row, label in enumerate(labels):
         rows.setdefault(label, []).append(row)
     d = lambda a, b: float(distance(embeddings[a : a + 1], embeddings[b : b + 1])[0, 0])  # noqa: E731
-    found = []
+    result = []
     for anchor, positive in rows.values():
         own = d(anchor, positive)
-        others = [pair for pair in rows.values() if pair[0] != anchor]
-        terms = [own - d(anchor, pair[1]) for pair in others]
-        terms += [own - d(pair[0], positive) for pair in others] * symmetric
-        found.append(sum(np.logaddexp(0, term) for term in terms))
-    return found
+        rest = [pair for pair in rows.values() if pair[0] != anchor]
+        terms = [own - d(anchor, pair[1]) for pair in rest]
+        terms += [own - d(pair[0], positive) for pair in rest] * symmetric
+        result.append(sum(np.logaddexp(0, term) for term in terms))
+    return result
 
 
 @pytest.mark.parametrize("name", ["loss_matrix", "loss_extreme"])
 def test_golden_values_and_gradients_of_given_distances(name):
     example = golden(name)
     table, expected = float64(example["inputs"]["D"]), example["expected"]
-    found = numpy(pair_softplus(table))
-    np.testing.assert_allclose(found, expected["per_anchor"], rtol=0, atol=example["tolerance"])
-    np.testing.assert_allclose(found.sum(), expected["sum"], rtol=0, atol=1e-9)
+    result = numpy(pair_softplus(table))
+    np.testing.assert_allclose(result, expected["per_anchor"], rtol=0, atol=example["tolerance"])
+    np.testing.assert_allclose(result.sum(), expected["sum"], rtol=0, atol=1e-9)
     if "mean" in expected:
         np.testing.assert_allclose(
-            found.mean(), expected["mean"], rtol=0, atol=example["tolerance"]
+            result.mean(), expected["mean"], rtol=0, atol=example["tolerance"]
         )
         symmetric = numpy(pair_softplus(table, symmetric=True)).sum()
         np.testing.assert_allclose(
@@ -113,11 +113,15 @@ def test_the_first_row_of_a_label_is_the_anchor_in_any_order_of_rows():
     labels = np.asarray(example["inputs"]["labels"])
     shuffled = values[example["inputs"]["take_rows_of_loss_wasserstein"]]
     alpha = float64(source["inputs"]["alpha"])
-    found = loss()(labels, with_knots(shuffled, alpha))
-    np.testing.assert_allclose(found, example["expected"]["sum"], rtol=0, atol=example["tolerance"])
+    result = loss()(labels, with_knots(shuffled, alpha))
+    np.testing.assert_allclose(
+        result, example["expected"]["sum"], rtol=0, atol=example["tolerance"]
+    )
     in_pairs = values[example["expected"]["anchor_then_positive"]]
-    found = loss()(np.repeat([0, 1, 2], 2), with_knots(in_pairs, alpha))
-    np.testing.assert_allclose(found, example["expected"]["sum"], rtol=0, atol=example["tolerance"])
+    result = loss()(np.repeat([0, 1, 2], 2), with_knots(in_pairs, alpha))
+    np.testing.assert_allclose(
+        result, example["expected"]["sum"], rtol=0, atol=example["tolerance"]
+    )
 
 
 def test_golden_loss_from_activations_and_its_whole_gradient_in_alpha():
@@ -142,8 +146,10 @@ def test_the_layer_and_the_loss_together_are_the_golden_loss():
     layer = QuantileLayer(len(alpha), dtype="float64")
     layer(x)
     layer.set_weights([alpha])
-    found = loss(p=example["inputs"]["p"])(np.asarray(example["inputs"]["labels"]), layer(x))
-    np.testing.assert_allclose(found, example["expected"]["sum"], rtol=0, atol=example["tolerance"])
+    result = loss(p=example["inputs"]["p"])(np.asarray(example["inputs"]["labels"]), layer(x))
+    np.testing.assert_allclose(
+        result, example["expected"]["sum"], rtol=0, atol=example["tolerance"]
+    )
 
 
 @pytest.mark.parametrize("p, symmetric", [(1, False), (2.5, True)])
@@ -185,9 +191,9 @@ def test_gradients_agree_with_finite_differences_with_ties_and_masks(rng, p, sym
 @given(st.integers(0, 2**31), st.booleans())
 def test_it_is_equation_13_read_aloud(seed, symmetric):
     labels, values, alpha = random_batch(np.random.default_rng(seed))
-    found = numpy(loss(None, symmetric=symmetric)(labels, with_knots(values, alpha)))
+    result = numpy(loss(None, symmetric=symmetric)(labels, with_knots(values, alpha)))
     expected = by_loops(labels, values, numpy(quantile.knots(alpha)), 1, symmetric)
-    np.testing.assert_allclose(np.sort(found), np.sort(expected), rtol=1e-9)
+    np.testing.assert_allclose(np.sort(result), np.sort(expected), rtol=1e-9)
 
 
 def test_reductions_are_the_paper_and_its_mean(rng):
@@ -202,15 +208,15 @@ def test_reductions_are_the_paper_and_its_mean(rng):
 
 def test_the_order_of_the_rows_moves_no_value_but_by_the_choice_of_anchors(rng):
     labels, values, alpha = random_batch(rng)
-    found = loss(symmetric=True)(labels, with_knots(values, alpha))
+    result = loss(symmetric=True)(labels, with_knots(values, alpha))
     pairs = np.argsort(labels, kind="stable")
     np.testing.assert_allclose(
-        loss(symmetric=True)(labels[pairs], with_knots(values[pairs], alpha)), found
+        loss(symmetric=True)(labels[pairs], with_knots(values[pairs], alpha)), result
     )
     swapped = pairs.reshape(-1, 2)[:, ::-1].ravel()
     # Swapped, D is transposed: the rows' and the columns' terms change places.
     np.testing.assert_allclose(
-        loss(symmetric=True)(labels[swapped], with_knots(values[swapped], alpha)), found
+        loss(symmetric=True)(labels[swapped], with_knots(values[swapped], alpha)), result
     )
 
 
@@ -228,8 +234,8 @@ def test_large_batches_take_the_blocked_path_with_the_same_values(rng):
     pairs = np.argsort(labels, kind="stable").reshape(-1, 2)
     left, right = values[pairs[np.argsort(pairs[:, 0])]].transpose(1, 0, 2, 3)
     table = wasserstein.pairwise(left, right, quantile.knots(alpha), 1, 10**9)
-    found = loss(None)(labels, with_knots(values, alpha))
-    np.testing.assert_allclose(found, pair_softplus(table), rtol=1e-12)
+    result = loss(None)(labels, with_knots(values, alpha))
+    np.testing.assert_allclose(result, pair_softplus(table), rtol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "mixed_bfloat16"])
@@ -237,9 +243,9 @@ def test_a_loss_of_half_precision_still_reads_labels_and_embeddings_in_float32(r
     """256 and 257 are one number in bfloat16: four rows of one label."""
     labels, values, alpha = random_batch(rng, pairs=2)
     embeddings = with_knots(values.astype("float32"), alpha.astype("float32"))
-    found = WassersteinLoss(dtype=dtype)(labels + 256, embeddings)
-    np.testing.assert_array_equal(numpy(found), numpy(WassersteinLoss()(labels, embeddings)))
-    assert keras.backend.standardize_dtype(found.dtype) == "float32"
+    result = WassersteinLoss(dtype=dtype)(labels + 256, embeddings)
+    np.testing.assert_array_equal(numpy(result), numpy(WassersteinLoss()(labels, embeddings)))
+    assert keras.backend.standardize_dtype(result.dtype) == "float32"
 
 
 def test_an_empty_recording_makes_the_loss_nan(rng):
@@ -258,9 +264,9 @@ def test_predictions_that_are_no_quantile_embeddings_are_refused(shape):
 def test_a_scale_multiplies_the_distances(rng):
     """The distance of scaled values is scaled."""
     labels, values, alpha = random_batch(rng)
-    found = loss(None, scale=2.5)(labels, with_knots(values, alpha))
+    result = loss(None, scale=2.5)(labels, with_knots(values, alpha))
     expected = loss(None)(labels, with_knots(2.5 * values, alpha))
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    np.testing.assert_allclose(result, expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("scale", [0, -1.0, np.inf, np.nan])

@@ -34,13 +34,13 @@ def main(
         ("Hyke", telephone.lines(prepare=False)),
     ):
         signals = people.signals[::every]
-        theirs = speakers.embeddings(resemblyzer, signals, "whole")
+        reference = speakers.embeddings(resemblyzer, signals, "whole")
         ours = keras_dml.embed(model, signals, progress=False)
-        gaps.append(np.abs(ours - theirs).max())
-        cosines = np.abs(ours @ ours.T - theirs @ theirs.T).max()
+        gaps.append(np.abs(ours - reference).max())
+        cosines = np.abs(ours @ ours.T - reference @ reference.T).max()
         print(
             f"{title}, {len(signals)} recordings: embeddings differ by at most {gaps[-1]:.1e} "
-            f"(largest component {theirs.max():.2f}), cosines by {cosines:.1e}",
+            f"(largest component {reference.max():.2f}), cosines by {cosines:.1e}",
             flush=True,
         )
     sys.exit(int(max(gaps) > BOUND))

@@ -99,9 +99,9 @@ def test_nearest_neighbors_of_short_recordings(rng):
     x = (x + np.swapaxes(x, 1, 2)) / 2  # pyRiemann needs exact symmetry
     expected = pairwise_distance(x.astype("float64"), metric="riemann")
     result = numpy(distances.get("affine_invariant")(x, x)).astype("float64")
-    apart = ~np.eye(24, dtype=bool)
-    np.testing.assert_allclose(result[apart], expected[apart], rtol=1e-3)
-    nearest = (np.where(apart, table, np.inf).argmin(axis=1) for table in (result, expected))
+    separate = ~np.eye(24, dtype=bool)
+    np.testing.assert_allclose(result[separate], expected[separate], rtol=1e-3)
+    nearest = (np.where(separate, table, np.inf).argmin(axis=1) for table in (result, expected))
     np.testing.assert_array_equal(*nearest)
 
 

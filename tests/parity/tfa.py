@@ -1,4 +1,5 @@
-"""Makes tests/goldens/tfa.json from the real TensorFlow Addons, in an environment of its own.
+"""Writes tests/goldens/tfa.json with values of the real TensorFlow Addons, in a separate
+environment.
 
 python tests/parity/tfa.py [--check]
 
@@ -41,18 +42,19 @@ TFA = Library(
 
 
 def environment(library, folder, python):
-    """The interpreter of a virtual environment with the library, built where there is none."""
-    found = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
-    if not found.exists():
+    """Returns the interpreter of a virtual environment with the library, and builds it first if it
+    does not exist."""
+    result = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
+    if not result.exists():
         print(f"Building an environment of {library.title} in {folder}", file=sys.stderr)
         subprocess.run([python, "-m", "venv", folder], check=True)
-        install = [found, "-m", "pip", "install", "--quiet", *library.requirements]
+        install = [result, "-m", "pip", "install", "--quiet", *library.requirements]
         subprocess.run(install, check=True)
-    return found
+    return result
 
 
 def values(library, interpreter):
-    """What `KEY_cases.py` prints there: the text of the file."""
+    """Returns the text that `KEY_cases.py` prints in the environment."""
     done = subprocess.run(
         [interpreter, FOLDER / f"{library.key}_cases.py"],
         stdout=subprocess.PIPE,
@@ -81,9 +83,9 @@ def check_python(library, python):
     command = [python, "-c", "import sys; print(*sys.version_info[:2])"]
     version = tuple(map(int, subprocess.check_output(command, text=True).split()))
     if version not in PYTHONS:
-        known = ", ".join(f"{major}.{minor}" for major, minor in PYTHONS)
+        valid = ", ".join(f"{major}.{minor}" for major, minor in PYTHONS)
         sys.exit(
-            f"{library.title} has wheels for Python {known}; {python} is "
+            f"{library.title} has wheels for Python {valid}; {python} is "
             f"{version[0]}.{version[1]}. Name another interpreter: --python python3.11"
         )
 

@@ -1,7 +1,8 @@
 """Calls TensorFlow Addons and prints values and gradients as JSON; `tfa.py` runs it.
 
-Runs in the environment of TensorFlow Addons (Keras 2), never in that of the tests. Values are
-float32: `pairwise_distance` there refuses float64. A gradient is that of the sum of the value.
+It runs in the environment of TensorFlow Addons (Keras 2), never in the environment of the tests.
+Values are float32, because `pairwise_distance` of TensorFlow Addons refuses float64. Gradients are
+computed for the sum of the values.
 """
 
 import json
@@ -47,36 +48,40 @@ def arrays():
     def ids(*values):
         return np.array(values, "int32")
 
-    found = {"emb12": normal(12, 6)}
-    found["lab12"] = rng.permutation(np.repeat(np.arange(4), 3)).astype("int32")
-    lengths = np.linalg.norm(found["emb12"], axis=-1, keepdims=True)
-    found["emb12_unit"] = found["emb12"] / lengths
+    result = {"emb12": normal(12, 6)}
+    result["lab12"] = rng.permutation(np.repeat(np.arange(4), 3)).astype("int32")
+    lengths = np.linalg.norm(result["emb12"], axis=-1, keepdims=True)
+    result["emb12_unit"] = result["emb12"] / lengths
     centers = 3.0 * normal(4, 6)  # so far apart that most triplets are satisfied
-    found["emb12_clustered"] = (centers[found["lab12"]] + 0.3 * normal(12, 6)).astype("float32")
-    found["emb9"] = normal(9, 5)
-    found["lab9_uneven"] = ids(0, 0, 0, 0, 1, 1, 2, 2, 7)
+    result["emb12_clustered"] = (centers[result["lab12"]] + 0.3 * normal(12, 6)).astype("float32")
+    result["emb9"] = normal(9, 5)
+    result["lab9_uneven"] = ids(0, 0, 0, 0, 1, 1, 2, 2, 7)
     twins = normal(8, 4)
     twins[1], twins[5] = twins[0], twins[2]  # of one class, and of two
-    found["emb8_duplicates"] = twins
-    found["lab8_duplicates"] = ids(0, 0, 1, 1, 2, 2, 3, 3)
-    found["emb5"] = normal(5, 4)
-    found["lab5_all_different"], found["lab5_all_equal"] = ids(0, 1, 2, 3, 4), ids(0, 0, 0, 0, 0)
-    found["pair_label"] = ids(1, 0, 1, 0, 0, 1, 1, 0, 0, 1)
+    result["emb8_duplicates"] = twins
+    result["lab8_duplicates"] = ids(0, 0, 1, 1, 2, 2, 3, 3)
+    result["emb5"] = normal(5, 4)
+    result["lab5_all_different"], result["lab5_all_equal"] = ids(0, 1, 2, 3, 4), ids(0, 0, 0, 0, 0)
+    result["pair_label"] = ids(1, 0, 1, 0, 0, 1, 1, 0, 0, 1)
     distances = [0.1, 0.2, 1.5, 1.7, 0.9, 0.0, 0.6, 0.0, 1.0, 2.5]
-    found["pair_distance"] = np.array(distances, "float32")
-    found["anchor6"], found["positive6"] = normal(6, 5), normal(6, 5)
-    found["sim6"] = found["anchor6"] @ found["positive6"].T
-    found["lab6_distinct"], found["lab6_repeated"] = ids(3, 1, 4, 0, 5, 9), ids(0, 1, 2, 0, 1, 0)
+    result["pair_distance"] = np.array(distances, "float32")
+    result["anchor6"], result["positive6"] = normal(6, 5), normal(6, 5)
+    result["sim6"] = result["anchor6"] @ result["positive6"].T
+    result["lab6_distinct"], result["lab6_repeated"] = ids(3, 1, 4, 0, 5, 9), ids(0, 1, 2, 0, 1, 0)
     rows = ["1010", "0100", "1100", "0001", "0111", "1000"]
-    found["multihot6"] = np.array([list(map(int, row)) for row in rows], "int32")
-    found["target10"], found["guess10"] = normal(10), normal(10)
-    found["binary10"] = (rng.random(10) > 0.5).astype("float32")
-    found["logit10"] = normal(10)
-    found["onehot20"] = np.eye(4, dtype="float32")[rng.integers(0, 4, 20)]
+    result["multihot6"] = np.array([list(map(int, row)) for row in rows], "int32")
+    result["target10"], result["guess10"] = normal(10), normal(10)
+    result["binary10"] = (rng.random(10) > 0.5).astype("float32")
+    result["logit10"] = normal(10)
+    result["onehot20"] = np.eye(4, dtype="float32")[rng.integers(0, 4, 20)]
     shares = np.exp(normal(20, 4))
-    found["prob20"] = shares / shares.sum(axis=1, keepdims=True)
-    found["seq"], found["flat"], found["image"] = normal(2, 7, 4), normal(5, 6), normal(2, 4, 4, 3)
-    return found
+    result["prob20"] = shares / shares.sum(axis=1, keepdims=True)
+    result["seq"], result["flat"], result["image"] = (
+        normal(2, 7, 4),
+        normal(5, 6),
+        normal(2, 4, 4, 3),
+    )
+    return result
 
 
 class Cases:

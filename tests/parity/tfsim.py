@@ -1,4 +1,5 @@
-"""Makes tests/goldens/tfsim.json from the real TensorFlow Similarity, in an environment of its own.
+"""Writes tests/goldens/tfsim.json with values of the real TensorFlow Similarity, in a separate
+environment.
 
 python tests/parity/tfsim.py [--check]
 

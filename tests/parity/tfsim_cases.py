@@ -103,14 +103,14 @@ def batches():
             x, y, classes_per_batch=classes, examples_per_class_per_batch=examples
         )
         rows, labels = sampler[0]
-        known, counts = np.unique(np.asarray(labels), return_counts=True)
+        valid, counts = np.unique(np.asarray(labels), return_counts=True)
         yield {
             "fn": "tfsim.samplers.MultiShotMemorySampler",
             "inputs": {},
             "args": {"classes_per_batch": classes, "examples_per_class_per_batch": examples},
             "value": {
                 "shape": list(np.asarray(rows).shape),
-                "classes": len(known),
+                "classes": len(valid),
                 "rows": sorted(set(counts.tolist())),
             },
         }

@@ -1,5 +1,5 @@
-"""Makes tests/goldens/toolbox.json from the real Adversarial Robustness Toolbox, in an environment
-of its own.
+"""Writes tests/goldens/toolbox.json with values of the real Adversarial Robustness Toolbox, in a
+separate environment.
 
 python tests/parity/toolbox.py [--check]
 

@@ -87,10 +87,10 @@ class Network(ClassifierMixin, LossGradientsMixin, NeuralNetworkMixin, BaseEstim
             normalizer = np.log(np.exp(shifted).sum(axis=1, keepdims=True))
             return normalizer[:, 0] - (shifted * y).sum(axis=1), np.exp(shifted - normalizer) - y
         order = np.argsort(-logits, axis=1)
-        one = np.eye(CLASSES)
-        other = np.argmax(np.where(y > 0, -np.inf, logits), axis=1)
-        over = one[other] - y
-        under = one[order[:, 0]] - one[order[:, 2]]
+        first = np.eye(CLASSES)
+        second = np.argmax(np.where(y > 0, -np.inf, logits), axis=1)
+        over = first[second] - y
+        under = first[order[:, 0]] - first[order[:, 2]]
         top, bottom = ((part * logits).sum(axis=1) for part in (over, under))
         gradient = over / bottom[:, None] - under * (top / bottom**2)[:, None]
         return top / bottom, gradient
@@ -111,26 +111,27 @@ def apgd(given, loss):
         loss_type=None,
         verbose=False,
     )
-    found = attack.generate(given["x"], given["y"])
+    result = attack.generate(given["x"], given["y"])
     return {
         "attack": "apgd",
         "loss": loss,
         "start": network.points[0],
         "values": np.stack(network.values[: BEFORE_CHECKPOINT + 1]),
-        "broken": network.predict(found).argmax(axis=1) != given["y"],
+        "broken": network.predict(result).argmax(axis=1) != given["y"],
     }
 
 
 def square(given):
-    """The square attack on each image by itself, so that each has squares of its own."""
+    """Runs the square attack on each image separately, so that each image has its random
+    squares."""
     network, broken = Network(given), []
     np.random.seed(7)
     attack = SquareAttack(
         network, eps=EPSILON, max_iter=QUERIES, nb_restarts=1, p_init=0.8, verbose=False
     )
     for x, y in zip(given["x"], given["y"], strict=True):
-        found = attack.generate(x[None], np.eye(CLASSES)[[y]])
-        broken.append(network.predict(found).argmax() != y)
+        result = attack.generate(x[None], np.eye(CLASSES)[[y]])
+        broken.append(network.predict(result).argmax() != y)
     fractions = [attack._get_percentage_of_elements(i) for i in SQUARES]
     return {"attack": "square", "squares": SQUARES, "fractions": fractions, "broken": broken}
 
@@ -142,7 +143,7 @@ def plain(value):
     array = np.asarray(value)
     if array.dtype.kind != "f":
         return array.tolist()
-    return np.reshape([float(f"{one:.9g}") for one in array.ravel()], array.shape).tolist()
+    return np.reshape([float(f"{item:.9g}") for item in array.ravel()], array.shape).tolist()
 
 
 def main():

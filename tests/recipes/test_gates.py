@@ -57,7 +57,9 @@ def test_the_contract_of_sound_keeps_no_magnitudes():
         recipe.with_contract(models.sequence_encoder(len(takes["channels"])), takes, given)
         for takes, given in ((TAKES, recordings()), (SOUND, recordings(channels=1)))
     )
-    found = [inputs.of(model).contract.stddev_range for model in (with_magnitudes, of_sound)]
+    found = [
+        inputs.from_model(model).contract.stddev_range for model in (with_magnitudes, of_sound)
+    ]
     assert found[0] is not None and found[1] is None
 
 

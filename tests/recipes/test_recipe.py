@@ -99,7 +99,7 @@ def test_a_published_model_carries_the_contract_of_its_card(rng):
     }
     recordings = [scale * rng.normal(size=(500, 2)) for scale in (1.0, 2.0)]
     model = recipe.with_contract(models.sequence_encoder(2), described, recordings)
-    contract = inputs.of(model).contract
+    contract = inputs.from_model(model).contract
     assert (contract.channels, contract.rate_hz, contract.min_steps) == (("x", "y"), 50, 8)
     low, high = contract.stddev_range[0]
     assert low < 1.2 and 1.8 < high

@@ -39,11 +39,11 @@ def test_classes_with_too_few_recordings_are_left_out_and_listed(build, left, dr
 
 
 def test_what_is_left_is_drawn_as_if_the_others_had_never_been(rng):
-    kept = np.isin(Y, ["ann", "cid", "eve"])
+    remaining = np.isin(Y, ["ann", "cid", "eve"])
     sessions = np.arange(len(Y)) % 2
     options = dict(pairs=2, steps=5, seed=3)
     whole = NPairSampler(X, Y, drop_singles=True, sessions=sessions, **options)
-    part = NPairSampler(X[kept], Y[kept], sessions=sessions[kept], **options)
+    part = NPairSampler(X[remaining], Y[remaining], sessions=sessions[remaining], **options)
     for (signal, labels), (expected, ids) in zip(whole, part, strict=True):
         np.testing.assert_array_equal(signal, expected)
         np.testing.assert_array_equal(labels, ids)

@@ -35,16 +35,16 @@ def test_an_episode_has_its_classes_in_blocks_of_different_examples(data):
 
 def test_an_episode_depends_on_seed_epoch_and_number_alone():
     y = np.repeat(list("abcd"), 9)
-    one, other = (EpisodeSampler(numbered(36), y, 3, 1, 2, seed=5) for _ in range(2))
-    last = other[len(other) - 1]
-    for index in range(len(one)):
-        batch = one[index]
+    item, second = (EpisodeSampler(numbered(36), y, 3, 1, 2, seed=5) for _ in range(2))
+    last = second[len(second) - 1]
+    for index in range(len(item)):
+        batch = item[index]
     np.testing.assert_array_equal(batch[0], last[0])
-    first = one[0][0]
-    one.on_epoch_end()
-    assert (one[0][0] != first).any()
-    one.epoch = 0
-    np.testing.assert_array_equal(one[0][0], first)
+    first = item[0][0]
+    item.on_epoch_end()
+    assert (item[0][0] != first).any()
+    item.epoch = 0
+    np.testing.assert_array_equal(item[0][0], first)
     assert (EpisodeSampler(numbered(36), y, 3, 1, 2, seed=6)[0][0] != first).any()
 
 
@@ -58,8 +58,8 @@ def test_labels_are_those_of_the_episode_where_asked():
     y = np.repeat([30, 10, 20], 5)
     whole = EpisodeSampler(numbered(15), y, 2, 1, 2)
     own = EpisodeSampler(numbered(15), y, 2, 1, 2, labels="episode")
-    for (images, ids), (same, places) in zip(whole, own, strict=True):
-        np.testing.assert_array_equal(images, same)
+    for (images, ids), (equal, places) in zip(whole, own, strict=True):
+        np.testing.assert_array_equal(images, equal)
         assert places.tolist() == [0, 1, 0, 0, 1, 1] and places.dtype == np.int32
         names = np.array(whole.class_names)[ids]
         np.testing.assert_array_equal(names, y[images[:, 0, 0, 0].astype(int)])
@@ -89,8 +89,8 @@ def test_augmentation_is_repeatable_and_sees_whole_episodes():
 
 def test_tf_data_gives_the_same_episodes():
     sampler = EpisodeSampler(numbered(20), np.arange(20) % 2, 2, 1, 2, steps=2)
-    for (images, labels), (same, ids) in zip(sampler.to_tf_data(), sampler, strict=True):
-        np.testing.assert_array_equal(images, same)
+    for (images, labels), (equal, ids) in zip(sampler.to_tf_data(), sampler, strict=True):
+        np.testing.assert_array_equal(images, equal)
         np.testing.assert_array_equal(labels, ids)
 
 
@@ -134,27 +134,27 @@ def of_episodes(sampler):
 
 
 def test_an_episode_takes_one_group_whole_before_the_next():
-    found = of_episodes(grouped())
-    assert {len(classes) for classes in found} == {4}
-    whole = [classes for classes in found if classes in ({0, 1, 2, 3}, {4, 5, 6, 7})]
-    others = [classes for classes in found if classes not in whole]
+    result = of_episodes(grouped())
+    assert {len(classes) for classes in result} == {4}
+    whole = [classes for classes in result if classes in ({0, 1, 2, 3}, {4, 5, 6, 7})]
+    rest = [classes for classes in result if classes not in whole]
     assert 100 < len(whole) < 165  # two of three groups hold four classes
-    assert all({8, 9} < classes for classes in others)
+    assert all({8, 9} < classes for classes in rest)
     assert all(
-        (classes - {8, 9}) < {0, 1, 2, 3} or (classes - {8, 9}) < {4, 5, 6, 7} for classes in others
+        (classes - {8, 9}) < {0, 1, 2, 3} or (classes - {8, 9}) < {4, 5, 6, 7} for classes in rest
     )
-    assert len(set(map(frozenset, others))) == 12  # any two of the other group
+    assert len(set(map(frozenset, rest))) == 12  # any two of the other group
 
 
 def test_a_fraction_of_episodes_draws_from_all_groups():
     plain = of_episodes(grouped(groups=None))
     assert of_episodes(grouped(mixed=1.0)) == plain
     few = of_episodes(grouped())
-    found = of_episodes(grouped(mixed=0.3))
-    as_few = sum(one == other for one, other in zip(found, few, strict=True))
-    as_plain = sum(one == other for one, other in zip(found, plain, strict=True))
+    result = of_episodes(grouped(mixed=0.3))
+    as_few = sum(first == second for first, second in zip(result, few, strict=True))
+    as_plain = sum(first == second for first, second in zip(result, plain, strict=True))
     assert 40 <= as_plain <= 80 and as_few + as_plain >= 200
-    assert found == of_episodes(grouped(mixed=0.3))
+    assert result == of_episodes(grouped(mixed=0.3))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""NPairSampler: what is in a batch, what an epoch covers, and what the seed decides."""
+"""Tests of NPairSampler: rows of a batch, coverage of an epoch, and reproducibility by the seed."""
 
 import collections
 import itertools
@@ -64,8 +64,8 @@ def test_an_epoch_has_as_many_batches_as_asked_for():
     assert len(NPairSampler(x, y, 5)) == 2  # ceil(9 / 5)
     asked, older = NPairSampler(x, y, 5, steps_per_epoch=7), NPairSampler(x, y, 5, steps=7)
     assert len(asked) == len(older) == 7
-    for one, other in zip(asked, older, strict=True):
-        np.testing.assert_array_equal(one[0], other[0])
+    for first, second in zip(asked, older, strict=True):
+        np.testing.assert_array_equal(first[0], second[0])
     assert len(PKSampler(x, y, 5, 2, steps_per_epoch=4)) == 4
     assert len(EpisodeSampler(x, y, 3, 1, 1, steps_per_epoch=6)) == 6
 
@@ -128,8 +128,8 @@ def test_positive_is_from_another_session_where_the_class_has_several():
     sessions = np.array(["mon"] * 4 + ["tue", "wed"] + ["mon", "mon", "tue"] + ["mon", "mon"])
     for signal, labels in NPairSampler(x, y, 3, sessions=sessions, steps=60):
         recordings = signal[:, 0, 0].astype(int)
-        other = sessions[recordings[0::2]] != sessions[recordings[1::2]]
-        np.testing.assert_array_equal(other, labels[::2] < 2)  # class 2 has one session only
+        second = sessions[recordings[0::2]] != sessions[recordings[1::2]]
+        np.testing.assert_array_equal(second, labels[::2] < 2)  # class 2 has one session only
         assert (recordings[0::2] != recordings[1::2]).all()
 
 
@@ -159,8 +159,8 @@ def test_same_seed_gives_the_same_epochs_and_another_seed_others():
         assert_same(epoch_of(first), epoch_of(second))
         first.on_epoch_end()
         second.on_epoch_end()
-    other = NPairSampler(x, y, 4, length=6, seed=6)
-    assert not np.array_equal(other[0][0], NPairSampler(x, y, 4, length=6, seed=5)[0][0])
+    another = NPairSampler(x, y, 4, length=6, seed=6)
+    assert not np.array_equal(another[0][0], NPairSampler(x, y, 4, length=6, seed=5)[0][0])
 
 
 def test_batch_does_not_depend_on_the_batches_drawn_before_it():

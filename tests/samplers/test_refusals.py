@@ -1,4 +1,4 @@
-"""What a sampler cannot deliver, it refuses at construction, and says what could be done."""
+"""Errors of samplers at construction for requests that they cannot deliver."""
 
 import numpy as np
 import pytest

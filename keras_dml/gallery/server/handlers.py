@@ -79,7 +79,7 @@ class Handlers:
         """Describes the recordings that the model takes."""
         from keras_dml import inputs  # loads a backend
 
-        contract = inputs.of(self._gallery.model).contract
+        contract = inputs.from_model(self._gallery.model).contract
         fields = ("channels", "units", "rate_hz", "min_steps", "max_steps")
         values = {} if contract is None else {name: getattr(contract, name) for name in fields}
         return schemas.Model(**values, sensor=sensors.sensor(contract))

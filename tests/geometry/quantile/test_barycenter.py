@@ -18,8 +18,8 @@ def test_golden_mixtures(name):
     values = [inputs[key] for key in ("A", "B", "C") if key in inputs]
     values = values * 2 if name == "merge_self" else values
     knots = np.asarray(quantile.knots(np.asarray(inputs["alpha"], np.float64)))
-    found = averages.mixture(values, inputs["n"], knots)
-    np.testing.assert_allclose(found, example["expected"]["v"], rtol=0, atol=example["tolerance"])
+    result = averages.mixture(values, inputs["n"], knots)
+    np.testing.assert_allclose(result, example["expected"]["v"], rtol=0, atol=example["tolerance"])
 
 
 @given(st.integers(0, 2**31), st.integers(1, 4))
@@ -35,17 +35,17 @@ def test_a_mixture_reads_the_quantiles_of_the_pooled_sample(seed, segments):
             for v, n in zip(values, counts, strict=True)
         ]
     )
-    found = averages.mixture(values, counts, knots)[0]
-    places = np.searchsorted(np.sort(pooled), [found - 1e-9, found + 1e-9]) / len(pooled)
+    result = averages.mixture(values, counts, knots)[0]
+    places = np.searchsorted(np.sort(pooled), [result - 1e-9, result + 1e-9]) / len(pooled)
     assert (places[0] <= knots + 2e-4).all() and (places[1] >= knots - 2e-4).all()
-    np.testing.assert_allclose([found[0], found[-1]], [values.min(), values.max()], rtol=1e-15)
+    np.testing.assert_allclose([result[0], result[-1]], [values.min(), values.max()], rtol=1e-15)
 
 
 def test_golden_barycenters():
     example = golden("barycentre")
     three, four = (np.asarray(example["inputs"][key]) for key in ("E3", "E4"))
     weights = example["inputs"]["weights"]
-    found = {
+    result = {
         "p2_equal": averages.barycenter(three, p=2),
         "p2_weighted": averages.barycenter(three, weights, p=2),
         "p1_equal_3": averages.barycenter(three),
@@ -53,7 +53,7 @@ def test_golden_barycenters():
         "p1_weighted_3": averages.barycenter(three, weights),
     }
     for key, expected in example["expected"].items():
-        np.testing.assert_allclose(found[key], expected, rtol=0, atol=example["tolerance"])
+        np.testing.assert_allclose(result[key], expected, rtol=0, atol=example["tolerance"])
 
 
 def test_no_near_embedding_is_nearer_to_all_than_the_barycenter(rng):
@@ -80,12 +80,12 @@ def test_no_weights_are_equal_weights(rng):
         for p, reference in ((1, np.median), (2, np.mean)):
             expected = reference(values, axis=0)
             for weights in (None, np.ones(count), np.full(count, 0.1), [7] * count):
-                found = averages.barycenter(values, weights, p)
-                np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+                result = averages.barycenter(values, weights, p)
+                np.testing.assert_allclose(result, expected, rtol=1e-12, atol=1e-12)
             doubled = np.concatenate([values, values])
             halves = np.repeat([1.0, 0.0], count)
-            found = averages.barycenter(doubled, halves, p)
-            np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+            result = averages.barycenter(doubled, halves, p)
+            np.testing.assert_allclose(result, expected, rtol=1e-12, atol=1e-12)
 
 
 def test_whole_weights_repeat_embeddings(rng):
@@ -95,9 +95,9 @@ def test_whole_weights_repeat_embeddings(rng):
         weights[0] += 1
         repeated = np.repeat(values, weights, axis=0)
         for p in (1, 2):
-            found = averages.barycenter(values, weights, p)
-            np.testing.assert_allclose(found, averages.barycenter(repeated, p=p), rtol=1e-12)
-            assert (np.diff(found, axis=-1) >= 0).all()  # still a quantile function
+            result = averages.barycenter(values, weights, p)
+            np.testing.assert_allclose(result, averages.barycenter(repeated, p=p), rtol=1e-12)
+            assert (np.diff(result, axis=-1) >= 0).all()  # still a quantile function
 
 
 @pytest.mark.parametrize(

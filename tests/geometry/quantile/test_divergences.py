@@ -17,21 +17,21 @@ def example_of(name):
 @pytest.mark.parametrize("name", ["js_overlap", "js_atoms"])
 def test_golden_divergences(name):
     example, (a,), (b,), knots = example_of(name)
-    found = {
+    result = {
         "kl_ab": divergences.kullback_leibler(a, b, knots),
         "kl_ba": divergences.kullback_leibler(b, a, knots),
         "js": divergences.jensen_shannon(a, b, knots),
         "sqrt_js": divergences.jensen_shannon_distance([a], [b], knots),
     }
     for key, expected in example["expected"].items():
-        assert found[key] == pytest.approx(expected, abs=example["tolerance"])
+        assert result[key] == pytest.approx(expected, abs=example["tolerance"])
 
 
 def test_beyond_disjoint_supports_only_the_wasserstein_distance_sees_the_gap():
     example, a, far, knots = example_of("js_disjoint")
-    found = [divergences.jensen_shannon(a[0], b[0], knots) for b in far]
-    np.testing.assert_allclose(found, example["expected"]["js"], rtol=0, atol=example["tolerance"])
-    np.testing.assert_allclose(found, math.log(2), rtol=0, atol=1e-12)
+    result = [divergences.jensen_shannon(a[0], b[0], knots) for b in far]
+    np.testing.assert_allclose(result, example["expected"]["js"], rtol=0, atol=example["tolerance"])
+    np.testing.assert_allclose(result, math.log(2), rtol=0, atol=1e-12)
     gaps = np.asarray(wasserstein.distance(a[None], far, knots))
     np.testing.assert_allclose(gaps, example["expected"]["d1"], rtol=0, atol=1e-9)
 
@@ -59,15 +59,15 @@ def test_leading_axes_broadcast_to_the_values_of_single_pairs(rng):
     x, y = np.sort(x, axis=-1), np.sort(y, axis=-1)
     knots = np.array([0.0, 0.1, 0.3, 0.35, 0.8, 1.0])
     for measure in (divergences.kullback_leibler, divergences.jensen_shannon):
-        found = measure(x, y, knots)
+        result = measure(x, y, knots)
         single = [
-            [[measure(a, b, knots) for a, b in zip(one[0], other, strict=True)] for other in y]
-            for one in x
+            [[measure(a, b, knots) for a, b in zip(first[0], second, strict=True)] for second in y]
+            for first in x
         ]
-        assert found.shape == (4, 5, 3)
-        np.testing.assert_allclose(found, single, rtol=1e-12, atol=1e-15)
+        assert result.shape == (4, 5, 3)
+        np.testing.assert_allclose(result, single, rtol=1e-12, atol=1e-15)
     whole = divergences.jensen_shannon_distance(x, y, knots)
-    np.testing.assert_allclose(whole[1, 2], np.sqrt(found[1, 2]).sum(), rtol=1e-12)
+    np.testing.assert_allclose(whole[1, 2], np.sqrt(result[1, 2]).sum(), rtol=1e-12)
 
 
 def test_masses_of_both_sum_to_one_whatever_the_ties(rng):

@@ -30,8 +30,8 @@ def embed(x, alpha, mask=None):
 def test_order_statistic_n_sits_at_n_minus_one_over_the_count():
     example = golden("qtilde_basic")
     x, r = float64(example["inputs"]["x"]), float64(example["inputs"]["r"])
-    found = np.asarray(quantile.quantiles(x[None, :, None], r))[0, 0]
-    np.testing.assert_allclose(found, example["expected"]["q"], rtol=0, atol=example["tolerance"])
+    result = np.asarray(quantile.quantiles(x[None, :, None], r))[0, 0]
+    np.testing.assert_allclose(result, example["expected"]["q"], rtol=0, atol=example["tolerance"])
     r = float64(example["gradient"]["r"])
     (slopes,) = gradients(lambda r: ops.sum(quantile.quantiles(x[None, :, None], r)), r)
     np.testing.assert_allclose(slopes, example["gradient"]["dq_dr"], rtol=0, atol=1e-6)
@@ -43,13 +43,13 @@ def test_golden_embeddings_and_their_gradients(name):
     x, alpha = float64(example["inputs"]["x"])[None], float64(example["inputs"]["alpha"])
     mask = example["inputs"].get("mask")
     mask = None if mask is None else np.asarray([mask], bool)
-    found = np.asarray(embed(x, alpha, mask))
-    assert found.dtype == np.float64
+    result = np.asarray(embed(x, alpha, mask))
+    assert result.dtype == np.float64
     np.testing.assert_allclose(
         quantile.knots(alpha), example["expected"]["knots"], rtol=0, atol=1e-12
     )
     np.testing.assert_allclose(
-        found[0], example["expected"]["v"], rtol=0, atol=example["tolerance"]
+        result[0], example["expected"]["v"], rtol=0, atol=example["tolerance"]
     )
     if "gradient" in example:
         cotangent = float64(example["gradient"]["cotangent"])
@@ -72,8 +72,8 @@ def test_tied_steps_share_the_gradient_of_their_group():
 def test_padded_batch_counts_each_recording_by_itself():
     example = golden("embed_batch")
     x, mask = float64(example["inputs"]["x"]), np.asarray(example["inputs"]["mask"], bool)
-    found = embed(x, float64(example["inputs"]["alpha"]), mask)
-    np.testing.assert_allclose(found, example["expected"]["v"], rtol=0, atol=example["tolerance"])
+    result = embed(x, float64(example["inputs"]["alpha"]), mask)
+    np.testing.assert_allclose(result, example["expected"]["v"], rtol=0, atol=example["tolerance"])
 
 
 def test_weights_may_stand_in_any_order():
@@ -82,8 +82,8 @@ def test_weights_may_stand_in_any_order():
     np.testing.assert_allclose(
         np.asarray(embed(x, alpha))[0], example["expected"]["v"], rtol=0, atol=1e-10
     )
-    (found,) = gradients(lambda a: ops.sum(embed(x, a)), alpha)
-    np.testing.assert_allclose(found, example["gradient"]["alpha"], rtol=0, atol=1e-6)
+    (result,) = gradients(lambda a: ops.sum(embed(x, a)), alpha)
+    np.testing.assert_allclose(result, example["gradient"]["alpha"], rtol=0, atol=1e-6)
 
 
 def test_knots_start_evenly_spaced():
@@ -102,9 +102,9 @@ def test_saturated_weights_give_finite_values_and_gradients(rng):
 def test_a_recording_without_a_valid_step_is_nan_and_leaves_its_neighbors_alone(rng):
     x = rng.normal(size=(2, 5, 3))
     mask = np.array([[0] * 5, [1] * 5], bool)
-    found = np.asarray(embed(x, quantile.initial_alpha(4), mask))
-    assert np.isnan(found[0]).all()
-    np.testing.assert_allclose(found[1], np.asarray(embed(x[1:], quantile.initial_alpha(4)))[0])
+    result = np.asarray(embed(x, quantile.initial_alpha(4), mask))
+    assert np.isnan(result[0]).all()
+    np.testing.assert_allclose(result[1], np.asarray(embed(x[1:], quantile.initial_alpha(4)))[0])
     (in_x,) = gradients(lambda x: ops.sum(embed(x, quantile.initial_alpha(4), mask)[1]), x)
     assert np.isfinite(in_x).all()
 
@@ -113,16 +113,16 @@ def test_what_is_not_finite_stays_loud_under_a_mask(rng):
     x = rng.normal(size=(2, 6, 1))
     x[0, 1], x[1] = np.inf, np.nan  # one step too large; a network that has diverged
     mask = np.array([[1, 1, 1, 1, 0, 0]] * 2, bool)
-    found = np.asarray(embed(x, quantile.initial_alpha(3), mask))
-    assert np.isnan(found).all()
+    result = np.asarray(embed(x, quantile.initial_alpha(3), mask))
+    assert np.isnan(result).all()
 
 
 def test_half_precision_input_is_ranked_in_float32(rng):
     x = ops.cast(rng.normal(size=(1, 6000, 1)), "float16")
-    found = quantile.quantiles(x, np.linspace(0, 1, 18, dtype=np.float32))
-    assert "float32" in str(found.dtype)
+    result = quantile.quantiles(x, np.linspace(0, 1, 18, dtype=np.float32))
+    assert "float32" in str(result.dtype)
     wide = quantile.quantiles(np.asarray(x, np.float64), np.linspace(0, 1, 18, dtype=np.float32))
-    np.testing.assert_allclose(found, wide, rtol=0, atol=1e-3)
+    np.testing.assert_allclose(result, wide, rtol=0, atol=1e-3)
 
 
 @given(st.integers(1, 40), st.integers(0, 2**31))
@@ -138,13 +138,13 @@ def test_values_are_numpys_interpolated_inverted_cdf_one_step_later(steps, seed)
 @given(arrays(np.float64, (2, 11, 3), elements=st.floats(-1e6, 1e6)), arrays(bool, (2, 11)))
 def test_values_ascend_for_any_mask(x, mask):
     mask[:, 0] = True
-    found = np.asarray(embed(x, quantile.initial_alpha(5), mask))
-    assert (np.diff(found, axis=-1) >= 0).all()
+    result = np.asarray(embed(x, quantile.initial_alpha(5), mask))
+    assert (np.diff(result, axis=-1) >= 0).all()
     bare = [
         np.asarray(embed(row[valid][None], quantile.initial_alpha(5)))[0]
         for row, valid in zip(x, mask, strict=True)
     ]
-    np.testing.assert_allclose(found, bare, rtol=1e-12, atol=1e-9)
+    np.testing.assert_allclose(result, bare, rtol=1e-12, atol=1e-9)
 
 
 def test_gradients_agree_with_finite_differences_under_a_mask(rng):
@@ -177,8 +177,8 @@ def test_sorting_on_the_host_gives_the_same_values_and_gradients(rng):
 
 def test_curves_are_linear_between_knots_and_guarded_where_knots_meet():
     knots, values = float64([0, 0.5, 0.5, 1]), float64([[0, 1, 3, 3]])
-    found = quantile.evaluate(values, knots, float64([0, 0.25, 0.5, 0.75, 1]))
-    np.testing.assert_allclose(found, [[0, 0.5, 3, 3, 3]])
+    result = quantile.evaluate(values, knots, float64([0, 0.25, 0.5, 0.75, 1]))
+    np.testing.assert_allclose(result, [[0, 0.5, 3, 3, 3]])
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

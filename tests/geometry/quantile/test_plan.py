@@ -41,8 +41,8 @@ def test_parts_sum_to_the_distance(p, seed, steps, scale):
     by_segment = plan.segment_parts(x, y, knots, p)
     assert by_segment.min() >= 0
     np.testing.assert_allclose(by_segment.sum(), distance, rtol=1e-6)
-    for one, other in ((x, y), (y, x)):
-        by_rank = plan.rank_parts(one, other, knots, steps, p)
+    for first, second in ((x, y), (y, x)):
+        by_rank = plan.rank_parts(first, second, knots, steps, p)
         assert by_rank.shape == (len(x), steps)
         np.testing.assert_allclose(by_rank.sum(), distance / 2, rtol=1e-6)
         np.testing.assert_allclose(
@@ -53,9 +53,9 @@ def test_parts_sum_to_the_distance(p, seed, steps, scale):
 @pytest.mark.parametrize("p", ORDERS)
 def test_parts_by_rank_are_those_of_numerical_integration(p):
     x, y, knots = pair(3)
-    found = plan.rank_parts(x, y, knots, 7, p)
+    result = plan.rank_parts(x, y, knots, 7, p)
     expected = np.array([by_integration(a, b, knots, 7, p) for a, b in zip(x, y, strict=True)])
-    np.testing.assert_allclose(found, expected, rtol=0, atol=2e-4 * np.abs(expected).max())
+    np.testing.assert_allclose(result, expected, rtol=0, atol=2e-4 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("p", ORDERS)
@@ -72,18 +72,18 @@ def test_a_part_says_what_the_distance_falls_by_when_the_step_is_taken_out(seed)
     rng = np.random.default_rng(seed)
     steps, knots = 400, np.linspace(0, 1, 401)
     values = np.sort(rng.normal(size=steps))
-    other = np.quantile(rng.normal(0.3, 1.5, 4000), knots)[None]
+    second = np.quantile(rng.normal(0.3, 1.5, 4000), knots)[None]
 
     def embedded(sample):
         return np.asarray(quantile.quantiles(sample[None, :, None], knots))[0]
 
     x = embedded(values)
-    before = float(wasserstein.distance(x, other, knots))
-    parts = plan.rank_parts(x, other, knots, steps)[0]
+    before = float(wasserstein.distance(x, second, knots))
+    parts = plan.rank_parts(x, second, knots, steps)[0]
     excess = parts - parts.mean()
     taken = rng.choice(np.arange(3, steps - 3), 20, replace=False)
     after = [
-        float(wasserstein.distance(embedded(np.delete(values, i)), other, knots)) for i in taken
+        float(wasserstein.distance(embedded(np.delete(values, i)), second, knots)) for i in taken
     ]
     fall = before - np.array(after)
     np.testing.assert_allclose(fall, excess[taken], rtol=0, atol=0.2 * np.abs(excess).max())

@@ -43,12 +43,12 @@ def test_golden_distances_and_their_gradients(name):
     a, b, alpha = (float64(example["inputs"][key]) for key in ("A", "B", "alpha"))
     per_order = name in DISTANCES
     for i, p in enumerate(example["expected"]["p"]):
-        found = np.asarray(from_alpha(a, b, alpha, p))
-        assert found.dtype == np.float64
+        result = np.asarray(from_alpha(a, b, alpha, p))
+        assert result.dtype == np.float64
         np.testing.assert_allclose(
-            found, example["expected"]["d"][i], rtol=1e-9, atol=example["tolerance"]
+            result, example["expected"]["d"][i], rtol=1e-9, atol=example["tolerance"]
         )
-        found = dict(
+        result = dict(
             zip(
                 ("A", "B", "alpha"),
                 gradients(lambda *v, p=p: from_alpha(*v, p), a, b, alpha),
@@ -56,9 +56,9 @@ def test_golden_distances_and_their_gradients(name):
             )
         )
         for key, expected in example["gradient"].items():
-            if key in found:
+            if key in result:
                 np.testing.assert_allclose(
-                    found[key], expected[i] if per_order else expected, rtol=0, atol=1e-6
+                    result[key], expected[i] if per_order else expected, rtol=0, atol=1e-6
                 )
 
 
@@ -77,11 +77,11 @@ def test_segment_table(dtype, tolerance):
     u, v = np.asarray(example["inputs"]["uv"], dtype).T
     for column, p in enumerate(example["inputs"]["p"]):
         expected = float64([row[column] for row in example["expected"]["G"]])
-        found = np.asarray(
+        result = np.asarray(
             wasserstein.segment(ops.convert_to_tensor(u), ops.convert_to_tensor(v), p)
         )
         told = (expected == 0) | (expected > (1e-37 if dtype == "float32" else 0))
-        np.testing.assert_allclose(found[told], expected[told], rtol=tolerance)
+        np.testing.assert_allclose(result[told], expected[told], rtol=tolerance)
 
 
 @given(st.integers(0, 2**31), st.sampled_from([1, 1.3, 2, 3, 3.7, 5, 6]))
@@ -140,10 +140,10 @@ def test_blocks_change_neither_values_nor_gradients(rng, p, max_bytes):
     run = lambda x, y, s: ops.sum(weight * wasserstein.pairwise(x, y, s, p, max_bytes))  # noqa: E731
     loops = lambda x, y, s: ops.sum(weight * wasserstein.distance(x[:, None], y[None], s, p))  # noqa: E731
     np.testing.assert_allclose(run(x, y, knots), loops(x, y, knots), rtol=1e-12)
-    for found, expected in zip(
+    for result, expected in zip(
         gradients(run, x, y, knots), gradients(loops, x, y, knots), strict=True
     ):
-        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(result, expected, rtol=0, atol=1e-12)
 
 
 @pytest.fixture
@@ -170,24 +170,24 @@ def test_fused_distances_are_those_of_pairs_with_their_gradients(fused, rng, n, 
     np.testing.assert_allclose(fused(x, y, knots), of_pairs(x, y, knots), rtol=1e-12)
     assert float(fused(x, y, knots)[0, 0]) == 0
     weight = rng.normal(size=(n, m))
-    found, expected = (
+    result, expected = (
         gradients(lambda *given, table=table: ops.sum(weight * table(*given)), x, y, knots)
         for table in (fused, of_pairs)
     )
-    for one, its in zip(found, expected, strict=True):
-        np.testing.assert_allclose(one, its, rtol=0, atol=1e-12)
+    for item, its in zip(result, expected, strict=True):
+        np.testing.assert_allclose(item, its, rtol=0, atol=1e-12)
 
 
 @pytest.mark.slow_on_jax
 def test_fused_distances_have_second_derivatives(fused, rng):
     x, knots = random_embeddings(rng, 7)
     x, y = x[:3], x[3:]
-    found, expected = (
+    result, expected = (
         second_derivatives(lambda x, table=table: ops.sum(ops.sin(table(x, y, knots))), x)
         for table in (fused, of_pairs)
     )
     assert np.abs(expected).max() > 0.1
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(result, expected, rtol=0, atol=1e-10)
 
 
 def test_fused_gradients_in_the_knots_do_not_cancel_far_from_zero(fused, rng):
@@ -255,9 +255,9 @@ def test_no_xla_is_asked_for_where_a_gpu_is(rng, monkeypatch):
     )
     x, knots = random_embeddings(rng, 3)
     traced = tf.function(lambda x: wasserstein.pairwise(x, x, knots, max_bytes=1))
-    found = traced.get_concrete_function(tf.constant(x))
-    assert not compiled_by_xla(found.graph)
-    np.testing.assert_allclose(found(tf.constant(x)), of_pairs(x, x, knots), rtol=1e-12)
+    result = traced.get_concrete_function(tf.constant(x))
+    assert not compiled_by_xla(result.graph)
+    np.testing.assert_allclose(result(tf.constant(x)), of_pairs(x, x, knots), rtol=1e-12)
 
 
 @pytest.mark.slow
@@ -278,9 +278,9 @@ def test_a_traced_step_is_compiled_for_any_number_of_rows(rng):
     assert compiled_by_xla(traced.get_concrete_function().graph)
     for n in (20, 3, 0, 30):
         expected = gradients(lambda *given: ops.sum(of_pairs(*given) ** 2), x[:n], x[n:], knots)
-        found = traced(*map(ops.convert_to_tensor, (x[:n], x[n:], knots)))
-        for one, its in zip(found, expected, strict=True):
-            np.testing.assert_allclose(one, its, rtol=1e-9)
+        result = traced(*map(ops.convert_to_tensor, (x[:n], x[n:], knots)))
+        for item, its in zip(result, expected, strict=True):
+            np.testing.assert_allclose(item, its, rtol=1e-9)
 
 
 @pytest.mark.parametrize("p", [1, 2])
@@ -356,13 +356,13 @@ def test_orders_below_one_are_refused(p):
 def test_interpolated_quantile_functions_are_compared_and_not_steps_as_in_scipy():
     """The samples {0, 1} and {0, 0}, read at the knots 0, .5 and 1."""
     x, y, knots = [[0.0, 1.0, 1.0]], [[0.0, 0.0, 0.0]], np.array([0, 0.5, 1])
-    found = wasserstein.distance(np.array(x), np.array(y), knots)
-    assert float(found) == pytest.approx(0.75)
+    result = wasserstein.distance(np.array(x), np.array(y), knots)
+    assert float(result) == pytest.approx(0.75)
     assert scipy.stats.wasserstein_distance([0, 1], [0, 0]) == 0.5
     # the same by numerical integration of the interpolated functions
     levels = (np.arange(10_000) + 0.5) / 10_000
     gaps = np.abs(np.interp(levels, knots, x[0]) - np.interp(levels, knots, y[0]))
-    assert float(found) == pytest.approx(gaps.mean(), rel=1e-6)
+    assert float(result) == pytest.approx(gaps.mean(), rel=1e-6)
 
 
 @pytest.mark.parametrize("p", [1, 2, 1.5, 3])
@@ -377,6 +377,6 @@ def test_infinite_values_give_nan(p):
         ([-inf, 0, 1], [0, 1, inf]),
     ]:
         x, y = np.array([[x], [finite]]), np.array([[y]])
-        found = np.asarray(wasserstein.pairwise(x, y, knots, p))
-        assert np.isnan(found[0, 0])
+        result = np.asarray(wasserstein.pairwise(x, y, knots, p))
+        assert np.isnan(result[0, 0])
         assert np.isnan(np.asarray(wasserstein.distance(x[0], y[0], knots, p)))

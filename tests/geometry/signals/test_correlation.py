@@ -21,14 +21,14 @@ def by_loops(x, mask, lags=LAGS, ridge=RIDGE):
     steps = np.flatnonzero(mask)
     gap = x - x[steps].mean(axis=0)
     stddev = np.sqrt((gap[steps] ** 2).mean(axis=0) + ridge)
-    z, found, channels = gap / stddev, [], range(x.shape[1])
+    z, result, channels = gap / stddev, [], range(x.shape[1])
     for lag in lags:
         pairs = [(t, t + lag) for t in steps if t + lag in steps]
         for i in channels:
             for j in channels:
                 if lag > 0 or i < j:
-                    found.append(np.mean([z[t, i] * z[u, j] for t, u in pairs]) if pairs else 0)
-    return stddev, np.array(found)
+                    result.append(np.mean([z[t, i] * z[u, j] for t, u in pairs]) if pairs else 0)
+    return stddev, np.array(result)
 
 
 @pytest.mark.parametrize("kept", [1.0, 0.6, 0.2])
@@ -37,27 +37,29 @@ def test_values_are_those_of_the_definition(rng, kept):
     mask = rng.random((3, 15)) < kept
     mask[:, 4] = True
     expected = [by_loops(*each) for each in zip(x, mask, strict=True)]
-    found = numpy(lagged_correlations(x, mask, LAGS, RIDGE))
+    result = numpy(lagged_correlations(x, mask, LAGS, RIDGE))
     for place, values in enumerate(zip(*expected, strict=True)):
-        np.testing.assert_allclose(found[place], values, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(result[place], values, rtol=1e-9, atol=1e-12)
     if kept == 1:
-        for one, other in zip(numpy(lagged_correlations(x, None, LAGS, RIDGE)), found, strict=True):
-            np.testing.assert_allclose(one, other, rtol=1e-12)
+        for first, second in zip(
+            numpy(lagged_correlations(x, None, LAGS, RIDGE)), result, strict=True
+        ):
+            np.testing.assert_allclose(first, second, rtol=1e-12)
 
 
 def test_at_lag_0_they_are_pearsons(rng):
     x = rng.normal(size=(1, 200, 4)) @ rng.normal(size=(4, 4))
-    _, found = numpy(lagged_correlations(x, ridge=1e-12))
+    _, result = numpy(lagged_correlations(x, ridge=1e-12))
     expected = np.corrcoef(x[0], rowvar=False)[np.triu_indices(4, 1)]
-    np.testing.assert_allclose(found[0], expected, rtol=1e-9)
+    np.testing.assert_allclose(result[0], expected, rtol=1e-9)
 
 
 @given(st.floats(1e-3, 1e3), st.floats(-1e3, 1e3), st.integers(0, 2**16))
 def test_units_and_offsets_of_channels_do_not_matter(unit, offset, seed):
     x = np.random.default_rng(seed).normal(size=(1, 20, 2))
-    (one,), plain = numpy(lagged_correlations(x, lags=LAGS, ridge=1e-12))
-    (other,), moved = numpy(lagged_correlations(x * [1, unit] + offset, lags=LAGS, ridge=1e-12))
-    np.testing.assert_allclose(other, one * [1, unit], rtol=1e-5)
+    (first,), plain = numpy(lagged_correlations(x, lags=LAGS, ridge=1e-12))
+    (second,), moved = numpy(lagged_correlations(x * [1, unit] + offset, lags=LAGS, ridge=1e-12))
+    np.testing.assert_allclose(second, first * [1, unit], rtol=1e-5)
     np.testing.assert_allclose(moved, plain, rtol=0, atol=1e-5)
 
 
@@ -79,32 +81,32 @@ def test_gradients_are_those_of_finite_differences(rng, masked):
         stddevs, correlations = lagged_correlations(x, mask, LAGS, RIDGE)
         return ops.sum(correlations * weights) + ops.sum(stddevs**2)
 
-    (found,) = gradients(value, x)
-    np.testing.assert_allclose(found, finite_differences(value, x), rtol=1e-5, atol=1e-7)
+    (result,) = gradients(value, x)
+    np.testing.assert_allclose(result, finite_differences(value, x), rtol=1e-5, atol=1e-7)
     if masked:
-        assert (found[~mask] == 0).all()
+        assert (result[~mask] == 0).all()
 
 
 def test_a_signal_without_valid_steps_is_nan_and_no_other(rng):
     x, mask = rng.normal(size=(2, 6, 2)), np.array([[False] * 6, [True] * 6])
-    for found in numpy(lagged_correlations(x, mask, LAGS, RIDGE)):
-        assert np.isnan(found[0]).all() and np.isfinite(found[1]).all()
+    for result in numpy(lagged_correlations(x, mask, LAGS, RIDGE)):
+        assert np.isnan(result[0]).all() and np.isfinite(result[1]).all()
 
 
 def test_a_nan_in_a_valid_step_stays_one(rng):
     x = rng.normal(size=(2, 6, 2))
     x[0, 2, 1] = np.nan
-    for found in numpy(lagged_correlations(x, None, LAGS, RIDGE)):
-        assert np.isnan(found[0]).any() and np.isfinite(found[1]).all()
+    for result in numpy(lagged_correlations(x, None, LAGS, RIDGE)):
+        assert np.isnan(result[0]).any() and np.isfinite(result[1]).all()
 
 
 def test_a_mask_of_numbers_means_what_is_not_0(rng):
     x, mask = rng.normal(size=(1, 9, 2)), rng.integers(0, 2, size=(1, 9))
     expected = numpy(lagged_correlations(x, mask.astype(bool), LAGS, RIDGE))
-    for one, other in zip(
+    for first, second in zip(
         numpy(lagged_correlations(x, 2 * mask, LAGS, RIDGE)), expected, strict=True
     ):
-        np.testing.assert_array_equal(one, other)
+        np.testing.assert_array_equal(first, second)
 
 
 def test_one_channel_has_no_correlation_at_lag_0(rng):
@@ -115,8 +117,8 @@ def test_one_channel_has_no_correlation_at_lag_0(rng):
 @pytest.mark.parametrize("lags", [[0, 2], np.array([0, 2]), range(0, 4, 2)])
 def test_any_sequence_of_whole_numbers_will_do(rng, lags):
     x = rng.normal(size=(1, 9, 2))
-    found, expected = (numpy(lagged_correlations(x, lags=each))[1] for each in (lags, (0, 2)))
-    np.testing.assert_array_equal(found, expected)
+    result, expected = (numpy(lagged_correlations(x, lags=each))[1] for each in (lags, (0, 2)))
+    np.testing.assert_array_equal(result, expected)
 
 
 @pytest.mark.parametrize("lags", [(), (0, 0), (-1,), (1.5,), "4", 4, (True,), (False, 2), None])

@@ -23,9 +23,9 @@ def covariance(estimator):
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_golden_estimators(estimator, dtype):
     inputs, expected, _, tolerance = matrices.example("covariance", dtype)
-    found = np.asarray(covariance(estimator)(inputs["x"][None], inputs["mask"][None]))
-    assert found.dtype == dtype
-    matrices.assert_values(found[0], expected[estimator.replace("ized", "ised")], tolerance)
+    result = np.asarray(covariance(estimator)(inputs["x"][None], inputs["mask"][None]))
+    assert result.dtype == dtype
+    matrices.assert_values(result[0], expected[estimator.replace("ized", "ised")], tolerance)
 
 
 @pytest.mark.parametrize("estimator", ["oas", "ledoit_wolf"])
@@ -33,13 +33,13 @@ def test_golden_shrinkage_is_the_share_of_the_round_matrix(estimator):
     """Of OAS that of scikit-learn and pyRiemann, not of Chen2010."""
     inputs, expected, _, _ = matrices.example("covariance", "float64")
     x, mask = inputs["x"][None], inputs["mask"][None]
-    sample, found = (np.asarray(covariance(one)(x, mask))[0] for one in ("sample", estimator))
+    sample, result = (np.asarray(covariance(item)(x, mask))[0] for item in ("sample", estimator))
     if estimator == "oas":
         assert expected["oas_shrinkage"] != pytest.approx(expected["oas_shrinkage_chen2010"])
     steps = np.sum(inputs["mask"])
     biased = (steps - 1) / steps * sample[0, 1]  # both shrink the estimate that divides by `steps`
     expected_entry = (1 - expected[f"{estimator}_shrinkage"]) * biased
-    np.testing.assert_allclose(found[0, 1], expected_entry, rtol=1e-8)
+    np.testing.assert_allclose(result[0, 1], expected_entry, rtol=1e-8)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -56,12 +56,12 @@ def test_estimators_agree_with_other_libraries(rng, steps):
         "oas": lambda a: oas(a)[0],
         "ledoit_wolf": lambda a: ledoit_wolf(a)[0],
     }.items():
-        found = np.asarray(covariance(estimator)(x))
-        np.testing.assert_allclose(found, [oracle(a) for a in x], rtol=1e-9, atol=1e-12)
-    for estimator, theirs in {"sample": "cov", "oas": "oas", "ledoit_wolf": "lwf"}.items():
-        found = np.asarray(covariance(estimator)(x))
-        expected = covariances(x.swapaxes(1, 2), estimator=theirs)
-        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+        result = np.asarray(covariance(estimator)(x))
+        np.testing.assert_allclose(result, [oracle(a) for a in x], rtol=1e-9, atol=1e-12)
+    for estimator, reference in {"sample": "cov", "oas": "oas", "ledoit_wolf": "lwf"}.items():
+        result = np.asarray(covariance(estimator)(x))
+        expected = covariances(x.swapaxes(1, 2), estimator=reference)
+        np.testing.assert_allclose(result, expected, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
@@ -70,15 +70,15 @@ def test_padding_changes_nothing(rng, estimator, padding):
     x = rng.normal(size=(2, 9, 3))
     padded = np.concatenate([x, np.full((2, 4, 3), padding)], axis=1)
     mask = np.arange(13) < 9
-    found = covariance(estimator)(padded, np.stack([mask, mask]))
-    np.testing.assert_allclose(found, covariance(estimator)(x), rtol=1e-12)
+    result = covariance(estimator)(padded, np.stack([mask, mask]))
+    np.testing.assert_allclose(result, covariance(estimator)(x), rtol=1e-12)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_a_shift_changes_nothing(rng, estimator):
     x = rng.normal(size=(1, 30, 3))
-    found = covariance(estimator)(x + 100)
-    np.testing.assert_allclose(found, covariance(estimator)(x), rtol=0, atol=1e-10)
+    result = covariance(estimator)(x + 100)
+    np.testing.assert_allclose(result, covariance(estimator)(x), rtol=0, atol=1e-10)
 
 
 @pytest.mark.slow
@@ -88,18 +88,18 @@ def test_gradients_agree_with_finite_differences_through_the_shrinkage(rng, esti
     mask[1, 4:] = False
     weights = rng.normal(size=(2, 3, 3))
     function = matrices.quick(lambda x: spd.covariance(x, mask, estimator))
-    _, (found,) = matrices.with_gradients(function, weights, x)
-    assert (found[1, 4:] == 0).all()
+    _, (result,) = matrices.with_gradients(function, weights, x)
+    assert (result[1, 4:] == 0).all()
     value = lambda x: np.sum(weights * np.asarray(function(x)))  # noqa: E731
-    np.testing.assert_allclose(found, finite_differences(value, x), rtol=0, atol=1e-8)
+    np.testing.assert_allclose(result, finite_differences(value, x), rtol=0, atol=1e-8)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 @pytest.mark.parametrize("level", [0.0, 3.0])
 def test_a_signal_that_does_not_vary_gives_zero_and_a_finite_gradient(estimator, level):
     x = np.full((1, 8, 3), level)
-    found, (gradient,) = matrices.with_gradients(covariance(estimator), np.ones((1, 3, 3)), x)
-    assert (found == 0).all()
+    result, (gradient,) = matrices.with_gradients(covariance(estimator), np.ones((1, 3, 3)), x)
+    assert (result == 0).all()
     assert np.isfinite(gradient).all()
 
 
@@ -107,26 +107,26 @@ def test_a_signal_that_does_not_vary_gives_zero_and_a_finite_gradient(estimator,
 def test_fewer_than_two_valid_steps_are_not_a_number(rng, estimator):
     x = rng.normal(size=(3, 4, 2))
     mask = np.array([[1, 0, 0, 0], [0, 0, 0, 0], [1, 1, 0, 1]], bool)
-    found = np.asarray(covariance(estimator)(x, mask))
-    assert np.isnan(found[:2]).all()
-    assert np.isfinite(found[2]).all()
+    result = np.asarray(covariance(estimator)(x, mask))
+    assert np.isnan(result[:2]).all()
+    assert np.isfinite(result[2]).all()
     assert np.isnan(covariance(estimator)(x[:, :1])).all()
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_one_channel_gives_its_variance(rng, estimator):
     x = rng.normal(size=(1, 20, 1))
-    found = float(covariance(estimator)(x)[0, 0, 0])
+    result = float(covariance(estimator)(x)[0, 0, 0])
     variance = {"sample": np.var(x, ddof=1), "trace_normalized": 1.0}.get(estimator, np.var(x))
-    assert found == pytest.approx(variance)
+    assert result == pytest.approx(variance)
 
 
 def test_a_signal_with_a_number_that_is_not_finite_is_loud(rng):
     x = rng.normal(size=(2, 9, 3))
     x[0, 3, 1] = np.nan
-    found = np.asarray(spd.covariance(x))
-    assert np.isnan(found[0]).any()
-    assert np.isfinite(found[1]).all()
+    result = np.asarray(spd.covariance(x))
+    assert np.isnan(result[0]).any()
+    assert np.isfinite(result[1]).all()
 
 
 def test_an_unknown_estimator_is_answered_with_the_known_ones():
@@ -164,11 +164,11 @@ def test_estimates_are_scale_free_in_float32_with_their_gradients(rng, estimator
     (slope,) = gradients(value, x.astype("float32"))
     for scale in 10.0 ** np.arange(-15, 16, 5):
         scaled = (scale * x).astype("float32")
-        found = np.asarray(spd.covariance(scaled, estimator=estimator), np.float64) / scale**power
-        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5 * np.abs(expected).max())
-        (found,) = gradients(lambda x, scale=scale: value(x, scale), scaled)
+        result = np.asarray(spd.covariance(scaled, estimator=estimator), np.float64) / scale**power
+        np.testing.assert_allclose(result, expected, rtol=0, atol=1e-5 * np.abs(expected).max())
+        (result,) = gradients(lambda x, scale=scale: value(x, scale), scaled)
         tolerance = 1e-4 * np.abs(slope).max()
-        np.testing.assert_allclose(found * scale, slope, rtol=0, atol=tolerance)
+        np.testing.assert_allclose(result * scale, slope, rtol=0, atol=tolerance)
 
 
 def test_signals_beyond_float32_have_no_finite_covariance_and_tiny_ones_zeros(rng):

@@ -8,10 +8,10 @@ from keras_dml.geometry.signals.spectrum import power_spectrum
 @pytest.mark.parametrize("samples", [1, 2, 5, 7, 12, 200, 400])
 def test_the_spectrum_is_that_of_the_fourier_transform(samples, rng):
     x = rng.normal(size=(2, 3, samples)).astype("float32")
-    found = ops.convert_to_numpy(power_spectrum(ops.convert_to_tensor(x)))
+    result = ops.convert_to_numpy(power_spectrum(ops.convert_to_tensor(x)))
     expected = np.abs(np.fft.rfft(x.astype("float64"))) ** 2
-    assert found.shape == expected.shape
-    np.testing.assert_allclose(found, expected, rtol=0, atol=2e-6 * expected.max())
+    assert result.shape == expected.shape
+    np.testing.assert_allclose(result, expected, rtol=0, atol=2e-6 * expected.max())
 
 
 def test_no_matrix_is_large_enough_to_be_rounded_to_8_bits(monkeypatch, rng):

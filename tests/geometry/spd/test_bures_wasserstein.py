@@ -23,7 +23,9 @@ JAX = keras.backend.backend() == "jax"
 )
 def test_bures_wasserstein_is_scale_free_in_float32_with_its_gradient(rng, distance):
     x, y = matrices.spd(rng, 3, 4), matrices.spd(rng, 2, 4)
-    expected = np.array([[pyriemann.distance_wasserstein(one, other) for other in y] for one in x])
+    expected = np.array(
+        [[pyriemann.distance_wasserstein(first, second) for second in y] for first in x]
+    )
     probe = rng.normal(size=(3, 2)).astype("float32")
 
     def value(x, y, scale):
@@ -32,12 +34,12 @@ def test_bures_wasserstein_is_scale_free_in_float32_with_its_gradient(rng, dista
     slopes = gradients(lambda x, y: value(x, y, 1), x.astype("float32"), y.astype("float32"))
     for scale in 10.0 ** np.arange(-30, 31, 10):  # covariances of signals from 1e-15 to 1e15
         pair = [(scale * side).astype("float32") for side in (x, y)]
-        found = np.asarray(distance(*pair), np.float64) / np.sqrt(scale)
-        np.testing.assert_allclose(found, expected, rtol=1e-4)
+        result = np.asarray(distance(*pair), np.float64) / np.sqrt(scale)
+        np.testing.assert_allclose(result, expected, rtol=1e-4)
         np.testing.assert_array_equal(np.diag(np.asarray(distance(pair[0], pair[0]))), 0)
         if JAX and distance is spd.bures_wasserstein_by_polynomials:
             continue  # files for devices are written by TensorFlow
-        found = gradients(lambda x, y, scale=scale: value(x, y, scale), *pair)
-        for one, slope in zip(found, slopes, strict=True):
+        result = gradients(lambda x, y, scale=scale: value(x, y, scale), *pair)
+        for first, slope in zip(result, slopes, strict=True):
             tolerance = 1e-3 * np.abs(slope).max()
-            np.testing.assert_allclose(one * scale, slope, rtol=0, atol=tolerance)
+            np.testing.assert_allclose(first * scale, slope, rtol=0, atol=tolerance)

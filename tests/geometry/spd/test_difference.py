@@ -31,22 +31,22 @@ def test_its_norm_is_the_distance(of, pairwise, seed):
 def test_it_changes_its_sign_with_the_order_and_turns_with_the_matrices(of, pairwise):
     x, y = matrices(1)
     turn = np.linalg.qr(np.random.default_rng(2).normal(size=x.shape))[0]
-    found = of(x, y)
-    np.testing.assert_allclose(of(y, x), -found, rtol=0, atol=1e-10)
+    result = of(x, y)
+    np.testing.assert_allclose(of(y, x), -result, rtol=0, atol=1e-10)
     np.testing.assert_allclose(
-        of(turn @ x @ turn.T, turn @ y @ turn.T), turn @ found @ turn.T, rtol=0, atol=1e-10
+        of(turn @ x @ turn.T, turn @ y @ turn.T), turn @ result @ turn.T, rtol=0, atol=1e-10
     )
     assert not of(x, x).round(12).any()
 
 
 def test_the_two_agree_where_matrices_commute():
     x, y = np.diag([1.0, 2.0, 3.0]), np.diag([3.0, 1.0, 3.0])
-    found = [of(x, y) for of, _ in PAIRS]
-    np.testing.assert_allclose(*found, rtol=0, atol=1e-12)
+    result = [of(x, y) for of, _ in PAIRS]
+    np.testing.assert_allclose(*result, rtol=0, atol=1e-12)
 
 
 def test_a_singular_matrix_is_as_far_as_for_the_distance():
     x, y = np.diag([1.0, 1.0]).astype("f4"), np.diag([1.0, 0.0]).astype("f4")
     expected = float(np.asarray(spd.log_euclidean_pairwise(x[None], y[None]))[0, 0])
-    found = np.linalg.norm(difference.log_euclidean_difference(x, y))
-    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    result = np.linalg.norm(difference.log_euclidean_difference(x, y))
+    np.testing.assert_allclose(result, expected, rtol=1e-5)

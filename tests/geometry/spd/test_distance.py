@@ -29,14 +29,14 @@ def test_golden_distances_and_their_gradients(name, case, dtype):
     if example is None:
         return
     inputs, expected, gradient, tolerance = example
-    found, in_both = matrices.with_gradients(getattr(spd, name), 1, *inputs.values())
-    assert found.dtype == dtype
-    matrices.assert_values(found, expected["value"], tolerance)
-    for found, key in zip(in_both, "ab", strict=True):
+    result, in_both = matrices.with_gradients(getattr(spd, name), 1, *inputs.values())
+    assert result.dtype == dtype
+    matrices.assert_values(result, expected["value"], tolerance)
+    for result, key in zip(in_both, "ab", strict=True):
         if tolerance.get("grad_finite"):
-            assert np.isfinite(found).all()
+            assert np.isfinite(result).all()
         else:
-            matrices.assert_gradients(found, gradient[key], tolerance)
+            matrices.assert_gradients(result, gradient[key], tolerance)
 
 
 def test_golden_near_stein_distance_by_the_form_that_does_not_cancel():
@@ -51,10 +51,10 @@ def test_golden_near_stein_distance_by_the_form_that_does_not_cancel():
 @pytest.mark.parametrize("name", DISTANCES)
 def test_golden_table(name, dtype):
     inputs, expected, gradient, tolerance = matrices.example("pairwise", dtype)
-    found, (_, in_x) = matrices.with_gradients(
+    result, (_, in_x) = matrices.with_gradients(
         getattr(spd, f"{name}_pairwise"), inputs["weights"], inputs["references"], inputs["x"]
     )
-    matrices.assert_values(found, expected[name], tolerance)
+    matrices.assert_values(result, expected[name], tolerance)
     if name == "affine_invariant":
         matrices.assert_gradients(in_x[1], gradient["x[1]"], tolerance)
 
@@ -64,8 +64,8 @@ def test_golden_table(name, dtype):
 def test_distances_agree_with_pyriemanns(rng, name, n):
     x, y = matrices.spd(rng, 2, 6, n)
     expected = [PYRIEMANN[name](a, b) for a, b in zip(x, y, strict=True)]
-    found = matrices.quick(getattr(spd, name))(x, y)
-    np.testing.assert_allclose(found, expected, rtol=1e-8)
+    result = matrices.quick(getattr(spd, name))(x, y)
+    np.testing.assert_allclose(result, expected, rtol=1e-8)
 
 
 @pytest.mark.slow_on_jax
@@ -80,10 +80,10 @@ def test_tables_and_their_gradients_are_those_of_single_pairs_in_blocks_or_not(r
     at_once = lambda x, y: getattr(spd, f"{name}_pairwise")(x, y, max_bytes=None)  # noqa: E731
     expected, expected_in_both = matrices.with_gradients(pairs, weights, x, y)
     for table in (at_once, matrices.compiled(blocks)):
-        found, in_both = matrices.with_gradients(table, weights, x, y)
-        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-7)
-        for found, one_by_one in zip(in_both, expected_in_both, strict=True):
-            np.testing.assert_allclose(found, one_by_one, rtol=1e-9, atol=1e-9)
+        result, in_both = matrices.with_gradients(table, weights, x, y)
+        np.testing.assert_allclose(result, expected, rtol=1e-12, atol=1e-7)
+        for result, one_by_one in zip(in_both, expected_in_both, strict=True):
+            np.testing.assert_allclose(result, one_by_one, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.slow
@@ -103,8 +103,8 @@ def test_gradients_agree_with_finite_differences_at_repeated_eigenvalues(rng, na
 @pytest.mark.parametrize("name", ALL)
 def test_of_the_identity_to_itself_distance_and_gradient_are_exactly_zero(name, dtype):
     eye = np.eye(3, dtype=dtype)
-    found, in_both = matrices.with_gradients(getattr(spd, name), 1, eye, eye)
-    assert found == 0
+    result, in_both = matrices.with_gradients(getattr(spd, name), 1, eye, eye)
+    assert result == 0
     for gradient in in_both:
         assert (gradient == 0).all()
 
@@ -156,10 +156,10 @@ def test_the_log_euclidean_distance_is_the_lesser_and_the_same_where_matrices_co
 @pytest.mark.parametrize("name", ALL)
 def test_leading_axes_broadcast(rng, name):
     x, y = matrices.spd(rng, 2, 1, 3), matrices.spd(rng, 4, 3)
-    found, (in_x, in_y) = matrices.with_gradients(getattr(spd, name), np.ones((2, 4)), x, y)
-    assert found.shape == (2, 4)
+    result, (in_x, in_y) = matrices.with_gradients(getattr(spd, name), np.ones((2, 4)), x, y)
+    assert result.shape == (2, 4)
     single = matrices.quick(getattr(spd, name))(x[1, 0], y[2])
-    np.testing.assert_allclose(found[1, 2], single, rtol=1e-9)
+    np.testing.assert_allclose(result[1, 2], single, rtol=1e-9)
     assert in_x.shape == x.shape
     assert in_y.shape == y.shape
 
@@ -167,8 +167,8 @@ def test_leading_axes_broadcast(rng, name):
 def test_whitening_whitens_and_carries_no_gradient(rng):
     x = matrices.spd(rng, 2, 4)
     whitener = np.asarray(spd.whitening(x))
-    found = whitener @ x @ whitener.swapaxes(1, 2)
-    np.testing.assert_allclose(found, np.broadcast_to(np.eye(4), x.shape), rtol=0, atol=1e-9)
+    result = whitener @ x @ whitener.swapaxes(1, 2)
+    np.testing.assert_allclose(result, np.broadcast_to(np.eye(4), x.shape), rtol=0, atol=1e-9)
     plus = lambda x: spd.whitening(x) + x  # noqa: E731
     _, (gradient,) = matrices.with_gradients(plus, np.ones_like(x), x)
     np.testing.assert_array_equal(gradient, np.ones_like(x))
@@ -222,8 +222,8 @@ def test_what_leaves_the_bures_wasserstein_distance_unchanged(seed):
 def test_matrices_that_commute_are_as_far_as_their_roots(rng):
     frame = matrices.frames(rng, 4)
     a, b = rng.uniform(0.1, 3, size=(2, 4))
-    found = spd.bures_wasserstein(frame * a @ frame.T, frame * b @ frame.T)
-    assert float(found) == pytest.approx(np.linalg.norm(np.sqrt(a) - np.sqrt(b)), rel=1e-10)
+    result = spd.bures_wasserstein(frame * a @ frame.T, frame * b @ frame.T)
+    assert float(result) == pytest.approx(np.linalg.norm(np.sqrt(a) - np.sqrt(b)), rel=1e-10)
 
 
 @pytest.mark.parametrize("ranks", [(4, 4), (4, 2), (2, 4), (2, 3), (1, 1)])
@@ -233,8 +233,8 @@ def test_bures_wasserstein_distances_of_singular_matrices_are_those_of_their_fac
     norms = np.linalg.svd(np.swapaxes(f, 1, 2) @ g, compute_uv=False).sum(-1)
     expected = np.sqrt((f**2).sum((1, 2)) + (g**2).sum((1, 2)) - 2 * norms)
     x, y = (factor @ np.swapaxes(factor, 1, 2) for factor in (f, g))
-    found, in_both = matrices.with_gradients(spd.bures_wasserstein, np.ones(5), x, y)
-    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    result, in_both = matrices.with_gradients(spd.bures_wasserstein, np.ones(5), x, y)
+    np.testing.assert_allclose(result, expected, rtol=1e-6)
     assert np.isfinite(in_both).all()
 
 
@@ -246,8 +246,8 @@ def test_equal_matrices_are_at_bures_wasserstein_distance_zero_with_gradient_zer
 ):
     factor = rng.normal(size=(3, n, max(1, int(n * rank))))
     x = (factor @ np.swapaxes(factor, 1, 2)).astype(dtype)
-    found, in_both = matrices.with_gradients(spd.bures_wasserstein, np.ones(3), x, x)
-    assert (found == 0).all()
+    result, in_both = matrices.with_gradients(spd.bures_wasserstein, np.ones(3), x, x)
+    assert (result == 0).all()
     assert (np.asarray(in_both) == 0).all()
 
 
@@ -272,8 +272,8 @@ def test_a_device_computes_bures_wasserstein_distances_to_the_digits_of_float32(
     x, y = (matrices.spd(rng, 6, n).astype("float32") for _ in range(2))
     y[0] = x[0]
     expected = spd.bures_wasserstein_pairwise(x.astype("float64"), y.astype("float64"))
-    found = spd.bures_wasserstein_by_polynomials(x, y)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5 * np.max(expected))
+    result = spd.bures_wasserstein_by_polynomials(x, y)
+    np.testing.assert_allclose(result, expected, rtol=0, atol=1e-5 * np.max(expected))
 
 
 @pytest.mark.parametrize("n", [1, 40])

@@ -50,16 +50,16 @@ def test_golden_functions_and_their_gradients(name, dtype):
     inputs, expected, gradient, tolerance = example
     argument = inputs.get("epsilon", inputs.get("exponent"))
     function = golden_function(inputs["function"], argument)
-    found, (in_x,) = matrices.with_gradients(function, inputs["probe"], inputs["x"])
-    assert found.dtype == dtype
-    matrices.assert_values(found, expected["output"], tolerance)
+    result, (in_x,) = matrices.with_gradients(function, inputs["probe"], inputs["x"])
+    assert result.dtype == dtype
+    matrices.assert_values(result, expected["output"], tolerance)
     matrices.assert_gradients(in_x, gradient["x"], tolerance)
 
 
 def test_a_silent_window_has_gradient_exactly_zero():
     function = golden_function("rectify", 1e-4)
-    _, (found,) = matrices.with_gradients(function, np.ones((3, 3)), np.zeros((3, 3)))
-    assert (found == 0).all()
+    _, (result,) = matrices.with_gradients(function, np.ones((3, 3)), np.zeros((3, 3)))
+    assert (result == 0).all()
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -77,27 +77,27 @@ def test_golden_divided_differences(dtype):
         ops.convert_to_tensor(np.asarray(inputs[key], dtype).astype(kind)) for key in keys
     ]
     for name, function in functions.items():
-        found = np.asarray(differences.quotients(function, *tensors("ab", dtype)))
-        assert found.dtype == dtype
+        result = np.asarray(differences.quotients(function, *tensors("ab", dtype)))
+        assert result.dtype == dtype
         # Float32 rounds the arguments first, and near ones to others.
         expected = (
             example["expected"][name]
             if dtype == "float64"
             else np.asarray(differences.quotients(function, *tensors("ab", "float64")))
         )
-        np.testing.assert_allclose(found, expected, rtol=rtol, err_msg=name)
+        np.testing.assert_allclose(result, expected, rtol=rtol, err_msg=name)
     pairs = tensors(("rectify_a", "rectify_b"), "float64")
-    found = differences.quotients(differences.IDENTITY, *pairs, inputs["epsilon"])
+    result = differences.quotients(differences.IDENTITY, *pairs, inputs["epsilon"])
     if dtype == "float64":
-        np.testing.assert_allclose(found, example["expected"]["rectify"], rtol=rtol)
+        np.testing.assert_allclose(result, example["expected"]["rectify"], rtol=rtol)
 
 
 def test_quotients_above_a_floor_are_those_of_the_floored_function(rng):
     a, b, floor = np.exp(rng.uniform(-5, 5, size=(3, 1000)))
-    found = np.asarray(differences.quotients(differences.LOG, a, b, floor))
-    assert (found[np.maximum(a, b) <= floor] == 0).all()
+    result = np.asarray(differences.quotients(differences.LOG, a, b, floor))
+    assert (result[np.maximum(a, b) <= floor] == 0).all()
     expected = (np.log(np.maximum(a, floor)) - np.log(np.maximum(b, floor))) / (a - b)
-    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(result, expected, rtol=1e-9, atol=1e-12)
 
 
 ORACLES = {
@@ -122,10 +122,10 @@ def test_gradients_agree_with_finite_differences_in_any_entry(rng, name):
     """Of a function of the symmetric part, so the gradient is symmetric whatever the input."""
     x = matrices.spd(rng, 3, spread=0.7) + 0.05 * rng.normal(size=(3, 3))
     weights = rng.normal(size=(3, 3))
-    _, (found,) = matrices.with_gradients(FUNCTIONS[name], weights, x)
-    np.testing.assert_allclose(found, found.T, rtol=1e-9, atol=1e-9)
+    _, (result,) = matrices.with_gradients(FUNCTIONS[name], weights, x)
+    np.testing.assert_allclose(result, result.T, rtol=1e-9, atol=1e-9)
     value = lambda x: np.sum(weights * np.asarray(matrices.quick(FUNCTIONS[name])(x)))  # noqa: E731
-    np.testing.assert_allclose(found, finite_differences(value, x, 1e-4), rtol=0, atol=1e-7)
+    np.testing.assert_allclose(result, finite_differences(value, x, 1e-4), rtol=0, atol=1e-7)
 
 
 SPECTRA = {
@@ -144,9 +144,9 @@ def test_float32_gradients_hold_where_eigenvalues_meet(rng, name, spectrum):
     x = matrices.with_spectrum(rng, SPECTRA[spectrum]).astype("float32")
     weights = rng.normal(size=x.shape).astype("float32")
     function = golden_function(name, 1e-4)
-    _, (found,) = matrices.with_gradients(function, weights, x)
+    _, (result,) = matrices.with_gradients(function, weights, x)
     _, (exact,) = matrices.with_gradients(function, weights, x.astype("float64"))
-    assert np.linalg.norm(found - exact) < 1e-5 * np.linalg.norm(exact)
+    assert np.linalg.norm(result - exact) < 1e-5 * np.linalg.norm(exact)
 
 
 @pytest.mark.parametrize("name", ["exp", "power", "rectify_log"])
@@ -158,9 +158,9 @@ def test_stacks_of_matrices_are_taken_one_by_one_compiled_or_not(rng, name):
         for w, a in zip(weights.reshape(4, 3, 3), x.reshape(4, 3, 3), strict=True)
     ]
     for f in (function, matrices.compiled(function)):
-        found, (gradient,) = matrices.with_gradients(f, weights, x)
+        result, (gradient,) = matrices.with_gradients(f, weights, x)
         for i, (expected, (expected_gradient,)) in enumerate(one_by_one):
-            np.testing.assert_allclose(found.reshape(4, 3, 3)[i], expected, rtol=0, atol=1e-12)
+            np.testing.assert_allclose(result.reshape(4, 3, 3)[i], expected, rtol=0, atol=1e-12)
             np.testing.assert_allclose(
                 gradient.reshape(4, 3, 3)[i], expected_gradient, rtol=1e-9, atol=1e-12
             )
@@ -185,8 +185,8 @@ def test_matrices_with_nothing_to_lift_come_back_to_the_bit(rng, dtype):
     x += 9 * np.eye(3, dtype=dtype)
     rectify = golden_function("rectify", 1e-4)
     for f in (rectify, matrices.compiled(rectify)):
-        found, (in_x,) = matrices.with_gradients(f, weights, x)
-        np.testing.assert_array_equal(found, (x + np.swapaxes(x, 1, 2)) / 2)
+        result, (in_x,) = matrices.with_gradients(f, weights, x)
+        np.testing.assert_array_equal(result, (x + np.swapaxes(x, 1, 2)) / 2)
         np.testing.assert_array_equal(in_x, (weights + np.swapaxes(weights, 1, 2)) / 2)
 
 
@@ -205,9 +205,9 @@ def test_a_rectified_logarithm_is_the_logarithm_of_the_rectified(rng):
     x = matrices.with_spectrum(rng, [-0.5, 0, 1e-5, 1e-3, 1])
     weights = rng.normal(size=x.shape)
     composed = lambda x: spd.log(spd.rectify(x, 1e-4))  # noqa: E731
-    found, (in_x,) = matrices.with_gradients(golden_function("rectify_log", 1e-4), weights, x)
+    result, (in_x,) = matrices.with_gradients(golden_function("rectify_log", 1e-4), weights, x)
     expected, (expected_in_x,) = matrices.with_gradients(composed, weights, x)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(result, expected, rtol=0, atol=1e-9)
     limit = 1e-6 * np.abs(expected_in_x).max()
     np.testing.assert_allclose(in_x, expected_in_x, rtol=0, atol=limit)
 
@@ -216,10 +216,10 @@ def test_an_exponent_for_each_matrix(rng):
     x, exponents = matrices.spd(rng, 2, 3), np.array([-0.5, 1.5])
     weights = rng.normal(size=x.shape)
     together = lambda x: spd.power(x, exponents)  # noqa: E731
-    apart = lambda x: ops.stack([spd.power(x[0], -0.5), spd.power(x[1], 1.5)])  # noqa: E731
-    found, (in_x,) = matrices.with_gradients(together, weights, x)
-    expected, (expected_in_x,) = matrices.with_gradients(apart, weights, x)
-    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    separate = lambda x: ops.stack([spd.power(x[0], -0.5), spd.power(x[1], 1.5)])  # noqa: E731
+    result, (in_x,) = matrices.with_gradients(together, weights, x)
+    expected, (expected_in_x,) = matrices.with_gradients(separate, weights, x)
+    np.testing.assert_allclose(result, expected, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(in_x, expected_in_x, rtol=0, atol=1e-12)
 
 
@@ -239,8 +239,8 @@ def test_singular_and_indefinite_matrices_have_finite_values_and_gradients(
     rng, name, spectrum, dtype
 ):
     x = matrices.with_spectrum(rng, spectrum).astype(dtype)
-    found, (in_x,) = matrices.with_gradients(FUNCTIONS[name], np.ones((3, 3)), x)
-    assert np.isfinite(found).all()
+    result, (in_x,) = matrices.with_gradients(FUNCTIONS[name], np.ones((3, 3)), x)
+    assert np.isfinite(result).all()
     assert np.isfinite(in_x).all()
 
 
@@ -251,9 +251,9 @@ def test_what_is_not_finite_stays_so_and_spoils_no_other(rng, name, bad):
     weights = rng.normal(size=x.shape)
     expected, (expected_in_x,) = matrices.with_gradients(FUNCTIONS[name], weights, x)
     x[0, 0, 1] = bad
-    found, (in_x,) = matrices.with_gradients(FUNCTIONS[name], weights, x)
-    assert np.isnan(found[0]).all()
-    np.testing.assert_allclose(found[1], expected[1], rtol=1e-12)
+    result, (in_x,) = matrices.with_gradients(FUNCTIONS[name], weights, x)
+    assert np.isnan(result[0]).all()
+    np.testing.assert_allclose(result[1], expected[1], rtol=1e-12)
     np.testing.assert_allclose(in_x[1], expected_in_x[1], rtol=1e-12)
 
 
@@ -286,9 +286,9 @@ def test_nuclear_norms_are_sums_of_singular_values_and_their_gradients_polar_fac
 ):
     x = rng.normal(size=(5, 8, rank)) @ rng.normal(size=(5, rank, 8))
     weights = rng.normal(size=5)
-    found, (gradient,) = matrices.with_gradients(spd.nuclear_norm, weights, x.astype(dtype))
+    result, (gradient,) = matrices.with_gradients(spd.nuclear_norm, weights, x.astype(dtype))
     u, values, v = np.linalg.svd(x)
-    np.testing.assert_allclose(found, values.sum(-1), rtol=limit)
+    np.testing.assert_allclose(result, values.sum(-1), rtol=limit)
     u, v = u[..., :rank], v[:, :rank]  # beyond the rank any polar factor is a gradient
     np.testing.assert_allclose(
         np.swapaxes(u, 1, 2) @ gradient @ np.swapaxes(v, 1, 2),
@@ -308,8 +308,8 @@ def test_the_nuclear_norm_keeps_its_digits_where_roots_of_eigenvalues_lose_half(
 def test_the_nuclear_norm_of_zero_is_zero_and_of_nan_nan(rng):
     x = rng.normal(size=(3, 4, 4))
     x[0], x[1, 2, 2] = 0, np.nan
-    found, (gradient,) = matrices.with_gradients(spd.nuclear_norm, np.ones(3), x)
-    assert found[0] == 0 and np.isnan(found[1]) and found[2] > 0
+    result, (gradient,) = matrices.with_gradients(spd.nuclear_norm, np.ones(3), x)
+    assert result[0] == 0 and np.isnan(result[1]) and result[2] > 0
     assert (gradient[0] == 0).all() and np.isfinite(gradient[2]).all()
 
 

@@ -44,13 +44,13 @@ def geomstats():
 def test_golden_means(dtype):
     inputs, expected, _, tolerance = matrices.example("karcher_mean", dtype)
     x, weights = inputs["x"], inputs["weights"]
-    found = spd.karcher_mean(x)
-    assert found.dtype == np.float64
-    matrices.assert_values(found, expected["mean"], tolerance)
+    result = spd.karcher_mean(x)
+    assert result.dtype == np.float64
+    matrices.assert_values(result, expected["mean"], tolerance)
     matrices.assert_values(spd.karcher_mean(x, weights), expected["weighted_mean"], tolerance)
-    found = np.asarray(log_euclidean_mean(x))
-    assert found.dtype == dtype
-    matrices.assert_values(found, expected["log_euclidean_mean"], tolerance)
+    result = np.asarray(log_euclidean_mean(x))
+    assert result.dtype == dtype
+    matrices.assert_values(result, expected["log_euclidean_mean"], tolerance)
     distance = matrices.quick(spd.affine_invariant)
     cost = np.sum(np.asarray(distance(x, np.asarray(expected["mean"], dtype))) ** 2)
     matrices.assert_values(cost, expected["cost_at_mean"], tolerance)
@@ -84,10 +84,10 @@ def test_golden_geodesic_and_its_gradients(dtype):
     a, b, t, probe = (inputs[key] for key in ("a", "b", "t", "probe"))
     matrices.assert_values(geodesic(a, b, t), expected["point"], tolerance)
     quarter = lambda a, b: spd.geodesic(a, b, 0.25)  # noqa: E731
-    found, in_both = matrices.with_gradients(quarter, probe, a, b)
-    matrices.assert_values(np.sum(probe * found), expected["value"], tolerance)
-    for found, key in zip(in_both, "ab", strict=True):
-        matrices.assert_gradients(found, gradient[key], tolerance)
+    result, in_both = matrices.with_gradients(quarter, probe, a, b)
+    matrices.assert_values(np.sum(probe * result), expected["value"], tolerance)
+    for result, key in zip(in_both, "ab", strict=True):
+        matrices.assert_gradients(result, gradient[key], tolerance)
 
 
 @pytest.mark.parametrize("n, spread", [(1, 2), (20, 2)])
@@ -95,11 +95,11 @@ def test_golden_geodesic_and_its_gradients(dtype):
 def test_means_agree_with_pyriemanns(rng, n, spread, weighted):
     x = matrices.spd(rng, 30, n, spread=spread)
     weights = rng.uniform(size=30) if weighted else None
-    for ours, theirs in (
+    for ours, reference in (
         (spd.karcher_mean, lambda *a, **k: mean_riemann(*a, tol=1e-12, maxiter=300, **k)),
         (log_euclidean_mean, mean_logeuclid),
     ):
-        expected = theirs(x, sample_weight=weights)
+        expected = reference(x, sample_weight=weights)
         np.testing.assert_allclose(ours(x, weights), expected, rtol=1e-8, atol=1e-8)
 
 
@@ -128,9 +128,9 @@ def test_geodesics_agree_with_pyriemanns(rng):
 def test_distance_along_a_geodesic_grows_evenly(seed, t):
     x, y = matrices.spd(np.random.default_rng(seed), 2, 5, 3)
     distance = matrices.quick(spd.affine_invariant)
-    found = np.asarray(distance(x, geodesic(x, y, t)))
+    result = np.asarray(distance(x, geodesic(x, y, t)))
     expected = abs(t) * np.asarray(distance(x, y))
-    np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(result, expected, rtol=1e-7, atol=1e-7)
 
 
 @settings(max_examples=8)
@@ -180,15 +180,15 @@ def test_the_farthest_matrices_give_a_finite_mean_and_the_error_left(rng):
 
 def test_a_tensor_is_taken_and_its_mean_is_float64(rng):
     x = matrices.spd(rng, 4, 3).astype("float32")
-    found = spd.karcher_mean(ops.convert_to_tensor(x))
-    assert found.dtype == np.float64
-    np.testing.assert_allclose(found, spd.karcher_mean(x), rtol=1e-12)
+    result = spd.karcher_mean(ops.convert_to_tensor(x))
+    assert result.dtype == np.float64
+    np.testing.assert_allclose(result, spd.karcher_mean(x), rtol=1e-12)
 
 
 def test_the_log_euclidean_mean_has_gradients_and_leading_axes(rng):
     x, weights = matrices.spd(rng, 2, 3, 2), rng.uniform(size=(2, 3))
-    found = np.asarray(log_euclidean_mean(x, weights))
-    np.testing.assert_allclose(found[1], log_euclidean_mean(x[1], weights[1]), rtol=1e-9)
+    result = np.asarray(log_euclidean_mean(x, weights))
+    np.testing.assert_allclose(result[1], log_euclidean_mean(x[1], weights[1]), rtol=1e-9)
     probe = rng.normal(size=(2, 2, 2))
     mean = matrices.quick(lambda x: log_euclidean_mean(x, weights))
     _, (in_x,) = matrices.with_gradients(mean, probe, x)
@@ -258,9 +258,9 @@ def test_compiled_weights_that_do_not_fit_give_nan(rng):
 
 def test_a_geodesic_of_other_sizes_is_refused(rng):
     x = matrices.spd(rng, 4, 3)
-    for others in [(x[0], np.eye(2), 0.5), (x, x[:2], 0.5), (x, x, [0.1, 0.2])]:
+    for rest in [(x[0], np.eye(2), 0.5), (x, x[:2], 0.5), (x, x, [0.1, 0.2])]:
         with pytest.raises(ValueError, match="(?i)one size|leading axes"):
-            spd.geodesic(*others)
+            spd.geodesic(*rest)
     with pytest.raises(TypeError, match="`t` must hold real numbers"):
         spd.geodesic(x, x, "half")
     path = spd.geodesic(x[0], x[1], np.array([0.0, 1.0]))

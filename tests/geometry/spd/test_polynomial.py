@@ -60,9 +60,9 @@ def test_float32_errors_against_float64_stay_within_the_stated(rng, spectrum, n,
         ("rectify", lambda v: np.maximum(v, EPSILON), of_rectified),
         ("rectify_log", lambda v: np.log(np.maximum(v, EPSILON)), of_logarithm),
     ):
-        found = np.asarray(quick(name, EPSILON)(x))
-        assert found.dtype == np.float32
-        errors = np.abs(found - matrices.by_eigh(exact, x)).max(axis=(1, 2))
+        result = np.asarray(quick(name, EPSILON)(x))
+        assert result.dtype == np.float32
+        errors = np.abs(result - matrices.by_eigh(exact, x)).max(axis=(1, 2))
         assert np.median(errors) < limit
         assert errors.max() < WORST * limit
 
@@ -96,17 +96,17 @@ def test_square_roots_are_those_of_an_eigendecomposition(rng, spectrum, limit):
 def test_nuclear_norms_are_sums_of_singular_values(rng, spectrum):
     x = float32(rng, SPECTRA[spectrum][0](20), 50)
     x = np.append(x, x @ matrices.frames(rng, 20).astype("float32"), axis=0)
-    found = np.asarray(quick("nuclear_norm")(x))
+    result = np.asarray(quick("nuclear_norm")(x))
     singular_values = np.linalg.svd(x.astype("float64"), compute_uv=False)
-    np.testing.assert_allclose(found, singular_values.sum(-1), rtol=2e-6)
+    np.testing.assert_allclose(result, singular_values.sum(-1), rtol=2e-6)
 
 
 def test_the_gradient_of_the_nuclear_norm_is_the_polar_factor(rng):
     x = rng.normal(size=(3, 6, 6)).astype("float32")
     u, _, v = np.linalg.svd(x.astype("float64"))
     weights = rng.normal(size=3)
-    _, (found,) = matrices.with_gradients(quick("nuclear_norm"), weights, x)
-    np.testing.assert_allclose(found, weights[:, None, None] * (u @ v), rtol=0, atol=1e-5)
+    _, (result,) = matrices.with_gradients(quick("nuclear_norm"), weights, x)
+    np.testing.assert_allclose(result, weights[:, None, None] * (u @ v), rtol=0, atol=1e-5)
 
 
 def test_the_zero_matrix_has_a_root_and_a_norm():
@@ -118,18 +118,18 @@ def test_the_zero_matrix_has_a_root_and_a_norm():
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 def test_logarithms_do_not_depend_on_the_unit(rng, scale):
     x = float32(rng, full(20), 50)
-    found = np.asarray(quick("log")(np.float32(scale) * x))
+    result = np.asarray(quick("log")(np.float32(scale) * x))
     expected = np.asarray(quick("log")(x)) + np.log(scale) * np.eye(20)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=5e-5)
+    np.testing.assert_allclose(result, expected, rtol=0, atol=5e-5)
 
 
 def test_a_matrix_with_an_eigenvalue_of_the_whole_norm_does_not_blow_up(rng):
     """The top of the interval repels: without room above it one matrix in some thousand came out
     40 times off."""
     x = float32(rng, np.r_[1.0, np.zeros(7)], 2000)
-    found = np.asarray(quick("rectify", EPSILON)(x))
+    result = np.asarray(quick("rectify", EPSILON)(x))
     expected = matrices.by_eigh(lambda v: np.maximum(v, EPSILON), x)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(result, expected, rtol=0, atol=1e-6)
 
 
 def test_a_middle_of_the_spectrum_that_folds_to_zero_does_not_turn_into_nan(rng):
@@ -156,12 +156,12 @@ def test_gradients_are_those_of_the_eigensolver(rng, name, least):
     arguments = () if name in ("log", "sqrt") else (EPSILON,)
     exact = lambda x: getattr(spd, name)(x, *arguments)  # noqa: E731
     for f in (quick(name, *arguments), matrices.compiled(quick(name, *arguments))):
-        _, (found,) = matrices.with_gradients(f, weights, x)
+        _, (result,) = matrices.with_gradients(f, weights, x)
         if not arguments and not least:
-            assert np.isfinite(found).all()  # below rounding, where the two floors differ
+            assert np.isfinite(result).all()  # below rounding, where the two floors differ
         else:
             _, (expected,) = matrices.with_gradients(exact, weights, x)
-            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4 * np.abs(expected).max())
+            np.testing.assert_allclose(result, expected, rtol=0, atol=1e-4 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("value", [0.0, 2.0])
@@ -169,8 +169,8 @@ def test_a_matrix_of_one_entry_is_a_number(value):
     x = np.array([[value]], "float32")
     least = max(value, EPSILON)
     assert float(quick("rectify", EPSILON)(x)[0, 0]) == pytest.approx(least, rel=1e-5)
-    found = float(quick("rectify_log", EPSILON)(x)[0, 0])
-    assert found == pytest.approx(np.log(least), abs=1e-4)
+    result = float(quick("rectify_log", EPSILON)(x)[0, 0])
+    assert result == pytest.approx(np.log(least), abs=1e-4)
     assert np.isfinite(quick("log")(x)).all()
 
 
@@ -179,9 +179,9 @@ def test_what_is_not_finite_stays_so_and_spoils_no_other(rng):
     x[0, 1, 2] = np.nan
     names = {"log": (), "rectify": (EPSILON,), "sqrt": (), "nuclear_norm": ()}
     for function in (quick(name, *arguments) for name, arguments in names.items()):
-        found = np.asarray(function(x))
-        assert np.isnan(found[0]).all()
-        assert np.isfinite(found[1]).all()
+        result = np.asarray(function(x))
+        assert np.isnan(result[0]).all()
+        assert np.isfinite(result[1]).all()
 
 
 @pytest.mark.parametrize("epsilon", [0, -1, np.nan])
@@ -225,8 +225,8 @@ def test_a_file_holds_builtin_operators_only_and_the_same_numbers(rng, tmp_path)
     interpreter.allocate_tensors()
     interpreter.set_tensor(interpreter.get_input_details()[0]["index"], x)
     interpreter.invoke()
-    found = interpreter.get_tensor(interpreter.get_output_details()[0]["index"])
-    np.testing.assert_allclose(found, step(x), rtol=0, atol=2e-5)
+    result = interpreter.get_tensor(interpreter.get_output_details()[0]["index"])
+    np.testing.assert_allclose(result, step(x), rtol=0, atol=2e-5)
 
 
 @pytest.mark.parametrize("low", [1e-3, 0.1, 0.5, 0.9])

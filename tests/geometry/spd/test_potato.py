@@ -71,12 +71,12 @@ def updated(state, *rows, update_rate):
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_calibration_and_scores_are_those_of_the_definition(dtype):
     inputs, expected, _, tolerance = example("potato_calibration", dtype)
-    found = potato.calibrate(inputs["x"])
+    result = potato.calibrate(inputs["x"])
     # `karcher_mean` knows the center to 1e-9.
     close = {**tolerance, "atol": max(tolerance["atol"], 3e-9)}
     for part, key in (("center", "center"), ("mean", "log_mu"), ("stddev", "log_sigma")):
-        assert_values(getattr(found, part), expected[key], close)
-    assert found.count == 6
+        assert_values(getattr(result, part), expected[key], close)
+    assert result.count == 6
     state = statistics({**inputs, **expected}, dtype)
     logs, *_ = scored_and_moved(state, inputs["x"], None)
     assert_values(logs, expected["log_distances"], tolerance)
@@ -95,9 +95,9 @@ def test_the_gradient_takes_the_statistics_for_constants(dtype):
 
     value = compiled(score)(*map(ops.convert_to_tensor, arrays))
     assert_values(value, expected["value"], tolerance)
-    found = gradients(compiled(score), *arrays)
-    assert_gradients(found[0], gradient["x"], tolerance)
-    for constant in found[1:]:
+    result = gradients(compiled(score), *arrays)
+    assert_gradients(result[0], gradient["x"], tolerance)
+    for constant in result[1:]:
         np.testing.assert_array_equal(constant, 0)
 
 
@@ -111,16 +111,16 @@ def test_floors_keep_scores_finite_without_gradient_below(dtype):
         return potato.z_score(potato.log_distance(d), inputs["log_mu"], log_sigma)
 
     assert_values(scores(ops.convert_to_tensor(d)), expected["z"], tolerance)
-    (found,) = gradients(compiled(lambda d: ops.sum(scores(d))), d)
-    np.testing.assert_array_equal(found == 0, d < 1e-4)
+    (result,) = gradients(compiled(lambda d: ops.sum(scores(d))), d)
+    np.testing.assert_array_equal(result == 0, d < 1e-4)
 
 
 def test_a_nan_is_not_floored():
     x = np.stack([np.full((2, 2), np.nan), np.eye(2)]).astype("float32")
-    found = compiled(potato.log_distances)(*map(ops.convert_to_tensor, (x[1:], x)))
-    found = np.asarray(found)[0]
-    assert np.isnan(found[0])
-    np.testing.assert_allclose(found[1], np.log(1e-4), rtol=1e-6)
+    result = compiled(potato.log_distances)(*map(ops.convert_to_tensor, (x[1:], x)))
+    result = np.asarray(result)[0]
+    assert np.isnan(result[0])
+    np.testing.assert_allclose(result[1], np.log(1e-4), rtol=1e-6)
 
 
 # ---- the online step --------------------------------------------------------------------------
@@ -140,10 +140,10 @@ def test_online_steps_and_batches_of_one_follow_the_equations(name, update_rate,
         scores = {**tolerance, "rtol": tolerance["rtol"] * 5, "atol": tolerance["atol"] * 30}
         assert_values(z[0], after["z"], scores)
         values = moved(values, x, update_rate)
-        for found in (values, potato.Statistics(*(np.asarray(part)[0] for part in state))):
-            assert_values(found.center, after["center"], tolerance)
-            assert_values(found.mean, after["log_mu"], tolerance)
-            assert_values(found.stddev, after["log_sigma"], tolerance)
+        for result in (values, potato.Statistics(*(np.asarray(part)[0] for part in state))):
+            assert_values(result.center, after["center"], tolerance)
+            assert_values(result.mean, after["log_mu"], tolerance)
+            assert_values(result.stddev, after["log_sigma"], tolerance)
     assert values.count == state.count[0] == 11
 
 
@@ -151,11 +151,11 @@ def test_equation_20_is_read_with_the_bracket_before_the_sum():
     inputs, expected, _, tolerance = example("eq20_readings", "float64")
     x, rate = np.exp([[[inputs["d"]]]]), inputs["update_rate"]
     before = {"center": np.eye(1), **inputs}
-    found = scored_and_moved(statistics(before, "float64"), x, rate)[2].stddev[0]
-    assert_values(found, expected["built"], tolerance)
+    result = scored_and_moved(statistics(before, "float64"), x, rate)[2].stddev[0]
+    assert_values(result, expected["built"], tolerance)
     assert_values(moved(arrays(before), x[0], rate).stddev, expected["built"], tolerance)
-    for other in ("bracket_closed_at_the_end", "log_of_sigma_squared", "unbiased"):
-        assert abs(found - expected[other]) > 1e-4
+    for second in ("bracket_closed_at_the_end", "log_of_sigma_squared", "unbiased"):
+        assert abs(result - expected[second]) > 1e-4
 
 
 # ---- the update by a batch --------------------------------------------------------------------
@@ -167,10 +167,10 @@ def test_a_batch_moves_a_class_once(name, dtype):
     inputs, expected, _, tolerance = example("potato_batch_update", dtype)
     update_rate = inputs["update_rate"] if name == "constant" else None
     state = statistics(inputs, dtype, inputs["count"])
-    _, _, found = scored_and_moved(state, inputs["x"], update_rate)
+    _, _, result = scored_and_moved(state, inputs["x"], update_rate)
     for part, key in (("center", "center"), ("mean", "log_mu"), ("stddev", "log_sigma")):
-        assert_values(getattr(found, part)[0], expected[name][key], tolerance)
-    assert found.count[0] == inputs["count"] + 3
+        assert_values(getattr(result, part)[0], expected[name][key], tolerance)
+    assert result.count[0] == inputs["count"] + 3
 
 
 def some_classes(rng, classes=3, n=4):
@@ -188,16 +188,16 @@ def test_each_class_moves_by_its_own_rows_in_any_order(rng):
     labels = np.array([2, 0, 2, -1, -1, 0], "int32")
     values = rng.normal(size=6)
     order = np.array([5, 4, 3, 2, 1, 0])
-    found = updated(state, x, labels, values, update_rate=0.1)
+    result = updated(state, x, labels, values, update_rate=0.1)
     again = updated(state, x[order], labels[order], values[order], update_rate=0.1)
-    for one, other in zip(found, again, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-12)
+    for first, second in zip(result, again, strict=True):
+        np.testing.assert_allclose(first, second, rtol=1e-12)
     for label in (0, 2):
         alone = potato.Statistics(*(part[label : label + 1] for part in state))
         rows = labels == label
         own = (x[rows], np.zeros(2, "int32"), values[rows])
         expected = updated(alone, *own, update_rate=0.1)
-        for part, its in zip(found, expected, strict=True):
+        for part, its in zip(result, expected, strict=True):
             np.testing.assert_allclose(part[label], its[0], rtol=1e-10)
 
 
@@ -206,8 +206,8 @@ def test_classes_without_rows_and_rows_without_a_class_change_nothing(rng):
     state = some_classes(rng)
     x = np.stack([np.full((4, 4), np.nan), np.zeros((4, 4)), np.eye(4)])
     labels, values = np.array([-1, -1, 1], "int32"), np.array([np.nan, np.inf, 0.5])
-    found = updated(state, x, labels, values, update_rate=None)
-    for before, after in zip(state, found, strict=True):
+    result = updated(state, x, labels, values, update_rate=None)
+    for before, after in zip(state, result, strict=True):
         np.testing.assert_array_equal(np.asarray(before)[[0, 2]], np.asarray(after)[[0, 2]])
         assert np.isfinite(np.asarray(after)).all()
 

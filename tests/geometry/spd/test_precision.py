@@ -136,6 +136,6 @@ def test_a_singular_matrix_spoils_no_gradient_of_another(rng):
     for name in ("affine_invariant", "stein"):
         pairwise = getattr(spd, f"{name}_pairwise")
         _, (in_x, in_y) = matrices.with_gradients(pairwise, weights, x, y)
-        _, (others, expected) = matrices.with_gradients(pairwise, weights[::2], x[::2], y)
+        _, (rest, expected) = matrices.with_gradients(pairwise, weights[::2], x[::2], y)
         np.testing.assert_allclose(in_y, expected, rtol=1e-9)
-        np.testing.assert_allclose(in_x[::2], others, rtol=1e-9)
+        np.testing.assert_allclose(in_x[::2], rest, rtol=1e-9)

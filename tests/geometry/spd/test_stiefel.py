@@ -11,9 +11,9 @@ from tests.geometry.matrices import DTYPES
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_golden_frames(dtype):
     inputs, expected, _, tolerance = matrices.example("stiefel", dtype)
-    found = np.asarray(stiefel.polar(inputs["kernel"]))
-    assert found.dtype == dtype
-    matrices.assert_values(found, expected["polar"], tolerance)
+    result = np.asarray(stiefel.polar(inputs["kernel"]))
+    assert result.dtype == dtype
+    matrices.assert_values(result, expected["polar"], tolerance)
     matrices.assert_values(stiefel.qr(inputs["kernel"]), expected["qr_positive"], tolerance)
 
 
@@ -22,20 +22,20 @@ def test_a_step_and_polar_are_the_riemannian_step_to_first_order():
     start = np.asarray(expected["polar"])
     moved = lambda h: np.asarray(stiefel.polar(start - h * inputs["gradient"]))  # noqa: E731
     step = 1e-5
-    found = (moved(-step) - moved(step)) / (2 * step)
-    np.testing.assert_allclose(found, expected["riemannian_gradient_at_polar"], rtol=0, atol=1e-8)
+    result = (moved(-step) - moved(step)) / (2 * step)
+    np.testing.assert_allclose(result, expected["riemannian_gradient_at_polar"], rtol=0, atol=1e-8)
 
 
 def test_polar_agrees_with_scipys(rng):
     w = rng.normal(size=(3, 7, 4))
-    for found, one in zip(np.asarray(stiefel.polar(w)), w, strict=True):
-        np.testing.assert_allclose(found, linalg.polar(one)[0], rtol=0, atol=1e-12)
+    for result, item in zip(np.asarray(stiefel.polar(w)), w, strict=True):
+        np.testing.assert_allclose(result, linalg.polar(item)[0], rtol=0, atol=1e-12)
 
 
 def test_float32_frames_are_orthonormal_after_a_step_of_an_optimizer(rng):
     w = np.asarray(stiefel.random((93, 80), seed=1))
-    for found in (w, np.asarray(stiefel.polar(w + 0.01 * rng.normal(size=w.shape).astype("f")))):
-        np.testing.assert_allclose(found.T @ found, np.eye(80), rtol=0, atol=5e-6)
+    for result in (w, np.asarray(stiefel.polar(w + 0.01 * rng.normal(size=w.shape).astype("f")))):
+        np.testing.assert_allclose(result.T @ result, np.eye(80), rtol=0, atol=5e-6)
 
 
 def test_polar_leaves_a_frame_where_it_is():
@@ -47,8 +47,8 @@ def test_random_frames_repeat_with_the_seed_and_differ_without():
     first, again = (np.asarray(stiefel.random((5, 2), seed=7)) for _ in range(2))
     np.testing.assert_array_equal(first, again)
     generator = keras.random.SeedGenerator(7)
-    one, other = (np.asarray(stiefel.random((5, 2), generator)) for _ in range(2))
-    assert np.abs(one - other).max() > 0.01
+    item, second = (np.asarray(stiefel.random((5, 2), generator)) for _ in range(2))
+    assert np.abs(item - second).max() > 0.01
 
 
 def test_random_frames_prefer_no_direction():

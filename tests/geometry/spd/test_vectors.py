@@ -12,10 +12,10 @@ from tests.gradients import finite_differences
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_golden_vectors(dtype):
     inputs, expected, _, tolerance = matrices.example("vectorise", dtype)
-    found = np.asarray(spd.vectorize(inputs["x"]))
-    assert found.dtype == dtype
-    matrices.assert_values(found, expected["vector"], tolerance)
-    matrices.assert_values(found[0] @ found[1], expected["inner_product"], tolerance)
+    result = np.asarray(spd.vectorize(inputs["x"]))
+    assert result.dtype == dtype
+    matrices.assert_values(result, expected["vector"], tolerance)
+    matrices.assert_values(result[0] @ result[1], expected["inner_product"], tolerance)
 
 
 @settings(max_examples=10)
@@ -40,9 +40,9 @@ def test_gradients_agree_with_finite_differences(rng):
         (lambda v: spd.unvectorize(v) ** 2, (2, 2, 2), (2, 3)),
     ):
         weights, point = rng.normal(size=weights), rng.normal(size=point)
-        _, (found,) = matrices.with_gradients(function, weights, point)
+        _, (result,) = matrices.with_gradients(function, weights, point)
         value = lambda x, f=function, w=weights: np.sum(w * np.asarray(matrices.quick(f)(x)))  # noqa: E731
-        np.testing.assert_allclose(found, finite_differences(value, point), rtol=0, atol=1e-8)
+        np.testing.assert_allclose(result, finite_differences(value, point), rtol=0, atol=1e-8)
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (2,), (4, 5)])
