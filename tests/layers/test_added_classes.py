@@ -85,9 +85,7 @@ def test_few_examples_suffice_although_the_similarity_prefers_old_classes(rng, l
     assert np.mean(predicted[~new] < 4) > 0.9
 
 
-def test_spread_comes_from_the_support_until_refit(
-    rng, layer
-):
+def test_spread_comes_from_the_support_until_refit(rng, layer):
     z, labels = examples(rng, 6, 30)
     means = [z[labels == k].mean(axis=0) for k in range(4)]
     layer.set_prototypes(means)
@@ -171,9 +169,7 @@ def test_hundreds_of_classes_are_added_at_once_and_one_by_one(rng, layer):
     assert np.mean(scores(layer, z).argmax(axis=1)[new] == labels[new]) > 0.95
 
 
-def test_files_keep_scores_and_have_no_extra_weights_without_added_classes(
-    tmp_path, rng, layer
-):
+def test_files_keep_scores_and_have_no_extra_weights_without_added_classes(tmp_path, rng, layer):
     z, labels = examples(rng, 6, 20)
     layer.set_prototypes([z[labels == k].mean(axis=0) for k in range(4)])
     assert "has_spread" not in layer.get_config() and len(layer.weights) == 3 + 4 + 0

@@ -219,9 +219,7 @@ def test_large_table_compiled_by_xla_equals_single_pairs(rng, monkeypatch):
 
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("symmetry", ["none", "mean", "absdiff"])
-def test_large_table_compiled_by_xla_has_the_same_gradients(
-    symmetry, rng, monkeypatch
-):
+def test_large_table_compiled_by_xla_has_the_same_gradients(symmetry, rng, monkeypatch):
     layer = LearnedSimilarity(hidden=(5, 4), symmetry=symmetry)
     x, y = (ops.convert_to_tensor(rng.normal(size=(n, 3)).astype("float32")) for n in (4, 6))
     layer(x, y)  # builds
