@@ -176,7 +176,7 @@ def test_a_file_cut_anywhere_or_with_a_byte_changed_is_a_potato_or_refused(rng, 
         try:
             Potato.load(bad)
         except ValueError as error:
-            assert "is no potato's file, or is damaged" in str(error)
+            assert "is damaged" in str(error)
 
 
 def odd(**changed):
@@ -245,9 +245,9 @@ def test_matrices_that_are_no_real_numbers_are_refused(rng, x):
 
 def test_before_fit_there_is_nothing_to_ask(tmp_path):
     for ask in ("transform", "decision_function", "predict", "probability", "partial_fit"):
-        with pytest.raises(ValueError, match=r"knows no clean matrices yet. Call `fit\(X\)`"):
+        with pytest.raises(ValueError, match=r"Call `fit\(X\)`"):
             getattr(Potato(), ask)(np.eye(2)[None])
-    with pytest.raises(ValueError, match="knows no clean matrices"):
+    with pytest.raises(ValueError, match="not fitted"):
         Potato().save(tmp_path / "never.npz")
     assert not list(tmp_path.iterdir())
 
@@ -267,7 +267,7 @@ def test_what_cannot_be_fitted_is_refused(x, message):
 
 
 def test_a_threshold_that_rejects_all_is_refused(rng):
-    with pytest.raises(ValueError, match="threshold=-2.0 rejects all but . of 20.*higher"):
+    with pytest.raises(ValueError, match="threshold=-2.0 rejects all except . of 20.*higher"):
         Potato(-2.0).fit(spd(rng, 20, 3))
 
 
