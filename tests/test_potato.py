@@ -155,7 +155,7 @@ def test_a_damaged_or_foreign_file_is_told(rng, tmp_path):
     bad.write_bytes(good.read_bytes()[:-40])
     np.savez(tmp_path / "other.npz", x=np.eye(2))
     for name in ("bad", "other"):
-        with pytest.raises(ValueError, match=rf"{name}\.npz is no potato's file, or is damaged"):
+        with pytest.raises(ValueError, match=rf"{name}\.npz is not a potato's file, or is damaged"):
             Potato.load(tmp_path / f"{name}.npz")
     with pytest.raises(FileNotFoundError):
         Potato.load(tmp_path / "none.npz")
@@ -211,7 +211,7 @@ def test_a_file_of_other_statistics_is_refused(tmp_path, changed):
     np.savez(tmp_path / "good.npz", **odd())
     assert Potato.load(tmp_path / "good.npz").count_ == 9
     np.savez(tmp_path / "odd.npz", **odd(**changed))
-    with pytest.raises(ValueError, match=r"odd\.npz is no potato's file, or is damaged \(.+\)"):
+    with pytest.raises(ValueError, match=r"odd\.npz is not a potato's file, or is damaged \(.+\)"):
         Potato.load(tmp_path / "odd.npz")
 
 
