@@ -108,7 +108,7 @@ def test_updates_are_the_papers_step_on_accepted_matrices_only(rng, update_rate)
     )
 
 
-def test_it_follows_a_slow_drift_that_a_fixed_one_rejects(rng):
+def test_it_follows_a_slow_drift(rng):
     still = windows(rng, 60, 4)
     moving, fixed = Potato(update_rate=0.2).fit(still), Potato(update_rate=0.0).fit(still)
     for share, matrix in zip(np.linspace(1, 4, 80), windows(rng, 80, 4), strict=True):
@@ -116,7 +116,7 @@ def test_it_follows_a_slow_drift_that_a_fixed_one_rejects(rng):
     assert scores[0] < 3 < scores[1]
 
 
-def test_what_is_no_covariance_matrix_is_infinitely_far(rng):
+def test_invalid_covariance_matrices_are_infinitely_far(rng):
     """Tests silence, a constant channel, a negative matrix and NaN, rejected without a warning."""
     potato = Potato().fit(windows(rng, 30, 3))
     before = potato.center_.copy()
@@ -155,7 +155,7 @@ def test_a_damaged_or_foreign_file_is_told(rng, tmp_path):
     bad.write_bytes(good.read_bytes()[:-40])
     np.savez(tmp_path / "other.npz", x=np.eye(2))
     for name in ("bad", "other"):
-        with pytest.raises(ValueError, match=rf"{name}\.npz is no potato's file, or is damaged"):
+        with pytest.raises(ValueError, match=rf"{name}\.npz is not a potato's file, or is damaged"):
             Potato.load(tmp_path / f"{name}.npz")
     with pytest.raises(FileNotFoundError):
         Potato.load(tmp_path / "none.npz")
@@ -176,7 +176,7 @@ def test_a_file_cut_anywhere_or_with_a_byte_changed_is_a_potato_or_refused(rng, 
         try:
             Potato.load(bad)
         except ValueError as error:
-            assert "is no potato's file, or is damaged" in str(error)
+            assert "is damaged" in str(error)
 
 
 def odd(**changed):
@@ -211,7 +211,7 @@ def test_a_file_of_other_statistics_is_refused(tmp_path, changed):
     np.savez(tmp_path / "good.npz", **odd())
     assert Potato.load(tmp_path / "good.npz").count_ == 9
     np.savez(tmp_path / "odd.npz", **odd(**changed))
-    with pytest.raises(ValueError, match=r"odd\.npz is no potato's file, or is damaged \(.+\)"):
+    with pytest.raises(ValueError, match=r"odd\.npz is not a potato's file, or is damaged \(.+\)"):
         Potato.load(tmp_path / "odd.npz")
 
 
@@ -245,9 +245,9 @@ def test_matrices_that_are_no_real_numbers_are_refused(rng, x):
 
 def test_before_fit_there_is_nothing_to_ask(tmp_path):
     for ask in ("transform", "decision_function", "predict", "probability", "partial_fit"):
-        with pytest.raises(ValueError, match=r"knows no clean matrices yet. Call `fit\(X\)`"):
+        with pytest.raises(ValueError, match=r"Call `fit\(X\)`"):
             getattr(Potato(), ask)(np.eye(2)[None])
-    with pytest.raises(ValueError, match="knows no clean matrices"):
+    with pytest.raises(ValueError, match="not fitted"):
         Potato().save(tmp_path / "never.npz")
     assert not list(tmp_path.iterdir())
 
@@ -267,7 +267,7 @@ def test_what_cannot_be_fitted_is_refused(x, message):
 
 
 def test_a_threshold_that_rejects_all_is_refused(rng):
-    with pytest.raises(ValueError, match="threshold=-2.0 rejects all but . of 20.*higher"):
+    with pytest.raises(ValueError, match="threshold=-2.0 rejects all except . of 20.*higher"):
         Potato(-2.0).fit(spd(rng, 20, 3))
 
 

@@ -7,7 +7,7 @@ python -m tests.bench.gallery_scale --server --minutes 10
 People are mixtures of the embeddings of synthetic recordings under the model: valid embeddings of
 its size, one a person. Half of the probes are an enrolled person's, moved towards somebody else's
 by a twentieth to a third of the way; the others are strangers, for whom bounds save least. Times
-are those of `identify` after the recording is embedded. The index of a server is made once all are
+of `identify` start after the recording is embedded. The index of a server is made once all are
 loaded, as `keras_dml/README.md` says.
 """
 

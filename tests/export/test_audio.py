@@ -138,7 +138,7 @@ def test_a_saved_model_cuts_out_silence_in_padded_batches(speech_classifier, tmp
 
 
 @pytest.mark.slow
-def test_silence_costs_a_device_no_windows(speech_classifier, tmp_path):
+def test_silence_costs_no_time_on_a_device(speech_classifier, tmp_path):
     """Tests that silence does not increase the time of a recurrent network after the removal."""
     file = export.tflite(speech_classifier, tmp_path / "speech.tflite", None).path
     speech = sound(16_000, 1)

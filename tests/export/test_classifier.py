@@ -94,9 +94,7 @@ def test_signatures_have_pinned_names_and_shapes(exported, classifier, images):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("quantization", QUANTIZATIONS)
-def test_every_signature_answers_as_keras_within_its_bound(
-    exported, classifier, images, quantization
-):
+def test_every_signature_agrees_with_keras(exported, classifier, images, quantization):
     made, bounds = exported(quantization), parity.BOUNDS[quantization]
     z = np.asarray(classifier.embed(images[0]))
     embed, classify = runner(made, "embed"), runner(made, "classify")
@@ -173,14 +171,14 @@ def test_a_saved_model_takes_batches(served, classifier, images):
     assert set(served) == {*SIGNATURES, "serving_default"}
 
 
-def test_a_saved_model_loads_without_a_word(served, caplog):
+def test_saved_model_loads_without_messages(served, caplog):
     """Tests that no gradient names remain, of which TensorFlow would warn."""
     tf.saved_model.load(str(served))
     assert not caplog.messages
 
 
 @pytest.mark.slow
-def test_audio_goes_in_with_its_length_and_what_lies_beyond_is_not_seen(spoken, speaker):
+def test_audio_after_the_length_is_ignored(spoken, speaker):
     made = spoken["dynamic"]
     names = Interpreter(model_path=str(made.path)).get_signature_list()
     assert names["embed"]["inputs"] == names["classify"]["inputs"] == ["length", "signal"]
@@ -237,7 +235,7 @@ def test_a_plain_encoder_of_images_keeps_its_two_signatures(classifier, images, 
     np.testing.assert_allclose(actual, classifier.embed(images[0][:1]), rtol=0, atol=1e-5)
 
 
-def test_a_prototype_that_is_no_number_is_refused(classifier, tmp_path):
+def test_nan_prototypes_are_refused(classifier, tmp_path):
     prototypes = classifier.prototypes
     classifier.prototypes_layer.prototypes.assign(np.full_like(prototypes, np.nan))
     try:
@@ -249,7 +247,7 @@ def test_a_prototype_that_is_no_number_is_refused(classifier, tmp_path):
 
 
 @pytest.mark.parametrize("signature", ["score", "classify"])
-def test_a_file_whose_scores_are_others_is_not_kept(
+def test_file_with_wrong_scores_is_not_written(
     classifier, exported, tmp_path, monkeypatch, signature
 ):
     right, ask = exported(None).path.read_bytes(), getattr(litert, signature)
@@ -281,7 +279,7 @@ def test_images_are_tried_on_noise_black_white_and_gray(classifier):
     assert min(image.min() for image in noise) >= 0 and max(image.max() for image in noise) <= 1
 
 
-def test_recordings_are_tried_at_the_magnitude_of_the_contract_behind_a_front(rng):
+def test_trials_have_the_magnitude_of_the_contract(rng):
     signal = keras.Input((None, 2))
     contract = InputContract(("x", "y"), "deg/s", 250, min_steps=20)
     front = keras.layers.Conv1D(4, 1)(contract(signal))
@@ -294,8 +292,8 @@ def test_recordings_are_tried_at_the_magnitude_of_the_contract_behind_a_front(rn
     np.testing.assert_allclose(actual, [5, 90], rtol=0.2)
 
 
-def test_audio_is_tried_from_the_shortest_that_the_network_takes_to_a_second(speaker):
-    noise, (silence, constant) = examples(inputs.from_model(speaker))
+def test_trials_of_audio_reach_from_the_shortest_length_to_a_second(speaker):
+    noise, (silence, constant) = examples(inputs.of(speaker))
     least = 400 + 6 * 160  # seven frames are seen at once
     assert [len(item) for item in noise] == [least, 2 * least, 16000]
     assert not silence.any() and np.ptp(constant) == 0 and constant.any()
@@ -303,9 +301,7 @@ def test_audio_is_tried_from_the_shortest_that_the_network_takes_to_a_second(spe
 
 
 @pytest.mark.parametrize("quantization", [None, "int8"])
-def test_classes_that_were_added_answer_in_a_file_as_in_keras(
-    classifier, images, quantization, tmp_path
-):
+def test_added_classes_score_in_a_file_as_in_keras(classifier, images, quantization, tmp_path):
     x, labels = images
     grown = type(classifier).from_config(classifier.get_config())
     grown.set_weights(classifier.get_weights())

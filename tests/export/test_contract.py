@@ -52,7 +52,7 @@ def test_a_file_carries_the_contract_of_its_model(model, files, form):
 
 
 @pytest.mark.slow
-def test_the_contract_costs_comparisons_of_the_length_and_no_signature(model, files, recordings):
+def test_contract_adds_no_signature(model, files, recordings):
     valid = [recording for recording in recordings if len(recording) >= 4]
     actual = litert.embed(files["tflite"].path, valid)
     np.testing.assert_allclose(actual, keras_dml.embed(model, valid), rtol=1e-4, atol=1e-5)
@@ -131,7 +131,7 @@ def test_a_file_of_another_distance_says_why_it_carries_no_threshold():
     assert actual["value"] == row["value"]
 
 
-def test_what_is_no_file_of_ours_is_named(tmp_path):
+def test_files_without_a_contract_are_named(tmp_path):
     with pytest.raises(FileNotFoundError):
         export.contract(tmp_path / "none.tflite")
     with pytest.raises(ValueError, match="carries no input contract"):

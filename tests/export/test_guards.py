@@ -65,9 +65,7 @@ def test_lengths_outside_of_the_contract_and_the_signal_give_nan(embed, quantiza
 
 @pytest.mark.parametrize("quantization", QUANTIZATIONS)
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_a_step_that_is_not_finite_gives_nan_unless_it_lies_beyond_the_length(
-    embed, quantization, value
-):
+def test_nonfinite_steps_give_nan_unless_after_the_length(embed, quantization, value):
     ask, distance = embed(quantization)
     signal = np.stack([sample(60, CHANNELS)])
     usual = ask(signal=signal, length=np.int32(30))["embedding"].copy()
@@ -123,7 +121,7 @@ def saved(model, tmp_path_factory):
     return tf.saved_model.load(str(made.path)).signatures
 
 
-def test_rows_of_a_batch_that_break_the_contract_get_nan_and_others_are_as_alone(model, saved):
+def test_only_rows_that_break_the_contract_get_nan(model, saved):
     lengths = [40, 0, -3, LEAST - 1, 60, 61, MOST + 1, INT32.max, INT32.min, 50, 60]
     signal = np.stack([sample(60, CHANNELS, seed) for seed in range(len(lengths))])
     signal[0, 45] = np.nan  # beyond its length
@@ -152,7 +150,7 @@ def test_embed_is_the_default_signature(saved):
 
 
 @pytest.mark.slow
-def test_classes_and_similarities_of_what_is_not_finite_are_nan(classifier, images, tmp_path):
+def test_scores_of_nonfinite_inputs_are_nan(classifier, images, tmp_path):
     file = Interpreter(str(export.tflite(classifier, tmp_path / "model.tflite").path))
     ask = {name: file.get_signature_runner(name) for name in ("classify", "embed", "score")}
     image = images[0][:1].copy()
@@ -189,9 +187,7 @@ FUZZED = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "quantization"), FUZZED)
-def test_no_call_of_a_fuzz_ends_the_process_or_gets_another_answer_than_is_due(
-    kind, quantization, tmp_path, request
-):
+def test_fuzzing_neither_crashes_nor_gives_wrong_outcomes(kind, quantization, tmp_path, request):
     path, steps = tmp_path / "model.tflite", (1, None)
     if kind == "sound":
         speaker = request.getfixturevalue("speaker")

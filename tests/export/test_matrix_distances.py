@@ -37,7 +37,7 @@ def model():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("write", [export.tflite, export.saved_model])
-def test_a_file_answers_as_the_distance_says_that_devices_do(model, write, tmp_path):
+def test_file_computes_the_device_version_of_a_distance(model, write, tmp_path):
     made = write(model, tmp_path / "model", distance=Frobenius(5e-3))
     assert made.path.exists()
     with pytest.raises(parity.ParityError, match="distances differ by 0.02 of"):
@@ -72,7 +72,7 @@ class StillUndefined(OfInverses):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("write", [export.tflite, export.saved_model])
-def test_a_distance_without_a_degenerate_embedding_is_told_to_have_one(model, write, tmp_path):
+def test_error_names_degenerate_if_the_distance_is_undefined_at_zero(model, write, tmp_path):
     with pytest.raises(ValueError, match="OfInverses.*`degenerate"):
         write(model, tmp_path / "model", distance=OfInverses())
     assert not (tmp_path / "model").exists()
@@ -80,7 +80,7 @@ def test_a_distance_without_a_degenerate_embedding_is_told_to_have_one(model, wr
 
 
 @pytest.mark.parametrize("kind", [Misshapen, StillUndefined])
-def test_a_degenerate_embedding_that_is_none_is_refused(kind):
+def test_invalid_degenerate_embeddings_are_refused(kind):
     with pytest.raises(ValueError, match=f"`{kind.__name__}.degenerate`"):
         parity.gallery(np.stack([np.eye(3, dtype="float32")] * 2), kind())
 
@@ -99,7 +99,7 @@ def test_the_affine_invariant_distance_of_a_saved_model_has_an_eigendecompositio
 
 @pytest.mark.slow
 @pytest.mark.parametrize("write", [export.tflite, export.saved_model])
-def test_bures_wasserstein_leaves_without_an_eigendecomposition(model, write, tmp_path):
+def test_bures_wasserstein_exports_without_an_eigendecomposition(model, write, tmp_path):
     """Tests operators, and errors of 1e-5 of the largest distance; 2e-3 with singular matrices."""
     distance = distances.BuresWasserstein()
     path = write(model, tmp_path / "model", distance=distance).path

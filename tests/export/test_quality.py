@@ -38,7 +38,7 @@ def recipe(images, monkeypatch, tmp_path):
     monkeypatch.setattr(quality.recordings, "data_dir", lambda: tmp_path)
 
 
-def test_the_cards_figures_say_by_what():
+def test_metric_comes_from_the_figures_of_the_card():
     assert quality.metric_name(IMAGES) == "accuracy"
     assert quality.metric_name(CARD) == "auc"
 
@@ -58,13 +58,13 @@ def test_a_float_file_has_the_figure_of_its_model(classifier, file, measured, me
     assert by_keras > 0.6  # ten steps taught it something
 
 
-def test_a_file_of_matrices_is_judged_by_the_distance_that_devices_have():
+def test_file_of_matrices_is_measured_by_the_device_distance():
     matrices = models.spdnet((5, 3), output="spd")
     assert isinstance(quality.device_distance(matrices), distances.LogEuclidean)
     assert quality.device_distance(models.spdnet((5, 3), output="tangent")) is None
 
 
-def test_vectors_of_matrices_are_judged_by_their_own_distance(monkeypatch, rng):
+def test_vectors_of_matrices_are_compared_by_their_distance(monkeypatch, rng):
     """Tests a model of matrices whose embeddings are vectors, compared by their angles."""
     directions = rng.standard_normal((2, 6))
     lengths = rng.permutation(np.geomspace(0.01, 100, 12))[:, None]
@@ -133,7 +133,7 @@ def folds(monkeypatch, tmp_path, rng):
 
 
 @pytest.mark.slow
-def test_a_model_that_has_seen_everybody_is_judged_by_its_cross_validation(folds):
+def test_model_trained_on_everybody_is_measured_by_its_cross_validation(folds):
     card = {**CARD, "data": {**CARD["data"], "test_subjects": []}}
     judge = judges.judge_of(folds[0], card)
     assert isinstance(judge, judges.FoldsJudge)

@@ -40,7 +40,7 @@ def test_threads_leave_streams_and_filters_as_they_were():
     assert len(os.listdir("/dev/fd")) == open_files
 
 
-def test_threads_that_catch_warnings_meanwhile_leave_no_filter_behind():
+def test_threads_that_catch_warnings_leave_no_filter():
     filters = list(warnings.filters)
     inside, caught = threading.Event(), threading.Event()
 
@@ -59,7 +59,7 @@ def test_threads_that_catch_warnings_meanwhile_leave_no_filter_behind():
     assert warnings.filters == filters
 
 
-def test_filters_that_another_thread_set_for_a_while_do_not_come_back():
+def test_temporary_filters_of_other_threads_are_not_restored():
     filters = list(warnings.filters)
     silence = quiet()
     with warnings.catch_warnings():
@@ -77,7 +77,7 @@ def test_an_error_inside_ends_the_silence():
 
 
 @pytest.mark.slow
-def test_what_is_written_inside_is_unheard():
+def test_output_inside_is_discarded():
     code = (
         "import os, runpy, sys, warnings; quiet = runpy.run_path(sys.argv[1])['quiet']\n"
         "print('before')\n"
@@ -92,6 +92,6 @@ def test_what_is_written_inside_is_unheard():
     assert (done.stdout, done.stderr) == ("before\nafter\n", "")
 
 
-def test_warnings_of_others_are_heard_meanwhile():
+def test_warnings_of_other_packages_still_appear():
     with quiet(), pytest.warns(UserWarning, match="mine"):
         warnings.warn("mine", stacklevel=1)

@@ -47,14 +47,14 @@ def test_an_unknown_change_in_auc_is_a_dash(readme):
     assert report.write_table([row(change=None)], readme).endswith("| 2.5 | – |")
 
 
-def test_a_classifier_of_images_has_an_image_timed_and_its_accuracy_told(readme):
+def test_row_of_a_classifier_of_images_has_its_accuracy(readme):
     pictures = row("mnist", steps=None, measure="accuracy")
     table = report.write_table([pictures, row()], readme)
     assert "| 150.0 | 0.31 for an image | 2.5 | -0.0012 (accuracy) |" in table
     assert pictures.card()["accuracy_change"] == -0.0012 and "auc_change" not in pictures.card()
 
 
-def test_a_card_tells_the_change_of_a_distance_apart_from_that_of_the_file():
+def test_card_separates_the_changes_of_distance_and_file():
     made = row().export
     entry = report.Row("bodies", made, 0.0001, of_distance=0.0214).card()
     assert (entry["auc_change"], entry["change_of_distance"]) == (0.0001, 0.0214)
@@ -67,7 +67,7 @@ def test_the_readme_of_the_scripts_has_a_place_for_the_table():
 
 
 @pytest.mark.parametrize("script", ["saved_model", "tflite"])
-def test_a_script_tells_what_it_does_from_any_folder(script, tmp_path):
+def test_scripts_print_help_from_any_folder(script, tmp_path):
     command = [sys.executable, ROOT / "export" / f"{script}.py", "--help"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

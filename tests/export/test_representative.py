@@ -20,13 +20,13 @@ def test_a_representative_recording_that_does_not_fit_is_named(small, tmp_path):
 
 
 @pytest.mark.parametrize("shape", [(30, CHANNELS), (2, 2, 30, CHANNELS)])
-def test_one_array_that_is_no_list_of_recordings_is_refused(small, tmp_path, shape):
-    with pytest.raises(ValueError, match=r"`representative` is a list of arrays.*list of one"):
+def test_single_array_is_refused(small, tmp_path, shape):
+    with pytest.raises(ValueError, match=r"`representative` must be a list of arrays.*list of one"):
         export.tflite(small, tmp_path / "model.tflite", "int8", np.zeros(shape, np.float32))
 
 
 @pytest.mark.parametrize("given", [5, {}, iter(())])
-def test_what_holds_no_recordings_is_refused(small, tmp_path, given):
+def test_values_other_than_recordings_are_refused(small, tmp_path, given):
     with pytest.raises(ValueError, match="`representative"):
         export.tflite(small, tmp_path / "model.tflite", "int8", given)
 
@@ -64,7 +64,7 @@ def test_recordings_may_come_from_a_generator_or_as_one_array_of_several(
         (np.full((30, CHANNELS), "1"), "Recording 20 .*<U1"),
     ],
 )
-def test_a_calibrating_recording_is_checked_wherever_it_stands(small, tmp_path, odd, message):
+def test_all_calibrating_recordings_are_checked(small, tmp_path, odd, message):
     recordings = [sample(30, CHANNELS)] * 20
     with pytest.raises((TypeError, ValueError), match=message):
         export.tflite(small, tmp_path / "model.tflite", "int8", [*recordings, odd])

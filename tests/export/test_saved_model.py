@@ -54,7 +54,7 @@ def test_distances_are_those_of_keras(small, loaded, recordings):
     assert actual.shape == (2, 4) and actual[1, 1] == 0
 
 
-def test_it_runs_where_xla_is_not(loaded):
+def test_it_runs_without_xla(loaded):
     assert not any(compiled_by_xla(function.graph) for function in loaded.values())
 
 
@@ -75,7 +75,7 @@ def test_a_length_that_does_not_fit_the_signal_gives_nan(loaded, recordings, len
 
 
 @pytest.mark.slow
-def test_it_answers_the_same_where_keras_is_not_installed(small, exported, recordings, tmp_path):
+def test_it_gives_equal_outputs_without_keras(small, exported, recordings, tmp_path):
     signal, length = padded(recordings)
     np.savez(tmp_path / "request.npz", signal=signal, length=length)
     program = """
@@ -111,7 +111,7 @@ def test_it_answers_the_same_where_keras_is_not_installed(small, exported, recor
         np.testing.assert_allclose(answer["distance"], expected, rtol=1e-4, atol=1e-5)
 
 
-def test_the_result_tells_what_was_written(exported):
+def test_result_describes_the_file(exported):
     files = [file for file in exported.path.rglob("*") if file.is_file()]
     assert exported.bytes == sum(file.stat().st_size for file in files)
     assert (exported.format, exported.quantization) == ("saved_model", None)
@@ -128,7 +128,7 @@ def test_a_fixed_time_axis_takes_that_length_only(tmp_path):
     assert np.isfinite(actual[0]).all() and np.isnan(actual[1]).all()
 
 
-def test_layers_that_let_padding_through_are_named(tmp_path):
+def test_layers_that_drop_masks_are_named(tmp_path):
     model = build(layers.QuantileLayer(3), convolution=keras.layers.Conv1D)
     with pytest.raises(parity.ParityError, match="drop masks: conv1d.*MaskedConv1D"):
         export.saved_model(model, tmp_path / "leaky")
@@ -142,7 +142,7 @@ def normalizing(name, layer):
     return lived_in(keras.Model(signal, layers.QuantileLayer(3)(x), name=name))
 
 
-def test_padding_that_is_normalized_over_is_told_and_the_input_not_blamed(tmp_path):
+def test_error_names_layers_that_count_padding(tmp_path):
     model = normalizing("counting", keras.layers.GroupNormalization(groups=2))
     with pytest.raises(parity.ParityError, match="Padding reaches the embedding") as message:
         export.saved_model(model, tmp_path / "counting")
@@ -152,7 +152,7 @@ def test_padding_that_is_normalized_over_is_told_and_the_input_not_blamed(tmp_pa
     assert not any(tmp_path.iterdir())
 
 
-def test_padding_is_not_blamed_for_what_it_does_not_change(tmp_path, monkeypatch):
+def test_error_names_padding_only_if_it_is_the_cause(tmp_path, monkeypatch):
     model = build(layers.QuantileLayer(3), convolution=keras.layers.Conv1D)
     tried = export._saved_model.trials(model)
     changed = dataclasses.replace(tried, embeddings=tried.embeddings * [[[1.01]] * 12 + [[1]]])
@@ -161,7 +161,7 @@ def test_padding_is_not_blamed_for_what_it_does_not_change(tmp_path, monkeypatch
         export.saved_model(model, tmp_path / "other")
 
 
-def test_a_saved_model_is_replaced_whole_and_anything_else_left_alone(small, tmp_path):
+def test_only_saved_models_are_replaced(small, tmp_path):
     old, foreign = tmp_path / "old", tmp_path / "foreign"
     for folder, name in ((old, "saved_model.pb"), (foreign, "thesis.txt")):
         folder.mkdir()
@@ -178,7 +178,7 @@ def test_a_saved_model_is_replaced_whole_and_anything_else_left_alone(small, tmp
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "variables/notes.txt", ".git/config"])
-def test_a_saved_model_with_notes_in_it_is_left_before_any_work(exported, tmp_path, name):
+def test_saved_model_with_other_files_is_not_replaced(exported, tmp_path, name):
     folder = tmp_path / "mine"
     shutil.copytree(exported.path, folder)
     (folder / name).parent.mkdir(exist_ok=True)
@@ -189,12 +189,12 @@ def test_a_saved_model_with_notes_in_it_is_left_before_any_work(exported, tmp_pa
     assert tf.saved_model.contains_saved_model(str(folder))
 
 
-def test_what_is_written_is_what_may_be_replaced(exported, loaded):
+def test_all_written_files_may_be_replaced(exported, loaded):
     """Tests that the library recognizes all files that TensorFlow writes, including assets."""
     assert _files.replaceable_saved_model(exported.path) == exported.path
 
 
-def test_a_full_disk_is_told_with_the_path_and_leaves_the_old_model(small, tmp_path, monkeypatch):
+def test_full_disk_raises_with_the_path_and_keeps_the_old_model(small, tmp_path, monkeypatch):
     old = tmp_path / "old"
     old.mkdir()
     (old / "saved_model.pb").write_text("what was there")

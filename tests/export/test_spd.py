@@ -64,7 +64,7 @@ def test_the_file_is_small_and_of_builtin_operators(hdm05):
 
 
 @pytest.mark.slow
-def test_embed_takes_what_the_model_takes(hdm05, recorder_file):
+def test_embed_takes_inputs_of_the_model(hdm05, recorder_file):
     def inputs(path):
         return Interpreter(model_path=str(path)).get_signature_list()["embed"]["inputs"]
 
@@ -81,7 +81,7 @@ def test_distances_are_euclidean_ones_of_the_vectors(hdm05):
     )
 
 
-def test_a_recording_goes_in_and_what_lies_beyond_its_length_is_not_seen(recorder_file):
+def test_steps_after_the_length_are_ignored(recorder_file):
     embed = Interpreter(model_path=str(recorder_file)).get_signature_runner("embed")
     signal = np.random.default_rng(1).normal(size=(80, 6)).astype("float32")
     buffer = np.full((1, 128, 6), 1e6, "float32")
@@ -91,9 +91,7 @@ def test_a_recording_goes_in_and_what_lies_beyond_its_length_is_not_seen(recorde
     np.testing.assert_array_equal(padded, alone)
 
 
-def test_positive_definite_embeddings_leave_as_vectors_with_the_log_euclidean_distance(
-    recorder, recorder_file
-):
+def test_positive_definite_embeddings_become_tangent_vectors(recorder, recorder_file):
     rng = np.random.default_rng(2)
     recordings = [rng.normal(size=(steps, 6)) for steps in (30, 64, 200)]
     vectors = litert.embed(recorder_file, recordings)
@@ -105,7 +103,7 @@ def test_positive_definite_embeddings_leave_as_vectors_with_the_log_euclidean_di
     )
 
 
-def test_a_constant_recording_whose_covariance_is_rounding_is_no_obstacle(tmp_path):
+def test_constant_recording_does_not_fail_the_export(tmp_path):
     model = network((4, 2), estimator="trace_normalized", normalization="channel")
     rng = np.random.default_rng(3)
     model.get_layer("normalization").adapt(rng.normal(5, 3, size=(2, 50, 4)))
@@ -119,13 +117,13 @@ def test_half_precision_weights_are_close(hdm05, tmp_path):
     assert made.bytes < 0.8 * full.bytes
 
 
-def test_int8_is_refused_with_what_to_do(tmp_path):
+def test_int8_is_refused(tmp_path):
     with pytest.raises(ValueError, match="small eigenvalues.*quantization=None"):
         export.tflite(network((4, 2)), tmp_path / "m.tflite", "int8", covariances(4, 9))
     assert not any(tmp_path.iterdir())
 
 
-def test_ones_own_matrices_are_tried_too(tmp_path):
+def test_representative_matrices_are_trials(tmp_path):
     bad = [np.eye(4), np.arange(16.0).reshape(4, 4)]
     with pytest.raises(ValueError, match="Matrix 1 is not symmetric"):
         export.tflite(network((4, 2)), tmp_path / "m.tflite", None, bad)

@@ -68,7 +68,7 @@ def test_discriminants_of_a_recording_of_any_length_become_a_file(tmp_path, rng)
     assert np.ptp(expected, axis=0).min() > 0.1
 
 
-def test_a_file_takes_an_accelerometer_however_it_lies(tmp_path):
+def test_file_is_invariant_to_the_orientation_of_an_accelerometer(tmp_path):
     signal = keras.Input((None, 3))
     framed = layers.GravityFrame("both", lag=3)(signal)
     model = keras.Model(signal, layers.QuantileLayer(4)(framed))
@@ -81,7 +81,7 @@ def test_a_file_takes_an_accelerometer_however_it_lies(tmp_path):
 
 
 @pytest.mark.parametrize("quantization", QUANTIZATIONS)
-def test_the_result_tells_what_was_written(exported, quantization):
+def test_result_describes_the_file(exported, quantization):
     made = exported(quantization)
     assert made.bytes == made.path.stat().st_size
     assert (made.format, made.quantization) == ("tflite", quantization)
@@ -138,7 +138,7 @@ def test_signatures_have_pinned_names_and_shapes(exported):
     assert distance(embedding=answer["embedding"], gallery=gallery)["distance"].shape == (7,)
 
 
-def test_what_lies_beyond_the_length_is_not_seen(exported):
+def test_steps_after_the_length_are_ignored(exported):
     embed = Interpreter(model_path=str(exported(None).path)).get_signature_runner("embed")
     recording = sample(80, 6)
     buffer = np.full((1, 128, 6), 1e6, np.float32)
@@ -233,7 +233,7 @@ def test_an_unknown_quantization_is_refused_with_the_names(small, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_file_that_answers_wrongly_is_not_kept(small, tmp_path, monkeypatch):
+def test_file_with_wrong_outputs_is_not_written(small, tmp_path, monkeypatch):
     second = build(layers.QuantileLayer(4))
     for weight in second.trainable_weights:
         weight.assign(1.1 * weight)
@@ -249,7 +249,7 @@ def test_a_file_that_answers_wrongly_is_not_kept(small, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("end", ["", "/", "/.", "/.."])
-def test_a_folder_is_never_replaced_by_a_file_and_nothing_is_begun(tmp_path, end):
+def test_folders_are_never_replaced(tmp_path, end):
     folder = tmp_path / "model"
     folder.mkdir()
     (folder / "thesis.txt").write_text("years of work")
@@ -272,7 +272,7 @@ def test_an_interrupted_export_leaves_the_old_file_and_nothing_else(small, tmp_p
 
 
 @pytest.mark.slow
-def test_a_file_without_weights_is_not_kept(small, tmp_path, monkeypatch):
+def test_file_without_weights_is_not_written(small, tmp_path, monkeypatch):
     def forgetful(module, weights):
         module.model = small
 
@@ -282,7 +282,7 @@ def test_a_file_without_weights_is_not_kept(small, tmp_path, monkeypatch):
     assert not any(tmp_path.iterdir())
 
 
-def test_an_operator_that_no_device_has_is_named_whichever_signature_needs_it(small, tmp_path):
+def test_operators_without_builtin_version_are_named(small, tmp_path):
     def spectral(x, y):
         gap = x[:, None] - y[None]
         return ops.linalg.eigh(gap @ ops.swapaxes(gap, -1, -2))[0][..., -1]
@@ -304,7 +304,7 @@ def test_a_file_with_custom_operators_is_refused(exported, tmp_path):
 
 
 @pytest.mark.parametrize("quantization", ["dynamic", "int8"])
-def test_what_no_runtime_reads_is_left_out(exported, quantization):
+def test_unused_names_and_tables_are_removed(exported, quantization):
     """Tests that names of intermediate results and empty quantization tables are removed."""
     for graph in _flatbuffer.read(exported(quantization).path.read_bytes()).subgraphs:
         outside = {*graph.inputs.tolist(), *graph.outputs.tolist()}
@@ -324,7 +324,7 @@ def test_the_data_of_tensors_is_aligned(exported):
             assert table.Vector(field) % _flatbuffer.ALIGNMENT == 0
 
 
-def test_a_file_that_cannot_be_run_is_an_error_of_the_caller(tmp_path):
+def test_crash_of_litert_raises_an_error(tmp_path):
     file = tmp_path / "broken.tflite"
     file.write_bytes(b"TFL3 but nothing else")
     with pytest.raises(RuntimeError, match="LiteRT failed at `embed` of broken.tflite"):
@@ -338,7 +338,7 @@ def test_without_litert_the_extra_is_named(small, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("write", [export.tflite, export.saved_model])
-def test_another_backend_is_told_what_to_do(write, small, tmp_path, monkeypatch):
+def test_other_backends_are_refused(write, small, tmp_path, monkeypatch):
     monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
     with pytest.raises(RuntimeError, match="'jax'.*KERAS_BACKEND=tensorflow"):
         write(small, tmp_path / "model")

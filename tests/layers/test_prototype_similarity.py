@@ -235,7 +235,7 @@ WITH_NAN = np.array([[1, 1], [1, np.nan]])
             lambda layer: layer.add_classes(["c"], np.ones((2, 3)), [0, 0]),
             r"\(count, 2\).*\(2, 3\)",
         ),
-        (lambda layer: layer.extend_class("c", Z), "no class 'c'; `add_classes` adds one"),
+        (lambda layer: layer.extend_class("c", Z), "'c' does not exist.*`add_classes`"),
         (
             lambda layer: layer.remove_classes(["a", "c"]),
             r"Received \['a', 'c'\].*'c'",

@@ -80,7 +80,7 @@ def test_projection_is_on_the_ball_and_the_bounds():
 
 
 @given(st.integers(0, 10**6), st.floats(0.01, 1.0), st.integers(0, 4))
-def test_a_twin_stays_in_the_ball_and_the_bounds(seed, epsilon, steps):
+def test_adversarial_examples_stay_in_the_ball_and_the_bounds(seed, epsilon, steps):
     rng = np.random.default_rng(seed)
     x, kernel = rng.random((3, 4)).astype("float32"), rng.normal(size=(4, 2)).astype("float32")
     start = _attacks.uniform_start(ops.convert_to_tensor(x), epsilon, seed)
@@ -92,7 +92,7 @@ def test_a_twin_stays_in_the_ball_and_the_bounds(seed, epsilon, steps):
         assert item.min() >= 0 and item.max() <= 1
 
 
-def test_a_gradient_that_is_zero_or_no_number_moves_nothing():
+def test_zero_or_nan_gradients_move_nothing():
     gradient = np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 1e-30, -3.0], "float32")
     np.testing.assert_array_equal(_attacks.direction(gradient), [0, 0, 0, 0, 0, 1, -1])
 

@@ -152,7 +152,7 @@ def test_bytes_in_a_pipeline_are_refused_by_their_type(kind):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_labels_of_no_class_are_refused_in_validation_and_evaluate(kind):
+def test_invalid_labels_are_refused_in_validation_and_evaluate(kind):
     model, (x, y) = build(kind), data()
     before = model.get_weights()
     calls = [
@@ -187,7 +187,7 @@ def test_weights_are_refused_wherever_keras_takes_them(kind):
 @pytest.mark.slow
 @once
 @pytest.mark.parametrize("kind", KINDS[:2])
-def test_a_split_early_stopping_and_a_file_work_as_in_keras(kind, tmp_path):
+def test_validation_split_early_stopping_and_saving_work_as_in_keras(kind, tmp_path):
     model, (x, y) = build(kind), data(30)
     stop = keras.callbacks.EarlyStopping("val_loss", patience=1, restore_best_weights=True)
     best = keras.callbacks.ModelCheckpoint(tmp_path / "best.keras", save_best_only=True)
@@ -216,7 +216,7 @@ def test_data_sets_of_tensorflow_train_and_validate(kind):
     assert model.predict(batches.map(lambda x, y: x), verbose=0).shape == (24, CLASSES)
 
 
-def test_keras_decides_whether_xla_compiles_and_a_cpu_has_it_on_jax_alone():
+def test_keras_decides_whether_xla_compiles():
     expected = ON_JAX or any("gpu" in name.lower() for name in keras.distribution.list_devices())
     for kind in KINDS[:2]:
         assert build(kind).jit_compile == expected

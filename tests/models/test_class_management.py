@@ -35,7 +35,7 @@ def classifier(aux="softmax"):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("aux", ["softmax", pytest.param("am", marks=once)])
-def test_nothing_is_left_of_a_removed_class_and_the_others_keep_their_bits(aux):
+def test_removing_a_class_keeps_the_others_bit_for_bit(aux):
     model, (x, _) = classifier(aux), data()
     before = model.prototypes
     logits, scores = numpy(model.scores(x, "dol")), numpy(model(x))
@@ -54,7 +54,7 @@ def test_nothing_is_left_of_a_removed_class_and_the_others_keep_their_bits(aux):
 
 
 @pytest.mark.slow
-def test_training_goes_on_without_a_removed_class_and_a_file_has_nothing_of_it(tmp_path):
+def test_training_continues_after_removal_and_files_omit_the_class(tmp_path):
     model, (x, y) = classifier(), data()
     model.remove_classes(["bob"])
     x, y = x[y != 1], np.where(y[y != 1] == 2, 1, 0)
@@ -69,7 +69,7 @@ def test_training_goes_on_without_a_removed_class_and_a_file_has_nothing_of_it(t
 
 
 @once
-def test_a_class_that_was_added_leaves_the_auxiliary_head_and_the_optimizer_alone():
+def test_removing_an_added_class_keeps_the_auxiliary_head_and_the_optimizer():
     model, (x, _) = classifier(), data()
     model.add_classes(["new"], x[:2], ["new", "new"])
     head, steps = model.aux_head, int(model.optimizer.iterations)
@@ -80,7 +80,7 @@ def test_a_class_that_was_added_leaves_the_auxiliary_head_and_the_optimizer_alon
 
 @pytest.mark.slow
 @once
-def test_a_classifier_outlives_all_classes_of_its_training(tmp_path):
+def test_all_training_classes_can_be_removed(tmp_path):
     model, (x, _) = classifier(), data()
     model.add_classes(["new", "other"], x[:4], ["new", "other", "new", "other"])
     remaining = model.prototypes[3:]
@@ -96,7 +96,7 @@ def test_a_classifier_outlives_all_classes_of_its_training(tmp_path):
 
 
 @once
-def test_a_classifier_that_was_not_compiled_loses_a_class_too():
+def test_uncompiled_classifier_removes_a_class():
     encoder = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3)])
     model = models.PrototypicalClassifier(encoder, 3, hidden=6, class_names=NAMES)
     model.remove_classes(["ann"])
@@ -104,7 +104,7 @@ def test_a_classifier_that_was_not_compiled_loses_a_class_too():
 
 
 @once
-def test_a_class_that_cannot_be_removed_changes_nothing():
+def test_failed_removal_changes_nothing():
     model = classifier()
     before, units = model.prototypes, model.aux_head.units
     for names, message in ((["bob", "joe"], r"of which \['joe'\]"), (NAMES, "must be left")):
@@ -115,7 +115,7 @@ def test_a_class_that_cannot_be_removed_changes_nothing():
 
 
 @pytest.mark.slow
-def test_labels_may_be_names_where_classes_are_added_or_fitted_anew():
+def test_add_classes_and_refit_accept_names():
     item, second, (x, y) = classifier(), classifier(), data()
     item.refit_prototypes(x, y)
     second.refit_prototypes(x, np.array(NAMES)[y])
@@ -127,7 +127,7 @@ def test_labels_may_be_names_where_classes_are_added_or_fitted_anew():
 
 @pytest.mark.slow
 @once
-def test_added_classes_are_chosen_among_all_and_a_file_keeps_that(tmp_path, rng):
+def test_added_classes_compete_with_old_ones_also_after_loading(tmp_path, rng):
     """Uses an encoder that separates five clusters, and a similarity trained on three of them."""
     keras.utils.set_random_seed(2)
     means = 4 * rng.normal(size=(5, 4))

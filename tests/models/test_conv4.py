@@ -28,7 +28,7 @@ def test_each_block_has_the_width_that_the_list_gives():
         models.conv4(width=[2, 3], blocks=3)
 
 
-def test_early_pooling_is_the_same_function_where_scales_are_positive(rng):
+def test_early_pooling_gives_equal_outputs_for_positive_scales(rng):
     late, early = (
         models.conv4((16, 16, 1), width=3, blocks=2, early_pooling=early) for early in (False, True)
     )
@@ -39,6 +39,6 @@ def test_early_pooling_is_the_same_function_where_scales_are_positive(rng):
     np.testing.assert_allclose(early(images), late(images), rtol=1e-5)
 
 
-def test_an_image_of_which_nothing_would_be_left_is_refused():
+def test_too_small_images_are_refused():
     with pytest.raises(ValueError, match="at least 16 by 16 pixels"):
         models.conv4((15, 28, 1))

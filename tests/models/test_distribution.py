@@ -101,7 +101,7 @@ def test_two_replicas_take_the_step_that_averages_their_losses(replicas, method)
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_replicas_see_their_own_negatives_only(replicas, method):
+def test_replicas_use_only_their_negatives(replicas, method):
     """Tests that the step differs from the step of one device on the whole batch."""
     (_, actual), (_, one_device) = replicas[method]["found"], replicas[method]["one_device"]
     assert actual < 0.9 * one_device
@@ -113,7 +113,7 @@ def test_a_sampler_feeds_replicas_whole_pairs(replicas):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
-def test_four_jax_devices_take_the_step_of_one_even_where_pairs_are_apart(devices, method):
+def test_four_jax_devices_take_the_step_of_one_device_if_pairs_are_divided(devices, method):
     assert devices["devices"] == 4
     assert_same_step(devices["found"]["pairs"][method], devices["expected"]["pairs"][method])
 

@@ -24,7 +24,7 @@ def test_it_has_the_published_weights(network):
     assert network.output_shape == (None, 1280)
 
 
-def test_activations_stay_within_what_int8_holds_well(network):
+def test_activations_are_relu6(network):
     """Tests that ReLU6 is the only activation, without swish and squeeze-and-excite."""
     kinds = {type(layer).__name__ for layer in network.layers}
     assert kinds == {
@@ -89,7 +89,7 @@ def test_every_array_of_the_published_file_finds_its_layer(network, rng):
     assert kernel[0, 2, 1, 30] == arrays["_conv_stem.weight"][30, 1, 0, 2]
 
 
-def test_an_array_that_no_layer_takes_is_told(network, rng):
+def test_unknown_arrays_are_reported(network, rng):
     arrays = {**published(network, rng), "_blocks.16._bn1.bias": np.zeros(3)}
     with pytest.raises(ValueError, match="No layer takes .*_blocks.16._bn1.bias"):
         conversion.take(network, arrays)

@@ -110,7 +110,7 @@ def test_unknown_kinds_and_parts_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match="kind"):
         models.eye_velocity_part("medium", 40, 3)
     (slow, _), (_, fast) = parts(), parts(classes=4)
-    with pytest.raises(ValueError, match="the same steps and people"):
+    with pytest.raises(ValueError, match="`slow` and `fast` must have equal numbers"):
         models.eye_velocity_network(slow, fast)
     for wrong in ((slow, slow), (fast, slow), ("slow", fast)):
         with pytest.raises(TypeError, match="must be a model of `eye_velocity_part"):

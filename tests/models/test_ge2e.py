@@ -43,14 +43,14 @@ def test_a_recording_has_the_same_embedding_alone_and_in_a_padded_batch(rng):
     assert (alone >= 0).all()
 
 
-def test_recordings_below_the_level_are_heard_as_if_they_had_it(rng):
+def test_quiet_recordings_equal_amplified_ones(rng):
     model, (sound,) = small(), noise(rng, 30_000)
     actual = keras_dml.embed(model, [sound * 1e-2, sound * 1e-3, sound * 2])
     np.testing.assert_allclose(actual[0], actual[1], rtol=0, atol=1e-5)
     assert np.abs(actual[2] - actual[0]).max() > 1e-3
 
 
-def test_weights_of_a_file_are_read_and_a_missing_one_named(tmp_path):
+def test_weights_are_read_and_missing_files_are_named(tmp_path):
     with pytest.raises(ValueError, match="nowhere.*voice_ge2e_sim.convert"):
         models.ge2e(tmp_path / "nowhere.weights.h5")
     keras.utils.set_random_seed(3)
@@ -89,7 +89,7 @@ def by_the_equations(weights, x, depth=2):
     return np.maximum(weights["linear.weight"] @ x[-1] + weights["linear.bias"], 0)
 
 
-def test_pytorchs_arrays_go_where_they_belong(rng):
+def test_arrays_of_pytorch_are_converted(rng):
     model, weights = models.ge2e(**SMALL), of_pytorch(rng)
     convert.take(model, weights)
     network = model.get_layer("embedding").network

@@ -102,7 +102,7 @@ def assert_same(found, expected):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ENCODERS)
-def test_gradients_are_those_of_the_large_batch(name):
+def test_gradients_equal_those_of_the_large_batch(name):
     build, loss = ENCODERS[name]
     expected = step(build, loss())
     for chunk in (3,) if ON_JAX else (1, 3, 4, 100):
@@ -111,7 +111,7 @@ def test_gradients_are_those_of_the_large_batch(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STATES)
-def test_state_and_random_numbers_are_those_of_one_pass_over_the_chunks(name):
+def test_state_and_random_numbers_equal_one_pass_over_the_chunks(name):
     """Tests that both passes drop the same units, and that statistics move once per chunk."""
     layer, chunk = STATES[name]
     loss = losses.TripletLoss(mining="all")
@@ -120,7 +120,7 @@ def test_state_and_random_numbers_are_those_of_one_pass_over_the_chunks(name):
     assert_same(actual, expected)
 
 
-def test_batch_normalization_that_is_frozen_leaves_the_step_of_the_large_batch():
+def test_frozen_batch_normalization_gives_the_step_of_the_large_batch():
     def build():
         normalization = keras.layers.BatchNormalization()
         normalization.trainable = False
@@ -194,7 +194,7 @@ def test_a_potato_network_trains_on_it_as_on_its_encoder():
 
 
 @once
-def test_a_last_smaller_batch_and_weights_of_rows_train():
+def test_smaller_last_batch_and_sample_weights_train():
     model = models.GradCache(vectors(), 3)
     model.compile("sgd", losses.ContrastiveLoss(), weighted_metrics=[])
     x, y = batch(model)
@@ -272,7 +272,7 @@ def test_an_encoder_that_cannot_be_cached_is_refused(encoder, given):
     "chunk, error, message",
     [(0, ValueError, "at least 1. Received: 0"), (2.5, TypeError, "an integer. Received: 2.5")],
 )
-def test_a_chunk_that_is_no_number_of_rows_is_refused(chunk, error, message):
+def test_invalid_chunks_are_refused(chunk, error, message):
     with pytest.raises(error, match=f"`chunk` must be {message}"):
         models.GradCache(vectors(), chunk)
 

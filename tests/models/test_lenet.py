@@ -23,7 +23,7 @@ def test_the_other_has_the_capacity_that_adversarial_training_asks_for():
     assert model.output_shape == (None, 20)
 
 
-def test_the_embedding_is_linear_and_of_the_image_as_it_is(rng):
+def test_embedding_is_linear_without_standardization(rng):
     """Tests that the network is affine while no ReLU switches, without standardization."""
     model = models.lenet((12, 12, 1), embedding=30)
     x = rng.random((2, 12, 12, 1), "float32")
@@ -36,7 +36,7 @@ def test_the_embedding_is_linear_and_of_the_image_as_it_is(rng):
 
 
 @pytest.mark.parametrize("shape", [(11, 28, 1), (28, 28), (None, 28, 1), (28, 28, 0)])
-def test_other_shapes_are_refused_with_a_way_out(shape):
+def test_other_shapes_are_refused(shape):
     with pytest.raises(ValueError, match=r"`input_shape` must be \(height, width, channels\)"):
         models.lenet(shape)
 

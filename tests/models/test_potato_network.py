@@ -114,7 +114,7 @@ def test_repeated_eigenvalues_and_silence_take_a_finite_step():
     assert all(np.isfinite(value).all() for value in weights(net).values())
 
 
-def test_a_nan_is_a_loud_loss_and_a_label_without_a_potato_stops_a_compiled_step():
+def test_nan_gives_a_nan_loss_and_invalid_labels_stop_a_compiled_step():
     net = network()  # on JAX, a step that stops has taken over Keras's weights
     x, y = recordings()
     nan = x.copy()
@@ -128,7 +128,7 @@ def test_a_nan_is_a_loud_loss_and_a_label_without_a_potato_stops_a_compiled_step
 
 
 @pytest.mark.slow
-def test_training_finds_what_tells_classes_apart(rng):
+def test_training_finds_discriminative_channels(rng):
     """Trains on classes that differ in one channel of eight, from a kernel of two others."""
     labels = np.arange(48) % 3
     x = rng.normal(size=(48, 60, 8))
@@ -147,7 +147,7 @@ def test_training_finds_what_tells_classes_apart(rng):
     assert after < 0.7 * before
 
 
-def test_recalibration_measures_anew_after_each_epoch():
+def test_recalibration_runs_after_each_epoch():
     net, x, y = network(), *recordings()
     fit(net, callbacks=[net.recalibration(x, y, samples=5)])
     after = weights(net)
@@ -159,7 +159,7 @@ def test_recalibration_measures_anew_after_each_epoch():
 
 
 @pytest.mark.slow
-def test_a_saved_and_loaded_network_goes_on_training_bit_for_bit(tmp_path):
+def test_loaded_network_continues_training_bit_for_bit(tmp_path):
     original = network(update_rate=0.1)
     fit(original)
     original.save(tmp_path / "network.keras")
@@ -186,7 +186,7 @@ def test_recordings_of_different_lengths_calibrate_through_their_encoder(rng):
 # ---- what it is to others ---------------------------------------------------------------------
 
 
-def test_to_embed_and_compare_it_is_its_encoder(trained, tmp_path):
+def test_embeddings_and_distances_equal_those_of_the_encoder(trained, tmp_path):
     net, (x, _) = trained, recordings()
     embeddings = keras_dml.embed(net, x[:4])
     np.testing.assert_array_equal(embeddings, keras_dml.embed(net.encoder, x[:4]))
@@ -216,7 +216,7 @@ def test_training_before_the_calibration_is_refused():
         (np.zeros(3, int), r"shape \(24,\)"),
     ],
 )
-def test_labels_that_do_not_calibrate_are_refused(labels, message):
+def test_calibrate_refuses_invalid_labels(labels, message):
     with pytest.raises(ValueError, match=message):
         network().calibrate(recordings()[0], labels)
 
@@ -229,6 +229,6 @@ def test_another_loss_is_refused():
 
 
 @pytest.mark.parametrize("make", [lambda: models.spdnet((4, 2)), lambda: "hdm05", keras.Sequential])
-def test_an_encoder_that_gives_no_matrices_is_refused(make):
+def test_encoders_without_matrices_are_refused(make):
     with pytest.raises(ValueError, match=r"`encoder` must be a built model.*\(batch, n, n\)"):
         models.PotatoNetwork(make(), 2)

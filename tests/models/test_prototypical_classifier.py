@@ -134,7 +134,7 @@ def test_golden_step_of_algorithm_1():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("jit_compile", [True] if JAX else [True, False])
-def test_prototypes_under_fit_are_those_of_algorithm_1_in_numpy(jit_compile):
+def test_prototypes_after_fit_equal_algorithm_1_in_numpy(jit_compile):
     """Compares five steps with a moving encoder; the third class is only in the fourth batch.
 
     A last batch with an invalid label moves nothing.
@@ -207,7 +207,7 @@ def test_terms_are_those_of_their_definitions(aux, symmetry):
 
 
 @pytest.mark.parametrize("left_out", [0, 1, 2])
-def test_a_term_of_weight_0_is_left_out_and_told_as_0(left_out):
+def test_terms_of_weight_0_are_reported_as_0(left_out):
     weights = [0.5, 2.0, 3.0]
     x, y = data(6)
     whole = classifier(loss=losses.PrototypicalLoss(**dict(zip(TERMS, weights, strict=True))))
@@ -221,7 +221,7 @@ def test_a_term_of_weight_0_is_left_out_and_told_as_0(left_out):
 
 
 @pytest.mark.parametrize("smoothing", [0.2] if JAX else [0.0, 0.2])
-def test_classes_of_the_batch_are_all_classes_where_all_are_there(smoothing):
+def test_candidates_of_a_batch_with_all_classes_are_all_classes(smoothing):
     """Tests values and gradients; without some classes the class term is smaller."""
     x, y = data(6)
     labels, z = ops.convert_to_tensor(y.astype("int32")), None
@@ -272,7 +272,7 @@ def test_heads_and_loss_are_float32_whatever_the_policy(policy):
 
 
 @pytest.mark.slow_on_jax
-def test_asking_moves_nothing(trained):
+def test_inference_moves_nothing(trained):
     from keras_dml._backend.gradients import value_and_gradient
     from keras_dml.losses import robust
 
@@ -307,7 +307,7 @@ def test_asking_moves_nothing(trained):
         np.testing.assert_array_equal(value, before[path], err_msg=path)
 
 
-def test_to_embed_and_to_compare_it_is_as_every_model(trained):
+def test_embed_and_distance_work_as_for_every_model(trained):
     x, _ = data(6)
     z = numpy(trained.embed(x))
     assert z.shape == (6, WIDTH)
@@ -323,7 +323,7 @@ def test_to_embed_and_to_compare_it_is_as_every_model(trained):
 
 
 @once
-def test_a_saved_and_loaded_model_goes_on_training_bit_for_bit(tmp_path):
+def test_loaded_model_continues_training_bit_for_bit(tmp_path):
     """Tests also added classes, the loss, the state of the optimizer and the counts."""
     x, y = data()
     original = classifier(
@@ -378,7 +378,7 @@ def test_a_fresh_process_reads_the_file(tmp_path, trained):
 # ---- new classes ------------------------------------------------------------------------------
 
 
-def test_classes_are_added_extended_replaced_and_fitted_anew_from_inputs():
+def test_classes_are_added_extended_replaced_and_refitted():
     model = classifier(compiled=False)
     x, y = data(16, classes=4)
     z = numpy(model.embed(x))
@@ -398,7 +398,7 @@ def test_classes_are_added_extended_replaced_and_fitted_anew_from_inputs():
 
 @pytest.mark.slow
 @once
-def test_training_goes_on_after_classes_were_added_on_those_it_began_with():
+def test_training_continues_on_old_classes_after_adding_classes():
     """Their prototypes move; the auxiliary head has no unit for a new class, so its label is
     refused, in a compiled step too."""
     model, (x, y) = classifier(), data()
@@ -444,7 +444,7 @@ def test_ties_go_to_the_lowest_row_and_among_restricts_the_choice(trained):
             model.classify(x, among=among)
 
 
-def test_prototypes_that_never_moved_are_told():
+def test_untrained_prototypes_cause_a_warning():
     model, (x, _) = classifier(compiled=False), data()
     with pytest.warns(UserWarning, match=r"3 prototypes were never trained, among them \['0'"):
         model.classify(x)
@@ -455,7 +455,7 @@ def test_prototypes_that_never_moved_are_told():
 # ---- bad input --------------------------------------------------------------------------------
 
 
-def test_what_is_refused_changes_nothing(trained):
+def test_failed_changes_leave_the_model_unchanged(trained):
     """Tests labels, supports and options; the tests of the layer have more cases."""
     x, y = data()
     before = [*state(trained), trained.class_names]
@@ -496,7 +496,7 @@ def test_what_is_refused_changes_nothing(trained):
 
 
 @once
-def test_a_single_row_and_a_column_of_labels_are_taken():
+def test_single_rows_and_columns_of_labels_are_accepted():
     model, (x, y) = classifier(eager=True), data()
     assert np.isfinite(fit(model, x[:1], y[:1])["loss"]).all()
     assert np.isfinite(fit(model, x[:4], y[:4, None])["loss"]).all()
@@ -553,7 +553,7 @@ def test_maps_of_features_may_hold_any_number(rng):
 
 
 @pytest.mark.parametrize("ask", ["embed", "scores"])
-def test_bytes_are_refused_even_where_a_batch_is_asked_for(ask):
+def test_scores_and_embed_refuse_bytes(ask):
     encoder = keras.Sequential([keras.Input((6, 6, 1)), keras.layers.Flatten()])
     model = models.PrototypicalClassifier(encoder, 2, hidden=3)
     with pytest.raises(ValueError, match=r"`x` must hold floats.*uint8.*\(x / 255\)"):
@@ -570,7 +570,7 @@ def test_bytes_are_refused_even_where_a_batch_is_asked_for(ask):
     ],
     ids=["a name", "not built", "a sequence", "maps"],
 )
-def test_an_encoder_that_gives_no_vectors_is_refused(encoder):
+def test_encoders_without_vectors_are_refused(encoder):
     with pytest.raises(ValueError, match="`encoder` must be a built model of one input"):
         models.PrototypicalClassifier(encoder, 2)
 
@@ -603,6 +603,6 @@ def test_another_loss_or_head_is_refused():
     ],
     ids=["no labels", "one input", "another size", "a name", "one embedding", "another width"],
 )
-def test_what_is_no_batch_is_refused_by_name(trained, wrong, message):
+def test_invalid_batches_are_refused_by_name(trained, wrong, message):
     with pytest.raises(ValueError, match=f"(?s){message}"):
         wrong(trained, data()[0])

@@ -39,7 +39,7 @@ def calibrated():
 
 @pytest.mark.parametrize("value", [np.nan, -np.inf, 1e39])
 @pytest.mark.parametrize("shape, layers", ENCODERS.values(), ids=ENCODERS)
-def test_a_row_that_is_not_finite_is_named_and_changes_nothing(rng, shape, layers, value):
+def test_nonfinite_row_is_named_and_changes_nothing(rng, shape, layers, value):
     encoder = keras.Sequential([keras.Input(shape), *map(_copy, layers)])
     model = models.PrototypicalClassifier(encoder, 2, hidden=3)
     model.compile("sgd")
@@ -70,7 +70,7 @@ def test_classify_refuses_a_tensor_with_a_nan_by_its_scores():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("init", ["normal", "first_mean"])
-def test_a_nan_in_a_pipeline_leaves_the_prototypes_to_the_other_rows(init):
+def test_nan_in_a_pipeline_does_not_reach_prototypes(init):
     encoder = keras.Sequential([keras.Input((4,)), keras.layers.Identity()])
     model = models.PrototypicalClassifier(encoder, 2, hidden=4, init=init, decay=0.0)
     model.compile("sgd")
@@ -88,7 +88,7 @@ def test_a_nan_in_a_pipeline_leaves_the_prototypes_to_the_other_rows(init):
 
 
 @pytest.mark.slow_on_jax
-def test_a_nan_in_a_pipeline_leaves_the_potatoes_to_the_other_rows():
+def test_nan_in_a_pipeline_does_not_reach_potatoes():
     model = calibrated()
     mask = np.arange(6) != 4
     x, labels = ops.convert_to_tensor(model.predict(matrices(), verbose=0)), LABELS.astype("int32")
@@ -124,7 +124,7 @@ def test_adversarial_training_refuses_what_its_attack_cannot_start_from(value, m
 
 
 @pytest.mark.parametrize("make", [classifier, lambda: adversarial("prototypes"), calibrated])
-def test_names_in_place_of_ids_are_refused_in_words(make):
+def test_names_instead_of_ids_are_refused(make):
     model, names = make(), np.array(["ann", "bob"])[LABELS]
     model.compile("sgd", losses.PotatoRankingLoss() if make is calibrated else None)
     x = matrices() if make is calibrated else vectors()
@@ -136,7 +136,7 @@ def test_names_in_place_of_ids_are_refused_in_words(make):
             model.fit(x, labels, verbose=0)
 
 
-def test_names_of_no_class_are_refused_where_prototypes_are_set_by_them():
+def test_unknown_names_are_refused_by_add_classes_and_refit():
     model, names = classifier(), np.array(["ann", "bob"])[LABELS]
     for call in (model.refit_prototypes, lambda x, y: model.add_classes(["eve"], x, y)):
         with pytest.raises(ValueError, match="'ann', 'bob'.*numpy.unique"):
@@ -153,7 +153,7 @@ def test_names_of_no_class_are_refused_where_prototypes_are_set_by_them():
     ],
     ids=["masked", "complex", "text", "none"],
 )
-def test_inputs_that_are_no_real_numbers_are_refused(change, message):
+def test_inputs_other_than_real_numbers_are_refused(change, message):
     model, bad = trained(), change(vectors().astype("float64"))
     for call in (model.embed, model.scores, model.classify):
         with pytest.raises(TypeError, match=message):
@@ -165,7 +165,7 @@ def test_inputs_that_are_no_real_numbers_are_refused(change, message):
 
 
 @pytest.mark.parametrize("size", [2.0, True, "32", None, 0, -1])
-def test_a_batch_size_that_is_no_count_is_refused(size):
+def test_invalid_batch_sizes_are_refused(size):
     model, potato = trained(), calibrated()
     calls = [
         lambda: model.classify(vectors(), batch_size=size),
@@ -178,7 +178,7 @@ def test_a_batch_size_that_is_no_count_is_refused(size):
             call()
 
 
-def test_no_rows_give_no_rows_or_a_refusal_in_words():
+def test_empty_inputs_give_empty_outputs_or_an_error():
     model = trained()
     none = vectors()[:0]
     assert numpy(model.embed(none)).shape == (0, 3)
@@ -201,7 +201,7 @@ def test_similarities_take_float64_with_float32():
 
 
 @pytest.mark.parametrize("change", [lambda z: np.ma.array(z, mask=z == z[0, 0]), lambda z: z + 1j])
-def test_embeddings_that_are_no_real_numbers_are_refused(change):
+def test_embeddings_other_than_real_numbers_are_refused(change):
     model = trained()
     z = numpy(model.embed(vectors()))
     calls = [

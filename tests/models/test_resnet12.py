@@ -23,6 +23,6 @@ def test_each_block_halves_the_image():
     assert model.output_shape == (None, 3)
 
 
-def test_an_image_of_which_nothing_would_be_left_is_refused():
+def test_too_small_images_are_refused():
     with pytest.raises(ValueError, match="at least 16 by 16 pixels"):
         models.resnet12((28, 15, 1))

@@ -69,7 +69,7 @@ def with_every_reeig(model, sizes, epsilon):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("steps", [30, 3])
-def test_the_later_reeigs_are_the_identity(steps, rng):
+def test_later_reeigs_are_the_identity(steps, rng):
     """Includes trained networks and singular matrices."""
     sizes, epsilon = (10, 8, 6, 4), 0.05
     model = network(sizes, epsilon=epsilon)
@@ -119,7 +119,7 @@ def test_an_spd_head_gives_positive_definite_matrices_and_their_distance(sizes, 
     assert np.isfinite(keras_dml.distance(model, embeddings, embeddings)).all()
 
 
-def test_recordings_go_in_where_an_estimator_is_given(rng):
+def test_estimator_makes_recordings_the_input(rng):
     model = network((4, 3), estimator="oas", normalization="instance")
     assert model.input_shape == (None, None, 4)
     recordings = [rng.normal(size=(steps, 4)) for steps in (9, 31, 9, 200)]
@@ -131,7 +131,7 @@ def test_recordings_go_in_where_an_estimator_is_given(rng):
 @pytest.mark.parametrize(
     "sizes", ["hdm5", (93,), (), (4, 5), (4, 0), (4, 2.5), (8, 4, 6), "deaf"], ids=str
 )
-def test_sizes_that_are_none_are_refused(sizes):
+def test_invalid_sizes_are_refused(sizes):
     with pytest.raises(ValueError, match=r"`sizes`.*\(93, 80, 40, 20\).*'hdm05'.*Received"):
         models.spdnet(sizes)
 
@@ -147,7 +147,7 @@ def test_sizes_that_are_none_are_refused(sizes):
         ({"epsilon": 0}, "`epsilon`"),
     ],
 )
-def test_choices_that_are_none_are_refused(options, message):
+def test_unknown_choices_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         models.spdnet((4, 2), **options)
 
@@ -156,7 +156,7 @@ def test_choices_that_are_none_are_refused(options, message):
 
 
 @pytest.mark.slow_on_jax
-def test_another_solver_has_the_same_weights_and_answers(rng):
+def test_another_solver_has_equal_weights_and_outputs(rng):
     inputs = keras.Input((None, 6))
     x = keras_dml.layers.Covariance()(inputs)
     x = RiemannianBatchNormalization()(ReEig(1e-2)(BiMap(5)(x)))
@@ -200,7 +200,7 @@ SPECTRA = {
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("name", SPECTRA)
-def test_the_first_layers_gradient_is_right_where_eigenvalues_meet(solver, name, rng):
+def test_gradient_of_the_first_layer_is_right_at_equal_eigenvalues(solver, name, rng):
     """Tests a case in which autodiff of eigensolvers is 57 % off (TensorFlow) or NaN (JAX)."""
     model = network((12, 8, 4), epsilon=1e-2, solver=solver)
     x = np.stack([with_spectrum(SPECTRA[name], rng) for _ in range(6)]).astype("float32")
@@ -229,7 +229,7 @@ def test_a_step_on_silence_and_singular_matrices_is_finite(solver, rng):
     assert all(np.isfinite(weight).all() for weight in model.get_weights())
 
 
-def test_training_finds_the_directions_that_tell_classes_apart(rng):
+def test_training_finds_discriminative_directions(rng):
     """Trains on two classes that differ in the variance of one of ten channels."""
     labels = np.arange(64) % 2
     scale = np.ones((64, 1, 10))

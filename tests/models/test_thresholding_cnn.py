@@ -24,7 +24,7 @@ def test_it_has_the_stated_weights_and_a_linear_embedding():
 
 
 @pytest.mark.parametrize("channels", [1, 3])
-def test_it_starts_by_looking_at_single_pixels_through_thresholds(channels):
+def test_initial_filters_threshold_single_pixels(channels):
     model = models.thresholding_cnn((8, 8, channels), width=6, embedding=2)
     kernel, bias = map(numpy, model.get_layer("thresholds").weights)
     ups = SLOPE * np.array([1, -1] * 3)
@@ -41,7 +41,7 @@ def test_it_starts_by_looking_at_single_pixels_through_thresholds(channels):
 
 
 @pytest.mark.parametrize("shape", [(3, 28, 1), (28, 28), (None, 28, 1)])
-def test_other_shapes_are_refused_with_a_way_out(shape):
+def test_other_shapes_are_refused(shape):
     with pytest.raises(ValueError, match=r"`input_shape` must be \(height, width, channels\)"):
         models.thresholding_cnn(shape)
 
@@ -59,7 +59,7 @@ def test_changes_of_black_and_white_pixels_do_not_pass_a_gray_band(band, rng):
     assert np.abs(numpy(model(gray)) - numpy(model(x))).max() > 1e-3
 
 
-def test_gradients_pass_a_gray_band_as_if_nothing_were_cut_off(rng):
+def test_gradients_ignore_the_clipping_of_the_gray_band(rng):
     import tensorflow as tf
 
     band = 0.25
@@ -76,7 +76,7 @@ def test_gradients_pass_a_gray_band_as_if_nothing_were_cut_off(rng):
     )
 
 
-def test_a_network_with_a_gray_band_is_saved_whole(rng, tmp_path):
+def test_network_with_a_gray_band_is_saved(rng, tmp_path):
     model = models.thresholding_cnn((8, 8, 1), width=4, embedding=3, gray_band=0.2)
     model.save(tmp_path / "model.keras")
     x = rng.random((3, 8, 8, 1)).astype("float32")
@@ -85,6 +85,6 @@ def test_a_network_with_a_gray_band_is_saved_whole(rng, tmp_path):
 
 
 @pytest.mark.parametrize("band", [0, -0.1, 1.5, "wide"])
-def test_a_band_that_is_none_is_refused(band):
+def test_invalid_gray_bands_are_refused(band):
     with pytest.raises(ValueError, match=r"`gray_band` must be above 0 and at most 1"):
         models.thresholding_cnn(gray_band=band)

@@ -97,7 +97,7 @@ def test_fit_lowers_the_loss_and_moves_every_weight(method):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["QP-WL", "QP-NPL"])
-def test_a_compiled_model_that_was_saved_and_loaded_goes_on_training_bit_for_bit(method, tmp_path):
+def test_loaded_model_continues_training_bit_for_bit(method, tmp_path):
     original = network(method)
     fit(original, epochs=2)
     original.save(tmp_path / "model.keras")
@@ -117,7 +117,7 @@ def test_the_seed_determines_the_training():
 
 
 @pytest.mark.slow
-def test_masked_recordings_train_like_their_bare_selves():
+def test_masked_recordings_train_like_unpadded_recordings():
     """Tests that a step on cut recordings equals a step on padded recordings with a mask."""
     x, people = recordings()
     rows = np.concatenate([np.flatnonzero(people == person)[:2] for person in range(3)])
