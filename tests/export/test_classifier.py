@@ -293,7 +293,7 @@ def test_trials_have_the_magnitude_of_the_contract(rng):
 
 
 def test_trials_of_audio_reach_from_the_shortest_length_to_a_second(speaker):
-    noise, (silence, constant) = examples(inputs.of(speaker))
+    noise, (silence, constant) = examples(inputs.from_model(speaker))
     least = 400 + 6 * 160  # seven frames are seen at once
     assert [len(item) for item in noise] == [least, 2 * least, 16000]
     assert not silence.any() and np.ptp(constant) == 0 and constant.any()
