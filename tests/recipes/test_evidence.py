@@ -32,7 +32,7 @@ def measured(rng):
 
 
 def test_a_card_has_words_headline_baselines_and_thresholds(measured):
-    others = {"noise": ("random", pooled.NO_NETWORK, -measured.trials.scores)}
+    others = {"noise": ("random", pooled.NO_NETWORK, np.sin(9 * measured.trials.scores))}
     found = evidence.Evidence(measured, lambda: others).card(ABOUT)
     assert found["headline"] == {**ABOUT["headline"], **measured.headline}
     assert [one["name"] for one in found["baselines"]] == ["noise"]
@@ -162,7 +162,7 @@ def test_the_command_rewrites_card_and_page_and_not_the_file(
     folder = tmp_path / "tiny"
     shutil.copytree(tiny_zoo / "tiny", folder)
     file = (folder / "model.keras").read_bytes()
-    others = {"noise": ("random numbers", "no network", -measured.trials.scores)}
+    others = {"noise": ("random numbers", "no network", np.sin(9 * measured.trials.scores))}
     found = evidence.Evidence(measured, lambda: others)
     monkeypatch.setattr(evidence, "ZOO", tmp_path)
     monkeypatch.setattr(evidence, "of_published", lambda _: found)
