@@ -1,4 +1,4 @@
-"""Values and tables of a model's page."""
+"""Formatted values and tables of a model's page."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Names, cards and lines of the zoo, and where they are looked for."""
+"""Names, cards and descriptions of models, and the search for models."""
 
 import json
 import shutil

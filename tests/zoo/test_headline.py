@@ -1,4 +1,4 @@
-"""The headline of a page, its baselines, and what its first paragraph admits."""
+"""Headline of a page: figures, baselines, and methods that the model does not beat."""
 
 import pytest
 
