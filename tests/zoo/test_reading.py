@@ -264,7 +264,9 @@ def test_a_file_that_may_not_be_read_is_not_called_damaged(tmp_path, monkeypatch
 
 
 def test_a_path_that_leads_nowhere_is_refused(zoo_folder, tmp_path):
-    with pytest.raises(FileNotFoundError, match="model file .*nothing.keras.*model of the zoo: tiny"):
+    with pytest.raises(
+        FileNotFoundError, match="model file .*nothing.keras.*model of the zoo: tiny"
+    ):
         zoo.load(tmp_path / "nothing.keras")
     with pytest.raises(TypeError, match="by its name or its path. Received int"):
         zoo.load(7)
