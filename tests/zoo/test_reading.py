@@ -197,7 +197,7 @@ def own_activation(x):
         (lambda: keras.layers.Dense(2, own_activation), "locate function 'own_activation'"),
     ],
 )
-def test_a_class_of_ones_own_is_named_and_to_be_registered(tmp_path, layer, said):
+def test_an_unregistered_class_is_named(tmp_path, layer, said):
     signal = keras.Input((3,))
     keras.Model(signal, layer()(signal)).save(tmp_path / "own.keras")
     with pytest.raises(ValueError, match=f"own.keras: .*{said}. Import your classes"):
@@ -263,7 +263,7 @@ def test_a_file_that_may_not_be_read_is_not_called_damaged(tmp_path, monkeypatch
         zoo.load(file)
 
 
-def test_a_path_that_leads_nowhere_is_refused(zoo_folder, tmp_path):
+def test_a_missing_path_is_refused(zoo_folder, tmp_path):
     with pytest.raises(
         FileNotFoundError, match="model file .*nothing.keras.*model of the zoo: tiny"
     ):
