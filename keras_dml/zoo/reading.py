@@ -214,7 +214,7 @@ def _check_digest(file, expected):
     if digest != expected:
         raise ValueError(
             f"{file} is not the file that its card describes: its SHA-256 is {digest}, the card "
-            f"has {expected}. It is damaged, truncated, or was replaced. {_AGAIN}"
+            f"has {expected}. It is damaged, cut, or was replaced. {_AGAIN}"
         )
 
 

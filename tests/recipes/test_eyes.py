@@ -258,6 +258,6 @@ def test_a_search_repeats_no_run(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("given", [{"method": ["qp"]}, {"variant": ["lr"]}])
 def test_a_search_for_what_is_not_there_is_refused(given, tmp_path):
-    with pytest.raises(typer.BadParameter, match="none of"):
+    with pytest.raises(typer.BadParameter, match="must be one of"):
         search.main(out=tmp_path, **given)
     assert not list(tmp_path.iterdir())

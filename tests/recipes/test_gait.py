@@ -93,6 +93,6 @@ def test_every_variant_changes_the_settings():
 
 @pytest.mark.parametrize("given", [{"method": ["qp"]}, {"variant": ["lr"]}, {"fold": [3]}])
 def test_a_search_for_what_is_not_there_is_refused(given, tmp_path):
-    with pytest.raises(typer.BadParameter, match="none of"):
+    with pytest.raises(typer.BadParameter, match="must be one of"):
         search.main(out=tmp_path / "runs.jsonl", count=3, **given)
     assert not list(tmp_path.iterdir())

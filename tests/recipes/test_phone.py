@@ -261,7 +261,7 @@ def test_a_run_that_is_done_is_not_repeated(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("given", [{"pair": [3]}, {"variant": ["axis"]}])
 def test_a_search_for_what_is_not_there_is_refused(given, tmp_path):
-    with pytest.raises(typer.BadParameter, match="none of"):
+    with pytest.raises(typer.BadParameter, match="must be one of"):
         search.main(out=tmp_path / "runs", **given)
     assert not list(tmp_path.iterdir())
 

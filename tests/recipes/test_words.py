@@ -1,6 +1,6 @@
-"""Figures that cards give in words, measured again from the published files on the real recordings.
+"""Figures in the sentences of cards, measured again from the published files on real recordings.
 
-What stands in a card's tables is measured by `test_headlines`.
+`test_headlines` measures the figures in the tables of cards.
 """
 
 import functools

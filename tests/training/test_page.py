@@ -1,4 +1,4 @@
-"""Values and tables of a model's page."""
+"""Formatted values and tables of a model's page."""
 
 import pytest
 
@@ -16,7 +16,7 @@ from tests.zoo.cards import CARD, IMAGES
         ("map_at_r", "0.9123 ± 0.012"),
     ],
 )
-def test_rates_are_given_in_percent_and_other_figures_as_they_are(metric, text):
+def test_rates_are_in_percent_and_other_figures_are_fractions(metric, text):
     row = {"metric": metric, "value": 0.91234, "stderr": 0.01234}
     assert catalog.value_in_words(row) == text
 
@@ -24,19 +24,19 @@ def test_rates_are_given_in_percent_and_other_figures_as_they_are(metric, text):
 @pytest.mark.parametrize(
     ("metric", "text"), [("auc", "0.9123 [0.8500 to 0.9400]"), ("eer", "91.2 % [85.0 to 94.0]")]
 )
-def test_an_interval_stands_in_place_of_a_standard_error(metric, text):
+def test_an_interval_replaces_the_standard_error(metric, text):
     row = {"metric": metric, "value": 0.91234, "stderr": 0.01234, "ci95": [0.85, 0.94]}
     assert catalog.value_in_words(row) == text
 
 
-def test_no_error_is_rounded_to_nothing_and_no_zero_has_a_minus():
+def test_small_errors_keep_a_digit_and_zeros_have_no_minus():
     row = {"metric": "auc", "value": 0.999672, "stderr": 0.000031}
     assert catalog.value_in_words(row) == "0.99967 ± 0.00003"
     assert catalog.change_in_words({"auc_change": -0.00001}) == "+0.0000"
     assert catalog.change_in_words({"accuracy_change": -0.00012}) == "-0.0001"
 
 
-def test_a_table_has_a_row_a_line():
+def test_a_table_has_one_line_per_row():
     assert page.markdown_table(("a", "b"), [(1, "x")]) == "| a | b |\n| --- | --- |\n| 1 | x |"
 
 
@@ -48,7 +48,7 @@ def test_columns_that_no_row_fills_are_left_out():
     assert table.splitlines()[2] == "| p | 1 | EER | 10.0 % ± 1.0 | 7 | 1,000 |"
 
 
-def test_a_change_of_the_distance_is_told_apart_from_that_of_the_file():
+def test_changes_by_distance_and_by_file_are_separate():
     row = {"format": "tflite", "bytes": 1, "latency_ms": 1.0, "drift": 1e-5, "auc_change": 0.0001}
     assert "thresholds" not in page.exports({"thresholds": [], "exports": [row]})
     moved = {"thresholds": [], "exports": [row | {"change_of_distance": 0.0214}]}
@@ -58,7 +58,7 @@ def test_a_change_of_the_distance_is_told_apart_from_that_of_the_file():
     assert "thresholds above do not apply to it" in page.exports({**moved, "thresholds": [{}]})
 
 
-def test_a_threshold_says_what_its_people_support():
+def test_a_threshold_gives_the_supported_rates():
     found = {"ci95": [0.002, 0.031], "independent": 170.4, "strictest": 3 / 170.4}
     row = {
         **CARD["thresholds"][0],
@@ -77,7 +77,7 @@ def test_a_threshold_says_what_its_people_support():
     assert "| 0.5 to 2.0 % |" in page.thresholds(card)  # without a certificate
 
 
-def test_a_page_says_what_repeated_tries_do():
+def test_a_page_gives_the_rates_of_repeated_tries():
     tries = {"tries": 3, "far": 0.021, "far_ci95": [0.01, 0.05], "far_once": 0.009}
     tries |= {"tar": 0.98, "tar_ci95": [0.9, 1.0], "tar_once": 0.91, "people": 14, "pairs": 1056}
     card = {**CARD, "embedding": {"distance": "euclidean"}}
@@ -88,14 +88,14 @@ def test_a_page_says_what_repeated_tries_do():
     assert "| 1 % | 0.9 % | 2.1 % [1.0 to 5.0] | 91.0 % | 98.0 % [90.0 to 100.0] |" in section
 
 
-def test_two_certificates_say_which_number_of_people_to_take():
+def test_two_certificates_explain_which_number_to_use():
     found = {"ci95": [0.0, 0.03], "independent": 170, "strictest": 0.0176, "people_needed": {}}
     rows = [{**CARD["thresholds"][0], "certificate": found}] * 2
     card = {**CARD, "embedding": {"distance": "euclidean"}, "thresholds": rows}
     assert "use the larger number" in page.thresholds(card)
 
 
-def test_where_no_error_was_seen_there_is_the_bound_by_the_rule_of_three():
+def test_a_rate_without_errors_has_the_bound_by_the_rule_of_three():
     row = {"protocol": "p", "n": 1, "metric": "eer", "value": 0.0, "stderr": 0.0, "trials": 17}
     table = page.figures({**IMAGES, "figures": [row, row | {"metric": "auc", "value": 1}]})
     first, second = table.splitlines()[-2:]
@@ -106,13 +106,13 @@ def test_where_no_error_was_seen_there_is_the_bound_by_the_rule_of_three():
     assert catalog.value_in_words(row | {"value": 0.25}) == "25 %"
 
 
-def test_a_difference_of_two_heads_is_no_head():
+def test_a_difference_of_two_heads_is_not_named_a_head():
     row = {"head": "sim less cosine", "metric": "eer", "value": -0.0231, "stderr": 0.0031}
     assert catalog.setting(row) == "sim less cosine"
     assert catalog.setting({"head": "sim"}) == "sim head"
 
 
-def test_sessions_of_one_sitting_are_blocks():
+def test_sessions_of_one_day_are_named_blocks():
     row = CARD["figures"][0] | {"protocol": "session_verification"}
     days = CARD["headline"] | {"repeats": "days"}
     assert "| block verification |" in page.figures({**CARD, "figures": [row]})

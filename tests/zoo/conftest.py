@@ -1,4 +1,4 @@
-"""Small untrained models, published as a recipe publishes its trained ones."""
+"""Small untrained models, published like the trained models of recipes."""
 
 import copy
 

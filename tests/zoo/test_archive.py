@@ -79,7 +79,7 @@ def bomb():
         ([], "its contents would take 100 MB, 1,0.. times the file"),
     ],
 )
-def test_what_would_grow_too_large_is_refused_unread(bomb, texts, said):
+def test_contents_that_expand_too_far_are_refused_unread(bomb, texts, said):
     tracemalloc.start()
     with pytest.raises(ValueError, match=said):
         archive.check(bomb, texts)

@@ -1,4 +1,4 @@
-"""Names, cards and lines of the zoo, and where they are looked for."""
+"""Names, cards and descriptions of models, and the search for models."""
 
 import json
 import shutil
@@ -24,12 +24,12 @@ def test_info_is_one_line_with_input_size_and_figures_with_their_counts(zoo_fold
     assert "EER 4.3 % [2.1 to 6.0] (72 probes of 36 people)" in line
 
 
-def test_a_line_about_images_says_their_size(images_card):
+def test_the_description_of_images_has_their_size(images_card):
     assert catalog.input_in_words(images_card) == "images of 8 × 8 pixels, 1 channel"
     assert catalog.known_in_words(images_card) == ("classes", "3 trained on, 3 tested on")
 
 
-def test_people_and_lengths_are_told_in_words(card):
+def test_people_and_lengths_are_described(card):
     assert catalog.known_in_words(card) == ("people", "2 trained on, 1 tested on")
     assert catalog.known_in_words({**card, "is_own": True}) == ("people", "made with 2")
     for length, words in (
@@ -48,7 +48,7 @@ def test_a_line_about_a_model_is_its_headline_and_the_attack(images_card):
     ]
 
 
-def test_the_headline_of_attacks_is_the_one_that_left_least(images_card):
+def test_the_strongest_attack_is_described(images_card):
     weaker = images_card["figures"][1]
     images_card["figures"].append({**weaker, "attack": "square", "value": 0.92})
     *_, line = catalog.figures_in_words(images_card)
@@ -67,7 +67,7 @@ def test_an_unknown_name_is_refused_with_the_nearest(zoo_folder):
             call("tinny")
 
 
-def test_a_name_like_no_other_is_refused_with_all_names(zoo_folder):
+def test_an_unknown_name_without_similar_names_lists_all_names(zoo_folder):
     with pytest.raises(ValueError, match="Unknown model 'xxxx'. There are: tiny"):
         zoo.card("xxxx")
 
@@ -97,7 +97,7 @@ def test_an_empty_zoo_says_how_to_get_one(tmp_path, monkeypatch):
         zoo.card("tiny")
 
 
-def test_a_variable_that_names_no_folder_is_refused(monkeypatch):
+def test_a_variable_that_is_not_a_folder_is_refused(monkeypatch):
     monkeypatch.setenv("KERAS_DML_ZOO", "/no/such/folder")
     with pytest.raises(NotADirectoryError, match="KERAS_DML_ZOO.*'/no/such/folder'"):
         zoo.list_models()
@@ -127,12 +127,12 @@ def test_folders_are_looked_through_in_order(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", [None, 3, ["tiny"], b"tiny", {}])
 @pytest.mark.parametrize("call", [zoo.card, zoo.info, zoo.load, zoo.check])
-def test_what_is_no_name_is_refused_in_words(zoo_folder, call, name):
+def test_a_name_of_another_type_is_refused(zoo_folder, call, name):
     with pytest.raises(TypeError, match=f"by its name.* Received {type(name).__name__}"):
         call(name)
 
 
-def test_the_folder_of_one_model_is_no_folder_of_models(zoo_folder, monkeypatch):
+def test_the_folder_of_a_single_model_is_refused(zoo_folder, monkeypatch):
     monkeypatch.setenv("KERAS_DML_ZOO", str(zoo_folder / "tiny"))
     with pytest.raises(ValueError, match=f"holds card.json. Name '{zoo_folder}'"):
         zoo.list_models()
@@ -153,7 +153,7 @@ def test_a_card_of_another_model_is_refused(zoo_folder):
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "9" * 400, "9" * 9999])
-def test_a_number_that_is_none_is_refused_with_its_place(zoo_folder, number):
+def test_a_number_that_is_not_finite_is_refused_with_its_place(zoo_folder, number):
     path = zoo_folder / "tiny" / "card.json"
     card = json.loads(path.read_text())
     card["golden"]["atol"] = "here"

@@ -1,11 +1,11 @@
-"""The headline of a page, its baselines, and what its first paragraph admits."""
+"""Headline of a page: figures, baselines, and methods that the model does not beat."""
 
 import pytest
 
 from keras_dml.zoo import catalog, headline, schema
 
 
-def test_a_model_and_its_baselines_stand_in_one_table(card):
+def test_a_model_and_its_baselines_are_in_one_table(card):
     columns, rows = headline.table(card)
     assert columns == ["method", "AUC", "EER", "EER, model minus this"]
     model, other = rows
@@ -14,7 +14,7 @@ def test_a_model_and_its_baselines_stand_in_one_table(card):
     assert other[2:] == ["4.0 % [2.0 to 5.0]", "0.3 points [-0.1 to 1.0]"]
 
 
-def test_words_say_people_gallery_enrollment_and_that_blocks_are_no_other_days(card):
+def test_words_give_people_gallery_enrollment_and_sessions(card):
     words = headline.words(card)
     assert words.startswith("One walk against another. All 72 probes of 36 people under one")
     assert "of about 3 enrolled recordings" in words and "other days are not measured" in words
@@ -25,7 +25,7 @@ def test_words_say_people_gallery_enrollment_and_that_blocks_are_no_other_days(c
     assert "from different days" in headline.words(card)
 
 
-def test_motions_of_other_people_are_no_blocks_of_a_person(card):
+def test_recordings_of_other_people_are_described(card):
     card["headline"] |= {"unit": "motions", "repeats": "others"}
     assert schema.problems(card["headline"], schema.HEADLINE_OF_PEOPLE) == []
     assert "enrolled recordings are of other people than the probe" in headline.words(card)
@@ -34,12 +34,12 @@ def test_motions_of_other_people_are_no_blocks_of_a_person(card):
     assert motions["headline"]["repeats"] == "others"
 
 
-def test_words_of_images_count_them(images_card):
+def test_words_of_a_classifier_count_images(images_card):
     words = headline.words(images_card)
     assert "10,000 images. In brackets: 95 % intervals by Wilson's method." in words
 
 
-def test_the_p_of_a_test_stands_behind_the_difference(images_card):
+def test_the_p_value_follows_the_difference(images_card):
     assert "McNemar" not in headline.words(images_card)
     first, second = (one["difference"] for one in images_card["baselines"])
     first["mcnemar_p"], second["mcnemar_p"] = 3e-9, 0.2345
@@ -66,13 +66,13 @@ def test_a_method_without_a_figure_has_a_dash(card):
         (-0.003, [-0.01, -0.001], ""),
     ],
 )
-def test_a_page_admits_what_the_model_does_not_beat(card, value, ci95, said):
+def test_the_page_names_methods_that_the_model_does_not_beat(card, value, ci95, said):
     card["baselines"][0]["difference"] |= {"value": value, "ci95": ci95}
     verdict = headline.verdict(card)
     assert (said in verdict) if said else verdict == ""
 
 
-def test_of_accuracy_more_is_better_and_what_one_would_take_instead_is_no_reproach(images_card):
+def test_the_verdict_uses_accuracy_and_only_methods_without_a_network(images_card):
     assert headline.verdict(images_card) == ""
     images_card["baselines"][0]["difference"] |= {"value": -0.01, "ci95": [-0.02, 0.0]}
     assert "It does not beat nearest neighbor" in headline.verdict(images_card)

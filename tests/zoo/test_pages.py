@@ -1,4 +1,4 @@
-"""Pages that people write say the figures of the files beside them."""
+"""Figures in hand-written pages equal the figures in the files of their folders."""
 
 import csv
 import pathlib

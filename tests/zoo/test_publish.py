@@ -101,7 +101,7 @@ def test_an_update_reaches_card_and_page(tmp_path, model, card, recordings):
         update(tmp_path / "tiny", exports=[{"format": "tflite"}])
 
 
-def test_the_page_says_what_the_card_says(tiny_zoo):
+def test_the_page_has_the_content_of_the_card(tiny_zoo):
     page = (tiny_zoo / "tiny" / "README.md").read_text()
     for line in (
         "# tiny",
@@ -160,7 +160,7 @@ def test_classes_added_after_training_are_published_too(pictures, images_card, t
     np.testing.assert_allclose(loaded(x), grown(x), rtol=0, atol=1e-6)
 
 
-def test_the_page_of_a_classifier_says_what_its_card_says(published):
+def test_the_page_of_a_classifier_has_the_content_of_its_card(published):
     exports = {"format": "tflite", "quantization": "int8", "bytes": 71_000, "latency_ms": 0.1}
     update(published, exports=[{**exports, "drift": 0.01, "accuracy_change": -0.0012}])
     page = (published / "README.md").read_text()
@@ -197,7 +197,7 @@ def test_a_page_of_audio_embeds_a_list_of_recordings(published):
     assert "At least 2640 steps at 16000 Hz, float32. Channels, in order: sound, in [-1, 1]" in text
 
 
-def test_a_page_tells_how_far_folds_lie_apart_and_intervals(tiny_zoo):
+def test_a_page_gives_the_range_of_folds_and_intervals(tiny_zoo):
     card = json.loads((tiny_zoo / "tiny" / "card.json").read_text())
     rows = card["figures"]
     rows[0]["folds"] = [0.01, 0.034, 0.02]
@@ -207,7 +207,7 @@ def test_a_page_tells_how_far_folds_lie_apart_and_intervals(tiny_zoo):
     assert "| accuracy | 95.0 % [90.0 to 98.0] | – |" in text
 
 
-def test_other_classes_than_those_trained_on_are_told(images_card):
+def test_test_classes_that_differ_from_training_are_listed(images_card):
     images_card["data"] |= {"test_classes": [str(i) for i in range(20)], "split": "New alphabets."}
     known = page._data(images_card)
     assert known.endswith(

@@ -104,7 +104,7 @@ def test_every_value_of_a_wrong_type_is_found(kind, request):
         ("of_images", "data", "test_classes", "card.data.test_classes is missing"),
     ],
 )
-def test_what_is_missing_is_said_of_the_alternative_that_is_meant(kind, part, key, found, request):
+def test_missing_keys_refer_to_the_most_similar_alternative(kind, part, key, found, request):
     whole = request.getfixturevalue(kind)
     del whole[part][key]
     assert schema.problems(whole) == [found]

@@ -1,4 +1,4 @@
-"""Recordings of made-up people, and a network that learns in a moment."""
+"""Simulated recordings of people, and a small network for fast tests."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Methods on made-up trials of groups of people."""
+"""Simulated evaluations of methods on groups of people."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The minutes are kept where the machine becomes slower, by a clock that is made up."""
+"""Time budget of trainings on a machine that becomes slower, with a simulated clock."""
 
 import types
 
@@ -64,7 +64,7 @@ def _steps(clock, limit, trainings, step, start):
     st.floats(0.02, 0.3),
     st.floats(1, 30),
 )
-def test_a_rise_of_load_at_any_time_overruns_by_a_fifth_at_most(
+def test_a_slower_machine_exceeds_the_time_by_at_most_a_fifth(
     factor, since, trainings, step, start
 ):
     clock = Clock(factor, since)
@@ -74,7 +74,7 @@ def test_a_rise_of_load_at_any_time_overruns_by_a_fifth_at_most(
 
 
 @pytest.mark.parametrize("trainings", [3, 7, 11])
-def test_a_machine_of_less_than_half_the_speed_still_trains_all(trainings):
+def test_all_trainings_run_at_less_than_half_the_speed(trainings):
     """As measured: 21.9 minutes, where 10 were given."""
     clock = Clock(2.5, since=1)
     planned, steps = trained(clock, trainings, step=0.05)
@@ -84,12 +84,12 @@ def test_a_machine_of_less_than_half_the_speed_still_trains_all(trainings):
 
 
 @pytest.mark.parametrize("slower", [1.0, 1.1])
-def test_where_there_is_time_all_trainings_take_the_steps_that_were_planned(slower):
+def test_trainings_take_the_planned_steps_if_there_is_time(slower):
     planned, steps = trained(Clock(slower, since=1), 7, step=0.05)
     assert steps == [planned] * 7
 
 
-def test_a_moment_of_load_costs_later_trainings_nothing():
+def test_a_short_load_does_not_reduce_later_trainings():
     planned, steps = trained(Clock(3, since=100, until=130), 7, step=0.05)
     assert steps[-3:] == [planned] * 3
 

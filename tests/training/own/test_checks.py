@@ -1,4 +1,4 @@
-"""Which recordings are trained on, and why others are not."""
+"""Selection of recordings for a training, and reasons of rejections."""
 
 import numpy as np
 from hypothesis import given, settings
@@ -16,7 +16,7 @@ def accepted(recordings, people, sessions=None, is_sound=False):
     return checks.select_usable(recordings, people, sessions, names, Usual(tuple("xyz"), is_sound))
 
 
-def test_another_unit_is_told_by_the_others():
+def test_another_unit_is_detected():
     recordings, people = recordings_of(3)
     recordings[5] = 9.81 * recordings[5]
     found, names, usual, refused = accepted(recordings, people)
@@ -25,7 +25,7 @@ def test_another_unit_is_told_by_the_others():
     assert len(usual.stddev) == 3
 
 
-def test_a_repeat_is_left_out_and_under_two_people_both_are():
+def test_copies_are_left_out():
     recordings, people = recordings_of(2)
     recordings[2], recordings[6] = recordings[1].copy(), np.round(recordings[3], 5)
     found, names, _, refused = accepted(recordings, people)
@@ -35,7 +35,7 @@ def test_a_repeat_is_left_out_and_under_two_people_both_are():
     assert names == ["file 0", "file 1", "file 4", "file 5", "file 7"]
 
 
-def test_sessions_are_numbered_in_the_order_of_people():
+def test_sessions_are_numbered_in_natural_order():
     recordings, people = recordings_of(1, each=4)
     found, *_ = accepted(recordings, people, ["day 10", "day 2", "Day 1", "day 10"])
     assert found.sessions == [3, 2, 1, 3]
@@ -43,14 +43,14 @@ def test_sessions_are_numbered_in_the_order_of_people():
     assert found.sessions == [4, 2, 1, 3]
 
 
-def test_sessions_that_count_alike_stay_in_the_order_given():
+def test_sessions_with_equal_numbers_keep_their_order():
     alike = ["0" * i + "1" for i in range(12)]
     assert checks.number_sessions(["a"] * 12, alike) == list(range(1, 13))
 
 
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.one_of(st.none(), st.integers(), st.text(max_size=6)), min_size=1, max_size=8))
-def test_any_sessions_can_be_put_in_order(sessions):
+def test_sessions_of_any_type_can_be_numbered(sessions):
     found = checks.number_sessions(["a"] * len(sessions), sessions)
     assert set(found) == set(range(1, len(set(sessions)) + 1))
 
@@ -65,7 +65,7 @@ def test_any_sessions_can_be_put_in_order(sessions):
         st.integers(1, 4).map(lambda n: np.zeros((9, n), complex)),
     )
 )
-def test_what_is_no_recording_is_left_out(given):
+def test_invalid_recordings_are_left_out(given):
     recordings, people = recordings_of(2, each=2)
     found, _, _, refused = accepted([*recordings, given], [*people, "person 0"])
     assert list(refused) == ["file 4"] and refused["file 4"]

@@ -1,4 +1,4 @@
-"""Methods are chosen by models that saw nobody of the people who are then measured."""
+"""Nested choice of a method: models that choose saw nobody of the measured people."""
 
 import itertools
 import math
@@ -21,7 +21,7 @@ def names_of(methods):
 
 
 @pytest.mark.parametrize("groups", [3, 4, 5])
-def test_each_group_is_chosen_for_by_all_others_and_by_two_of_networks(groups):
+def test_groups_are_paired_with_all_others_or_with_two_for_networks(groups):
     closed, network = (
         cross_validation.nested_pairs(groups, False),
         cross_validation.nested_pairs(groups, True),
@@ -32,7 +32,7 @@ def test_each_group_is_chosen_for_by_all_others_and_by_two_of_networks(groups):
     assert (counts == 2).all()
 
 
-def test_two_groups_leave_nobody_to_train_on():
+def test_two_groups_give_no_nested_pairs():
     assert cross_validation.nested_pairs(2, False) == cross_validation.nested_pairs(2, True) == []
 
 
@@ -57,7 +57,7 @@ def test_a_network_is_compared_on_the_groups_that_it_is_measured_on():
     assert names_of([closed, network]) == ["qp_wl", "lda", "qp_wl", "lda"]
 
 
-def test_of_two_groups_the_method_is_the_best_on_the_other():
+def test_with_two_groups_each_method_is_chosen_on_the_other_group():
     first, second = scored("first", (9, 0.5)), scored("second", (0, 2))
     assert names_of([first, second]) == ["second", "first"]
     joined = cross_validation.chosen_trials([first, second])
@@ -67,7 +67,7 @@ def test_of_two_groups_the_method_is_the_best_on_the_other():
     assert "second in 1, first in 1" in text
 
 
-def test_of_equal_methods_the_first_is_best():
+def test_the_first_of_equal_methods_is_best():
     one, other = scored("one", (2, 2)), scored("other", (2, 2))
     assert (
         cross_validation.best_method([one, other]) is one
@@ -75,7 +75,7 @@ def test_of_equal_methods_the_first_is_best():
     )
 
 
-def test_nobody_of_a_group_is_known_to_the_models_that_choose_for_it():
+def test_models_that_choose_for_a_group_saw_nobody_of_it():
     """Each model notes whom it was made of; what is measured by it is of others."""
     signals, subjects = recordings_of(7)
     people = task.split_sides(People(signals, subjects, [1] * len(signals)))[0]
@@ -93,7 +93,7 @@ def test_nobody_of_a_group_is_known_to_the_models_that_choose_for_it():
 
 
 @pytest.mark.parametrize(("seconds", "pairs"), [(math.inf, 6), (0, 4)])
-def test_a_closed_form_that_takes_long_is_chosen_by_two_groups(seconds, pairs):
+def test_a_slow_closed_form_uses_two_pairs_per_group(seconds, pairs):
     signals, subjects = recordings_of(8)
     people = task.split_sides(People(signals, subjects, [1] * len(signals)))[0]
     closed = Method("closed", "a method", "none", lambda task, known: _noting([], known))
@@ -102,7 +102,7 @@ def test_a_closed_form_that_takes_long_is_chosen_by_two_groups(seconds, pairs):
     assert len(found.parts) == 4 and len(found.nested) == 2 * pairs
 
 
-def test_windows_are_embedded_once_by_a_model_that_all_groups_share(monkeypatch):
+def test_a_shared_model_embeds_each_window_once(monkeypatch):
     """As by the encoder of voices; a model of each group's own gives the same figures."""
     signals, subjects = recordings_of(6)
     people = task.split_sides(People(signals, subjects, [1] * len(signals)))[0]

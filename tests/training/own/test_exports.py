@@ -1,4 +1,4 @@
-"""Files for devices beside a model of one's own."""
+"""TFLite files in the folder of a trained model."""
 
 import importlib.util
 import json
@@ -28,7 +28,7 @@ def people():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("numbers", ["float32", "float16"])
-def test_files_of_builtin_operators_lie_beside_the_model(made, numbers):
+def test_tflite_files_are_written_into_the_folder_of_the_model(made, numbers):
     file = exports.path(made.folder, numbers)
     operators.check_builtin(file)
     window = recordings_of(6)[0][0][: round(WINDOW * 20)]
@@ -41,7 +41,7 @@ def test_files_of_builtin_operators_lie_beside_the_model(made, numbers):
     assert [row["value"] for row in contract.get("thresholds", [])] == values
 
 
-def test_card_and_page_have_a_line_for_each(made):
+def test_card_and_page_list_each_file(made):
     assert made.not_exported is None
     card = json.loads((made.folder / "card.json").read_text())
     assert card == made.card
@@ -56,7 +56,7 @@ def test_card_and_page_have_a_line_for_each(made):
     assert card["exports_are"] in page
 
 
-def test_without_the_extra_it_is_said_how_to_get_it(train, monkeypatch):
+def test_a_missing_extra_is_named(train, monkeypatch):
     monkeypatch.setattr(exports, "QUANTIZATIONS", {"float32": None})
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     found = train(people=2)
@@ -66,7 +66,7 @@ def test_without_the_extra_it_is_said_how_to_get_it(train, monkeypatch):
     assert zoo.load(str(found.folder)) is not None
 
 
-def test_files_of_an_earlier_model_do_not_stay(train, tmp_path, monkeypatch):
+def test_files_of_an_earlier_model_are_deleted(train, tmp_path, monkeypatch):
     monkeypatch.setattr(exports, "QUANTIZATIONS", {"float32": None})
     file = exports.path(train(people=2).folder, "float32")
     assert file.is_file()
@@ -75,14 +75,14 @@ def test_files_of_an_earlier_model_do_not_stay(train, tmp_path, monkeypatch):
     assert not file.exists()
 
 
-def test_of_one_person_the_change_is_not_known(train, monkeypatch):
+def test_the_change_in_auc_is_unknown_for_one_person(train, monkeypatch):
     monkeypatch.setattr(exports, "QUANTIZATIONS", {"float32": None})
     found = train(people=1)
     assert found.card["exports"][0]["auc_change"] is None
     assert "| – |" in (found.folder / "README.md").read_text().split("## Exports")[1]
 
 
-def test_windows_are_as_many_of_each_side(people):
+def test_each_side_has_the_same_number_of_windows(people):
     lonely = People([np.zeros((40, 3), "float32")], ["lonely"], [1])
     found = exports._windows(SMALL, people + lonely)
     sides = list(zip(found.subjects, found.sessions, strict=True))

@@ -1,4 +1,4 @@
-"""Files of a folder in several units of one quantity are brought to one unit."""
+"""Files of a folder in several units are converted to one unit."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Folders of recordings: read, and of one kind."""
+"""Training on folders: reading, unification of channels, rates and units."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def walks(tmp_path):
     return folder
 
 
-def test_what_most_files_have_is_taken_and_others_are_named(walks):
+def test_files_that_differ_from_most_files_are_listed(walks):
     found = files.read(walks)
     assert (found.channels, found.units, found.rate_hz) == (("x", "y", "z"), ("g",) * 3, 20.0)
     assert len(found.recordings) == 12 and set(found.sessions) == {"day 0", "day 1"}
@@ -47,7 +47,7 @@ def test_what_most_files_have_is_taken_and_others_are_named(walks):
     assert reasons["broken.csv"].startswith("line 2: channel 'z' has no finite")
 
 
-def test_channels_and_rate_may_be_said(walks):
+def test_channels_and_rate_can_be_given(walks):
     found = files.read(walks, channels=["z", "x"], rate_hz=20)
     assert found.channels == ("z", "x") and found.recordings[0].shape == (120, 2)
     assert "40 Hz by its times" in found.refused["person 0/day 1/fast.csv"]
@@ -55,7 +55,7 @@ def test_channels_and_rate_may_be_said(walks):
         files.read(walks, channels=["w"])
 
 
-def test_a_rate_that_nobody_says_is_asked_for(tmp_path):
+def test_an_unknown_rate_is_an_error(tmp_path):
     folder = tmp_path / "ann"
     folder.mkdir()
     np.save(folder / "walk.npy", np.ones((9, 2)))
@@ -89,7 +89,7 @@ def test_sound_of_two_people_in_one_session_becomes_a_model_without_a_rate(
     assert zoo.load(str(found.folder)).input_shape == (None, None, 1)
 
 
-def test_the_rate_of_most_files_is_not_that_between_others():
+def test_the_usual_rate_is_the_rate_of_most_files():
     assert files._usual_rate([8000.0] * 3 + [16_000.0] * 2 + [44_100.0] * 2) == 8000
     assert files._usual_rate([49.98, 50.0, 50.02, 100.0]) == 50
     assert files._usual_rate([16_000.0, 8000.0]) in (8000, 16_000)
@@ -111,7 +111,7 @@ def logged(path, recording, clock, rate_hz=20, extra=(), name="ticks"):
 
 
 @pytest.mark.parametrize("name", ["ticks", "clock reading"])
-def test_a_column_is_a_channel_of_all_files_or_of_none(tmp_path, name):
+def test_all_files_have_the_same_channels(tmp_path, name):
     """A clock that starts again in one file is left out of all, and so is one value."""
     recordings, people = recordings_of(3)
     for i, (recording, person) in enumerate(zip(recordings, people, strict=True)):
@@ -191,7 +191,7 @@ def test_many_rates_are_resampled_to_the_median_rate(tmp_path):
 
 
 @pytest.mark.parametrize("people", [1, 3])
-def test_a_folder_of_which_one_person_can_be_used_makes_no_model(tmp_path, people):
+def test_a_folder_with_one_usable_person_gives_no_model(tmp_path, people):
     recordings, names = recordings_of(people)
     for i, (recording, person) in enumerate(zip(recordings, names, strict=True)):
         header = HEADER if person == "person 0" else "time_s,a,b,c"
@@ -203,7 +203,7 @@ def test_a_folder_of_which_one_person_can_be_used_makes_no_model(tmp_path, peopl
     assert not (tmp_path / "phone").exists()
 
 
-def test_named_channels_are_taken_as_they_are(tmp_path):
+def test_named_channels_are_used_unchanged(tmp_path):
     recordings, people = recordings_of(2)
     for i, (recording, person) in enumerate(zip(recordings, people, strict=True)):
         logged(tmp_path / person / f"{i}.csv", recording, np.arange(len(recording)))
@@ -228,7 +228,7 @@ def test_pieces_of_a_file_are_recordings_of_one_file(tmp_path):
     assert len(files.read(tmp_path, max_gap=3).recordings) == 8
 
 
-def test_times_may_be_named_for_a_folder(tmp_path):
+def test_the_column_of_times_can_be_given(tmp_path):
     recordings, people = recordings_of(2)
     for i, (recording, person) in enumerate(zip(recordings, people, strict=True)):
         path = tmp_path / person / f"{i}.csv"

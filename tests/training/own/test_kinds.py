@@ -1,4 +1,4 @@
-"""The methods of each kind tell made-up people apart, and their networks take a step."""
+"""Methods of each kind of recordings separate simulated people, and networks train a step."""
 
 import dataclasses
 import shutil
@@ -46,7 +46,7 @@ def voices(people, seed=0):
 
 
 @pytest.mark.parametrize("kind", task.KINDS)
-def test_closed_forms_tell_people_apart(kind):
+def test_closed_forms_separate_people(kind):
     made, people = of_kind(kind)
     windows, tested = cross_validation.unit_windows(made, people), made.to_measure(people)
     for method in kinds.methods(made):
@@ -58,14 +58,14 @@ def test_closed_forms_tell_people_apart(kind):
             assert gap > 0.1, method.name
 
 
-def test_the_frame_of_gravity_is_another_input_where_there_is_gravity():
+def test_gravity_adds_methods_in_its_frame():
     made, _ = of_kind(task.SEQUENCES)
     names = [method.name for method in kinds.methods(dataclasses.replace(made, has_gravity=True))]
     assert names == ["log_euclidean", "lda", "gravity_log_euclidean", "gravity_lda", "qp_wl"]
     assert kinds.untrained(kinds.methods(made)).name == "log_euclidean"
 
 
-def test_a_frame_of_gravity_does_not_see_how_the_sensor_lies(rng):
+def test_the_frame_of_gravity_ignores_the_orientation_of_the_sensor(rng):
     made, people = of_kind(task.SEQUENCES)
     made = dataclasses.replace(made, has_gravity=True)
     signals = [x + [0, 0, 9.81] for x in people.signals]
@@ -77,7 +77,7 @@ def test_a_frame_of_gravity_does_not_see_how_the_sensor_lies(rng):
     np.testing.assert_allclose(model(window), model(window @ turn), rtol=0, atol=1e-3)
 
 
-def test_lags_are_those_of_the_rate_and_few_where_channels_are_many():
+def test_lags_depend_on_rate_window_and_channels():
     made = Task(("x",), ("g",), 100.0, task.SEQUENCES, 500)
     assert sequences.lags(made, 6) == (0, 4, 8, 16, 32, 64)
     assert sequences.lags(dataclasses.replace(made, window=60), 6) == (0, 4, 8, 16)
@@ -91,7 +91,7 @@ def test_sound_of_a_rate_without_whole_frames_is_refused():
         sound.methods(dataclasses.replace(made, rate_hz=11_025.0))
 
 
-def test_voices_at_16_khz_are_compared_by_the_encoder_of_the_zoo_too(rng, monkeypatch):
+def test_the_zoo_encoder_is_a_method_for_voices_at_16_khz(rng, monkeypatch):
     made, people = of_kind(task.SOUND)
     assert "ge2e" not in [method.name for method in sound.methods(made)]
     made = dataclasses.replace(made, rate_hz=16_000.0)
@@ -109,9 +109,7 @@ def test_voices_at_16_khz_are_compared_by_the_encoder_of_the_zoo_too(rng, monkey
     assert kinds.untrained(sound.methods(made)).name == "logcov"
 
 
-def test_an_encoder_of_voices_that_is_not_whole_is_refused_before_a_folder_is_made(
-    tmp_path, rng, monkeypatch
-):
+def test_a_damaged_zoo_encoder_fails_before_the_folder_is_made(tmp_path, rng, monkeypatch):
     place = tmp_path / "zoo" / sound.ZOO_ENCODER
     place.mkdir(parents=True)
     shutil.copy(lookup.find(sound.ZOO_ENCODER) / lookup.CARD, place)

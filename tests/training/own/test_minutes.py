@@ -1,4 +1,4 @@
-"""A training by minutes on a machine that becomes slower, by a clock that is made up."""
+"""Training with a time limit on a machine that becomes slower, with a simulated clock."""
 
 import json
 import types
@@ -65,7 +65,7 @@ def fit(monkeypatch, clock):
     return found
 
 
-def test_minutes_are_kept_and_the_card_says_what_that_took(train, clock, fit):
+def test_the_time_limit_holds_and_the_card_gives_the_reduced_steps(train, clock, fit):
     clock.step = 2.5 * STEP  # from the moment on that steps were measured
     found = train(steps=None, minutes=MINUTES)
     assert clock.now <= 1.2 * 60 * MINUTES
@@ -78,7 +78,7 @@ def test_minutes_are_kept_and_the_card_says_what_that_took(train, clock, fit):
     assert f"steps={own}," in found.card["recipe"]["command"]
 
 
-def test_nothing_is_said_where_the_time_is_enough(train, clock, fit):
+def test_the_card_has_no_note_if_the_time_is_enough(train, clock, fit):
     found = train(steps=None, minutes=MINUTES)
     assert fit.asked == [(name, PLANNED) for name in ("fold_1", "fold_2", "final")]
     assert not any("slower" in one for one in found.card["limits"])
@@ -96,9 +96,7 @@ def test_a_network_that_has_become_too_slow_is_left_out(train, clock, fit, monke
     )
 
 
-def test_a_training_that_is_gone_on_with_keeps_the_steps_of_those_begun(
-    train, clock, fit, tmp_path
-):
+def test_a_resumed_training_keeps_the_steps_of_begun_trainings(train, clock, fit, tmp_path):
     """The first one was to take 170 steps and became slower, the second one is stopped."""
     clock.step, fit.stop_at = 2.5 * STEP, "fold_2"
     with pytest.raises(KeyboardInterrupt):
@@ -113,9 +111,7 @@ def test_a_training_that_is_gone_on_with_keeps_the_steps_of_those_begun(
     assert f"the model of all people took {PLANNED}." in " ".join(found.card["limits"])
 
 
-def test_fewer_steps_go_on_from_the_checkpoint_to_the_end_of_the_learning_rate(
-    tmp_path, monkeypatch
-):
+def test_reduced_steps_continue_from_the_checkpoint_and_end_the_decay(tmp_path, monkeypatch):
     recordings, subjects = conftest.recordings_of(2)
     people = training.People(recordings, subjects, [1, 1, 2, 2] * 2)
     limit, noted, seen = budget.fixed_budget(1, 8), [], []
@@ -139,7 +135,7 @@ def test_fewer_steps_go_on_from_the_checkpoint_to_the_end_of_the_learning_rate(
     assert rates[2] < 0.05 * rates[0]
 
 
-def test_a_training_of_other_methods_is_not_gone_on_with(train, fit, monkeypatch):
+def test_a_training_of_other_methods_is_not_resumed(train, fit, monkeypatch):
     """The encoder of voices is compared where its file is installed, and later it is not."""
     of_sequences = [conftest.sequences.as_recorded(), conftest.NETWORK]
     monkeypatch.setitem(kinds._METHODS, "sequences", lambda task: of_sequences)

@@ -1,4 +1,4 @@
-"""A training whose process is killed goes on to the same model."""
+"""A training resumes to the same model after its process was killed."""
 
 import os
 import pathlib
@@ -40,7 +40,7 @@ conftest.small_training(sys.argv[1], people=6, steps=4)
 
 
 @pytest.mark.slow
-def test_a_killed_training_ends_as_one_that_was_not(tmp_path, monkeypatch):
+def test_a_killed_training_resumes_to_the_same_model(tmp_path, monkeypatch):
     """It is killed after nine epochs, within the training without the first and third group."""
     out, root = tmp_path / "killed" / "phone", pathlib.Path(__file__).parents[3]
     found = subprocess.run(

@@ -1,4 +1,4 @@
-"""Kinds, windows, sides and groups of recordings of one's own."""
+"""Kinds, windows, sides and groups of recordings."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from tests.training.own.conftest import recordings_of
 SMALL = Task(("x", "y", "z"), ("g",) * 3, 20.0, task.SEQUENCES, 40)
 
 
-def test_the_kind_is_told_by_channels_and_rate():
+def test_the_kind_is_inferred_from_channels_and_rate():
     assert task.resolve_kind(None, 1, 16_000) == task.SOUND
     assert task.resolve_kind(None, 64, 256) == task.COVARIANCES
     assert task.resolve_kind(None, 1, 100) == task.resolve_kind(None, 6, 50_000) == task.SEQUENCES
@@ -20,18 +20,18 @@ def test_the_kind_is_told_by_channels_and_rate():
 
 
 @pytest.mark.parametrize(("kind", "channels"), [(None, 2), (task.SOUND, 2), (task.SOUND, 6)])
-def test_sound_of_several_channels_is_refused_before_it_is_taken_for_motion(kind, channels):
+def test_sound_of_several_channels_is_refused(kind, channels):
     with pytest.raises(ValueError, match=f"one channel. Received {channels} at 16000 Hz"):
         task.resolve_kind(kind, channels, 16_000)
 
 
-def test_a_window_is_that_of_the_kind_unless_recordings_are_shorter():
+def test_the_window_depends_on_the_kind_and_the_recordings():
     assert task.resolve_window(None, task.SEQUENCES, 50, [1800] * 20) == 500
     assert task.resolve_window(None, task.SEQUENCES, 50, [300] * 19 + [20]) == 300
     assert task.resolve_window(4, task.SEQUENCES, 50, [300]) == 200
 
 
-def test_gravity_is_told_by_the_mean_of_each_recording(rng):
+def test_gravity_is_detected_by_the_mean_of_each_recording(rng):
     noise = [rng.normal(size=(90, 3)) for _ in range(12)]
     directions = [one / np.linalg.norm(one) for one in rng.normal(size=(12, 3))]
     for gravity in (1.0, 9.81):
@@ -43,14 +43,14 @@ def test_gravity_is_told_by_the_mean_of_each_recording(rng):
     assert not task.has_gravity([np.ones((9, 6))])
 
 
-def test_where_people_have_sessions_the_last_one_is_observed():
+def test_the_last_session_is_observed():
     people = People([np.zeros((50, 1))] * 5, ["a", "a", "b", "b", "c"], [1, 2, 1, 3, 1])
     found, repeats = task.split_sides(people)
     assert repeats == "sessions" and found.sessions == people.sessions
     assert task.measurable(found, 40) == ["a", "b"]
 
 
-def test_without_sessions_later_recordings_are_observed_and_a_single_one_is_cut():
+def test_without_sessions_later_recordings_are_observed():
     signals = [np.full((n, 1), float(i)) for i, n in enumerate((50, 60, 50, 101))]
     people = People(signals, ["a", "a", "a", "b"], [1, 1, 1, 1])
     found, repeats = task.split_sides(people)
@@ -87,7 +87,7 @@ def test_fewer_than_four_people_make_no_groups():
 
 
 @pytest.mark.parametrize("window", [0, -1, float("inf"), None, "2"])
-def test_a_window_must_be_seconds(window):
+def test_a_window_must_be_a_positive_number(window):
     if window is None:
         assert task.resolve_window(window, task.SOUND, 8000, [80_000]) == 32_000
     else:

@@ -60,7 +60,7 @@ def test_the_headline_says_how_its_methods_were_chosen(made, train):
     assert "person 3); the figures are cross-validated." in page
 
 
-def test_a_gallery_takes_the_model_and_refuses_unfit_recordings_in_words(made, tmp_path):
+def test_a_gallery_refuses_unfit_recordings_with_a_reason(made, tmp_path):
     recordings, _ = recordings_of(1)
     flat, loose = recordings[1].copy(), recordings[2].copy()
     flat[:, 1] = 0.5
@@ -72,7 +72,7 @@ def test_a_gallery_takes_the_model_and_refuses_unfit_recordings_in_words(made, t
     assert "channel z is stuck from step 40 on for 79 steps" in found.refused[2]
 
 
-def test_nothing_is_decided_by_unfit_recordings(made, tmp_path):
+def test_unfit_recordings_are_not_used_for_decisions(made, tmp_path):
     recordings, _ = recordings_of(1)
     flat = recordings[1].copy()
     flat[:, 1] = 0.5
@@ -93,7 +93,7 @@ def test_nothing_is_decided_by_unfit_recordings(made, tmp_path):
 
 
 @pytest.mark.parametrize("prefix", ["person", "volunteer"])
-def test_thresholds_of_people_who_were_trained_on_are_warned_of(made, tmp_path, recwarn, prefix):
+def test_calibration_on_people_of_the_training_warns(made, tmp_path, recwarn, prefix):
     recordings, people = recordings_of(20, seed=1)
     people = [name.replace("person", prefix) for name in people]
     with keras_dml.Gallery(tmp_path / "people.db", model=str(made.folder)) as gallery:
@@ -103,7 +103,7 @@ def test_thresholds_of_people_who_were_trained_on_are_warned_of(made, tmp_path, 
     assert all("with 6 of these 20 people, such as 'person 0'" in one for one in told)
 
 
-def test_the_card_and_the_page_name_nobody(made):
+def test_the_card_and_the_page_contain_no_names(made):
     data = made.card["data"]
     assert data["train_subjects"] == [str(i + 1) for i in range(len(data["digests"]["people"]))]
     for name in ("card.json", "README.md"):
@@ -116,7 +116,7 @@ def test_recordings_that_are_left_out_are_named(made):
     assert "1 of 25 recordings were not fit and left out." in made.card["limits"]
 
 
-def test_people_say_what_they_support(made):
+def test_the_card_gives_the_supported_rates(made):
     found = made.card["support"]
     assert found["people"] == 6 and 3 <= found["independent"] <= 6
     assert found["strictest"] == pytest.approx(3 / found["independent"], rel=0.05)
@@ -125,7 +125,7 @@ def test_people_say_what_they_support(made):
     assert "are not guaranteed" in made.card["limits"][0]
 
 
-def test_a_threshold_says_that_it_was_carried_over(train, monkeypatch):
+def test_the_page_explains_carried_thresholds(train, monkeypatch):
     first = kinds._METHODS["sequences"]
     monkeypatch.setitem(kinds._METHODS, "sequences", lambda task: first(task)[:1])
     found = train(people=30)
@@ -146,7 +146,7 @@ def test_a_threshold_says_that_it_was_carried_over(train, monkeypatch):
     assert (distances <= row["value"]).mean() < 0.2
 
 
-def test_too_few_people_get_a_model_and_no_rate(train):
+def test_too_few_people_give_a_model_without_an_error_rate(train):
     found = train(people=3, name_people=True)
     assert found.method == "log_euclidean" and found.leaderboard == []
     assert found.card["headline"] == {"unmeasured": str(found)}
@@ -165,9 +165,7 @@ def test_one_person_is_enough_for_a_model(train):
 
 
 @pytest.mark.slow
-def test_a_training_that_was_stopped_ends_as_if_it_had_not(
-    train, tmp_path, monkeypatch, with_small_network
-):
+def test_a_resumed_training_gives_the_same_model(train, tmp_path, monkeypatch, with_small_network):
     whole = train(steps=4, out=tmp_path / "whole" / "phone")
     fit, done = training.fit, []
     unfinished = tmp_path / "phone" / "unfinished"
@@ -198,14 +196,14 @@ def test_a_training_that_was_stopped_ends_as_if_it_had_not(
         np.testing.assert_array_equal(one, other)
 
 
-def test_a_network_that_the_minutes_are_too_short_for_is_left_out(train, monkeypatch):
+def test_a_network_is_left_out_if_the_time_is_too_short(train, monkeypatch):
     monkeypatch.setattr(budget, "_measure_times", lambda *_: (0.0, 60.0))
     found = train(steps=None, minutes=2)
     assert [row["method"] for row in found.leaderboard] != [] and found.method != "qp_wl"
     assert any("qp_wl was left out, the time is too short" in one for one in found.card["limits"])
 
 
-def test_what_lies_in_the_folder_is_left_as_it_is(train, tmp_path):
+def test_other_files_in_the_folder_are_not_changed(train, tmp_path):
     (tmp_path / "README.md").write_text("of something else")
     with pytest.raises(ValueError, match="holds files but no model"):
         train(out=tmp_path)
@@ -229,7 +227,7 @@ def test_a_model_is_replaced_only_when_asked(train):
     assert zoo.check(str(again.folder)) < 1e-5
 
 
-def test_no_model_is_made_of_the_last_person(train, tmp_path):
+def test_no_model_is_made_if_one_person_remains(train, tmp_path):
     """All others are left out: 3 of 4 people have flat recordings, or nearly all recordings are."""
     recordings, owners = recordings_of(4)
     flat = [one if i < 4 else np.zeros((STEPS, 3)) for i, one in enumerate(recordings)]
@@ -260,13 +258,13 @@ def test_no_model_is_made_of_the_last_person(train, tmp_path):
         ({"recordings": [np.zeros((STEPS, 3))] * 16}, "None of the 16 recordings can be used"),
     ],
 )
-def test_what_is_wrong_is_said_before_any_work(train, tmp_path, options, message):
+def test_invalid_arguments_fail_before_any_work(train, tmp_path, options, message):
     with pytest.raises((TypeError, ValueError), match=message):
         train(**options)
     assert not (tmp_path / "phone").exists()
 
 
-def test_a_window_is_no_longer_than_nearly_all_recordings(train):
+def test_the_automatic_window_fits_nearly_all_recordings(train):
     found = train(people=2, window=None)
     assert found.card["input"]["length"] == [STEPS, None]
     assert WINDOW * 20 < STEPS

@@ -1,4 +1,4 @@
-"""Thresholds of groups of people, and what rates those carried over keep."""
+"""Thresholds of cross-validated methods, and the rates that carried thresholds keep."""
 
 import dataclasses
 import itertools
@@ -16,7 +16,7 @@ TASK = Task(("sound",), ("as recorded",), 16_000.0, SOUND, 32_000)
 PEOPLE = People([np.zeros((32_000, 1), "float32")], ["ann"], ["0"])
 
 
-def test_a_carried_threshold_keeps_its_rate_on_people_it_has_not_seen():
+def test_a_carried_threshold_keeps_its_rate_on_unseen_people():
     one = scored("one", (1.5,) * 60)
     certified, rates = cross_validation.threshold_for_far(one, [one] * 60, 0.05)
     value = certified.threshold
@@ -30,7 +30,7 @@ def test_a_carried_threshold_keeps_its_rate_on_people_it_has_not_seen():
     assert again.threshold == pytest.approx(7 * value) and same.far == rates.far
 
 
-def test_a_threshold_is_measured_on_people_whom_its_models_did_not_know():
+def test_a_threshold_is_measured_on_unseen_people():
     """Models that saw a group put others further: their thresholds would accept its imposters."""
     pairs = list(itertools.permutations(range(9), 2))
     chosen = [scored("one", (1.5,) * 9, dict.fromkeys(pairs, 1.5))] * 9
@@ -40,7 +40,7 @@ def test_a_threshold_is_measured_on_people_whom_its_models_did_not_know():
     assert cross_validation.threshold_for_far(seen[0], seen, 0.05)[1].far > 0.5
 
 
-def test_a_threshold_that_people_do_not_show_is_none():
+def test_a_threshold_without_enough_people_is_none():
     few = scored("one", (1.5, 1.5))
     assert cross_validation.threshold_for_far(few, [few] * 2, 0.001) is None
     parts = tuple(dataclasses.replace(part, scores=0 * part.scores) for part in few.parts)
@@ -48,7 +48,7 @@ def test_a_threshold_that_people_do_not_show_is_none():
     assert cross_validation.threshold_for_far(tied, [tied] * 2, 0.05) is None
 
 
-def test_a_card_says_what_its_certificate_says():
+def test_the_card_repeats_the_certificate():
     """One person of each group has more recordings than the others, so that trials and pairs of
     people do not count alike."""
 
@@ -65,7 +65,7 @@ def test_a_card_says_what_its_certificate_says():
     assert found["strictest"] == certified.strictest and found["people"] == certified.people
 
 
-def test_people_whose_scores_are_tied_are_worth_pairs_that_share_nobody():
+def test_tied_scores_count_disjoint_pairs():
     few = scored("one", (1.5,))
     tied = dataclasses.replace(few.parts[0], scores=0 * few.parts[0].scores)
     found = card.rate_support(dataclasses.replace(few, parts=(tied,)))
@@ -73,7 +73,7 @@ def test_people_whose_scores_are_tied_are_worth_pairs_that_share_nobody():
     assert "support false accept rates of 100 % or more" in card.describe_support(found)
 
 
-def test_a_ready_encoder_is_no_baseline_without_a_network(monkeypatch):
+def test_a_pretrained_encoder_is_not_a_baseline_without_a_network(monkeypatch):
     found = [scored(name, (gap,) * 3, seed=i) for i, (name, gap) in enumerate(GAPS.items())]
     ready = dataclasses.replace(found[1].method, weights="another's")
     found[1] = dataclasses.replace(found[1], method=ready)
