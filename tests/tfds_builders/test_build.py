@@ -294,7 +294,7 @@ def test_a_terminal_without_unicode_gets_readable_text(manual, tmp_path):
 
 def test_a_folder_whose_name_is_no_text_is_refused(manual, tmp_path):
     result = run("ipol_gait", "--manual-dir", manual, "--data-dir", tmp_path / "d\udce4")
-    assert result.exit_code == 1 and "has a name that is no text" in result.stderr
+    assert result.exit_code == 1 and "has a name that this terminal" in result.stderr
 
 
 def test_debug_shows_where_it_arose(tmp_path):

@@ -50,7 +50,7 @@ def test_the_values_are_those_that_numpy_reads(old, new):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (FILE, b"", ": no frames, expected one line a frame"),
+        (FILE, b"", ": no frames, expected one line per frame"),
         (FILE, b"\n\n", ", line 1: 0 values, expected 9 values"),
         (b"\r\n2\t3.0\t", b"\r\n2\t", ", line 2: 8 values, expected 9 values"),
         (b"\r\n2\t3.0\t", b"\r\n2\tnan\t", ", line 2: 'nan', expected a finite number"),

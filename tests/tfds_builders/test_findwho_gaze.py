@@ -57,7 +57,7 @@ def changed(row, column, value, dtype=np.float64):
     ("data", "message"),
     [
         (gaze.mat_file({"other": 1.0}), "no variable video_database but 'other'"),
-        (gaze.mat_file({"video_database": 1.0}), "video_database: no struct, expected one struct"),
+        (gaze.mat_file({"video_database": 1.0}), "video_database: another value, expected one"),
         (gaze.mat_file({"video_database": {"a": 1.0}}), "the fields 'a', expected a field fixdata"),
         (gaze.fixation_file(fields=COLUMNS[::-1]), "fixdata_fields: .*, expected SubjectIndex"),
         (gaze.fixation_file(np.array(["a"], object)), "fixdata: a cell or a struct"),

@@ -234,7 +234,7 @@ def test_without_late_rounds_the_test_split_is_left_out_and_told(tmp_path, caplo
         (
             gazebase_files({"001": (6, 7), "002": (7,)}),
             "holds round 6, 7: 2 people came to round 6 or later and test, 0 did not, of whom at "
-            "least 2 are needed .* Put Round_1, where all 322 are, beside it. Get GazeBase",
+            "least 2 are needed .* Add Round_1, which has all 322 people. Get GazeBase",
         ),
     ],
 )

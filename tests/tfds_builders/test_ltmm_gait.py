@@ -259,7 +259,7 @@ def test_a_file_that_is_cut_is_told_before_any_other_is_read(tmp_path, monkeypat
         ({**FILES, "ltmm/CO001.dat": b"1"}, "CO001.dat: 1 bytes, expected 144,000"),
         (
             {name: FILES[name] for name in FILES if name != "ltmm/FL001.dat"},
-            "FL001.hea: it alone, expected its samples beside it, FL001.dat. Get",
+            "FL001.hea: it alone, expected its samples, FL001.dat. Get",
         ),
         (
             FILES | {"ltmm/CO001.hea": record_header(samples=12_000).replace(b"/deg/s", b"/rad/s")},

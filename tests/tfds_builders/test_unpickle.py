@@ -110,7 +110,7 @@ def test_a_tuple_deeper_than_the_stack_is_refused_before_it_ends_the_process(dee
 
 def test_lists_within_each_other_are_shown_by_their_kind():
     deep = read(b"]" * 5_000 + b"a" * 4_999 + b".")
-    assert quoted(deep) == "a list of many within each other"
+    assert quoted(deep) == "a list with deep nesting"
 
 
 def _said(shape=b"K\x02K\x03\x86", code=b"U\x02f8", raw=b"U" + bytes([48]) + bytes(48)):
