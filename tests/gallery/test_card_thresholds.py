@@ -155,10 +155,10 @@ def test_about_nine_of_ten_groups_keep_the_rate(rng):
 
 def test_a_model_that_is_gone_has_no_thresholds():
     for name in (None, "nothing_qp_wl", "/nowhere/model.keras"):
-        assert calibration.provisional_of(name) == {}
+        assert calibration.provisional_by_name(name) == {}
 
 
 def test_a_folder_and_its_file_have_the_card_s_thresholds():
     folder = lookup.find(NAME)
     for path in (folder, folder / "model.keras"):
-        assert calibration.provisional_of(str(path)) == calibration.provisional_of(NAME)
+        assert calibration.provisional_by_name(str(path)) == calibration.provisional_by_name(NAME)
