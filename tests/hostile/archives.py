@@ -52,19 +52,19 @@ def _agrees(files):
     def check(parts):
         for split, part in parts.items():
             sequences, speakers = _by_hand(files[f"{NAME}_{split.upper()}.ts"])
-            assert list(part.speakers) == speakers, "other speakers"
-            assert len(part.sequences) == len(sequences), "another number of utterances"
-            for sequence, expected in zip(part.sequences, sequences, strict=True):
-                assert np.isfinite(sequence).all(), "not finite"
-                np.testing.assert_array_equal(sequence, expected)
+            assert [int(utterance.subject) for utterance in part] == speakers, "other speakers"
+            for utterance, expected in zip(part, sequences, strict=True):
+                assert np.isfinite(utterance.sequence).all(), "not finite"
+                np.testing.assert_array_equal(utterance.sequence, expected)
 
     return check
 
 
 def _sound(parts):
     for part in parts.values():
-        assert all(np.isfinite(x).all() and x.shape[1] == 12 for x in part.sequences)
-        assert set(part.speakers) <= set(range(1, 10))
+        for utterance in part:
+            assert np.isfinite(utterance.sequence).all() and utterance.sequence.shape[1] == 12
+            assert 1 <= int(utterance.subject) <= 9
 
 
 def damage(rng, folder):
