@@ -35,7 +35,6 @@ LEAVES = {
     "_contents",
     "_files",
     "_lazy",
-    "_messages",
     "_percents",
     "_typing",
     "progress",

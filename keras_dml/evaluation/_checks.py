@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from keras_dml._arrays import real, refuse_masked
 from keras_dml._typing import ArrayLike
 
-PeopleOfTrials: TypeAlias = tuple[ArrayLike, ArrayLike]
+PeopleOfTrials: TypeAlias = Sequence[ArrayLike]
 """`(probe_ids, claimed_ids)`: both people of each trial, broadcast to the shape of the scores."""
 
 

@@ -1,0 +1,63 @@
+"""Type checkers accept the examples of the pages, and notice names that do not exist."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tests.test_docs import DEVICES, INDEX, ROOT, blocks
+
+pytest.importorskip("pyright")
+
+PAGES = {"readme.py": "README.md", "index.py": INDEX, "devices.py": DEVICES}
+WRONG = """
+import keras_dml
+
+keras_dml.Gallery("family.db", "watch_lda").verrify("alice", [])
+keras_dml.evaluation.certificat
+"""
+
+
+@pytest.fixture(scope="module")
+def errors(tmp_path_factory):
+    """Errors that pyright reports, by file."""
+    folder = tmp_path_factory.mktemp("types")
+    for name, page in PAGES.items():
+        (folder / name).write_text("\n".join(blocks("python", page)))
+    (folder / "wrong.py").write_text(WRONG)
+    settings = {"typeCheckingMode": "basic", "extraPaths": [str(ROOT)], "include": ["."]}
+    (folder / "pyrightconfig.json").write_text(json.dumps(settings))
+    command = [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable]
+    done = subprocess.run([*command, "-p", str(folder)], capture_output=True, text=True)
+    if '"generalDiagnostics"' not in done.stdout:
+        pytest.skip(f"pyright could not be started: {done.stderr[-200:]}")
+    report = json.loads(done.stdout[done.stdout.index("{") :])
+    assert report["summary"]["filesAnalyzed"] == len(PAGES) + 1
+    errors = {name: [] for name in (*PAGES, "wrong.py")}
+    for entry in report["generalDiagnostics"]:
+        if entry["severity"] == "error":
+            errors[entry["file"].rpartition("/")[2]].append(entry["message"])
+    return errors
+
+
+def test_the_examples_of_the_pages_have_no_type_errors(errors):
+    assert {name: errors[name] for name in PAGES} == {name: [] for name in PAGES}
+
+
+def test_names_that_do_not_exist_are_errors(errors):
+    messages = "\n".join(errors["wrong.py"])
+    assert "verrify" in messages and "certificat" in messages
+
+
+def test_mypy_notices_a_method_that_does_not_exist(tmp_path):
+    pytest.importorskip("mypy")
+    (tmp_path / "wrong.py").write_text(WRONG)
+    options = ["--ignore-missing-imports", "--follow-imports=silent", "--cache-dir", str(tmp_path)]
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", *options, str(tmp_path / "wrong.py")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert '"Gallery" has no attribute "verrify"' in done.stdout
