@@ -6,51 +6,8 @@ all classes before it reads a file, but `keras.saving.load_model` needs `import 
 keras_dml.losses, keras_dml.models` first.
 """
 
-import importlib
+import lazy_loader
 
 __version__ = "0.1.0"
 
-_HOME = {
-    "Gallery": "gallery",
-    "distance": "inference",
-    "embed": "inference",
-    "explain": "explanations",
-}
-_SUBPACKAGES = (
-    "distances",
-    "evaluation",
-    "explanations",
-    "export",
-    "gallery",
-    "geometry",
-    "inference",
-    "inputs",
-    "layers",
-    "losses",
-    "models",
-    "potato",
-    "quality",
-    "recordings",
-    "reports",
-    "samplers",
-    "training",
-    "zoo",
-)
-
-__all__ = ["__version__", *sorted([*_HOME, *_SUBPACKAGES])]
-
-
-def __getattr__(name):
-    if name in _HOME:
-        value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
-        globals()[name] = value
-        return value
-    if name in _SUBPACKAGES:
-        return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(
-        f"module `{__name__}` has no attribute `{name}`. It offers {', '.join(__all__)}."
-    )
-
-
-def __dir__():
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

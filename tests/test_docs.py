@@ -69,10 +69,11 @@ def areas():
 
 
 def public(area):
-    """Names without underscore in a module's `__all__`, or else defined in it."""
+    """Returns the names of an area without its modules: `__all__`, or names defined in it."""
     module = importlib.import_module(area)
-    own = [name for name, it in vars(module).items() if getattr(it, "__module__", "") == area]
-    return {name for name in getattr(module, "__all__", own) if not name.startswith("_")}
+    defined = [name for name, it in vars(module).items() if getattr(it, "__module__", "") == area]
+    names = [name for name in getattr(module, "__all__", defined) if not name.startswith("_")]
+    return {name for name in names if not isinstance(getattr(module, name), types.ModuleType)}
 
 
 @pytest.mark.parametrize("name", list(module_names()))

@@ -103,8 +103,8 @@ def test_a_function_stays_itself_on_the_second_access():
     assert keras_dml.distance is keras_dml.distance is inference.distance
 
 
-def test_an_unknown_name_is_refused_with_the_known_ones():
-    with pytest.raises(AttributeError, match="`embedd`.*embed"):
+def test_an_unknown_name_is_refused():
+    with pytest.raises(AttributeError, match="embedd"):
         _ = keras_dml.embedd
     with pytest.raises(ImportError, match="nothing"):
         from keras_dml import nothing  # noqa: F401

@@ -34,7 +34,6 @@ LEAVES = {
     "_backend",
     "_contents",
     "_files",
-    "_lazy",
     "_percents",
     "_typing",
     "progress",

@@ -1,14 +1,5 @@
 """Explanations of the distance of two recordings by moments, channels and regions."""
 
-from keras_dml import _lazy
+import lazy_loader
 
-_HOME = {
-    "explain": "_explain",
-    "explain_nearest": "_explain",
-    "Explanation": "_result",
-    "Moment": "_result",
-    "Timeline": "_result",
-}
-
-__all__ = [*_HOME]
-__getattr__, __dir__ = _lazy.attach(__name__, _HOME)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

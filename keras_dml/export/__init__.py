@@ -9,17 +9,6 @@ signature of a SavedModel is `embed`. Every file is compared with Keras before i
 existing file. Names load on first use; the first export loads TensorFlow.
 """
 
-from keras_dml import _lazy
+import lazy_loader
 
-_HOME = {
-    "Export": "result",
-    "contract": "_contract",
-    "potato": "_potato",
-    "saved_model": "_saved_model",
-    "tflite": "_tflite",
-    "works_on_matrices": "_devices",
-}
-_SUBMODULES = {*_HOME.values(), "litert", "operators", "parity", "signatures", "trials"}
-
-__all__ = [*_HOME]
-__getattr__, __dir__ = _lazy.attach(__name__, _HOME, _SUBMODULES)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

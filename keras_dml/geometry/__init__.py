@@ -42,19 +42,6 @@ Shared by all: `numerics` (guards, dtypes), `chunks` (blocks of bounded memory) 
 Modules load on first use.
 """
 
-from keras_dml import _lazy
+import lazy_loader
 
-_SUBMODULES = (
-    "chunks",
-    "numerics",
-    "prototypes",
-    "quantile",
-    "signals",
-    "similarity",
-    "spd",
-    "vector",
-    "weights",
-)
-
-__all__ = [*_SUBMODULES, "wasserstein"]
-__getattr__, __dir__ = _lazy.attach(__name__, {"wasserstein": "quantile"}, _SUBMODULES)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

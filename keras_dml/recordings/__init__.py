@@ -5,25 +5,6 @@ its rate. `read_pieces` cuts a recording at its gaps. `folder` lists the files o
 `groups` reads the group of each person. None of them loads a backend.
 """
 
-from keras_dml import _lazy
+import lazy_loader
 
-_HOME = {
-    "Listed": "_people",
-    "Listing": "_people",
-    "Recording": "_recording",
-    "UnevenTimesError": "_times",
-    "check_file": "_formats",
-    "convert": "_units",
-    "folder": "_people",
-    "format_names": "_formats",
-    "groups": "_people",
-    "import_libraries": "_formats",
-    "is_recording": "_formats",
-    "is_same_rate": "_times",
-    "read": "_read",
-    "read_pieces": "_read",
-    "suffixes": "_formats",
-}
-
-__all__ = [*_HOME]
-__getattr__, __dir__ = _lazy.attach(__name__, _HOME)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

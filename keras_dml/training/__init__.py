@@ -6,42 +6,6 @@ it, `People` contains recordings with their people, `measure` evaluates a model 
 first use.
 """
 
-from keras_dml import _lazy
+import lazy_loader
 
-_HOME = {
-    "Fitted": "_fit",
-    "Optimization": "_fit",
-    "People": "people",
-    "Runs": "runs",
-    "Trained": "own._train",
-    "build_card": "_card",
-    "export_row": "_card",
-    "figure_files": "_publish",
-    "fit": "_fit",
-    "folds": "people",
-    "publish": "_publish",
-    "train": "own._train",
-    "train_folder": "own.files",
-    "training_record": "_card",
-    "update": "_publish",
-    "versions": "_card",
-    "without_optimizer": "_publish",
-    "write_json": "runs",
-}
-_SUBMODULES = (
-    "answers",
-    "augment",
-    "discriminants",
-    "fronts",
-    "golden",
-    "measure",
-    "page",
-    "people",
-    "pooled",
-    "runs",
-    "trials",
-)
-
-__all__ = [*_HOME]
-
-__getattr__, __dir__ = _lazy.attach(__name__, _HOME, _SUBMODULES)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -4,13 +4,6 @@
 checkout's folder `zoo` train and write the models.
 """
 
-from keras_dml import _lazy
-from keras_dml.zoo.catalog import card, info, list_models
+import lazy_loader
 
-__all__ = ["card", "check", "info", "list_models", "load"]
-
-__getattr__, _ = _lazy.attach(__name__, {"check": "reading", "load": "reading"})
-
-
-def __dir__():
-    return sorted(__all__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -15,8 +15,8 @@ def test_every_public_name_is_available_repeatedly(name):
     assert name in dir(evaluation)
 
 
-def test_an_unknown_name_raises_with_the_valid_names():
-    with pytest.raises(AttributeError, match="`verify`.*verification"):
+def test_an_unknown_name_raises():
+    with pytest.raises(AttributeError, match="verify"):
         evaluation.verify  # noqa: B018
 
 

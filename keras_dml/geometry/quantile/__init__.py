@@ -1,12 +1,13 @@
 """Distributions as quantile functions that are linear between shared knots (Abdelwahab2019)."""
 
-from keras_dml import _lazy
+import lazy_loader
+
 from keras_dml.geometry.quantile.function import evaluate, initial_alpha, knots, quantiles
 
 _SUBMODULES = ("barycenter", "divergences", "function", "order", "pairwise", "plan", "wasserstein")
 
 __all__ = ["evaluate", "initial_alpha", "knots", "quantiles"]
-__getattr__, _ = _lazy.attach(__name__, {}, _SUBMODULES)
+__getattr__, *_ = lazy_loader.attach(__name__, _SUBMODULES)
 
 
 def __dir__():

@@ -1,6 +1,5 @@
 """Second-order statistics of signals of several channels."""
 
-from keras_dml import _lazy
+import lazy_loader
 
-__all__ = ["correlation", "covariance", "spectrum"]
-__getattr__, __dir__ = _lazy.attach(__name__, {}, __all__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -4,7 +4,8 @@ Every function takes matrices `(..., n, n)` and uses their symmetric part. Its g
 symmetric matrix G with `df = sum(G * dX)` for symmetric `dX`.
 """
 
-from keras_dml import _lazy
+import lazy_loader
+
 from keras_dml.geometry.signals.covariance import check_estimator, covariance
 from keras_dml.geometry.spd.distance import *  # noqa: F403  a new distance touches one file
 from keras_dml.geometry.spd.distance import __all__ as _DISTANCES
@@ -63,7 +64,7 @@ __all__ = [
     "whitening",
 ]
 
-__getattr__, _ = _lazy.attach(__name__, {}, _SUBMODULES)
+__getattr__, *_ = lazy_loader.attach(__name__, _SUBMODULES)
 
 
 def __dir__():

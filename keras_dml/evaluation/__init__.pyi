@@ -1,0 +1,120 @@
+from . import attacks as attacks
+from . import protocol as protocol
+from . import splits as splits
+from ._clustering import Clustering as Clustering
+from ._clustering import clustering as clustering
+from ._clustering import embedding_clustering as embedding_clustering
+from ._detection_cost import DetectionCost as DetectionCost
+from ._detection_cost import bayes_threshold as bayes_threshold
+from ._detection_cost import detection_cost as detection_cost
+from ._equal_error_rate import ComparedEer as ComparedEer
+from ._equal_error_rate import EerComparison as EerComparison
+from ._equal_error_rate import EerDifference as EerDifference
+from ._equal_error_rate import EqualErrorRate as EqualErrorRate
+from ._equal_error_rate import eer_comparison as eer_comparison
+from ._equal_error_rate import eer_difference as eer_difference
+from ._equal_error_rate import equal_error_rate as equal_error_rate
+from ._few_shot import FewShot as FewShot
+from ._few_shot import GeneralizedAccuracy as GeneralizedAccuracy
+from ._few_shot import few_shot as few_shot
+from ._few_shot import generalized_accuracy as generalized_accuracy
+from ._few_shot import support_means as support_means
+from ._fusion import FusionStatistics as FusionStatistics
+from ._fusion import fuse as fuse
+from ._fusion import fusion_statistics as fusion_statistics
+from ._fusion import paired_cosine as paired_cosine
+from ._identification import Identification as Identification
+from ._identification import Imposters as Imposters
+from ._identification import identification as identification
+from ._identification import imposters as imposters
+from ._novelty import NoveltyDetection as NoveltyDetection
+from ._novelty import novelty as novelty
+from ._novelty import novelty_by_one_class_svm as novelty_by_one_class_svm
+from ._novelty import novelty_detection as novelty_detection
+from ._retrieval import Retrieval as Retrieval
+from ._retrieval import TwoStages as TwoStages
+from ._retrieval import nearest_entries as nearest_entries
+from ._retrieval import retrieval as retrieval
+from ._robustness import AttackResult as AttackResult
+from ._robustness import Robustness as Robustness
+from ._robustness import robustness as robustness
+from ._thresholds import AcceptRates as AcceptRates
+from ._thresholds import BestOfTries as BestOfTries
+from ._thresholds import Certificate as Certificate
+from ._thresholds import FalseAccepts as FalseAccepts
+from ._thresholds import FarThreshold as FarThreshold
+from ._thresholds import Promise as Promise
+from ._thresholds import TarAtFar as TarAtFar
+from ._thresholds import accept_rates as accept_rates
+from ._thresholds import best_of_tries as best_of_tries
+from ._thresholds import certificate as certificate
+from ._thresholds import false_accepts as false_accepts
+from ._thresholds import promise as promise
+from ._thresholds import threshold_at_far as threshold_at_far
+from ._two_samples import TwoSamples as TwoSamples
+from ._two_samples import two_samples as two_samples
+from ._verification import Verification as Verification
+from ._verification import verification as verification
+from .protocol import paper_protocol as paper_protocol
+from .protocol import session_protocol as session_protocol
+from .splits import split_subjects as split_subjects
+
+__all__ = [
+    "AcceptRates",
+    "AttackResult",
+    "BestOfTries",
+    "Certificate",
+    "Clustering",
+    "ComparedEer",
+    "DetectionCost",
+    "EerComparison",
+    "EerDifference",
+    "EqualErrorRate",
+    "FalseAccepts",
+    "FarThreshold",
+    "FewShot",
+    "FusionStatistics",
+    "GeneralizedAccuracy",
+    "Identification",
+    "Imposters",
+    "NoveltyDetection",
+    "Promise",
+    "Retrieval",
+    "Robustness",
+    "TarAtFar",
+    "TwoSamples",
+    "TwoStages",
+    "Verification",
+    "accept_rates",
+    "bayes_threshold",
+    "best_of_tries",
+    "certificate",
+    "clustering",
+    "detection_cost",
+    "eer_comparison",
+    "eer_difference",
+    "embedding_clustering",
+    "equal_error_rate",
+    "false_accepts",
+    "few_shot",
+    "fuse",
+    "fusion_statistics",
+    "generalized_accuracy",
+    "identification",
+    "imposters",
+    "nearest_entries",
+    "novelty",
+    "novelty_by_one_class_svm",
+    "novelty_detection",
+    "paired_cosine",
+    "paper_protocol",
+    "promise",
+    "retrieval",
+    "robustness",
+    "session_protocol",
+    "split_subjects",
+    "support_means",
+    "threshold_at_far",
+    "two_samples",
+    "verification",
+]

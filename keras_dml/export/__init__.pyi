@@ -1,0 +1,20 @@
+from . import litert as litert
+from . import operators as operators
+from . import parity as parity
+from . import signatures as signatures
+from . import trials as trials
+from ._contract import contract as contract
+from ._devices import works_on_matrices as works_on_matrices
+from ._potato import potato as potato
+from ._saved_model import saved_model as saved_model
+from ._tflite import tflite as tflite
+from .result import Export as Export
+
+__all__ = [
+    "Export",
+    "contract",
+    "potato",
+    "saved_model",
+    "tflite",
+    "works_on_matrices",
+]

@@ -1,0 +1,23 @@
+from . import chunks as chunks
+from . import numerics as numerics
+from . import prototypes as prototypes
+from . import quantile as quantile
+from . import signals as signals
+from . import similarity as similarity
+from . import spd as spd
+from . import vector as vector
+from . import weights as weights
+from .quantile import wasserstein as wasserstein
+
+__all__ = [
+    "chunks",
+    "numerics",
+    "prototypes",
+    "quantile",
+    "signals",
+    "similarity",
+    "spd",
+    "vector",
+    "wasserstein",
+    "weights",
+]
