@@ -92,6 +92,11 @@ def test_the_wheel_carries_all_modules(contents):
             assert ("/".join(parts) in contents) != bool(is_test), parts
 
 
+def test_the_wheel_carries_the_types(contents):
+    stubs = [path.relative_to(ROOT).as_posix() for path in (ROOT / "keras_dml").rglob("*.pyi")]
+    assert stubs and {*stubs, "keras_dml/py.typed"} <= {*contents}
+
+
 def test_the_wheel_carries_what_the_builders_the_demo_and_the_server_read(contents):
     for name in ("README.md", "CITATIONS.bib", "TAGS.txt", "checksums.tsv", "croissant.json"):
         for path in (ROOT / "tfds_builders").glob(f"*/{name}"):
