@@ -9,6 +9,7 @@ import socket
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 
 import numpy as np
@@ -333,6 +334,60 @@ def test_what_is_no_regular_file_is_refused_and_left(tmp_path, places, kind):
 def test_a_device_is_no_place_for_a_file():
     with pytest.raises(ValueError, match="'/dev/null' is a device, so it is left as it is"):
         _files.replaceable_file("/dev/null")
+
+
+@pytest.fixture(params=["descriptor", "process", "folder", "link", "linked folder", "new"])
+def kernel_path(request, tmp_path):
+    """A path that leads through a folder of the kernel, to `notes.txt` or to a new file."""
+    (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / "links").mkdir()
+    with (tmp_path / "notes.txt").open() as file:
+        descriptor = pathlib.Path(f"/proc/self/fd/{file.fileno()}")
+        if not descriptor.exists():
+            pytest.skip("This system has no /proc.")
+        (tmp_path / "links" / "descriptor").symlink_to(descriptor)
+        (tmp_path / "links" / "inner").symlink_to("outer")
+        (tmp_path / "links" / "outer").symlink_to(descriptor.parent)
+        yield {
+            "descriptor": pathlib.Path(f"/dev/fd/{file.fileno()}"),
+            "process": descriptor,
+            "folder": pathlib.Path(f"/proc/self/root{tmp_path}/notes.txt"),
+            "link": tmp_path / "links" / "descriptor",
+            "linked folder": tmp_path / "links" / "inner" / descriptor.name,
+            "new": pathlib.Path(f"/proc/self/root{tmp_path}/new"),
+        }[request.param]
+
+
+def test_no_file_is_replaced_through_a_folder_of_the_kernel(tmp_path, kernel_path):
+    for path in (kernel_path, os.path.relpath(kernel_path)):
+        with pytest.raises(ValueError, match="leads through /(dev|proc), .* left as it is"):
+            _files.write_text(path, "new")
+        with pytest.raises(ValueError, match="left as it is"):
+            replaceable_folder(path)
+    assert names(tmp_path) == ["links", "notes.txt"]
+    assert content(tmp_path / "notes.txt") == "mine"
+
+
+def test_redirected_output_is_not_replaced(tmp_path):
+    code = "import sys; from keras_dml import _files; _files.write_text(sys.argv[1], 'new')"
+    for path in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"):
+        with (tmp_path / "log.txt").open("w") as log:
+            done = subprocess.run(
+                [sys.executable, "-c", code, path], stdout=log, stderr=subprocess.PIPE, text=True
+            )
+        assert "ValueError: " in done.stderr and path in done.stderr
+        assert content(tmp_path) == {"log.txt": ""}
+
+
+def test_files_in_shared_memory_are_written(monkeypatch):
+    if not os.access("/dev/shm", os.W_OK):
+        pytest.skip("This system has no /dev/shm.")
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        monkeypatch.chdir(folder)
+        for path in (pathlib.Path(folder, "notes.txt"), "notes.txt"):
+            _files.write_text(path, "new")
+        assert content(pathlib.Path(folder)) == {"notes.txt": "new"}
+        monkeypatch.undo()
 
 
 def test_what_comes_while_a_file_is_written_is_left(tmp_path):

@@ -13,6 +13,10 @@ _SAVED_MODEL_MEMBERS = (  # files that TensorFlow writes
     *("assets", "assets/*", "assets.extra", "assets.extra/*", "debug", "debug/*"),
     *("variables", "variables/variables.*", "variables/checkpoint"),
 )
+# Folders of the kernel. Links in them, such as /dev/stdout, lead to files that a program has open.
+_KERNEL = ("/dev", "/proc", "/sys")
+_MEMORY = "/dev/shm"  # an ordinary file system in memory
+_MOST_LINKS = 40  # in one path, as Linux allows
 _KINDS = {
     stat.S_IFBLK: "a device",
     stat.S_IFCHR: "a device",
@@ -34,7 +38,8 @@ def replaceable_file(path):
 
     Raises:
         ValueError: If the path does not end in a name, if a folder, device, pipe or socket exists
-            there, or if the path is a link to one of these or a broken link.
+            there, if the path is a link to one of these or a broken link, or if the path or a link
+            in it leads through a folder of the kernel, such as `/dev`.
         FileNotFoundError: If its parent folder does not exist.
     """
     path = path_with_name(path)
@@ -48,6 +53,7 @@ def replaceable_file(path):
             f"{str(path)!r} is {_kind(path)}, so it is left as it is. Give the path of a file that "
             "does not exist yet or may be replaced."
         )
+    _check_outside_kernel(path)
     return pathlib.Path(os.path.realpath(path)) if is_link else _with_parent(path)
 
 
@@ -64,13 +70,15 @@ def replaceable_folder(path, what, mark, members):
         A `pathlib.Path` at which nothing, an empty folder or a folder of this kind exists.
 
     Raises:
-        ValueError: If the path does not end in a name, or something else exists there.
+        ValueError: If the path does not end in a name, if something else exists there, or if the
+            path leads through a folder of the kernel, such as `/dev`.
         FileNotFoundError: If its parent folder does not exist.
     """
     path = path_with_name(path, "folder")
     advice = f"Give a folder that does not exist, is empty or holds a {what}, which is replaced."
     if path.is_symlink():
         raise ValueError(f"{str(path)!r} is a link, so it is left as it is. {advice}")
+    _check_outside_kernel(path)
     if not path.exists():
         return _with_parent(path)
     if not path.is_dir():
@@ -124,6 +132,37 @@ def path_with_name(path, what="file"):
     if os.path.basename(text) in ("", os.curdir, os.pardir):
         raise ValueError(f"The path of a {what} must end in its name. Received {decoded!r}.")
     return pathlib.Path(text)
+
+
+def _check_outside_kernel(path):
+    """Raises `ValueError` if the system finds a path through a folder of the kernel.
+
+    `/dev/stdout` and `/proc/self/fd/1` are links to the file to which a shell redirects the output,
+    which a caller of that name does not mean to replace.
+    """
+    folder = next((place for place in _places(path) if place in _KERNEL), None)
+    if folder is not None:
+        raise ValueError(
+            f"{str(path)!r} leads through {folder}, which belongs to the system, so it is left as "
+            "it is. Give the path of a file or folder elsewhere."
+        )
+
+
+def _places(path):
+    """Iterates over the folders and links through which the system finds a path.
+
+    Folders of `/dev/shm` are left out.
+    """
+    path = path if path.is_absolute() else pathlib.Path.cwd() / path
+    rest = [*reversed(path.parts)]
+    place, links = rest.pop(), 0
+    while rest:
+        place = os.path.normpath(os.path.join(place, rest.pop()))  # `place` holds no link
+        if os.path.islink(place) and links < _MOST_LINKS:
+            rest += reversed(pathlib.Path(os.readlink(place)).parts)
+            place, links = os.path.dirname(place), links + 1
+        elif not (rest and os.path.join(place, rest[-1]) == _MEMORY):
+            yield place
 
 
 def _kind(path):

@@ -14,7 +14,15 @@ from keras_dml._files import replaceable_file, staged
 from keras_dml._typing import Path
 from keras_dml.gallery.maintenance import check_exists
 from keras_dml.gallery.records import Records
-from keras_dml.gallery.sqlite import APPLICATION, SCHEMA, SQLiteStore, check_kind
+from keras_dml.gallery.sqlite import (
+    APPLICATION,
+    ERRORS,
+    SCHEMA,
+    SQLiteStore,
+    check_kind,
+    is_invalid_text,
+    reason,
+)
 from keras_dml.gallery.store import is_url
 
 
@@ -120,12 +128,12 @@ def _opened_to_read(path):
             check_kind(connection.execute, path, SCHEMA, APPLICATION, "gallery")
             (state,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
             if state != "ok":
-                raise ValueError(f"{path} is damaged: {state}. Restore another backup.")
+                raise ValueError(f"{path} is damaged: {reason(state)}. Restore another backup.")
             yield connection
-    except sqlite3.OperationalError as error:
-        raise OSError(f"{path} cannot be read: {error}.") from None
-    except sqlite3.DatabaseError as error:
-        raise ValueError(f"{path} is not a gallery, or it is damaged: {error}.") from None
+    except ERRORS as error:
+        if isinstance(error, sqlite3.OperationalError) and not is_invalid_text(error):
+            raise OSError(f"{path} cannot be read: {reason(error)}.") from None
+        raise ValueError(f"{path} is not a gallery, or it is damaged: {reason(error)}.") from None
 
 
 def _copy(source, origin, path, replace):
@@ -146,7 +154,9 @@ def _copy(source, origin, path, replace):
                     source.backup(target)
                     target.execute("PRAGMA journal_mode = DELETE")  # one file holds everything
             except sqlite3.Error as error:
-                raise OSError(f"{path} cannot be written: {error}. Nothing was changed.") from None
+                raise OSError(
+                    f"{path} cannot be written: {reason(error)}. Nothing was changed."
+                ) from None
         return
     if os.path.samefile(place, origin):
         raise ValueError(f"{path} is the gallery itself. Give the path of another file.")

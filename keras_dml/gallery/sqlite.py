@@ -51,6 +51,26 @@ SCHEMA = (
 )
 
 
+# `sqlite3` raises a UnicodeDecodeError if the error message of SQLite quotes damaged text.
+ERRORS = (sqlite3.DatabaseError, UnicodeDecodeError)
+
+
+def is_invalid_text(error: Exception) -> bool:
+    """Returns whether an error of `sqlite3` is about text of the file that is not valid UTF-8."""
+    is_about_a_value = str(error).startswith("Could not decode to UTF-8")
+    return is_about_a_value or isinstance(error, UnicodeDecodeError)
+
+
+def reason(error: object) -> str:
+    """Returns the text of an error of SQLite, which may quote a damaged or untrusted file.
+
+    Text that is not valid UTF-8 is not quoted, and control characters are escaped.
+    """
+    if isinstance(error, Exception) and is_invalid_text(error):
+        return "it holds text that is not valid UTF-8"
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in str(error))
+
+
 def check_kind(run: Run, path: Path, schema: Sequence[str], application: int, kind: str) -> int:
     """Checks that a database has the expected application id, version and tables.
 
@@ -300,7 +320,7 @@ class SQLiteFile:
             except sqlite3.OperationalError as error:
                 raise OSError(
                     f"The removal from {self.path} is done, but its files still hold the removed "
-                    f"data: {error}. Call `purge` when there is room on the disk."
+                    f"data: {reason(error)}. Call `purge` when there is room on the disk."
                 ) from None
         if busy:
             raise TimeoutError(
@@ -314,18 +334,24 @@ class SQLiteFile:
         """Replaces errors of SQLite by errors that name the file and the remedy."""
         try:
             yield
-        except sqlite3.DatabaseError as error:
-            raise _ERRORS.get(type(error), OSError)(self._message(error)) from None
+        except ERRORS as error:
+            raise _type_of(error)(self._message(error)) from None
 
     def _message(self, error):
         if isinstance(error, sqlite3.ProgrammingError) and "closed" in str(error):
             return f"{self.path} is closed: open it again."
-        if isinstance(error, (sqlite3.OperationalError, sqlite3.ProgrammingError)):
-            return f"{self.path} cannot be used: {error}. Nothing was changed."
-        return f"{self.path} is not a {self._kind} of keras-dml, or it is damaged: {error}."
+        if isinstance(error, _ERRORS_OF_USE) and not is_invalid_text(error):
+            return f"{self.path} cannot be used: {reason(error)}. Nothing was changed."
+        return f"{self.path} is not a {self._kind} of keras-dml, or it is damaged: {reason(error)}."
 
 
-_ERRORS = {
+def _type_of(error):
+    """Returns the type of the error that replaces an error of `sqlite3`."""
+    return ValueError if is_invalid_text(error) else _TYPES.get(type(error), OSError)
+
+
+_ERRORS_OF_USE = (sqlite3.OperationalError, sqlite3.ProgrammingError)
+_TYPES = {
     sqlite3.DatabaseError: ValueError,
     sqlite3.IntegrityError: ValueError,
     sqlite3.ProgrammingError: ValueError,

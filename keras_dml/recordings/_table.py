@@ -81,8 +81,8 @@ def read_signal(table: Table, options: "Options") -> tuple[Signal, float]:
         be channels; and the seconds between two times that the clock separates.
 
     Raises:
-        ValueError: If a column is missing or holds anything except numbers, or the times do not
-            rise.
+        ValueError: If a column is missing or holds anything except numbers, if the table has no
+            rows, or if the times do not rise.
     """
     if not len(table.names):
         raise ValueError(f"{table.path}, {table.header}: no columns.")
@@ -111,6 +111,8 @@ def read_signal(table: Table, options: "Options") -> tuple[Signal, float]:
             )
     names = [table.names[i] for i in channels]
     values = np.stack([table.numbers(i) for i in channels], axis=1)
+    if not len(values):  # before the times, whose first one is read
+        raise ValueError(f"{table.path} holds no steps: leave it out.")
     rows = range(len(values))
     seconds, resolution = None, 0.0
     if time is not None:

@@ -10,6 +10,7 @@ import sqlite3
 import numpy as np
 import pytest
 
+from keras_dml import gallery as galleries
 from keras_dml.gallery.records import Records
 from keras_dml.gallery.sqlite import APPLICATION, LATER, SCHEMA
 
@@ -71,6 +72,52 @@ def test_a_gallery_that_somebody_has_changed_is_refused(path, statement):
     connection.close()
     with pytest.raises(ValueError, match="that a gallery does not have"):
         Records(path)
+
+
+DAMAGE = {
+    "statement": (b"CREATE TABLE about", b"CREATE \xb3ABLE about"),
+    "column": (b"embedding BLOB", b"embedd\xf1ng BLO\xb3"),
+    "table": (b"tablethresholds", b"tablethre\xb3holds"),
+    "index": (b"indextemplates_of_person", b"indextemplates\xffof_person"),
+    "escape code": (b"CREATE TABLE seals (person", b"CREATE TABLE \x1b[2J\x07 (person"),
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_an_error_of_sqlite_that_quotes_damaged_bytes_is_readable(path, kind):
+    with_closed(path, Records.people)
+    content, (old, new) = path.read_bytes(), DAMAGE[kind]
+    assert content.count(old) == 1 and len(old) == len(new)
+    path.write_bytes(content.replace(old, new))
+    calls = (
+        lambda: Records(path),
+        lambda: galleries.people(path),
+        lambda: galleries.backup(path, path.parent / "copy.db"),
+        lambda: galleries.restore(path, path.parent / "copy.db"),
+    )
+    for call in calls:
+        with pytest.raises(ValueError) as caught:
+            call()
+        assert type(caught.value) is ValueError
+        assert str(path) in str(caught.value) and str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO people VALUES (1, CAST(x'62b30a1b' AS TEXT))",
+        "INSERT INTO about VALUES ('model', CAST(x'22b322' AS TEXT))",
+        "INSERT INTO thresholds VALUES (0.1, CAST(x'22b322' AS TEXT))",
+    ],
+)
+def test_text_that_is_not_utf_8_is_reported_as_damage(path, statement):
+    with_closed(path, Records.people)
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(statement)
+    with pytest.raises(ValueError, match="damaged") as caught:
+        galleries.info(path)
+    assert type(caught.value) is ValueError
+    assert str(path) in str(caught.value) and str(caught.value).isprintable()
 
 
 RATES = {"far": 0.01, "far_ci95": [0, 1], "tar": 1, "tar_ci95": [0, 1], "people": 2, "trials": 2}

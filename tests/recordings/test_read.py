@@ -132,6 +132,22 @@ def test_the_error_about_an_invalid_recording_names_the_line(written, text, mess
 
 
 @pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("t,x\n", {}),
+        ("time,x (", {}),
+        ("timestamp\tx\ty\n\n\n", {"channels": ["y"]}),
+        ("time,x\n", {"rate_hz": 50}),
+        ("time (s),x\n", {"resample_hz": 50}),
+        ("x,y\n", {"time": "x"}),
+        ("x,y\n", {"time_unit": "ms"}),
+    ],
+)
+def test_a_table_with_names_but_no_rows_is_refused(written, text, options):
+    assert refused(written(text), **options).startswith("FILE holds no steps")
+
+
+@pytest.mark.parametrize(
     ("wanted", "message"),
     [
         (["x", "gz"], "there is no column 'gz'. Did you mean 'z'? Its columns are x, y, z"),
@@ -388,6 +404,8 @@ def test_a_parquet_file_is_read_by_its_columns(tmp_path):
         ({"x": ["a", "b"]}, "FILE, its schema: no channel"),
         ({"x": [[1.0], [2.0]]}, "FILE, its schema: no channel"),
         ({"x": np.array([], np.float64)}, "FILE holds no steps"),
+        ({"t": np.array([], np.float64), "x": np.array([], np.float64)}, "FILE holds no steps"),
+        ({"t": np.array([], "datetime64[ms]"), "x": np.array([], int)}, "FILE holds no steps"),
         ({"t": [0.0, 0.0], "x": [1, 2]}, "FILE, row 1: the time in column 't' does not rise"),
     ],
 )
