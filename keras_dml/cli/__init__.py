@@ -1,4 +1,4 @@
-"""The command `keras-dml`: functions of the library with a progress bar."""
+"""Command line `keras-dml`: its commands, its exit statuses and how it prints errors."""
 
 import contextlib
 import os
@@ -42,36 +42,36 @@ from keras_dml.cli import (
     verify,
 )
 
-# Types of the library's errors; their messages are written for users.
-WRONG_USE = typer.BadParameter.__base__  # a missing or an invalid word of the command line
+WRONG_USE = typer.BadParameter.__base__  # an invalid option, or a missing argument
+# Errors whose messages are written for users. Other errors are printed with their type.
 USER_ERRORS = (ImportError, OSError, RuntimeError, TypeError, ValueError)
-GALLERIES = "People of your own"  # head of the commands on galleries
+GALLERIES = "Galleries of people"  # heading of the gallery commands on the help page
 
 
 class _Commands(typer.core.TyperGroup):
     def invoke(self, context):
         from keras_dml.cli import _console
 
-        with _console.stoppable("Stopped; nothing was written."):  # commands that write say more
+        with _console.stoppable("Stopped; nothing was written."):  # commands that write replace it
             return super().invoke(context)
 
 
 app = typer.Typer(
     name="keras-dml",
     cls=_Commands,
-    help="Deep metric learning: who is it, by how they walk, speak or think?\n\n"
+    help="Recognize people by recordings of sensors, such as walks, voices or EEG.\n\n"
     "Exit status: 0 done or accepted, 1 rejected, 2 an error.",
     epilog="Example: keras-dml demo",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("demo")(_options.expanded(demo.run))
-app.command("list")(_options.expanded(list_models.run))
-app.command("card")(_options.expanded(card.run))
-app.command("datasets")(_options.expanded(datasets.run))
-app.command("export")(_options.expanded(export.run))
-app.command("train")(_options.expanded(train.run))
+app.command("demo")(_options.expand_dataclasses(demo.run))
+app.command("list")(_options.expand_dataclasses(list_models.run))
+app.command("card")(_options.expand_dataclasses(card.run))
+app.command("datasets")(_options.expand_dataclasses(datasets.run))
+app.command("export")(_options.expand_dataclasses(export.run))
+app.command("train")(_options.expand_dataclasses(train.run))
 COMMANDS = (
     *(enroll, verify, identify, listen, explain, compare, calibrate),
     *(reject, people, recordings, rename, forget, remove),
@@ -79,12 +79,12 @@ COMMANDS = (
 )
 for command in COMMANDS:
     app.command(command.__name__.rpartition(".")[2], rich_help_panel=GALLERIES)(
-        _options.expanded(command.run)
+        _options.expand_dataclasses(command.run)
     )
 
 
-def _version(wanted: bool):
-    if wanted:
+def _print_version(is_requested: bool):
+    if is_requested:
         from keras_dml.cli import _console
 
         _console.echo(f"keras-dml {__version__}")
@@ -94,10 +94,14 @@ def _version(wanted: bool):
 @app.callback()
 def _common_options(
     debug: Annotated[
-        bool, typer.Option("--debug", help="Show the whole traceback of an error; goes anywhere.")
+        bool,
+        typer.Option(
+            "--debug", help="Show the traceback of an error. May stand anywhere in the command."
+        ),
     ] = False,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
     ] = False,
 ):
     pass
@@ -106,13 +110,14 @@ def _common_options(
 def main(arguments=None):
     """Runs the command line.
 
-    With `--json` an error is one object on standard output too, `{"error": {"type", "message"}}`.
+    With `--json`, an error is also printed as an object on standard output:
+    `{"error": {"type", "message"}}`.
 
-    Exit status: 0 done or accepted, 1 rejected, 2 an error or wrong use, 130 stopped, 141 output no
-    longer read.
+    The exit status is 0 if the command is done or accepts a claim, 1 if it rejects one, 2 after an
+    error or wrong use, 130 after Ctrl-C, and 141 if the reader of the output has ended.
 
     Args:
-        arguments: Words of the command line; those of this process when None.
+        arguments: Arguments of the command line; None: the arguments of this process.
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # read when TensorFlow is imported
     arguments = sys.argv[1:] if arguments is None else list(arguments)
@@ -122,7 +127,7 @@ def main(arguments=None):
         _streams.prepare()
         with contextlib.nullcontext() if is_debugging else _without_warnings():
             status = app(words, prog_name="keras-dml", standalone_mode=not is_json)
-            if status:  # of a command with --json, whose wrong use is an exception
+            if status:  # with --json, Typer returns the status instead of exiting
                 sys.exit(status)
     except _streams.Ended:
         sys.exit(_streams.BROKEN_PIPE)
@@ -131,8 +136,8 @@ def main(arguments=None):
         if is_debugging:
             _print_error(traceback.format_exc().rstrip("\n"))
         elif not is_json:
-            # a line break in a name prints no line that looks like one of the command
-            _print_error(_in_a_line(error), indent="  ")
+            # Indented, so that a line break in a name cannot imitate a line of the command.
+            _print_error(_error_line(error), indent="  ")
             _print_error("(--debug shows where.)")
         if is_json:
             _print_json(error)
@@ -145,7 +150,7 @@ def _asks_for_json(words):
     return "--json" in options
 
 
-def _in_a_line(error):
+def _error_line(error):
     kind = type(error).__name__
     return f"Error: {_message(error) or kind}"
 
@@ -157,23 +162,23 @@ def _message(error):
 
 
 def _print_json(error):
-    """Prints an error as an object for programs."""
+    """Prints an error as a JSON object."""
     from keras_dml.cli import _console, _words
 
-    error_of_library = _words.original(error)
-    kind = type(error_of_library).__name__
-    fields = {"type": kind, "message": _streams.visible(_message(error)) or kind}
+    cause = _words.library_error(error)
+    kind = type(cause).__name__
+    fields = {"type": kind, "message": _streams.escape(_message(error)) or kind}
     if kind == "TooManyTries":
-        fields["seconds"] = error_of_library.seconds
+        fields["seconds"] = cause.seconds
     with contextlib.suppress(OSError, _streams.Ended):
-        _console.json_object({"error": fields})
+        _console.print_json({"error": fields})
 
 
 def _without_warnings():
-    return warnings.catch_warnings(action="ignore")  # warnings are for programmers
+    return warnings.catch_warnings(action="ignore")  # warnings are meant for programmers
 
 
 def _print_error(text, indent=""):
     with contextlib.suppress(OSError):  # standard error may be closed
-        text = _streams.visible(text).replace("\n", f"\n{indent}")
+        text = _streams.escape(text).replace("\n", f"\n{indent}")
         print(text, file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""`python -m keras_dml.cli` is `keras-dml`."""
+"""Runs `keras-dml` as `python -m keras_dml.cli`."""
 
 from keras_dml.cli import main
 

@@ -1,4 +1,4 @@
-"""What surrounds the work of a command on a gallery: errors in its words, and notes."""
+"""Errors, warnings and numbers in the output of gallery commands."""
 
 import contextlib
 import math
@@ -8,29 +8,36 @@ from keras_dml.cli import _console, _words
 
 
 @contextlib.contextmanager
-def answered():
-    """Errors of the block are told in words of the command line, and warnings of the library are
-    notes in these words, before the error where it fails."""
+def rephrase_messages():
+    """Replaces Python arguments by command-line options in errors and warnings of the block.
+
+    Warnings are printed as notes at the end of the block, before the error if there is one.
+    """
     with (
-        _words.of_commands(_words.GALLERY),
-        warnings.catch_warnings(record=True, action="always", category=UserWarning) as told,
+        _words.rephrase_errors(_words.GALLERY),
+        warnings.catch_warnings(record=True, action="always", category=UserWarning) as caught,
     ):
         try:
             yield
         finally:
-            for text in dict.fromkeys(str(warning.message) for warning in told):
-                said = _words.replaced(text, _words.GALLERY)
-                _console.note(_console.plain(f"Note: {said}"))
+            for text in dict.fromkeys(str(warning.message) for warning in caught):
+                text = _words.rephrase(text, _words.GALLERY)
+                _console.note(_console.escape(f"Note: {text}"))
 
 
-def score(value):
-    """Returns a distance or a closeness as programs get it, see `number`: rounded to four digits,
-    because more of them help only people who try to be accepted."""
-    value = number(value)
+def round_score(value):
+    """Returns a distance or a closeness for JSON, rounded to four digits, or None.
+
+    More digits help only attackers, who change a recording step by step (hill climbing). None
+    stands for an infinite or missing value, see `finite_or_none`.
+    """
+    value = finite_or_none(value)
     return None if value is None else float(f"{value:.4g}")
 
 
-def number(value):
-    """A number as JSON has it: None for infinity, the score of a person who is denied, or for no
-    number."""
+def finite_or_none(value):
+    """Returns a number, or None if it is infinite, NaN or None, since JSON has no infinity.
+
+    A score is infinite if the recording is nearer to a rejected recording than to the person's.
+    """
     return value if value is not None and math.isfinite(value) else None

@@ -1,6 +1,4 @@
-"""Shell completion: names of models and people, and paths, which Typer completes in some shells
-only.
-"""
+"""Shell completion of models, people and paths, which Typer completes in some shells only."""
 
 import os
 import pathlib
@@ -10,34 +8,34 @@ import typer
 from keras_dml import zoo
 
 
-def model_names(incomplete: str):
-    """Names of the zoo's models that begin with the typed text."""
+def complete_model_names(incomplete: str):
+    """Returns the names of zoo models that begin with the typed text."""
     return zoo.list_models(f"{incomplete}*")
 
 
-def models(incomplete: str):
-    """Names of models and paths of files, for commands that take either."""
-    return [*model_names(incomplete), *paths(incomplete)]
+def complete_models(incomplete: str):
+    """Returns names of models and paths, for commands that take either."""
+    return [*complete_model_names(incomplete), *complete_paths(incomplete)]
 
 
-def people(context: typer.Context, incomplete: str):
-    """Names of the people of the gallery that is named before, which begin with the typed text."""
+def complete_people(context: typer.Context, incomplete: str):
+    """Returns the people who are enrolled in the gallery named before, if the typed text fits."""
     from keras_dml import gallery
 
     try:
         names = gallery.people(context.params["gallery"])
-    except Exception:  # no gallery, or one that is in use: the command says it
+    except Exception:  # completion is silent; the command itself reports the error
         return []
     return [name for name in names if name.startswith(incomplete)]
 
 
-def people_or_paths(context: typer.Context, incomplete: str):
-    """Names of the people of a gallery, and paths, for a command that takes either."""
-    return [*people(context, incomplete), *paths(incomplete)]
+def complete_people_or_paths(context: typer.Context, incomplete: str):
+    """Returns names of people and paths, for commands that take either."""
+    return [*complete_people(context, incomplete), *complete_paths(incomplete)]
 
 
-def paths(incomplete: str):
-    """Files and folders that begin with the typed text; a folder ends in a slash."""
+def complete_paths(incomplete: str):
+    """Returns the files and folders that begin with the typed text. Folders end in a slash."""
     typed, start = os.path.split(incomplete)
     folder = pathlib.Path(typed or ".").expanduser()
     if not folder.is_dir():

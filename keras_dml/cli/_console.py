@@ -1,4 +1,4 @@
-"""Output of the commands: results on stdout, progress of the work on stderr."""
+"""Output of the commands: results on standard output, progress and notes on standard error."""
 
 import contextlib
 import functools
@@ -17,141 +17,148 @@ from keras_dml.cli import _streams
 
 __all__ = [
     "echo",
-    "file_notes",
-    "json_object",
+    "print_file_notes",
+    "print_json",
     "note",
-    "plain",
-    "plain_lines",
+    "escape",
+    "escape_lines",
     "stage",
     "stoppable",
-    "table",
-    "text_hidden",
-    "written",
+    "print_table",
+    "hide_text",
+    "print_files",
 ]
 
-STOPPED = 130  # exit status of a program that Ctrl-C has ended, as shells report it
-MIN_WIDTH = 100  # on a pipe, where there is no width to fit
-MOST_NOTES = 12  # about files, that are printed
-NAMES = 3  # the first column of a table has this part of the width at most
+STOPPED = 130  # exit status after Ctrl-C, as in shells
+MIN_WIDTH = 100  # width of tables if standard output is not a terminal
+MOST_NOTES = 12  # notes about files that are printed
+NAMES = 3  # the first column takes at most the width divided by this number
 _is_text_hidden = False
 
 
-def plain(text):
-    """Escapes text from a file, a path or a person for `echo` and `note`: rich's markup, codes of a
-    terminal and line breaks in it take no effect."""
-    return markup.escape(_streams.visible_line(str(text)))
+def escape(text):
+    """Escapes markup of rich, terminal codes and line breaks, for `echo` and `note`.
+
+    All text that comes from a file, a path or a person must be escaped.
+    """
+    return markup.escape(_streams.escape_line(str(text)))
 
 
-def plain_lines(text):
-    """Escapes a text of the library that has several lines, each as `plain`."""
-    return "\n".join(map(plain, str(text).split("\n")))
+def escape_lines(text):
+    """Escapes each line of a text by `escape`, and keeps the line breaks."""
+    return "\n".join(map(escape, str(text).split("\n")))
 
 
 def echo(text=""):
-    """Prints a line on stdout, with rich's markup; text from a file goes through `plain` first."""
+    """Prints a line on standard output. It may contain markup of rich, see `escape`."""
     if _is_text_hidden:
         return
-    with _streams.writing(sys.stdout):
+    with _streams.flush_after(sys.stdout):
         _stdout().print(text, highlight=False, soft_wrap=not _stdout().is_terminal)
 
 
-def json_object(value, indent=None):
-    """Prints one JSON object on stdout, for programs; in ASCII, without codes of a terminal."""
-    with _streams.writing(sys.stdout):
+def print_json(value, indent=None):
+    """Prints one JSON object on standard output, in ASCII."""
+    with _streams.flush_after(sys.stdout):
         print(json.dumps(value, indent=indent))
 
 
-def table(columns, rows, *, header=True, gap=2):
-    """Prints a table on stdout. The first column is wrapped only where it would take more than a
-    third of the width from the others.
+def print_table(columns, rows, *, header=True, gap=2):
+    """Prints a table on standard output.
+
+    The first column is wrapped only if it would be wider than a third of the table. Markup in
+    titles and cells is printed as it is.
 
     Args:
-        columns: Heads of the columns.
-        rows: Tuples of anything; as of the heads, only the text itself is shown, no markup. A list
-            is shown as lines.
-        header: Whether the heads are shown.
-        gap: Blanks between columns.
+        columns: Titles of the columns.
+        rows: Tuples of cells. A list in a cell is printed as lines.
+        header: Whether to print the titles.
+        gap: Number of blanks between columns.
     """
     if _is_text_hidden:
         return
     encoding, most = _stdout().encoding, _stdout().width // NAMES
     rows = [[_cell(entry, encoding) for entry in row] for row in rows]
     is_long = any(len(row[0]) > most for row in rows)
-    for row in rows if is_long else ():  # a part of a long name must not look like another row
+    for row in (
+        rows if is_long else ()
+    ):  # the rest of a long name is indented, so that it does not look like a row
         row[0] = textwrap.fill(row[0], most, subsequent_indent="  ")
     drawn = Table(show_header=header, box=None, padding=(0, gap, 0, 0), pad_edge=False)
-    heads = [plain(_streams.fitting(head, encoding)) for head in columns]
-    first, *others = heads or [""] * max(map(len, rows))
+    titles = [escape(_streams.fit_encoding(title, encoding)) for title in columns]
+    first, *further = titles or [""] * max(map(len, rows))
     limit = most if is_long else None
     drawn.add_column(first, style="bold", no_wrap=not is_long, max_width=limit, overflow="fold")
-    for head in others:
-        drawn.add_column(head, overflow="fold")
+    for title in further:
+        drawn.add_column(title, overflow="fold")
     for row in rows:
         drawn.add_row(*map(markup.escape, row))
-    with _streams.writing(sys.stdout):
+    with _streams.flush_after(sys.stdout):
         _stdout().print(drawn, highlight=False)
 
 
 def _cell(entry, encoding):
     lines = entry if isinstance(entry, list) else [entry]
-    return "\n".join(_streams.visible_line(_streams.fitting(str(line), encoding)) for line in lines)
+    return "\n".join(
+        _streams.escape_line(_streams.fit_encoding(str(line), encoding)) for line in lines
+    )
 
 
-def written(paths, descriptions, seconds):
-    """Prints the folder that was written into, and its files.
+def print_files(paths, descriptions, seconds):
+    """Prints the folder of the written files, and describes the files.
 
     Args:
         paths: Paths of the files, all in one folder.
-        descriptions: Description of each file by its name; files without one are not listed.
-        seconds: Time that the command took.
+        descriptions: Descriptions, `{file name: text}`. Files without one are not printed.
+        seconds: Run time of the command.
     """
     names = {path.name for path in paths}
-    echo(f"\n[bold]Written to {plain(paths[0].parent)}[/bold] in {seconds:.0f} s")
-    table((), [row for row in descriptions.items() if row[0] in names], header=False)
+    echo(f"\n[bold]Written to {escape(paths[0].parent)}[/bold] in {seconds:.0f} s")
+    print_table((), [row for row in descriptions.items() if row[0] in names], header=False)
 
 
 def note(text):
-    """Prints a line on stderr, with rich's markup as `echo`."""
-    with _streams.writing(_stderr().file):
+    """Prints a line on standard error. It may contain markup of rich, see `escape`."""
+    with _streams.flush_after(_stderr().file):
         _stderr().print(text, highlight=False, soft_wrap=True)
 
 
-def file_notes(notes):
-    """Prints notes about files on stderr, the most frequent first.
+def print_file_notes(notes):
+    """Prints notes about files on standard error, the most frequent first.
 
     Args:
-        notes: Number of files by sentence.
+        notes: Number of files for each note, `{text: count}`.
     """
     ranked = sorted(notes.items(), key=lambda item: -item[1])
     for text, count in ranked[:MOST_NOTES]:
         where = "" if count == 1 else f" ({count:,} files)"
-        note(plain(f"Note{where}: {text}"))
+        note(escape(f"Note{where}: {text}"))
     if len(ranked) > MOST_NOTES:
         note(f"Note: {len(ranked) - MOST_NOTES:,} further notes; --json lists all.")
 
 
 @contextlib.contextmanager
 def stage(title, *, spinner=True):
-    """Reports on stderr a stage of the work, then how long it took.
+    """Prints the title of the block on standard error, and on a terminal also its run time.
 
     Args:
-        title: The stage, in a few words.
-        spinner: Whether to turn a spinner; not where the work shows a progress bar.
+        title: Title in a few words.
+        spinner: Whether to show a spinner. Use False if the block shows a progress bar.
     """
-    console, start, title = _stderr(), time.monotonic(), plain(title)
+    console, start, title = _stderr(), time.monotonic(), escape(title)
     spins = spinner and console.is_terminal
     if not spins:
         note(f"{title} ...")
-    turning = "dots" if console.encoding.startswith("utf") else "line"
-    with console.status(title, spinner=turning) if spins else contextlib.nullcontext():
+    spinner_name = "dots" if console.encoding.startswith("utf") else "line"
+    with console.status(title, spinner=spinner_name) if spins else contextlib.nullcontext():
         yield
     if spins:
         note(f"[green]✓[/green] {title} [dim]{time.monotonic() - start:.1f} s[/dim]")
 
 
 @contextlib.contextmanager
-def text_hidden(is_hidden):
-    """Hides what `echo` and `table` print in the block, where a program reads a JSON object."""
+def hide_text(is_hidden):
+    """Hides the output of `echo` and `print_table` in the block, so that only JSON is printed."""
     global _is_text_hidden
     _is_text_hidden = is_hidden
     try:
@@ -162,21 +169,21 @@ def text_hidden(is_hidden):
 
 @contextlib.contextmanager
 def stoppable(message):
-    """Prints a message when Ctrl-C stops the block; then exit 130.
+    """Prints a message and exits with status 130 if Ctrl-C stops the block.
 
     Args:
-        message: What was written and how to go on, without markup.
+        message: States which files were written and how to resume. Markup is printed as it is.
     """
     try:
         yield
     except KeyboardInterrupt:
-        note(plain(message))
+        note(escape(message))
         raise typer.Exit(STOPPED) from None
 
 
 class _Console(Console):
     def on_broken_pipe(self):
-        raise  # rich calls this while it handles the error, and would exit with 1
+        raise  # re-raises the BrokenPipeError; rich would exit with status 1
 
 
 @functools.cache
@@ -187,7 +194,7 @@ def _stdout():
 
 @functools.cache
 def _stderr():
-    """On a copy of the file: exports silence the original while a spinner turns."""
+    """Returns a console on a copy of standard error, since exports silence the original."""
     copy = open(
         os.dup(2), "w", encoding=sys.stderr.encoding, errors=_streams.READABLE, closefd=False
     )

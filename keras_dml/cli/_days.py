@@ -1,14 +1,14 @@
-"""Warns of people whose recordings are all of one day, by the dates of the files."""
+"""Note on people whose recordings were all made on one day, by the dates of the files."""
 
 import datetime
 
 from keras_dml.cli import _console
 
-LEAST = 2  # recordings of a person
+LEAST = 2  # recordings of a person for a note
 
 
 def earlier_dates(gallery, people):
-    """Returns the dates on which recordings of people were enrolled so far, by person.
+    """Returns the dates on which recordings were enrolled before, `{person: set of dates}`.
 
     Args:
         gallery: `Gallery`.
@@ -21,13 +21,13 @@ def earlier_dates(gallery, people):
     return dates
 
 
-def of_one_day(paths, earlier, sessions=()):
-    """Returns the day of all recordings of a person, or None if they may be of several days.
+def single_day(paths, earlier, sessions=()):
+    """Returns the day of all recordings of a person, or None if there may be several days.
 
     Args:
         paths: Files that are enrolled now.
         earlier: Dates on which recordings of the person were enrolled before.
-        sessions: Sessions of the files, as far as they are known.
+        sessions: Sessions of the files; empty: unknown.
     """
     if len(paths) < LEAST or len({*sessions}) > 1:
         return None
@@ -38,21 +38,21 @@ def of_one_day(paths, earlier, sessions=()):
     return dates.pop()
 
 
-def note(days, count):
-    """Prints a note on people whose recordings are all of one day.
+def print_note(days, count):
+    """Prints a note on people whose recordings were all made on one day.
 
     Args:
-        days: The day by person.
-        count: Number of all people who were enrolled.
+        days: The day of each of these people, `{person: date}`.
+        count: Number of people who were enrolled, including those with several days.
     """
     if not days:
         return
     person, day = next(iter(days.items()))
-    more = "" if count == 1 else f" So are those of {len(days)} of {count} people in all."
+    more = "" if count == 1 else f" This holds for {len(days)} of {count} people."
     _console.note(
-        _console.plain(
-            f"Note: all recordings of {person!r} are of one day, {day}, by the dates of the files."
-            f"{more} Recordings of a person differ more from one day to another: enroll some of "
-            "other days too."
+        _console.escape(
+            f"Note: by the dates of the files, all recordings of {person!r} were made on one day, "
+            f"{day}.{more} Recordings of a person differ more between days than within a day: also "
+            "enroll recordings of other days."
         )
     )

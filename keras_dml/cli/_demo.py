@@ -13,22 +13,22 @@ from keras_dml.zoo import catalog
 MODEL = "watch_lda"
 WALKS = pathlib.Path(__file__).with_name("demo_data") / "walks"
 WALKERS, STRANGER = ("s05", "s21", "s22"), "s17"
-ENROLLED_WALKS = 5  # as many as the thresholds of the card are for
+ENROLLED_WALKS = 5  # number per person for which the card's thresholds were measured
 SOURCE = (
     "Acceleration of a watch, four to six seconds of walking per walk, one sitting per person "
     "(Matey-Sanz et al. 2023, CC BY 4.0)."
 )
 CHOICE = (
-    "These people have the best decisions among 20 choices of three people to enroll and a "
-    "stranger, out of five people whom the model has not seen. Over all choices the model accepts "
-    "62 to 100 % of the true claims and rejects 96 to 100 % of the false ones."
+    "The model has not seen five people. There are 20 ways to choose three of them to enroll and "
+    "one stranger, and the demo uses the choice with the best decisions. Over all 20 choices the "
+    "model accepts 62 to 100 % of the true claims and rejects 96 to 100 % of the false ones."
 )
 GALLERY, PICTURE = "walkers.db", "who"
 STAGES = 6
 
 
 def run(out):
-    """Runs the demo in a folder, prints its decisions, and returns them as in `figures.json`.
+    """Runs the demo in a folder, prints its decisions, and returns the object of `figures.json`.
 
     Raises:
         ValueError: If the file of the model is damaged, or the model was trained on these people.
@@ -41,7 +41,7 @@ def run(out):
     with _stage(2, "copy the recordings"):
         enrolled, new = copy_walks(card, out)
     introduce(MODEL, card)
-    with Gallery(out / GALLERY, MODEL, tries=None) as gallery:  # by its name, for the commands
+    with Gallery(out / GALLERY, MODEL, tries=None) as gallery:  # by name, as commands store it
         reader = _galleries.Reader(gallery, _options.Reading(resample=True))
         with _stage(3, "enroll people", spinner=False):
             _enroll(gallery, reader, enrolled, out)
@@ -79,8 +79,8 @@ def copy_walks(card, out):
     """Copies the walks of the package into the folder of the demo.
 
     Returns:
-        `(enrolled, new)`: paths within the folder, by person. The first five walks of each walker
-        are to be enrolled. Later walks, and all walks of the stranger, are new.
+        `(enrolled, new)`: paths in the folder, `{person: paths}`. `enrolled` has the first five
+        walks of each walker. `new` has the later walks, and all walks of the stranger.
     """
     seen = sorted({*WALKERS, STRANGER} & set(card["data"]["train_subjects"]))
     if seen:
@@ -105,7 +105,7 @@ def copy_walks(card, out):
 
 def introduce(name, card):
     """Prints a model and the source of the recordings."""
-    _console.echo(f"\n[bold]{_console.plain(name)}[/bold]: {_console.plain(card['task'])}")
+    _console.echo(f"\n[bold]{_console.escape(name)}[/bold]: {_console.escape(card['task'])}")
     _console.echo(
         f"{catalog.input_in_words(card)}, {card['model']['parameters']:,} parameters, trained on "
         f"{len(card['data']['train_subjects'])} people.\n[dim]{SOURCE}[/dim]\n"
@@ -113,26 +113,26 @@ def introduce(name, card):
 
 
 def _enroll(gallery, reader, enrolled, out):
-    """Enrolls people, and prints the commands that do the same."""
+    """Enrolls people, and prints the equivalent commands."""
     options = ["--model", MODEL, "--resample"]
     for person, paths in enrolled.items():
-        if person in gallery.people():  # of an earlier demo
+        if person in gallery.people():  # enrolled by an earlier demo
             gallery.remove(person)
         _print_command("enroll", person, paths[0].rpartition("/")[0], *options)
         answer = gallery.enroll(person, [v for path in paths for v in reader.read(out / path)])
         reader.remember()
-        _console.echo(_console.plain(answer))
+        _console.echo(_console.escape(answer))
         options = []  # the gallery remembers them
 
 
 def _decide(gallery, reader, new, out):
-    """Verifies each new recording as each person enrolled, and identifies it.
+    """Verifies each new recording against each enrolled person, and identifies it.
 
     Prints the commands and the answers for the first recording of each person.
 
     Returns:
-        `(claims, identified)`: `(path, person, Decision)` of each claim, and
-        `(path, person, Identification)` of each recording.
+        `(claims, identified)`: `(path, true person, Decision)` for each claim, and
+        `(path, true person, Identification)` for each recording.
     """
     claims, identified = [], []
     for person, paths in new.items():
@@ -154,10 +154,10 @@ def _decide(gallery, reader, new, out):
 
 
 def _summarize(claims, identified, threshold, headline):
-    """Prints how many decisions are correct, the threshold and the figures of the card.
+    """Prints the number of correct decisions, the threshold and the figures of the card.
 
     Returns:
-        The number of correct decisions and of all decisions, by kind.
+        The number of correct decisions and of all decisions, for each kind.
     """
     kinds = {
         "true claims accepted": [d.accepted for _, who, d in claims if who == d.person],
@@ -168,10 +168,10 @@ def _summarize(claims, identified, threshold, headline):
     counts = {kind: {"right": sum(right), "of": len(right)} for kind, right in kinds.items()}
     _console.echo("\n[bold]All decisions[/bold]")
     rows = [(kind, f"{count['right']} of {count['of']}") for kind, count in counts.items()]
-    _console.table((), rows, header=False)
+    _console.print_table((), rows, header=False)
     low, high = (100 * bound for bound in threshold.far_ci95)
     _console.echo(
-        f"The threshold for {100 * threshold.far:g} % false accepts is provisional: it comes from "
+        f"The threshold for {100 * threshold.far:g} % false accepts is provisional: it was set on "
         f"the {threshold.people} people of the card. For as many other people the rate is "
         f"{low:.1f} to {high:.1f} % (95 %). Set your own: keras-dml calibrate {GALLERY} volunteers/"
     )
@@ -186,12 +186,12 @@ def _summarize(claims, identified, threshold, headline):
 
 
 def _export(model, out):
-    """Writes the TFLite file; returns `(figures, paths)`, None and no path without TensorFlow."""
+    """Writes the TFLite file and returns `(figures, paths)`, or `(None, [])` without TensorFlow."""
     from keras_dml._backend import tensorflow
 
     if not tensorflow.is_backend():
         _console.note(
-            "No TFLite file: it needs TensorFlow, and Keras runs on another backend here."
+            "The TFLite file was not written: it needs TensorFlow, and Keras uses another backend."
         )
         return None, []
     with _stage(6, "write the TFLite file and compare it with Keras"):
@@ -204,15 +204,15 @@ def _export(model, out):
 
 
 def _conclude(files, seconds):
-    """Prints the files written and the next commands."""
+    """Prints the written files and suggests the next commands."""
     descriptions = {
-        f"{PICTURE}.png": "distance of each recording to each person, also as .svg",
-        GALLERY: "the gallery; the commands above work on it",
+        f"{PICTURE}.png": "distance of each recording to each person; also an .svg",
+        GALLERY: "the gallery that the commands above use",
         "recordings": "the recordings, as files",
-        "figures.json": "all decisions, for programs",
-        f"{MODEL}.tflite": "signatures embed and distance, for a device",
+        "figures.json": "all decisions as JSON",
+        f"{MODEL}.tflite": "model for a device, with the signatures embed and distance",
     }
-    _console.written(files, descriptions, seconds)
+    _console.print_files(files, descriptions, seconds)
     _console.echo(
         f"\n[bold]Next[/bold]\nkeras-dml card {MODEL}      data, license, limits\n"
         "keras-dml list                other models"
@@ -224,8 +224,8 @@ def _stage(number, title, spinner=True):
 
 
 def _print_command(verb, *words):
-    _console.echo(f"[bold]keras-dml {_console.plain(shlex.join([verb, GALLERY, *words]))}[/bold]")
+    _console.echo(f"[bold]keras-dml {_console.escape(shlex.join([verb, GALLERY, *words]))}[/bold]")
 
 
 def _print_answer(answer, is_right):
-    _console.echo(f"{_console.plain(answer)}: {'right' if is_right else 'wrong'}")
+    _console.echo(f"{_console.escape(answer)}: {'right' if is_right else 'wrong'}")

@@ -1,24 +1,24 @@
-"""`keras-dml export GALLERY`: people who are decided on by a device, or go to another gallery."""
+"""Export of a gallery: a folder for a device, or a file of templates for another gallery."""
 
 import dataclasses
 import pathlib
 
 from keras_dml.cli import _console, _words
 
-SQLITE = b"SQLite format 3\0"  # how the file of a gallery begins
+SQLITE = b"SQLite format 3\0"  # first bytes of a SQLite file
 
 
 def is_gallery(name):
-    """Whether a name is the path of a gallery, and not a model."""
+    """Returns True if a name is the path or URL of a gallery, not of a model."""
     path = pathlib.Path(name)
     if not path.is_file():
         return "://" in name
-    with open(path, "rb") as opened:
-        return opened.read(len(SQLITE)) == SQLITE
+    with open(path, "rb") as file:
+        return file.read(len(SQLITE)) == SQLITE
 
 
 def _name(path):
-    """Returns the name of a gallery's file or database, for files that are written of it."""
+    """Returns the name of a gallery's file or database, from which output names are made."""
     from keras_dml import gallery as galleries
 
     if "://" not in path:
@@ -28,14 +28,14 @@ def _name(path):
 
 
 def write(path, out, quantization, representative, access, *, far, as_json):
-    """Writes a gallery for a device, and prints what was written.
+    """Writes a gallery as a folder for a device, and prints size, latency and difference.
 
     Args:
         path: Path of the gallery.
-        out: The folder; None: that of the gallery's name, here.
-        quantization: Weights of the model's file.
-        representative: Path of recordings for int8, or None.
-        far: Rate of the threshold, or None.
+        out: The folder; None: `NAME_device` in the current folder.
+        quantization: Quantization of the model, as in `keras_dml.export.tflite`.
+        representative: Path of an `.npz` file of recordings for int8, or None.
+        far: False accept rate of the threshold; None: the smallest rate.
         access: `_options.Access`.
         as_json: Whether to print a JSON object.
     """
@@ -46,40 +46,40 @@ def write(path, out, quantization, representative, access, *, far, as_json):
     out = pathlib.Path(f"{_name(path)}_device" if out is None else out)
     with (
         _console.stoppable(f"Stopped; {out} is as it was. Run the command again."),
-        _words.of_commands(_words.EXPORT | _words.GALLERY),
+        _words.rephrase_errors(_words.EXPORT | _words.GALLERY),
     ):
         recordings = None if representative is None else read_recordings(representative)
-        with _galleries.opened(path, access=access) as gallery:
-            with _console.stage(f"write {out} and compare its decisions with the gallery's"):
-                written = galleries.export_tflite(
+        with _galleries.open_gallery(path, access=access) as gallery:
+            with _console.stage(f"write {out} and compare its decisions with the gallery"):
+                result = galleries.export_tflite(
                     gallery, out, quantization, far=far, representative=recordings
                 )
     if as_json:
-        found = dataclasses.asdict(written)
-        found["model"]["path"] = str(written.model.path)
-        _console.json_object({**found, "path": str(written.path)})
+        fields = dataclasses.asdict(result)
+        fields["model"]["path"] = str(result.model.path)
+        _console.print_json({**fields, "path": str(result.path)})
         return
-    model = written.model
+    model = result.model
     facts = [
-        ("written", str(written.path)),
-        ("people", f"{written.people}, {written.templates} embeddings"),
-        ("decides by", written.limit),
+        ("written", str(result.path)),
+        ("people", f"{result.people}, {result.templates} embeddings"),
+        ("decides by", result.limit),
         ("weights", model.quantization or "float32"),
-        ("size", f"{written.bytes / 1000:,.0f} kB"),
+        ("size", f"{result.bytes / 1000:,.0f} kB"),
         ("latency", f"{model.latency_ms:.2g} ms for {model.steps} steps"),
-        ("scores", f"within {100 * written.difference:.2g} % of the gallery's"),
-        ("run", f"python {written.path}/decide.py RECORDING.npy"),
+        ("scores", f"within {100 * result.difference:.2g} % of the scores of the gallery"),
+        ("run", f"python {result.path}/decide.py RECORDING.npy"),
     ]
-    _console.table((), facts, header=False)
-    _console.note("Note: the folder holds embeddings and names in clear: personal data.")
+    _console.print_table((), facts, header=False)
+    _console.note("Note: the folder contains unencrypted embeddings and names: personal data.")
 
 
 def write_templates(path, out, access, *, as_json):
-    """Writes the embeddings of a gallery to a file, and prints what was written.
+    """Writes the embeddings of a gallery to a file, and prints their number.
 
     Args:
         path: Path of the gallery.
-        out: The file; None: `NAME_templates.npz` of the gallery's name, here.
+        out: The file; None: `NAME_templates.npz` in the current folder.
         access: `_options.Access`.
         as_json: Whether to print a JSON object.
     """
@@ -88,14 +88,16 @@ def write_templates(path, out, access, *, as_json):
     out = f"{_name(path)}_templates.npz" if out is None else out
     with (
         _console.stoppable(f"Stopped; {out} is as it was. Run the command again."),
-        _answers.answered(),
-        _galleries.opened(path, access=access) as gallery,
+        _answers.rephrase_messages(),
+        _galleries.open_gallery(path, access=access) as gallery,
     ):
         gallery.export_templates(out)
         people = gallery.people()
     if as_json:
         counts = {"people": len(people), "recordings": sum(people.values())}
-        _console.json_object({"path": out, **counts})
+        _console.print_json({"path": out, **counts})
         return
-    _console.echo(_console.plain(f"{out}: {len(people)} people, {sum(people.values())} recordings"))
-    _console.note("Note: the file holds embeddings and names in clear: personal data.")
+    _console.echo(
+        _console.escape(f"{out}: {len(people)} people, {sum(people.values())} recordings")
+    )
+    _console.note("Note: the file contains unencrypted embeddings and names: personal data.")

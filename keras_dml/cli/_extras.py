@@ -1,27 +1,27 @@
-"""Extras of the package that a command needs."""
+"""Checks that the optional packages of a command are installed."""
 
 import importlib.util
 
 
-def require_data(what):
-    """Checks that the packages of the extra `data`, which read data sets, are installed.
+def require_data(subject):
+    """Checks that the packages of the extra `data` are installed.
 
     Args:
-        what: What is to be read, the beginning of the error message: `"The gait archive"`.
+        subject: Subject of the error message, such as `"The list of data sets"`.
 
     Raises:
-        ImportError: If one is missing; the message gives the command that installs it.
+        ImportError: If a package is missing. The message contains the command to install it.
     """
     modules = ("tensorflow_datasets", "array_record")
     if any(importlib.util.find_spec(module) is None for module in modules):
-        raise ImportError(f'{what} is read by TensorFlow Datasets: pip install "keras-dml[data]".')
+        raise ImportError(f'{subject} needs TensorFlow Datasets: pip install "keras-dml[data]".')
 
 
 def require_server():
     """Checks that the packages of the extra `serve` are installed.
 
     Raises:
-        ImportError: If one is missing; the message gives the command that installs it.
+        ImportError: If a package is missing. The message contains the command to install it.
     """
     modules = ("fastapi", "prometheus_client", "python_multipart", "uvicorn")
     if any(importlib.util.find_spec(module) is None for module in modules):

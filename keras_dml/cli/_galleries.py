@@ -1,4 +1,4 @@
-"""Galleries and the recordings of files, for the commands on them."""
+"""Opening of galleries, and reading of files of recordings, for the gallery commands."""
 
 import contextlib
 import itertools
@@ -7,22 +7,24 @@ import pathlib
 from keras_dml import gallery as galleries
 from keras_dml import recordings
 from keras_dml.cli import _console, _models, _options, _words
-from keras_dml.gallery import files as files_of_galleries
+from keras_dml.gallery import files as gallery_files
 from keras_dml.gallery.files import Enrolled, enrolled
 from keras_dml.progress import track
 
 
 @contextlib.contextmanager
-def opened(path, model=None, access=_options.Access(), *, may_be_new=False, paths=None, needs=None):
-    """Opens a gallery, after checks that load no model.
+def open_gallery(
+    path, model=None, access=_options.Access(), *, may_be_new=False, paths=None, needs=None
+):
+    """Opens a gallery, after checks that do not load the model.
 
     Args:
         path: Path of the gallery.
-        model: Its model: name, path of the file or folder, or the `keras.Model`; None: the model
-            that the gallery names.
+        model: Name or path of the model, or a `keras.Model`; None: the model that the gallery
+            names.
         access: `_options.Access`.
-        may_be_new: Whether to make the gallery if it does not exist.
-        paths: Files and folders of recordings that must be there, or None.
+        may_be_new: If True, a gallery that does not exist is created.
+        paths: Files and folders of recordings that must exist, or None.
         needs: Further arguments of `keras_dml.gallery.check`, `{name: value}`, or None.
 
     Yields:
@@ -31,9 +33,9 @@ def opened(path, model=None, access=_options.Access(), *, may_be_new=False, path
     is_there = galleries.exists(path)
     if not may_be_new:
         check_exists(path)
-    for file in files(paths or ()):
+    for file in find_files(paths or ()):
         recordings.check_file(file)
-    model = _models.named(model) if isinstance(model, str) else model
+    model = _models.resolve(model) if isinstance(model, str) else model
     if is_there:
         galleries.check(path, **vars(access), **(needs or {}))
     elif model is None:
@@ -48,40 +50,40 @@ def check_exists(path):
     """Raises `FileNotFoundError` if the gallery at a path does not exist."""
     if not galleries.exists(path):
         raise FileNotFoundError(
-            f"There is no gallery {path!r}. Make one: keras-dml enroll {path} PERSON FILES "
+            f"The gallery {path!r} does not exist. Create it: keras-dml enroll {path} PERSON FILES "
             "--model MODEL."
         )
 
 
 def _refuse_without_model(path):
-    """Refuses a new gallery without a model, in the words of `Gallery`."""
+    """Raises `ValueError`, since a new gallery needs a model."""
     if pathlib.Path(path).is_dir():
-        raise ValueError(f"{path} is a folder; name a file in it, such as {path}/people.db.")
+        raise ValueError(f"{path} is a folder. Name a file in it, such as {path}/people.db.")
     raise ValueError(
-        f"{path} is a new gallery: say which model its people are enrolled under, --model "
-        "gait_qp_wl."
+        f"{path} is a new gallery, and a new gallery needs a model. Name it, for example by "
+        "--model gait_qp_wl."
     )
 
 
-CLIENT = ""  # of claims by commands
+CLIENT = ""  # name of the commands as a client, whose claims are counted
 
 
-def needs(person=None, *, far=None, threshold=None, may_rank=False):
-    """Returns what a decision needs of a gallery, for `opened`.
+def decision_requirements(person=None, *, far=None, threshold=None, may_rank=False):
+    """Returns the arguments `needs` of `open_gallery` for a decision.
 
     Args:
-        person: The person claimed, or None.
-        far: Rate of the threshold, or None.
-        threshold: A threshold in its place, or None.
-        may_rank: Whether an answer without any threshold is of use.
+        person: The claimed person, or None.
+        far: False accept rate of the threshold, or None.
+        threshold: Threshold that replaces those of the gallery, or None.
+        may_rank: If True, the gallery needs no threshold, since people can be ranked without one.
     """
-    needs_one = threshold is None and not (may_rank and far is None)
-    decides_by = "threshold" if needs_one else None
+    needs_threshold = threshold is None and not (may_rank and far is None)
+    decides_by = "threshold" if needs_threshold else None
     return {"person": person, "far": far, "decides_by": decides_by, "client": CLIENT}
 
 
-def _explicit(reading):
-    """Returns the options of a command for reading files that are not None."""
+def _explicit_options(reading):
+    """Returns the reading options that the user gave, `{name: value}`."""
     options = {name: value for name, value in vars(reading).items() if value is not None}
     if "channels" in options:
         options["channels"] = options["channels"].split(",")
@@ -90,12 +92,12 @@ def _explicit(reading):
     return options
 
 
-def _shown(value):
+def _format_option(value):
     return ",".join(value) if isinstance(value, list) else value
 
 
-class Reader(files_of_galleries.Reader):
-    """Reads files as a gallery's model takes them, and says what was assumed in words of commands.
+class Reader(gallery_files.Reader):
+    """Reader of files for a gallery's model, whose messages name command-line options.
 
     Args:
         gallery: `Gallery`.
@@ -103,85 +105,85 @@ class Reader(files_of_galleries.Reader):
     """
 
     def __init__(self, gallery, reading):
-        super().__init__(gallery, _explicit(reading))
+        super().__init__(gallery, _explicit_options(reading))
 
     def remember(self):
-        """Makes the gallery remember how its files were read, if it remembers nothing yet."""
+        """Stores in the gallery how its files were read, unless it stores options already."""
         options = super().remember()
         if options:
-            words = ", ".join(f"{name} {_shown(value)}" for name, value in options.items())
+            words = ", ".join(f"{name} {_format_option(value)}" for name, value in options.items())
             _console.note(
-                _console.plain(f"Note: the gallery remembers how files are read ({words}).")
+                _console.escape(f"Note: the gallery remembers how files are read ({words}).")
             )
 
     @property
     def unsaid(self):
-        """What none of the files that were read says, so that nobody has checked it: sentences."""
-        return tuple(_words.replaced(text, _words.GALLERY) for text in super().unsaid)
+        """Sentences about unchecked properties, such as units, that no file states."""
+        return tuple(_words.rephrase(text, _words.GALLERY) for text in super().unsaid)
 
     @property
     def notes(self):
-        """Sentences about what was assumed about files, with the number of files of each."""
+        """Assumptions about files, `{sentence: number of files}`."""
         return {
-            _words.replaced(note, _words.GALLERY): count for note, count in super().notes.items()
+            _words.rephrase(note, _words.GALLERY): count for note, count in super().notes.items()
         }
 
-    def say(self):
-        """Prints what the files do not say, and what was assumed about them."""
+    def print_notes(self):
+        """Prints the properties that files do not state, and the assumptions about files."""
         for text in self.unsaid:
-            _console.note(_console.plain(f"Note: {text}"))
-        _console.file_notes(self.notes)
+            _console.note(_console.escape(f"Note: {text}"))
+        _console.print_file_notes(self.notes)
 
 
-def one_file(path):
-    """Returns the path of a recording, after a check that a file is there.
+def find_file(path):
+    """Returns the path of a recording after checks of its name and format.
 
     Raises:
-        FileNotFoundError: If there is no such file.
-        ValueError: If the name is empty, or is the name of a folder.
+        FileNotFoundError: If the file does not exist.
+        ValueError: If the name is empty or names a folder, or the format cannot be read.
     """
     if path and pathlib.Path(path).is_dir():
         raise ValueError(f"{path} is a folder. Name one file.")
-    (file,) = files([path])
+    (file,) = find_files([path])
     recordings.check_file(file)
     return file
 
 
-def files(given):
-    """Files of recordings, those in folders that are given included, but for hidden ones.
+def find_files(names):
+    """Returns the paths of files, and of all recordings in folders except hidden ones.
 
     Raises:
-        FileNotFoundError: If there is no such file or folder.
-        ValueError: If a folder has none, or a name is empty.
+        FileNotFoundError: If a file or folder does not exist.
+        ValueError: If a folder contains no recordings, or a name is empty.
     """
-    if "" in given:  # of a shell variable that is not set; a path of it is the folder one is in
-        raise ValueError("The name of a file is empty; '.' is the folder one is in.")
-    found = []
-    for path in map(pathlib.Path, given):
+    if "" in names:  # an unset shell variable; `pathlib.Path("")` would be the current folder
+        raise ValueError("The name of a file is empty. Name a file, or '.' for the current folder.")
+    paths = []
+    for path in map(pathlib.Path, names):
         if not path.is_dir():
-            found.append(path)
+            paths.append(path)
             continue
-        shown = (
+        visible = (
             entry
             for entry in path.rglob("*")
             if not any(part.startswith(".") for part in entry.relative_to(path).parts)
         )
-        within = sorted(entry for entry in shown if recordings.is_recording(entry))
-        if not within:
+        contents = sorted(entry for entry in visible if recordings.is_recording(entry))
+        if not contents:
             raise ValueError(
-                f"{path} holds no recordings: files that end in {', '.join(recordings.suffixes())}."
+                f"{path} contains no recordings, which end in {', '.join(recordings.suffixes())}."
             )
-        found += within
-    missing = next((path for path in found if not path.exists()), None)
+        paths += contents
+    missing = next((path for path in paths if not path.exists()), None)
     if missing is not None:
-        raise FileNotFoundError(f"There is no file {str(missing)!r}.")
-    return found
+        raise FileNotFoundError(f"The file {str(missing)!r} does not exist. Check its path.")
+    return paths
 
 
-def check_kinds(paths):
-    """Raises `ValueError` if no file is of a kind that can be read, which the end of its name says.
+def check_formats(paths):
+    """Raises `ValueError` if no file has a format that can be read, by its suffix.
 
-    Single files of another kind are refused when they are read.
+    If only some files have another format, they are refused when they are read.
     """
     errors = []
     for path in paths:
@@ -193,36 +195,40 @@ def check_kinds(paths):
     raise errors[0]
 
 
-def observed(gallery, given, reading):
-    """Reads files that are decided on together; one that the model does not take is an error.
+def read_probe(gallery, names, reading):
+    """Reads the files of a probe: recordings of one moment, on which one decision is made.
 
     Returns:
-        `(recordings, notes)`: arrays, and the number of files of each note.
+        `(recordings, notes)`: arrays `(time, channels)`, and `{note: number of files}`.
+
+    Raises:
+        ValueError: If the model does not take one of the files.
     """
     reader = Reader(gallery, reading)
-    found = [window for path in track(files(given), "reading") for window in reader.read(path)]
-    reader.say()
-    return found, reader.notes
+    paths = track(find_files(names), "reading")
+    windows = [window for path in paths for window in reader.read(path)]
+    reader.print_notes()
+    return windows, reader.notes
 
 
-def taken(reader, paths):
-    """What `sorted_out` gives, with the progress of the work and notes."""
-    found = sorted_out(reader, track(paths, "reading"))
-    reader.say()
-    return found
+def read_recordings(reader, paths):
+    """Calls `read_each` with a progress bar, and prints the notes of the reader."""
+    result = read_each(reader, track(paths, "reading"))
+    reader.print_notes()
+    return result
 
 
-def sorted_out(reader, paths):
-    """Returns what `keras_dml.gallery.files.sorted_out` does, with reasons in words of commands."""
-    values, indices, refused = files_of_galleries.sorted_out(reader, paths)
-    refused = {i: _words.replaced(reason, _words.GALLERY) for i, reason in refused.items()}
+def read_each(reader, paths):
+    """Reads files by `gallery.files.sorted_out`, and names command-line options in the reasons."""
+    values, indices, refused = gallery_files.sorted_out(reader, paths)
+    refused = {i: _words.rephrase(reason, _words.GALLERY) for i, reason in refused.items()}
     return values, indices, refused
 
 
-def enrolled_people(gallery, reader, listing):
-    """Enrolls the people of a listing one after the other, with the progress of the work and notes.
+def enroll_people(gallery, reader, listing):
+    """Enrolls the people of a listing one after the other, with a progress bar and notes.
 
-    A file or a person who is refused does not affect the others.
+    A refused file or person does not affect the other people.
 
     Args:
         gallery: `Gallery`.
@@ -232,19 +238,19 @@ def enrolled_people(gallery, reader, listing):
     Returns:
         `{person: (Enrolled, paths)}`.
     """
-    people, paths_of = {}, {}
+    people, paths_by_person = {}, {}
     for entry in listing.recordings:
-        paths_of.setdefault(entry.person, []).append(entry.path)
-    all_paths = track([path for paths in paths_of.values() for path in paths], "enrolling")
-    for person, paths in paths_of.items():
-        recordings_of = sorted_out(reader, itertools.islice(all_paths, len(paths)))
+        paths_by_person.setdefault(entry.person, []).append(entry.path)
+    all_paths = track([path for paths in paths_by_person.values() for path in paths], "enrolling")
+    for person, paths in paths_by_person.items():
+        results = read_each(reader, itertools.islice(all_paths, len(paths)))
         try:
-            people[person] = enrolled(gallery, person, paths, recordings_of), paths
-        except ValueError as error:  # such as a name that a gallery does not take
-            reason = _words.replaced(str(error), _words.GALLERY)
+            people[person] = enrolled(gallery, person, paths, results), paths
+        except ValueError as error:  # for example an invalid name
+            reason = _words.rephrase(str(error), _words.GALLERY)
             refused = {i: f"{path}: {reason}" for i, path in enumerate(paths)}
             count = gallery.people().get(person, 0)
             people[person] = Enrolled([], refused, count, {}), paths
     next(all_paths, None)  # ends the progress bar
-    reader.say()
+    reader.print_notes()
     return people

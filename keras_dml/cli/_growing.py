@@ -1,37 +1,37 @@
-"""A recording in a file that may still grow."""
+"""Reading of a recording whose file is still being written."""
 
 import pathlib
 import tempfile
 import time
 
 WAIT_SECONDS = 0.2
-LEAST = 2  # steps that make a rate
+LEAST = 2  # time steps from which a rate can be computed
 
 
-def chunks(read, path, follow, least):
-    """The steps of a file, and of one that is followed those that come later.
+def read_chunks(read, path, follow, least):
+    """Yields the time steps of a file, and then the steps that are appended to it.
 
     Args:
-        read: Function of a path that gives the recording there, shape `(time, channels)`.
+        read: Function that reads a recording from a path, shape `(time, channels)`.
         path: The file.
-        follow: Seconds to wait for further steps before it ends; None: not to wait. Only a csv can
-            be followed: it is read line by line.
-        least: Steps of a file that is followed before it is read: a clock that jitters tells no
-            rate by two.
+        follow: Seconds to wait for new lines before the recording ends; None: do not wait. Only a
+            csv can be followed.
+        least: Time steps to wait for before the first read. The times of two steps are not enough
+            to measure the rate of an uneven clock.
 
     Yields:
-        Arrays `(time, channels)`, one behind the other.
+        Consecutive arrays `(time, channels)`.
 
     Raises:
-        ValueError: If a file of another kind is to be followed.
-        FileNotFoundError: If there is no file, or none has come while it was waited for.
+        ValueError: If a file other than a csv is to be followed.
+        FileNotFoundError: If the file does not exist, even after the wait.
     """
     path = pathlib.Path(path)
     if follow is None:
         yield read(path)
         return
     if path.suffix.lower() != ".csv":
-        raise ValueError(f"{path} cannot be followed: only a csv is read while it grows.")
+        raise ValueError(f"{path} cannot be followed: only a csv can. Leave out --follow.")
     seen, changed = 0, time.monotonic()
     while True:
         is_last = time.monotonic() - changed >= follow
@@ -43,17 +43,18 @@ def chunks(read, path, follow, least):
             break
         time.sleep(min(WAIT_SECONDS, follow))
     if not path.exists():
-        raise FileNotFoundError(f"There is no file {str(path)!r}, after {follow:g} seconds.")
+        raise FileNotFoundError(
+            f"The file {str(path)!r} does not exist after {follow:g} seconds. Check its path."
+        )
 
 
 def _whole_lines(read, path, least):
-    """What stands in the lines of a csv that are finished, as many as have come; () before there
-    are so many steps."""
-    if not path.exists():  # what writes it begins later
+    """Reads the complete lines of a csv; returns () if it has fewer than `least` time steps."""
+    if not path.exists():  # the program that writes it has not started
         return ()
     text = path.read_bytes()
     text = text[: text.rfind(b"\n") + 1]
-    if text.count(b"\n") <= least:  # and the line of names
+    if text.count(b"\n") <= least:  # one line has the names of the columns
         return ()
     with tempfile.TemporaryDirectory() as folder:
         finished = pathlib.Path(folder, path.name)

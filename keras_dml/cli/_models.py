@@ -1,4 +1,4 @@
-"""Models as commands name them."""
+"""Names and paths of models in commands."""
 
 import pathlib
 
@@ -6,12 +6,13 @@ from keras_dml import zoo
 from keras_dml.zoo import lookup
 
 
-def named(name):
-    """Returns the name of a model of the zoo, or the absolute path of what lies there, which a
-    gallery keeps.
+def resolve(name):
+    """Returns the name of a zoo model, or the absolute path of a model file or folder.
+
+    A gallery stores this name or path, so that later commands find the model in any folder.
 
     Raises:
-        ValueError: If it is neither a name nor a path; the message gives the nearest names.
+        ValueError: If it is neither a name nor a path. The message suggests similar names.
     """
     path = pathlib.Path(name).expanduser()
     if name in zoo.list_models():
@@ -19,5 +20,5 @@ def named(name):
     if path.exists():
         return str(path.resolve())
     if not lookup.is_path(name):
-        lookup.find(name)  # raises
+        lookup.find(name)  # raises the ValueError
     return name

@@ -1,4 +1,4 @@
-"""Options that several commands have."""
+"""Options that are common to several commands."""
 
 import dataclasses
 import enum
@@ -15,37 +15,37 @@ from keras_dml.recordings import format_names
 Distances = Annotated[
     bool,
     typer.Option(
-        "--distances", help="Print the model's distances in the place of closeness from 0 to 100."
+        "--distances", help="Print distances of the model instead of closeness from 0 to 100."
     ),
 ]
 Scores = Annotated[
     bool,
     typer.Option(
         "--scores",
-        help="Also print how close the recordings are. Do not show this to people who claim to be "
-        "somebody: it helps them to be accepted.",
+        help="Also print how close the recordings are. Do not show this to people whose claims you "
+        "check: it helps attackers.",
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 DataDir = Annotated[
     pathlib.Path | None,
     typer.Option(
         "--data-dir",
         metavar="DIR",
-        help="Where the prepared data set is kept.",
-        autocompletion=_completion.paths,
+        help="Folder with the prepared data sets.",
+        autocompletion=_completion.complete_paths,
     ),
 ]
 
 
 def folder(name, help):
-    """An option that takes a folder.
+    """Returns an option that takes a folder.
 
     Args:
-        name: The option, `"--out"`.
-        help: Line of the option on the help page.
+        name: Name of the option, such as `"--out"`.
+        help: Help text of the option.
     """
-    return typer.Option(name, metavar="DIR", help=help, autocompletion=_completion.paths)
+    return typer.Option(name, metavar="DIR", help=help, autocompletion=_completion.complete_paths)
 
 
 Gallery = Annotated[
@@ -53,19 +53,21 @@ Gallery = Annotated[
     typer.Argument(
         help="File of a gallery, or URL of a PostgreSQL database.",
         show_default=False,
-        autocompletion=_completion.paths,
+        autocompletion=_completion.complete_paths,
     ),
 ]
 Person = Annotated[
     str,
-    typer.Argument(help="Name of a person.", show_default=False, autocompletion=_completion.people),
+    typer.Argument(
+        help="Name of a person.", show_default=False, autocompletion=_completion.complete_people
+    ),
 ]
 Files = Annotated[
     list[str],
     typer.Argument(
         help=f"Recordings: {format_names()} files, or folders of them.",
         show_default=False,
-        autocompletion=_completion.paths,
+        autocompletion=_completion.complete_paths,
     ),
 ]
 GalleryModel = Annotated[
@@ -73,10 +75,10 @@ GalleryModel = Annotated[
     typer.Option(
         "--model",
         metavar="MODEL",
-        help="The model of the people: of `keras-dml list`, a .keras file, or the folder of one. A "
-        "gallery remembers it.",
+        help="Model of the gallery: a name from `keras-dml list`, a .keras file, or its folder. "
+        "The gallery remembers it.",
         show_default=False,
-        autocompletion=_completion.models,
+        autocompletion=_completion.complete_models,
     ),
 ]
 Channels = Annotated[
@@ -84,9 +86,9 @@ Channels = Annotated[
     typer.Option(
         "--channels",
         metavar="X,Y,...",
-        help="Columns of the files that are the model's channels, in its order; numbers from 1 in "
-        "npy and wav.",
-        show_default="the names of the model's",
+        help="Columns of the files for the model's channels, in the model's order; numbers from 1 "
+        "for npy and wav.",
+        show_default="the model's names",
     ),
 ]
 RateHz = Annotated[
@@ -94,16 +96,16 @@ RateHz = Annotated[
     typer.Option(
         "--rate-hz",
         metavar="HZ",
-        help="Steps per second, for files that do not say it.",
-        show_default="by the column of times, or the header of a wav",
+        help="Time steps per second, for files that do not state it.",
+        show_default="from the column of times or the header of a wav",
     ),
 ]
 Resample = Annotated[
     bool | None,
     typer.Option(
         "--resample/--no-resample",
-        help="Resample recordings to the rate of the model, up to twice their own. Their times may "
-        "be uneven.",
+        help="Resample recordings to the rate of the model, which may be up to twice their rate. "
+        "Times may be uneven.",
         show_default="as at the first enrollment",
     ),
 ]
@@ -112,8 +114,8 @@ Time = Annotated[
     typer.Option(
         "--time",
         metavar="COLUMN",
-        help="Column of the files that holds the times; a number from 1 in npy.",
-        show_default="by the names of the columns, such as time_ms or Zeit (s)",
+        help="Column of the files with the times; a number from 1 for npy.",
+        show_default="a known name, such as time_ms or Zeit (s)",
     ),
 ]
 
@@ -132,7 +134,7 @@ TimeUnit = Annotated[
     typer.Option(
         "--time-unit",
         help="Unit of the times.",
-        show_default="by the name of the column, or by the size of the numbers",
+        show_default="from the name of the column, or the size of the numbers",
     ),
 ]
 MaxGap = Annotated[
@@ -140,23 +142,21 @@ MaxGap = Annotated[
     typer.Option(
         "--max-gap",
         metavar="SECONDS",
-        help="Interpolate missing values and rows over at most this time. A recording is cut at "
+        help="Interpolate missing values and rows in gaps up to this length. Recordings are cut at "
         "longer gaps.",
         show_default="5 steps of the file",
     ),
 ]
 
 
-Replace = Annotated[
-    bool, typer.Option("--replace", help="Replace the gallery that is there already.")
-]
+Replace = Annotated[bool, typer.Option("--replace", help="Replace an existing gallery.")]
 Far = Annotated[
     float | None,
     typer.Option(
         "--far",
         metavar="RATE",
-        help="False accept rate of the threshold, one that was calibrated.",
-        show_default="the smallest",
+        help="Use the calibrated threshold for this false accept rate, such as 0.01.",
+        show_default="the smallest calibrated rate",
     ),
 ]
 Threshold = Annotated[
@@ -164,7 +164,7 @@ Threshold = Annotated[
     typer.Option(
         "--threshold",
         metavar="DISTANCE",
-        help="Accept distances up to this one instead.",
+        help="Accept distances up to this value, instead of --far.",
         show_default=False,
     ),
 ]
@@ -173,10 +173,10 @@ Key = Annotated[
     typer.Option(
         "--key",
         metavar="FILE",
-        help="Key of an encrypted gallery, or of a new one to be encrypted: a file (`(umask 077; "
+        help="Key of an encrypted gallery, or key to encrypt a new gallery: a file (`(umask 077; "
         "openssl rand -base64 32 > FILE)`), or keyring:NAME.",
-        show_default="what KERAS_DML_GALLERY_KEY holds",
-        autocompletion=_completion.paths,
+        show_default="the value of KERAS_DML_GALLERY_KEY",
+        autocompletion=_completion.complete_paths,
     ),
 ]
 Keys = Annotated[
@@ -184,9 +184,9 @@ Keys = Annotated[
     typer.Option(
         "--keys",
         metavar="FILE",
-        help="Keys of the people of an encrypted gallery on a server, kept apart from it.",
+        help="File with the keys of the people, for an encrypted gallery on a server.",
         show_default=False,
-        autocompletion=_completion.paths,
+        autocompletion=_completion.complete_paths,
     ),
 ]
 
@@ -195,15 +195,14 @@ Keys = Annotated[
 class Reading:
     """Options for reading files of recordings.
 
-    None leaves the choice to what the gallery remembers of its first enrollment, and then to the
-    file.
+    If an option is None, the gallery's first enrollment decides, and otherwise the file.
 
     Attributes:
         channels: Columns of the files, separated by commas; None: the channels of the model.
         rate_hz: Steps per second of files that do not state it; None: unknown.
-        resample: Whether to resample recordings to the rate of the model; None: no.
-        time: Column of the times; None: found by the names of the columns.
-        time_unit: Unit of the times; None: found by the file.
+        resample: If True, recordings are resampled to the rate of the model; None: they are not.
+        time: Column of the times; None: found by its name.
+        time_unit: Unit of the times; None: found from the column.
         max_gap: Longest gap to interpolate, in seconds; None: 5 steps.
     """
 
@@ -243,38 +242,38 @@ class GalleryOptions:
     access: Access = Access()
 
 
-def expanded(command):
-    """Returns a command whose options are the fields of its parameters that are dataclasses.
+def expand_dataclasses(command):
+    """Returns a command whose dataclass parameters are replaced by the fields of the dataclasses.
 
-    Typer makes an option of each parameter. A command takes `options: GalleryOptions` instead of
-    nine parameters, and gets the object when it is called.
+    Typer makes one option of each parameter. A command declares `options: GalleryOptions` instead
+    of nine parameters, and is called with the object.
     """
     signature = inspect.signature(command)
 
     @functools.wraps(command)
     def run(**values):
-        return command(**_collected(signature.parameters.values(), values))
+        return command(**_collect_arguments(signature.parameters.values(), values))
 
-    run.__signature__ = signature.replace(parameters=list(_flattened(signature)))
+    run.__signature__ = signature.replace(parameters=list(_flatten_parameters(signature)))
     return run
 
 
-def _flattened(signature):
-    """Yields the parameters of a signature, and the fields of a dataclass in its place."""
+def _flatten_parameters(signature):
+    """Yields the parameters of a signature, with dataclasses replaced by their fields."""
     for parameter in signature.parameters.values():
         if dataclasses.is_dataclass(parameter.annotation):
-            yield from _flattened(inspect.signature(parameter.annotation))
+            yield from _flatten_parameters(inspect.signature(parameter.annotation))
         else:
             yield parameter
 
 
-def _collected(parameters, values):
-    """Returns the arguments of parameters, with the dataclasses made of the values of fields."""
+def _collect_arguments(parameters, values):
+    """Returns the arguments of a call, with dataclasses built from the values of their fields."""
     arguments = {}
     for parameter in parameters:
         if dataclasses.is_dataclass(parameter.annotation):
             fields = inspect.signature(parameter.annotation).parameters.values()
-            arguments[parameter.name] = parameter.annotation(**_collected(fields, values))
+            arguments[parameter.name] = parameter.annotation(**_collect_arguments(fields, values))
         else:
             arguments[parameter.name] = values[parameter.name]
     return arguments

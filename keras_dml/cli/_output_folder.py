@@ -1,4 +1,4 @@
-"""The folder that a command writes into."""
+"""Output folder of a command."""
 
 import contextlib
 import os
@@ -9,17 +9,17 @@ RESULTS = {".png", ".svg", ".csv", ".json", ".tflite"}  # suffixes of files that
 
 
 @contextlib.contextmanager
-def created(path):
-    """Creates a folder and checks, before the work, that results can be written into it.
+def create(path):
+    """Creates a folder, and checks that files of results can be written into it.
 
-    Folders that were created and stay empty, since the command failed or was stopped, are removed.
+    If the block fails or is stopped, new folders that are empty are removed.
 
     Args:
         path: `pathlib.Path`; parents are created too.
 
     Raises:
         OSError: If the folder cannot be created.
-        ValueError: If it holds something else where a file of results may be written.
+        ValueError: If the folder has an entry with the suffix of a result that is not a file.
     """
     new = [folder for folder in (path, *path.parents) if not folder.exists()]
     try:
@@ -42,10 +42,10 @@ def _create(path):
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OSError(
-            f"There can be no folder {str(path)!r}: {error.strerror}. Name another by --out."
+            f"The folder {str(path)!r} cannot be created: {error.strerror}. Name another by --out."
         ) from error
 
 
 def _remove_empty(folder):
-    with contextlib.suppress(OSError):  # it holds something, or is gone
+    with contextlib.suppress(OSError):  # it is not empty, or does not exist
         os.rmdir(folder)

@@ -1,11 +1,11 @@
-"""Exit statuses: 0 for yes or done, 1 for no, 2 for an error, which is neither."""
+"""Exit statuses of commands: 0 accepted or done, 1 rejected, 2 an error or no decision."""
 
 import typer
 
-NO, ERROR = 1, 2
+REJECTED, ERROR = 1, 2
 
 
-def answer(is_yes):
-    """Ends the command with yes or no."""
-    if not is_yes:
-        raise typer.Exit(NO)
+def exit_with_answer(is_accepted):
+    """Exits with status 1 unless the claim is accepted."""
+    if not is_accepted:
+        raise typer.Exit(REJECTED)

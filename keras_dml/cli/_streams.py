@@ -1,4 +1,4 @@
-"""Standard output and standard error: open, able to show any text, with errors when they end."""
+"""Standard output and standard error: escapes, replacement of characters, and broken pipes."""
 
 import codecs
 import contextlib
@@ -6,8 +6,9 @@ import os
 import sys
 import unicodedata
 
-BROKEN_PIPE = 141  # exit status of a program that wrote to a closed pipe, as shells report it
-# For what takes less than Unicode; letters lose their accents there, all else is escaped.
+BROKEN_PIPE = 141  # exit status after writing to a closed pipe, as in shells
+# Replacements for streams that are not Unicode. Letters lose their accents, and all other
+# characters are escaped.
 ASCII = {
     "±": "+/-",
     "×": "x",
@@ -15,7 +16,7 @@ ASCII = {
     "—": "-",
     "‐": "-",
     "−": "-",
-    "⁄": "/",  # of 1/2, once it is taken apart
+    "⁄": "/",  # part of "½" after its decomposition
     "²": "^2",
     "³": "^3",
     "μ": "u",
@@ -28,37 +29,37 @@ ASCII = {
 
 
 class Ended(Exception):
-    """The program that read the output has ended."""
+    """Error: the program that reads the output has ended."""
 
 
 class Unwritable(OSError):
-    """Standard output or error takes no text."""
+    """Error: nothing can be written to standard output or standard error."""
 
 
 def prepare():
-    """Prepares standard output and error to show any text.
+    """Prepares standard output and standard error for any text.
 
     Raises:
         Unwritable: If standard output is closed.
     """
     is_closed = sys.stdout is None
     if sys.stderr is None:
-        _fill_to(2)
+        _occupy_descriptors(2)
         sys.stderr = open(2, "w", encoding="utf-8", closefd=False)
     if is_closed:
-        raise Unwritable("Standard output is closed; send it somewhere, such as to /dev/null.")
+        raise Unwritable("Standard output is closed. Redirect it to a file or to /dev/null.")
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(AttributeError):  # of a stream that takes all of Unicode
+        with contextlib.suppress(AttributeError):  # a replaced stream, such as in tests
             stream.reconfigure(errors=READABLE)
 
 
 @contextlib.contextmanager
-def writing(stream):
-    """Flushes a stream after the block, and reports what went wrong.
+def flush_after(stream):
+    """Flushes a stream after the block, and translates errors of writing.
 
     Raises:
-        Ended: If the stream is a pipe that is no longer read.
-        Unwritable: If it takes no more for another reason, such as a full disk.
+        Ended: If the stream is a pipe whose reader has ended.
+        Unwritable: If writing fails for another reason, such as a full disk.
     """
     try:
         yield
@@ -73,8 +74,10 @@ def writing(stream):
 
 
 def settle(stream):
-    """Gives up what a stream does not take: the interpreter would try once more at its end, and
-    change the exit status."""
+    """Flushes a stream, or discards its buffer if that fails.
+
+    Otherwise the interpreter would flush it once more at its end and change the exit status.
+    """
     try:
         stream.flush()
     except (OSError, ValueError, AttributeError):
@@ -82,57 +85,58 @@ def settle(stream):
 
 
 def discard(stream):
-    """Redirects a broken stream to nowhere, so that the process can end."""
+    """Redirects a broken stream to the null device, so that the process can end."""
     with contextlib.suppress(OSError, AttributeError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def visible(text):
-    """Escapes what controls a terminal: control characters, escape codes and marks of the writing
-    direction are shown as `\\x1b`."""
-    return "".join(char if _is_shown(char) else _escaped(char) for char in text)
+def escape(text):
+    """Escapes control characters, terminal codes and marks of the writing direction, as `\\x1b`."""
+    return "".join(char if _is_printable(char) else _escape_char(char) for char in text)
 
 
-def visible_line(text):
-    """Escapes text as `visible`, and line breaks and tabs too.
+def escape_line(text):
+    """Escapes text as `escape` does, and also line breaks and tabs.
 
-    A name with a line break would otherwise print a line of its own, which looks like one of the
-    command.
+    Otherwise a name with a line break could imitate a line of the command's output.
     """
-    return visible(text).replace("\n", "\\n").replace("\t", "\\t")
+    return escape(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
-def fitting(text, encoding):
-    """Text as a stream of that encoding will show it."""
+def fit_encoding(text, encoding):
+    """Returns a text with the replacements of a stream that has this encoding."""
     return text.encode(encoding, READABLE).decode(encoding)
 
 
-def _is_shown(char):
+def _is_printable(char):
     return char.isprintable() or char in "\n\t" or unicodedata.category(char) == "Zs"
 
 
-def _escaped(char):
+def _escape_char(char):
     return char.encode("unicode_escape").decode("ascii")
 
 
-def _fill_to(number):
-    """Opens the null device under all free numbers up to one: else the next opened file gets the
-    number of a standard stream, and errors are printed into it."""
+def _occupy_descriptors(number):
+    """Opens the null device under all free file descriptors up to a number.
+
+    Otherwise the next opened file gets the descriptor of a standard stream, and errors are printed
+    into that file.
+    """
     while (last := os.open(os.devnull, os.O_RDWR)) < number:
         pass
     if last > number:
         os.close(last)
 
 
-def _in_ascii(error):
-    return "".join(map(_plainer, error.object[error.start : error.end])), error.end
+def _replace_by_ascii(error):
+    return "".join(map(_to_ascii, error.object[error.start : error.end])), error.end
 
 
-def _plainer(char):
+def _to_ascii(char):
     parts = char if char in ASCII else unicodedata.normalize("NFKD", char)
     plain = "".join(ASCII.get(part, part) for part in parts if not unicodedata.combining(part))
-    return plain if plain and plain.isascii() else _escaped(char)
+    return plain if plain and plain.isascii() else _escape_char(char)
 
 
 READABLE = "keras_dml.readable"
-codecs.register_error(READABLE, _in_ascii)
+codecs.register_error(READABLE, _replace_by_ascii)

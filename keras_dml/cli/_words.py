@@ -1,4 +1,4 @@
-"""Errors of the library in the words of the command line."""
+"""Replacement of Python arguments by command-line options in errors of the library."""
 
 import contextlib
 import re
@@ -52,36 +52,36 @@ TRAIN = {
 
 
 class Reworded(ValueError):
-    """An error of the library in the words of the command line; the cause is the error itself."""
+    """Error whose message names command-line options. Its cause is the error of the library."""
 
 
-def original(error):
-    """Returns the error of the library that an error of a command stands for."""
+def library_error(error):
+    """Returns the error of the library from which a `Reworded` error was made."""
     while isinstance(error, Reworded):
         error = error.__cause__
     return error
 
 
 @contextlib.contextmanager
-def of_commands(words):
-    """Names options of a command in place of Python arguments in error messages.
+def rephrase_errors(words):
+    """Replaces Python arguments by command-line options in errors of the block.
 
     Args:
-        words: What to write for each pattern.
+        words: Replacements, `{regular expression: text}`.
     """
     try:
         yield
     except (KeyError, OSError, TypeError, ValueError) as error:
-        raise Reworded(replaced(text_of(error), words)) from error
+        raise Reworded(rephrase(message_of(error), words)) from error
 
 
-def text_of(error):
-    """Message of an error."""
+def message_of(error):
+    """Returns the message of an error, without the quotes that `KeyError` adds."""
     return str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
 
 
-def replaced(text, words):
-    """A text with what `words` says in the place of each pattern."""
-    for argument, option in words.items():
-        text = re.sub(argument, option, text)
+def rephrase(text, words):
+    """Returns a text in which each pattern of `words` is replaced."""
+    for pattern, option in words.items():
+        text = re.sub(pattern, option, text)
     return text

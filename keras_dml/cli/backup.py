@@ -1,4 +1,4 @@
-"""`keras-dml backup GALLERY FILE`: a copy of a gallery."""
+"""Command `keras-dml backup GALLERY FILE`: copies a gallery."""
 
 from typing import Annotated
 
@@ -12,16 +12,19 @@ def run(
     file: Annotated[
         str,
         typer.Argument(
-            help="The copy, a new file.", show_default=False, autocompletion=_completion.paths
+            help="File to write.",
+            show_default=False,
+            autocompletion=_completion.complete_paths,
         ),
     ],
     replace: _options.Replace = False,
     as_json: _options.AsJson = False,
 ):
-    """Copy a gallery to a file as it is at one moment, also while it is in use.
+    """Copy a gallery to a file, also while other programs use the gallery.
 
-    It needs no model and no key. The copy is a gallery too: personal data. It keeps people who are
-    removed from the gallery later. Copy galleries of PostgreSQL by pg_dump.
+    The command needs no model and no key. The copy is a complete gallery, so it is personal data.
+    People whom you remove from the gallery later are still in the copy. Copy galleries on
+    PostgreSQL by pg_dump.
 
     Exit status: 0 the copy is written, 2 it is not.
 
@@ -32,11 +35,11 @@ def run(
 
     with (
         _console.stoppable(f"Stopped; {file} is as it was. Run the command again."),
-        _answers.answered(),
+        _answers.rephrase_messages(),
     ):
         galleries.backup(gallery, file, replace=replace)
     if as_json:
-        _console.json_object({"gallery": gallery, "backup": file})
+        _console.print_json({"gallery": gallery, "backup": file})
         return
-    _console.echo(_console.plain(f"{file}: a copy of {gallery}"))
-    _console.note("Note: the copy holds embeddings and names: personal data.")
+    _console.echo(_console.escape(f"{file}: a copy of {gallery}"))
+    _console.note("Note: the copy contains embeddings and names: personal data.")

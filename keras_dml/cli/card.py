@@ -1,4 +1,4 @@
-"""`keras-dml card NAME`: all that is known about a model."""
+"""Command `keras-dml card NAME`: prints the card of a model."""
 
 import operator
 from typing import Annotated
@@ -12,13 +12,13 @@ def run(
     name: Annotated[
         str,
         typer.Argument(
-            help="A model of `keras-dml list`, or the folder of one.",
-            autocompletion=_completion.models,
+            help="Name from `keras-dml list`, or folder of a model.",
+            autocompletion=_completion.complete_models,
         ),
     ],
     as_json: _options.AsJson = False,
 ):
-    """Show a model's card: input, data and license, error rates, thresholds, limits.
+    """Show the card of a model: input, data and license, error rates, thresholds, limits.
 
     Example: keras-dml card gait_qp_wl
     """
@@ -26,64 +26,64 @@ def run(
     from keras_dml.cli import _console, _models
     from keras_dml.zoo import catalog, headline
 
-    card = zoo.card(_models.named(name))
+    card = zoo.card(_models.resolve(name))
     if as_json:
-        _console.json_object(card, indent=2)
+        _console.print_json(card, indent=2)
         return
-    _console.echo(f"[bold]{_console.plain(card['name'])}[/bold]: {_console.plain(card['task'])}")
-    _console.table((), _facts(card), header=False)
-    _console.echo(f"\n[bold]Headline[/bold]\n{_console.plain(headline.words(card))}")
+    _console.echo(f"[bold]{_console.escape(card['name'])}[/bold]: {_console.escape(card['task'])}")
+    _console.print_table((), _facts(card), header=False)
+    _console.echo(f"\n[bold]Headline[/bold]\n{_console.escape(headline.words(card))}")
     columns, rows = headline.table(card, operator.itemgetter("name"))
     if rows:
-        _console.table(columns, rows)
-    for one in card["baselines"]:
-        _console.echo(f"- {_console.plain(headline.described(one))}")
+        _console.print_table(columns, rows)
+    for baseline in card["baselines"]:
+        _console.echo(f"- {_console.escape(headline.described(baseline))}")
     if card["figures"]:
         _console.echo(
             "\n[bold]Further figures[/bold] (value ± standard error, or \\[95 % interval])"
         )
         if "figures_are" in card:
-            _console.echo(_console.plain(card["figures_are"]))
-        _console.table(
+            _console.echo(_console.escape(card["figures_are"]))
+        _console.print_table(
             ("protocol", "n", "fraction", "setting", "metric", "value", "trials"), _figures(card)
         )
     if card["thresholds"]:
         _console.echo("\n[bold]Thresholds[/bold]")
-        _console.table(
+        _console.print_table(
             ("accept distances up to", "FAR", "its 95 % interval", "TAR", "imposter trials"),
             _thresholds(card["thresholds"]),
         )
-    if tried := [row for row in card["thresholds"] if "best_of_tries" in row]:
-        count = tried[0]["best_of_tries"]["tries"]
+    if rows_of_tries := [row for row in card["thresholds"] if "best_of_tries" in row]:
+        count = rows_of_tries[0]["best_of_tries"]["tries"]
         _console.echo(f"\n[bold]If a person may try {count} times[/bold]")
-        _console.table(catalog.TRIES, map(catalog.tries_in_words, tried))
+        _console.print_table(catalog.TRIES, map(catalog.tries_in_words, rows_of_tries))
     if card.get("device_thresholds"):
         name = card["device_thresholds"][0]["distance"]
         _console.echo(f"\n[bold]Thresholds of files for devices[/bold] ({name} distance)")
-        _console.table(
+        _console.print_table(
             ("accept distances up to", "FAR", "its 95 % interval", "TAR", "imposter trials"),
             _thresholds(card["device_thresholds"]),
         )
     if card["exports"]:
         _console.echo("\n[bold]Exports[/bold]")
         columns = ("format", "numbers", "bytes", "latency (ms)", "change in figure")
-        _console.table(columns, _exports(card))
+        _console.print_table(columns, _exports(card))
     _console.echo("\n[bold]Limits[/bold]")
     for limit in card["limits"]:
-        _console.echo(f"- {_console.plain(limit)}")
+        _console.echo(f"- {_console.escape(limit)}")
 
 
 def _facts(card):
     from keras_dml.zoo import catalog
 
-    taken, data, recipe = card["input"], card["data"], card["recipe"]
-    units = ", ".join(dict.fromkeys(taken["units"]))
+    contract, data, recipe = card["input"], card["data"], card["recipe"]
+    units = ", ".join(dict.fromkeys(contract["units"]))
     p = f", p = {card['embedding']['p']:g}" if card["embedding"].get("p") else ""
     shape = " × ".join(map(str, card["embedding"]["shape"]))
     return [
         ("paper", card["paper"]),
-        ("channels", f"{', '.join(taken['channels'])} ({units})"),
-        ("input", f"{catalog.extent_in_words(card)}, {taken['dtype']}"),
+        ("channels", f"{', '.join(contract['channels'])} ({units})"),
+        ("input", f"{catalog.extent_in_words(card)}, {contract['dtype']}"),
         ("embedding", f"{shape}, {card['embedding']['distance']} distance{p}"),
         ("parameters", f"{card['model']['parameters']:,}"),
         ("data", data["builder"]),

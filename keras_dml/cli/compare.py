@@ -1,4 +1,4 @@
-"""`keras-dml compare A B --model NAME`: the distance of two recordings, without a gallery."""
+"""Command `keras-dml compare FIRST SECOND --model NAME`: compares two recordings."""
 
 from typing import Annotated
 
@@ -12,24 +12,24 @@ Recording = Annotated[
     typer.Argument(
         help=f"A recording: a {format_names()} file.",
         show_default=False,
-        autocompletion=_completion.paths,
+        autocompletion=_completion.complete_paths,
     ),
 ]
 
-USUAL = 0.01  # rate of the threshold that gives the verdict, as in a gallery
+USUAL = 0.01  # false accept rate of the threshold for the verdict, the default of a gallery
 
 
 class _Comparison:
-    """A model as `_galleries.Reader` asks a gallery for it."""
+    """Model with the interface of a gallery, for `_galleries.Reader`."""
 
     def __init__(self, model):
         from keras_dml import quality
 
-        self.model, self.reading = model, {}  # there is no earlier enrollment
+        self.model, self.reading = model, {}  # no options of an earlier enrollment
         self._gate = quality.gate_of(model)
 
     def unfit(self, recordings):
-        """Returns the reasons why recordings should not be compared, by their index."""
+        """Returns why recordings should not be compared, `{index: reason}`."""
         return {} if self._gate is None else self._gate.refused(recordings)
 
 
@@ -41,34 +41,36 @@ def run(
         typer.Option(
             "--model",
             metavar="MODEL",
-            help="The model: of `keras-dml list`, a .keras file, or the folder of one.",
+            help="Model: a name from `keras-dml list`, a .keras file, or its folder.",
             show_default=False,
-            autocompletion=_completion.models,
+            autocompletion=_completion.complete_models,
         ),
     ],
     reading: _options.Reading = _options.Reading(),
     distances: _options.Distances = False,
     as_json: _options.AsJson = False,
 ):
-    """Compare two recordings without a gallery: how close they are, and what the card says of it.
+    """Compare two recordings without a gallery.
 
-    100 is as close as the same recording, 0 as far as two people usually are.
+    The closeness is 100 for identical recordings and 0 for the usual distance of two people.
 
-    The card's thresholds were measured on its own people and sensors. They say how often recordings
-    of two people are as close as that, and how often recordings of one person are. A recording that
-    is longer than the model takes is cut into windows: each window of FIRST is compared with the
-    nearest one of SECOND, and the mean is printed.
+    The command also compares the distance with the thresholds of the model's card. Each threshold
+    has a false accept rate (FAR), how often recordings of two people are at most this far apart,
+    and a true accept rate (TAR), how often recordings of one person are. These rates were measured
+    on the people and sensors of the card. A recording that is longer than the model's input is cut
+    into windows. Each window of FIRST is compared with the nearest window of SECOND, and the mean
+    distance is printed.
 
-    Exit status: 0 compared, 2 not.
+    Exit status: 0 the recordings are compared, 2 they are not.
 
     Example: keras-dml compare monday.csv friday.csv --model gait_qp_wl
     """
     from keras_dml.cli import _answers, _console, _galleries, _models
     from keras_dml.zoo import headline
 
-    with _answers.answered():
-        paths = [_galleries.one_file(path) for path in (first, second)]
-        name = _models.named(model)
+    with _answers.rephrase_messages():
+        paths = [_galleries.find_file(path) for path in (first, second)]
+        name = _models.resolve(model)
         with _console.stage(f"load {model}"):
             from keras_dml import inference
             from keras_dml.gallery import Scale
@@ -77,7 +79,7 @@ def run(
             comparison = _Comparison(models.load(name))
         reader = _galleries.Reader(comparison, reading)
         windows = [reader.read(path) for path in paths]
-        reader.say()
+        reader.print_notes()
         embeddings = [inference.embed(comparison.model, part) for part in windows]
         between = inference.distance(comparison.model, *embeddings)
         distance = float(between.min(axis=1).mean())
@@ -85,7 +87,7 @@ def run(
         alone = inference.distance(comparison.model, embeddings[1], embeddings[1])
         scale = Scale.from_card(card, alone.diagonal().mean())
     if as_json:
-        _console.json_object(
+        _console.print_json(
             {
                 "distance": distance,
                 "closeness": None if scale is None else scale.closeness(distance),
@@ -101,27 +103,27 @@ def run(
     scale = None if distances else scale
     _console.echo(_measured(distance, scale))
     if not card.get("thresholds"):
-        _console.echo("The card of the model has no threshold to compare it with.")
+        _console.echo("The card of the model has no threshold to compare the distance with.")
     else:
         rows = sorted(card["thresholds"], key=lambda row: row["far"])
         _console.echo(_verdict(rows, distance))
-        _console.table(
+        _console.print_table(
             ("threshold", "these two", "FAR", "its 95 % interval", "TAR"),
             [_judged(row, distance, scale) for row in rows],
         )
     if "headline" in card:
-        _console.echo(_console.plain(headline.words(card)))
+        _console.echo(_console.escape(headline.words(card)))
 
 
 def _measured(distance, scale):
-    """A distance in words, as closeness if there is a `Scale`."""
+    """Returns a distance in words, as closeness if `scale` is not None."""
     if scale is None:
         return f"distance {distance:.4g}"
     return f"closeness {scale.closeness(distance):.1f} of 100"
 
 
 def _verdict(rows, distance):
-    """Returns what the threshold of the usual rate, or of the nearest one, says about a distance.
+    """Returns the decision of the card's threshold whose rate is nearest to `USUAL`, in words.
 
     Args:
         rows: Thresholds of the card.
@@ -133,7 +135,7 @@ def _verdict(rows, distance):
 
 
 def _judged(row, distance, scale):
-    """Returns the row of the table of a threshold of the card."""
+    """Returns the row of a threshold in the table of decisions."""
     from keras_dml.zoo import catalog
 
     return (

@@ -17,14 +17,14 @@ def run(
     data_dir: _options.DataDir = None,
     imports: Annotated[
         list[str] | None,
-        typer.Option(metavar="PACKAGE", help="Package with data sets of your own; repeatable."),
+        typer.Option(metavar="PACKAGE", help="Package with further data sets. May be repeated."),
     ] = None,
     as_json: _options.AsJson = False,
 ):
     """List the data sets: people, size, license, prepared files and missing archives.
 
-    Without folders, the command looks where TensorFlow Datasets keeps its data. Size and number of
-    people describe the whole data set. Archives that hold a part of it are accepted too.
+    Without folders, the command searches the folder of TensorFlow Datasets. Size and number of
+    people describe the whole data set. Archives with a part of it are accepted too.
 
     Example: keras-dml datasets --manual-dir ~/Downloads
     """
@@ -41,9 +41,9 @@ def run(
             raise typer.BadParameter(str(error), param_hint="--imports") from None
     datasets = inventory(manual_dir, data_dir)
     if manual_dir is not None and not manual_dir.expanduser().is_dir():
-        _console.note(f"There is no folder {_console.plain(manual_dir)}.")
+        _console.note(f"The folder {_console.escape(manual_dir)} does not exist.")
     if as_json:
-        _console.json_object(datasets)
+        _console.print_json(datasets)
         return
     rows = [
         (
@@ -55,7 +55,7 @@ def run(
         )
         for name, dataset in datasets.items()
     ]
-    _console.table(("name", "people", "size", "license", "here"), rows)
+    _console.print_table(("name", "people", "size", "license", "here"), rows)
     for title, key in (("Missing", "missing"), ("Not usable", "problem")):
         reasons = dict.fromkeys(
             (name, config[key])
@@ -65,7 +65,7 @@ def run(
         )
         if reasons:
             _console.echo(f"\n[bold]{title}[/bold]")
-            _console.table((), list(reasons), header=False)
+            _console.print_table((), list(reasons), header=False)
     _console.echo("\nPrepare one: python -m tfds_builders.build NAME --manual-dir DIR")
 
 

@@ -1,5 +1,4 @@
-"""`keras-dml enroll GALLERY PERSON FILES...`: recordings of a person, stored as embeddings; and
-`keras-dml enroll GALLERY FOLDER`: recordings of many people."""
+"""Command `keras-dml enroll GALLERY PERSON FILES...` or `GALLERY FOLDER`: enrolls people."""
 
 from typing import Annotated
 
@@ -8,7 +7,7 @@ import typer
 from keras_dml.cli import _completion, _options, _statuses
 from keras_dml.recordings import format_names
 
-MOST_REFUSED = 3  # files whose reasons are printed if no file is enrolled: it is often one reason
+MOST_REFUSED = 3  # reasons that are printed if no file is enrolled; they are often the same
 
 
 def run(
@@ -20,7 +19,7 @@ def run(
             help="Name of a person. Without FILES: a folder of people, FOLDER/PERSON/FILES or "
             "FOLDER/PERSON/SESSION/FILES, or a csv with the columns path, person.",
             show_default=False,
-            autocompletion=_completion.people_or_paths,
+            autocompletion=_completion.complete_people_or_paths,
         ),
     ],
     files: Annotated[
@@ -28,22 +27,25 @@ def run(
         typer.Argument(
             help=f"Recordings: {format_names()} files, or folders of them.",
             show_default=False,
-            autocompletion=_completion.paths,
+            autocompletion=_completion.complete_paths,
         ),
     ] = None,
     options: _options.GalleryOptions = _options.GalleryOptions(),
     as_json: _options.AsJson = False,
 ):
-    """Enroll recordings of a person, or of a folder of people, in a gallery, which is made if there
-    is none.
+    """Enroll recordings of a person, or of all people in a folder.
 
-    A recording is refused, with the reason, if the model does not take it, or if it is further from
-    the person's others than the thresholds allow; of somebody new the largest group that is so near
-    to each other is enrolled. A recording that is given twice or enrolled already counts once; one
-    that is enrolled as somebody else is refused. A refused recording does not affect the others.
-    The file of a gallery holds names, embeddings and thresholds, no recordings: personal data all
-    the same. The gallery remembers the channels, the rate, the column of times and the units of its
-    first enrollment, and later commands read files alike unless an option says otherwise.
+    If the gallery does not exist, the command creates it.
+
+    The command refuses a recording if the model does not take it, if its distance to the person's
+    other recordings is above the threshold, or if it is enrolled as another person. It prints the
+    reasons, and enrolls the remaining recordings. Of a new person, the largest group of recordings
+    within the threshold is enrolled. A recording that is given twice or that is enrolled already
+    counts once.
+
+    The gallery stores names, embeddings and thresholds, but no recordings. Its file is personal
+    data. It also stores the channels, the rate, the column of times and the units of its first
+    enrollment, which later commands use by default.
 
     Exit status: 0 all are enrolled, now or before, 1 some were refused, 2 none is enrolled.
 
@@ -56,28 +58,30 @@ def run(
 
 
 def _enroll_person(gallery, person, files, options, as_json):
-    """Enrolls files as one person, and prints what became of them."""
+    """Enrolls files as one person, and prints the result for each file."""
     from keras_dml.cli import _answers, _console, _days, _galleries
 
-    with _answers.answered():
-        paths = _galleries.files(files)  # before a gallery is made for them
-        _galleries.check_kinds(paths)
-        with _galleries.opened(gallery, options.model, options.access, may_be_new=True) as opened:
-            reader = _galleries.Reader(opened, options.reading)
-            earlier = _days.earlier_dates(opened, [person])
-            taken = _galleries.taken(reader, paths)
-            enrollment = _galleries.enrolled(opened, person, paths, taken)
+    with _answers.rephrase_messages():
+        paths = _galleries.find_files(files)  # before a new gallery is created
+        _galleries.check_formats(paths)
+        with _galleries.open_gallery(
+            gallery, options.model, options.access, may_be_new=True
+        ) as opened_gallery:
+            reader = _galleries.Reader(opened_gallery, options.reading)
+            earlier = _days.earlier_dates(opened_gallery, [person])
+            results = _galleries.read_recordings(reader, paths)
+            enrollment = _galleries.enrolled(opened_gallery, person, paths, results)
             if enrollment.kept:
                 reader.remember()
-                day = _days.of_one_day([paths[i] for i in enrollment.kept], earlier[person])
-                _days.note({} if day is None else {person: day}, 1)
-                opened.check_counts([person])
+                day = _days.single_day([paths[i] for i in enrollment.kept], earlier[person])
+                _days.print_note({} if day is None else {person: day}, 1)
+                opened_gallery.check_counts([person])
     if as_json:
         fields = {"person": person, **_as_json(enrollment, paths), "notes": reader.notes}
-        _console.json_object(fields)
+        _console.print_json(fields)
     else:
         _console.echo(
-            f"{_console.plain(person)}: {len(enrollment.kept)} of {len(paths)} files enrolled, "
+            f"{_console.escape(person)}: {len(enrollment.kept)} of {len(paths)} files enrolled, "
             f"{enrollment.recordings} recordings in all"
         )
         _show_repeats(enrollment, paths)
@@ -87,47 +91,51 @@ def _enroll_person(gallery, person, files, options, as_json):
 
 
 def _enroll_people(gallery, folder, options, as_json):
-    """Enrolls the people of a folder one after the other, and prints what became of their files."""
+    """Enrolls the people of a folder one after the other, and prints the result for each file."""
     from keras_dml import gallery as galleries
     from keras_dml import recordings
     from keras_dml.cli import _answers, _console, _days, _galleries
 
     stopped = (
-        "Stopped. People whose files were all read are enrolled. The same command enrolls the "
-        "others: a recording that is enrolled already counts once."
+        "Stopped. People whose files were all read are enrolled. Run the command again to enroll "
+        "the remaining people: recordings that are enrolled already count once."
     )
-    with _console.stoppable(stopped), _answers.answered():
+    with _console.stoppable(stopped), _answers.rephrase_messages():
         try:
             listing = recordings.folder(folder)
         except (FileNotFoundError, ValueError) as error:
             raise type(error)(
-                f"{error} To enroll one person give files too: keras-dml enroll "
+                f"{error} To enroll one person, also name files: keras-dml enroll "
                 f"{galleries.hide_password(gallery)} PERSON FILES."
             ) from None
-        with _galleries.opened(gallery, options.model, options.access, may_be_new=True) as opened:
-            reader = _galleries.Reader(opened, options.reading)
-            earlier = _days.earlier_dates(opened, listing.people)
-            people = _galleries.enrolled_people(opened, reader, listing)
-            kept = {
+        with _galleries.open_gallery(
+            gallery, options.model, options.access, may_be_new=True
+        ) as opened_gallery:
+            reader = _galleries.Reader(opened_gallery, options.reading)
+            earlier = _days.earlier_dates(opened_gallery, listing.people)
+            people = _galleries.enroll_people(opened_gallery, reader, listing)
+            enrolled_paths = {
                 name: [paths[i] for i in each.kept]
                 for name, (each, paths) in people.items()
                 if each.kept
             }
-            if kept:
+            if enrolled_paths:
                 reader.remember()
                 sessions = {entry.path: entry.session for entry in listing.recordings}
                 days = {
-                    name: _days.of_one_day(paths, earlier[name], map(sessions.get, paths))
-                    for name, paths in kept.items()
+                    name: _days.single_day(paths, earlier[name], map(sessions.get, paths))
+                    for name, paths in enrolled_paths.items()
                 }
-                _days.note({name: day for name, day in days.items() if day}, len(kept))
-                opened.check_counts(kept)
+                _days.print_note(
+                    {name: day for name, day in days.items() if day}, len(enrolled_paths)
+                )
+                opened_gallery.check_counts(enrolled_paths)
     enrolled = sum(len(each.kept) for each, _ in people.values())
     repeated = sum(len(each.repeated) for each, _ in people.values())
     refused = sum(len(each.refused) for each, _ in people.values())
     skipped = [str(path) for path in listing.skipped]
     if as_json:
-        _console.json_object(
+        _console.print_json(
             {
                 "people": {name: _as_json(each, paths) for name, (each, paths) in people.items()},
                 "kept": enrolled,
@@ -142,15 +150,15 @@ def _enroll_people(gallery, folder, options, as_json):
             (name, f"{len(each.kept)} of {len(paths)}", each.recordings)
             for name, (each, paths) in people.items()
         ]
-        _console.table(("person", "files enrolled", "recordings in all"), rows)
+        _console.print_table(("person", "files enrolled", "recordings in all"), rows)
         for each, paths in people.values():
             _show_repeats(each, paths)
         reasons = [
             reason for each, _ in people.values() for _, reason in sorted(each.refused.items())
         ]
-        _show_refused(reasons, MOST_REFUSED if not kept else len(reasons))
+        _show_refused(reasons, MOST_REFUSED if not enrolled_paths else len(reasons))
         for path in skipped:
-            _console.echo(_console.plain(f"left out: {path} is not a recording"))
+            _console.echo(_console.escape(f"left out: {path} is not a recording"))
         present = sum(each.recordings > 0 for each, _ in people.values())
         _console.echo(
             f"{present} of {len(people)} people are enrolled, by {enrolled} of "
@@ -160,7 +168,7 @@ def _enroll_people(gallery, folder, options, as_json):
 
 
 def _as_json(enrollment, paths):
-    """Returns the fields of an `_galleries.Enrolled` that programs get."""
+    """Returns an `Enrolled` as an object for JSON."""
     return {
         "kept": [str(paths[i]) for i in enrollment.kept],
         "refused": {str(paths[i]): enrollment.refused[i] for i in sorted(enrollment.refused)},
@@ -173,26 +181,26 @@ def _as_json(enrollment, paths):
 
 
 def _show_repeats(enrollment, paths):
-    """Prints the files that count once."""
+    """Prints the files that repeat another file or an enrolled recording."""
     from keras_dml.cli import _console
 
     for i, first in sorted(enrollment.repeated.items()):
         reason = "enrolled already" if first is None else f"the same as {paths[first]}"
-        _console.echo(_console.plain(f"counts once: {paths[i]} is {reason}"))
+        _console.echo(_console.escape(f"counts once: {paths[i]} is {reason}"))
 
 
 def _show_refused(reasons, most):
-    """Prints why files were refused, at most a number of them."""
+    """Prints why files were refused, for at most `most` files."""
     from keras_dml.cli import _console
 
     for reason in reasons[:most]:
-        _console.echo(_console.plain(f"refused: {reason}"))
+        _console.echo(_console.escape(f"refused: {reason}"))
     if reasons[most:]:
         _console.echo(f"refused: {len(reasons[most:])} more files; --json has the reason of each")
 
 
 def _end(enrolled, repeated, refused):
-    """Ends the command with the status of its numbers of files."""
+    """Exits with the status for these numbers of files."""
     if not enrolled and not repeated:
         raise typer.Exit(_statuses.ERROR)
-    _statuses.answer(not refused)
+    _statuses.exit_with_answer(not refused)

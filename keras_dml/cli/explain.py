@@ -1,4 +1,4 @@
-"""`keras-dml explain GALLERY PERSON FILE`: why a recording is near to a person, or far."""
+"""Command `keras-dml explain GALLERY PERSON FILE`: explains the distance to a person."""
 
 import contextlib
 from typing import Annotated
@@ -13,69 +13,75 @@ def run(
     person: _options.Person,
     file: Annotated[
         str,
-        typer.Argument(help="A recording.", show_default=False, autocompletion=_completion.paths),
+        typer.Argument(
+            help="A recording.", show_default=False, autocompletion=_completion.complete_paths
+        ),
     ],
     out: Annotated[
         str | None,
         typer.Option(
             "--out",
             metavar="PATH",
-            help="Picture to write, PATH.svg and PATH.png.",
+            help="Draw a picture: PATH.svg and PATH.png.",
             show_default=False,
-            autocompletion=_completion.paths,
+            autocompletion=_completion.complete_paths,
         ),
     ] = None,
     options: _options.GalleryOptions = _options.GalleryOptions(),
     as_json: _options.AsJson = False,
 ):
-    """Explain the distance of a recording to a person: by the moments of the recording and by its
-    channels.
+    """Explain the distance of a recording to a person by parts of the recording and by channels.
 
-    Distances of quantile embeddings and of covariances are sums of such parts. For all other models
-    the distance is computed again without each moment and without each channel.
+    Distances of quantile embeddings and of covariances are sums over parts and channels. For all
+    other models, the command leaves out one part or channel at a time and computes the distance
+    again.
 
-    An explanation reveals as much as the enrolled embedding itself: it is personal data.
+    An explanation reveals as much as the enrolled embedding. It is personal data.
 
-    Exit status: 0 explained, 2 not.
+    Exit status: 0 the distance is explained, 2 it is not.
 
     Example: keras-dml explain family.db alice new.csv --out why
     """
     from keras_dml.cli import _answers, _console, _galleries
 
     needs = {"person": person}
-    with _answers.answered(), contextlib.ExitStack() as stack:
-        opened = stack.enter_context(
-            _galleries.opened(gallery, options.model, options.access, paths=[file], needs=needs)
+    with _answers.rephrase_messages(), contextlib.ExitStack() as stack:
+        opened_gallery = stack.enter_context(
+            _galleries.open_gallery(
+                gallery, options.model, options.access, paths=[file], needs=needs
+            )
         )
-        reader = _galleries.Reader(opened, options.reading)
-        recording, *others = reader.read(file)
-        reader.say()
-        if others:
-            _console.note("Note: of a longer recording the first window is explained.")
-        found = opened.explain(person, recording)
-        written = [] if out is None else _draw(found, out)
+        reader = _galleries.Reader(opened_gallery, options.reading)
+        recording, *further_windows = reader.read(file)
+        reader.print_notes()
+        if further_windows:
+            _console.note(
+                "Note: the recording is longer than a window. Only its first window is explained."
+            )
+        explanation = opened_gallery.explain(person, recording)
+        paths = [] if out is None else _draw(explanation, out)
     if as_json:
-        _console.json_object(
+        _console.print_json(
             {
-                "distance": found.distance,
-                "moments": [vars(moment) for moment in found.moments],
-                "alike": [vars(moment) for moment in found.alike],
-                "channels": found.channels,
-                "regions": found.regions,
-                "by_removal": found.by_removal,
-                "parts": found.largest(None),
-                "meaning": found.meaning,
-                "written": written,
+                "distance": explanation.distance,
+                "moments": [vars(moment) for moment in explanation.moments],
+                "alike": [vars(moment) for moment in explanation.alike],
+                "channels": explanation.channels,
+                "regions": explanation.regions,
+                "by_removal": explanation.by_removal,
+                "parts": explanation.largest(None),
+                "meaning": explanation.meaning,
+                "written": paths,
                 "notes": reader.notes,
             }
         )
         return
-    _console.echo(_console.plain_lines(found))
-    for path in written:
-        _console.echo(f"written: {_console.plain(path)}")
+    _console.echo(_console.escape_lines(explanation))
+    for path in paths:
+        _console.echo(f"written: {_console.escape(path)}")
 
 
-def _draw(found, out):
+def _draw(explanation, out):
     from keras_dml import reports
 
-    return [str(path) for path in reports.save(reports.explanation(found), out)]
+    return [str(path) for path in reports.save(reports.explanation(explanation), out)]

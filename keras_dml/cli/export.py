@@ -1,4 +1,4 @@
-"""`keras-dml export NAME --to tflite`: a model, or a gallery, as files for servers or devices."""
+"""Command `keras-dml export NAME --to FORMAT`: exports a model or a gallery."""
 
 import dataclasses
 import enum
@@ -11,7 +11,7 @@ from keras_dml.cli import _completion, _options, _words
 
 
 class Format(enum.StrEnum):
-    """What can be written."""
+    """Formats of exported files."""
 
     tflite = "tflite"
     savedmodel = "savedmodel"
@@ -19,7 +19,7 @@ class Format(enum.StrEnum):
 
 
 class Quantization(enum.StrEnum):
-    """What the weights of a TFLite file become."""
+    """Types of the weights in a TFLite file."""
 
     dynamic = "dynamic"
     float32 = "float32"
@@ -31,25 +31,25 @@ def run(
     name: Annotated[
         str,
         typer.Argument(
-            help="A model of `keras-dml list`, a .keras file, or a gallery.",
-            autocompletion=_completion.models,
+            help="Name of a model from `keras-dml list`, a .keras file, or a gallery.",
+            autocompletion=_completion.complete_models,
         ),
     ],
-    to: Annotated[Format, typer.Option("--to", help="What to write.")],
+    to: Annotated[Format, typer.Option("--to", help="Format of the file.")],
     quantization: Annotated[
         Quantization | None,
         typer.Option(
-            help="Weights of the TFLite file.",
-            show_default="dynamic, or float16 if dynamic drifts from Keras or for a gallery",
+            help="Type of the weights in the TFLite file.",
+            show_default="dynamic; float16 for galleries, and if dynamic differs from Keras",
         ),
     ] = None,
     representative: Annotated[
         pathlib.Path | None,
         typer.Option(
             metavar="FILE.npz",
-            autocompletion=_completion.paths,
-            help="For int8: some 100 recordings (time, channels), or images, as the device will "
-            "see them.",
+            autocompletion=_completion.complete_paths,
+            help="For int8: about 100 recordings (time, channels), or images, such as the device "
+            "will record.",
         ),
     ] = None,
     out: Annotated[
@@ -57,43 +57,50 @@ def run(
         typer.Option(
             "--out",
             metavar="PATH",
-            help="What to write to.",
-            show_default="NAME.tflite; of a gallery the folder NAME_device, or NAME_templates.npz",
-            autocompletion=_completion.paths,
+            help="File or folder to write.",
+            show_default="NAME.tflite, NAME_savedmodel, NAME_device or NAME_templates.npz",
+            autocompletion=_completion.complete_paths,
         ),
     ] = None,
     far: _options.Far = None,
     access: _options.Access = _options.Access(),
     as_json: _options.AsJson = False,
 ):
-    """Export a model for a server or a device, and compare the file's outputs with Keras's.
+    """Export a model or a gallery, and compare the outputs of the file with Keras.
 
-    The file has the signatures embed and distance; that of a classifier also score and classify.
-    Of a gallery a folder is written that decides on the device: the model, the people's embeddings
-    and threshold, and decide.py, which needs NumPy and LiteRT alone; or, --to templates, one file
-    of its embeddings, which `keras-dml merge` and numpy.load take.
+    The file of a model has the signatures embed and distance. A classifier also has the signatures
+    score and classify.
+
+    A gallery is exported to a folder for a device: the model, the embeddings, the threshold, and
+    decide.py, a program that needs only NumPy and LiteRT. With --to templates, the embeddings are
+    written to one file that `keras-dml merge` and numpy.load can read.
 
     Exit status: 0 written and compared, 2 nothing was written.
 
     Example: keras-dml export gait_qp_wl --to tflite --quantization float16
     """
     if to is Format.savedmodel and (quantization or representative):
-        raise typer.BadParameter("a SavedModel is float32; --quantization goes with --to tflite.")
+        raise typer.BadParameter(
+            "a SavedModel is float32. Use --quantization and --representative with --to tflite."
+        )
     if quantization is Quantization.int8 and representative is None:
         raise typer.BadParameter(
-            "int8 needs --representative FILE.npz: some 100 recordings (time, channels), or "
-            "images, as the device will see them. --quantization dynamic needs none."
+            "int8 needs --representative FILE.npz: about 100 recordings (time, channels), or "
+            "images, such as the device will record. --quantization dynamic does not need it."
         )
     from keras_dml import _files
     from keras_dml.cli import _console, _export_gallery
 
     if _export_gallery.is_gallery(name):
         if to is Format.savedmodel:
-            raise typer.BadParameter("a gallery is written for a device, --to tflite.")
+            raise typer.BadParameter(
+                "a gallery cannot be a SavedModel. Use --to tflite or --to templates."
+            )
         if to is Format.templates:
             if quantization or representative or far is not None:
                 raise typer.BadParameter(
-                    "templates are embeddings alone: no --quantization, --representative or --far."
+                    "templates contain no model and no threshold. Leave out --quantization, "
+                    "--representative and --far."
                 )
             _export_gallery.write_templates(name, out, access, as_json=as_json)
             return
@@ -101,24 +108,24 @@ def run(
         _export_gallery.write(name, out, weights, representative, access, far=far, as_json=as_json)
         return
     if to is Format.templates:
-        raise typer.BadParameter(f"templates are a gallery's; {name} is none.")
+        raise typer.BadParameter(f"--to templates needs a gallery, and {name} is not one.")
     if far is not None:
-        raise typer.BadParameter("--far is the rate of a gallery's threshold; this is a model.")
+        raise typer.BadParameter(f"--far needs a gallery, and {name} is not one.")
     if access != _options.Access():
-        raise typer.BadParameter("--key and --keys open a gallery; this is a model.")
+        raise typer.BadParameter(f"--key and --keys need a gallery, and {name} is not one.")
     from keras_dml.cli import _models
 
     check_place = _files.replaceable_file if to is Format.tflite else _files.replaceable_saved_model
     if out is not None:
         check_place(out)
-    model_name = _models.named(name)  # refuses an unknown model before a backend is loaded
+    model_name = _models.resolve(name)  # refuses an unknown model before a backend is loaded
     if out is None:
         out = str(_default_path(name, to))
         check_place(out)
     out = pathlib.Path(out)
     with (
         _console.stoppable(f"Stopped; {out} is as it was. Run the command again."),
-        _words.of_commands(_words.EXPORT),
+        _words.rephrase_errors(_words.EXPORT),
     ):
         recordings = None if representative is None else read_recordings(representative)
         with _console.stage(f"load {name}"):
@@ -127,40 +134,40 @@ def run(
             model = zoo.load(model_name)
         with _console.stage(f"write {out} and compare it with Keras"):
             if to is Format.savedmodel:
-                written = export.saved_model(model, out)
+                result = export.saved_model(model, out)
             else:
                 weights = _weights(quantization, "auto")
-                written = export.tflite(model, out, weights, recordings)
+                result = export.tflite(model, out, weights, recordings)
     if as_json:
-        _console.json_object({**dataclasses.asdict(written), "path": str(written.path)})
+        _console.print_json({**dataclasses.asdict(result), "path": str(result.path)})
         return
-    timed = "an image" if written.steps is None else f"{written.steps} steps"
+    timed = "an image" if result.steps is None else f"{result.steps} steps"
     facts = [
-        ("written", str(written.path)),
-        ("weights", written.quantization or "float32"),
-        ("size", f"{written.bytes / 1000:,.0f} kB"),
-        ("latency", f"{written.latency_ms:.2g} ms for {timed}"),
-        ("drift", f"{100 * written.drift:.2g} % of the embeddings' RMS"),
+        ("written", str(result.path)),
+        ("weights", result.quantization or "float32"),
+        ("size", f"{result.bytes / 1000:,.0f} kB"),
+        ("latency", f"{result.latency_ms:.2g} ms for {timed}"),
+        ("drift", f"{100 * result.drift:.2g} % of the embeddings' RMS"),
         ("signatures", ", ".join(export.signatures.described(model))),
     ]
-    _console.table((), facts, header=False)
-    for note in written.notes:
+    _console.print_table((), facts, header=False)
+    for note in result.notes:
         _console.note(f"Note: {note}")
 
 
 def _weights(quantization, default):
-    """Quantization as the library names it."""
+    """Returns the argument `quantization` of the library for an option."""
     if quantization is None:
         return default
     return None if quantization is Quantization.float32 else quantization.value
 
 
 def read_recordings(path):
-    """The arrays of an `.npz` file, in the order of their names.
+    """Reads the arrays of an `.npz` file, in the order of their names.
 
     Raises:
-        ValueError: If it is not a `.npz` file of numbers.
-        FileNotFoundError: If there is no such file.
+        ValueError: If it is not an `.npz` file of numbers.
+        FileNotFoundError: If the file does not exist.
     """
     import numpy as np
 
@@ -175,10 +182,10 @@ def read_recordings(path):
             file.seek(0)
             with np.load(file, allow_pickle=False) as arrays:
                 return [_arrays.real(f"`{key}`", arrays[key]) for key in sorted(arrays)]
-        except Exception as error:  # as of any archive, and of arrays within
+        except Exception as error:  # damaged archives and arrays raise many types
             raise ValueError(
-                f"{path} is no .npz file of recordings: {archive.first_line(error)} Write one with "
-                "numpy.savez(path, *recordings), each of shape (time, channels), or images "
+                f"{path} is not an .npz file of recordings: {archive.first_line(error)} Write one "
+                "by numpy.savez(path, *recordings), each of shape (time, channels), or images "
                 "(height, width, channels)."
             ) from error
 

@@ -1,4 +1,4 @@
-"""`keras-dml forget GALLERY PERSON RECORDING...`: removes single recordings of a person."""
+"""Command `keras-dml forget GALLERY PERSON RECORDING...`: removes recordings of a person."""
 
 import unicodedata
 from typing import Annotated
@@ -14,34 +14,34 @@ def run(
     recordings: Annotated[
         list[str],
         typer.Argument(
-            help="Ids of recordings, which `keras-dml recordings` lists.", show_default=False
+            help="Ids of recordings, as listed by `keras-dml recordings`.", show_default=False
         ),
     ],
     access: _options.Access = _options.Access(),
     as_json: _options.AsJson = False,
 ):
-    """Forget single recordings of a person: the gallery is as if they had never been enrolled.
+    """Remove single recordings of a person, as if they had never been enrolled.
 
-    It needs no model. With the last recording the person is removed. If an id is unknown, nothing
-    is removed. Copies of the gallery still have the recordings; a server has them until it is
-    purged, see `keras-dml remove`.
+    The command needs no model. If it removes the last recording, it also removes the person. If an
+    id is unknown, nothing is removed. Copies of the gallery still contain the recordings, and so
+    does the disk of a server until `keras-dml remove --purge`.
 
-    Exit status: 0 forgotten, 2 nothing was removed.
+    Exit status: 0 removed, 2 nothing was removed.
 
     Example: keras-dml forget family.db alice 0f3a5b7c9d1e2f40
     """
     from keras_dml import gallery as galleries
     from keras_dml.cli import _answers, _console
 
-    stopped = "Stopped. `keras-dml recordings` says which recordings are still there."
-    with _console.stoppable(stopped), _answers.answered():
+    stopped = "Stopped. `keras-dml recordings` lists the recordings that are still enrolled."
+    with _console.stoppable(stopped), _answers.rephrase_messages():
         galleries.forget(gallery, person, recordings, **vars(access))
         people = galleries.people(gallery, **vars(access))
         left = people.get(unicodedata.normalize("NFC", person), 0)
     ids = list(dict.fromkeys(recordings))
     if as_json:
-        _console.json_object({"person": person, "forgotten": ids, "enrolled": left})
+        _console.print_json({"person": person, "forgotten": ids, "enrolled": left})
     elif left:
-        _console.echo(_console.plain(f"{person}: {len(ids)} recordings forgotten, {left} left"))
+        _console.echo(_console.escape(f"{person}: {len(ids)} recordings removed, {left} left"))
     else:
-        _console.echo(_console.plain(f"{person}: the last recording is forgotten, and the person"))
+        _console.echo(_console.escape(f"{person}: the last recording and the person are removed"))

@@ -1,4 +1,4 @@
-"""`keras-dml identify GALLERY FILES...`: who is it, or a stranger?"""
+"""Command `keras-dml identify GALLERY FILES...`: identifies a person or a stranger."""
 
 from typing import Annotated
 
@@ -18,61 +18,61 @@ def run(
     distances: _options.Distances = False,
     as_json: _options.AsJson = False,
 ):
-    """Identify the person of recordings: the nearest one enrolled, or a stranger.
+    """Identify the person of recordings: the nearest enrolled person, or a stranger.
 
-    Several files are of one moment and decided on together. If nobody is close enough for the
-    threshold, it is a stranger. --scores lists the nearest people by closeness: 100 is as close as
-    the same recording, 0 as far as other people usually are.
+    All files must be recordings of one moment. The command makes one decision on all of them. It
+    decides for a stranger if no distance is within the threshold. --scores lists the nearest people
+    with their closeness: 100 for identical recordings, 0 for the usual distance of two people.
 
-    Until `keras-dml calibrate` sets a threshold, that of the model's card decides, which is
-    provisional; without one the nearest people are listed and nothing is decided.
+    Until `keras-dml calibrate` sets a threshold, the command uses the provisional threshold of the
+    model's card. Without such a threshold it lists the nearest people and does not decide.
 
-    With n people enrolled a stranger is taken for one of them up to n times as often as the
-    threshold's rate says (FPIR). Somebody who is enrolled may be taken for a stranger, or for
-    somebody else. If two people are equally near, as when one recording is enrolled as both, there
-    is no decision. A stranger counts as a rejected claim of the nearest person, see `keras-dml
-    verify`.
+    With n enrolled people, a stranger is identified as one of them (FPIR) up to n times as often as
+    the false accept rate of the threshold. An enrolled person may also be identified as a stranger
+    or as another person. If two people are equally near, for example because one recording is
+    enrolled as both, the command does not decide. A stranger counts as a rejected claim of the
+    nearest person, see `keras-dml verify`.
 
-    Exit status: 0 somebody who is enrolled, 1 a stranger, 2 no decision or a pause.
+    Exit status: 0 an enrolled person, 1 a stranger, 2 no decision or a pause.
 
     Example: keras-dml identify family.db new.csv
     """
     from keras_dml.cli import _answers, _console, _galleries
 
-    with _answers.answered():
-        needs = _galleries.needs(far=far, threshold=threshold, may_rank=True)
-        with _galleries.opened(
+    with _answers.rephrase_messages():
+        needs = _galleries.decision_requirements(far=far, threshold=threshold, may_rank=True)
+        with _galleries.open_gallery(
             gallery, options.model, options.access, paths=files, needs=needs
-        ) as opened:
-            recordings, notes = _galleries.observed(opened, files, options.reading)
-            found = opened.identify(recordings, top, far=far, threshold=threshold)
+        ) as opened_gallery:
+            recordings, notes = _galleries.read_probe(opened_gallery, files, options.reading)
+            result = opened_gallery.identify(recordings, top, far=far, threshold=threshold)
     scores = scores or distances
     if as_json:
         names = ("person", "people", "fpir", "far", "extrapolated", "provisional")
-        fields = {name: getattr(found, name) for name in names} | {"tied": list(found.tied)}
-        if scores or found.threshold is None:
-            fields["candidates"] = [_candidate(found, one, scores) for one in found.candidates]
+        fields = {name: getattr(result, name) for name in names} | {"tied": list(result.tied)}
+        if scores or result.threshold is None:
+            fields["candidates"] = [_candidate(result, c, scores) for c in result.candidates]
         if scores:
-            fields["threshold"] = _answers.score(found.threshold)
-        _console.json_object({**fields, "notes": notes})
+            fields["threshold"] = _answers.round_score(result.threshold)
+        _console.print_json({**fields, "notes": notes})
     else:
-        _console.echo(f"[bold]{_console.plain(found.answer)}[/bold]")
-        if scores or found.threshold is None:
-            _show_candidates(found, scores, distances)
-        rates = found.rates or f"{found.people} people enrolled"
-        _console.echo(", ".join(filter(None, [found.limit(distances), rates])))
-    if found.tied or found.threshold is None:
+        _console.echo(f"[bold]{_console.escape(result.answer)}[/bold]")
+        if scores or result.threshold is None:
+            _show_candidates(result, scores, distances)
+        rates = result.rates or f"{result.people} people enrolled"
+        _console.echo(", ".join(filter(None, [result.limit(distances), rates])))
+    if result.tied or result.threshold is None:
         raise typer.Exit(_statuses.ERROR)
-    _statuses.answer(found.person is not None)
+    _statuses.exit_with_answer(result.person is not None)
 
 
-def _candidate(found, candidate, scores):
-    """Returns the fields of a candidate that programs get.
+def _candidate(result, candidate, scores):
+    """Returns a candidate as an object for JSON.
 
     Args:
-        found: `Identification`.
+        result: `Identification`.
         candidate: `Candidate`.
-        scores: Whether to say how close the recordings are to the person's.
+        scores: If True, the object contains score and closeness.
     """
     from keras_dml.cli import _answers
 
@@ -80,29 +80,28 @@ def _candidate(found, candidate, scores):
         return {"person": candidate.person}
     return {
         "person": candidate.person,
-        "score": _answers.score(candidate.score),
-        "closeness": _answers.score(found.closeness(candidate)),
+        "score": _answers.round_score(candidate.score),
+        "closeness": _answers.round_score(result.closeness(candidate)),
     }
 
 
-def _show_candidates(found, scores, distances):
+def _show_candidates(result, scores, distances):
     """Prints the nearest people, nearest first.
 
     Args:
-        found: `Identification`.
-        scores: Whether to print how close the recordings are to each person's.
-        distances: Whether to print distances in the place of closeness.
+        result: `Identification`.
+        scores: If True, closeness and distances are printed.
+        distances: If True, distances are printed without closeness.
     """
     from keras_dml.cli import _console
 
     if not scores:
-        _console.table(("nearest",), [(one.person,) for one in found.candidates])
-    elif distances or found.scale is None:
-        rows = [(one.person, f"{one.score:.4g}") for one in found.candidates]
-        _console.table(("nearest", "distance"), rows)
+        _console.print_table(("nearest",), [(c.person,) for c in result.candidates])
+    elif distances or result.scale is None:
+        rows = [(c.person, f"{c.score:.4g}") for c in result.candidates]
+        _console.print_table(("nearest", "distance"), rows)
     else:
         rows = [
-            (one.person, f"{found.closeness(one):.1f}", f"{one.score:.4g}")
-            for one in found.candidates
+            (c.person, f"{result.closeness(c):.1f}", f"{c.score:.4g}") for c in result.candidates
         ]
-        _console.table(("nearest", "closeness of 100", "distance"), rows)
+        _console.print_table(("nearest", "closeness of 100", "distance"), rows)

@@ -1,4 +1,4 @@
-"""`keras-dml info GALLERY`: facts about a gallery."""
+"""Command `keras-dml info GALLERY`: prints facts about a gallery."""
 
 from keras_dml.cli import _options
 
@@ -10,24 +10,24 @@ def run(
 ):
     """Show facts about a gallery: model, numbers of people and recordings, date, thresholds.
 
-    It needs no model, and shows neither names nor embeddings.
+    The command needs no model. It prints neither names nor embeddings.
 
-    Exit status: 0 shown, 2 not.
+    Exit status: 0 the facts are printed, 2 they are not.
 
     Example: keras-dml info family.db
     """
     from keras_dml import gallery as galleries
     from keras_dml.cli import _answers, _console, thresholds
 
-    with _answers.answered():
+    with _answers.rephrase_messages():
         facts = galleries.info(gallery, **vars(access))
     names = ("path", "model", "fingerprint", "created", "encrypted")
     counts = ("people", "recordings", "marked", "reading")
     if as_json:
         fields = {name: getattr(facts, name) for name in (*names, *counts)}
-        _console.json_object({**fields, **thresholds.as_lists(facts)}, indent=2)
+        _console.print_json({**fields, **thresholds.as_lists(facts)}, indent=2)
         return
-    options = [f"{name} {_shown(value)}" for name, value in facts.reading.items()]
+    options = [f"{name} {_format_option(value)}" for name, value in facts.reading.items()]
     rows = [
         ("gallery", facts.path),
         ("model", facts.model or "none yet"),
@@ -36,22 +36,22 @@ def run(
         ("encrypted", "yes" if facts.encrypted else "no"),
         ("people", facts.people),
         ("recordings", facts.recordings),
-        ("marked as not theirs", facts.marked),
-        ("files are read by", ", ".join(options) or "what they say"),
+        ("marked recordings", facts.marked),
+        ("reading options", ", ".join(options) or "none"),
         ("thresholds", _thresholds(facts)),
         ("boundaries", _rates(facts.boundaries)),
     ]
-    _console.table((), rows, header=False)
+    _console.print_table((), rows, header=False)
 
 
 def _thresholds(facts):
-    """Returns the rates of the thresholds that decide."""
+    """Returns the rates of the thresholds in use, as text."""
     if facts.thresholds or not facts.provisional:
         return _rates(facts.thresholds)
-    return f"none; until `keras-dml calibrate` the model's card: {_rates(facts.provisional)}"
+    return f"none yet; provisional ones of the model's card: {_rates(facts.provisional)}"
 
 
-def _shown(value):
+def _format_option(value):
     return ",".join(value) if isinstance(value, list) else value
 
 

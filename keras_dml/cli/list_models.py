@@ -1,4 +1,4 @@
-"""`keras-dml list`: the trained models."""
+"""Command `keras-dml list`: lists the trained models."""
 
 from keras_dml.cli import _options
 
@@ -13,15 +13,15 @@ def run(as_json: _options.AsJson = False):
 
     cards = {name: zoo.card(name) for name in zoo.list_models()}
     if as_json:
-        _console.json_object({name: _summary(card) for name, card in cards.items()})
+        _console.print_json({name: _summary(card) for name, card in cards.items()})
         return
     if not cards:
         raise ValueError(
-            "No model was found. Install the released package, which carries the models, or name "
+            "No model was found. Install the released package, which contains the models, or name "
             "a folder of models in the environment variable KERAS_DML_ZOO."
         )
     rows = [(name, [*_lines(card)]) for name, card in cards.items()]
-    _console.table((), rows, header=False)
+    _console.print_table((), rows, header=False)
     _console.echo("\nMore: keras-dml card NAME. In Python: keras_dml.zoo.load(NAME)")
 
 

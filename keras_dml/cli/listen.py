@@ -1,4 +1,4 @@
-"""`keras-dml listen GALLERY PERSON FILE`: decides on a claim as soon as it can be."""
+"""Command `keras-dml listen GALLERY PERSON FILE`: decides on a claim as early as possible."""
 
 import contextlib
 from typing import Annotated
@@ -14,9 +14,9 @@ def run(
     file: Annotated[
         str,
         typer.Argument(
-            help="A recording; with --follow a csv that is being written.",
+            help="A recording. With --follow: a csv that is still being written.",
             show_default=False,
-            autocompletion=_completion.paths,
+            autocompletion=_completion.complete_paths,
         ),
     ],
     follow: Annotated[
@@ -25,7 +25,7 @@ def run(
             "--follow",
             metavar="SECONDS",
             min=0.0,
-            help="Wait for more lines, at most this long for the next one.",
+            help="Wait for new lines. The recording ends if none is written for this time.",
             show_default="do not wait",
         ),
     ] = None,
@@ -34,18 +34,17 @@ def run(
     scores: _options.Scores = False,
     as_json: _options.AsJson = False,
 ):
-    """Listen to a recording until it is decided whether it is a person's.
+    """Verify that a recording is of a person, as early as possible while it is recorded.
 
-    The false match rate is at most that of the boundary at whatever moment it stops, on average
-    over the people that it is set on. `keras-dml calibrate --window SECONDS` sets the boundary.
-    The rate holds for one recording, even if its parts are repeated or played in another order. It
-    does not hold for the best of several recordings, for a recording that is changed until it is
-    accepted, or for a replay of the person.
+    The command decides by a boundary, which `keras-dml calibrate --window SECONDS` sets for a false
+    match rate. The rate holds no matter when the command decides, on average over the choice of the
+    people who set the boundary. It holds for one recording, even if its parts are repeated or
+    reordered. It does not hold for the best of several recordings, for a recording that is changed
+    until it is accepted, or for a replay of the person.
 
-    A recording that ends undecided counts as a rejected claim, see `keras-dml verify`.
+    If the recording ends before a decision, it counts as a rejected claim, see `keras-dml verify`.
 
-    Exit status: 0 accepted, 1 rejected, 2 not decided when the recording ended, a pause or an
-    error.
+    Exit status: 0 accepted, 1 rejected, 2 no decision, a pause or an error.
 
     Example: keras-dml listen family.db alice walk.csv --follow 5
     """
@@ -57,9 +56,9 @@ def run(
         "decides_by": "boundary",
         "client": _galleries.CLIENT,
     }
-    with _answers.answered(), contextlib.ExitStack() as stack:
-        opened = stack.enter_context(
-            _galleries.opened(
+    with _answers.rephrase_messages(), contextlib.ExitStack() as stack:
+        opened_gallery = stack.enter_context(
+            _galleries.open_gallery(
                 gallery,
                 options.model,
                 options.access,
@@ -67,31 +66,31 @@ def run(
                 needs=needs,
             )
         )
-        reader = _galleries.Reader(opened, options.reading)
-        listening = opened.listen(person, far=far)
+        reader = _galleries.Reader(opened_gallery, options.reading)
+        listening = opened_gallery.listen(person, far=far)
         window = listening.boundary.window
-        for chunk in _growing.chunks(reader.beginning, file, follow, window):
+        for chunk in _growing.read_chunks(reader.beginning, file, follow, window):
             if listening.add(chunk).accepted is not None:
                 break
-        reader.say()
-        heard = listening.heard
-        if heard.accepted is None:
+        reader.print_notes()
+        state = listening.heard
+        if state.accepted is None:
             raise ValueError(
-                f"{file} ended undecided: {heard.in_words(scores)}. Give a longer recording, of up "
-                f"to {reader.duration(window * listening.boundary.windows)}."
+                f"{file} ended before a decision: {state.in_words(scores)}. Give a longer "
+                f"recording, of up to {reader.duration(window * listening.boundary.windows)}."
             )
     if as_json:
-        fields = {name: getattr(heard, name) for name in ("accepted", "person", "steps", "seconds")}
+        fields = {name: getattr(state, name) for name in ("accepted", "person", "steps", "seconds")}
         if scores:
             fields |= {
-                "score": _answers.score(heard.score),
-                "closeness": _answers.score(heard.closeness),
-                "threshold": _answers.score(heard.threshold),
-                "denied": heard.denied,
+                "score": _answers.round_score(state.score),
+                "closeness": _answers.round_score(state.closeness),
+                "threshold": _answers.round_score(state.threshold),
+                "denied": state.denied,
             }
-        _console.json_object({**fields, "notes": reader.notes})
+        _console.print_json({**fields, "notes": reader.notes})
     else:
-        _console.echo(_console.plain(heard.in_words(scores)))
-        if scores and heard.scale is not None:
-            _console.echo(f"distance {heard.score:.4g}, threshold {heard.threshold:.4g}")
-    _statuses.answer(heard.accepted)
+        _console.echo(_console.escape(state.in_words(scores)))
+        if scores and state.scale is not None:
+            _console.echo(f"distance {state.score:.4g}, threshold {state.threshold:.4g}")
+    _statuses.exit_with_answer(state.accepted)

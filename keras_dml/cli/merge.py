@@ -1,4 +1,4 @@
-"""`keras-dml merge GALLERY OTHER`: the people of two galleries in one."""
+"""Command `keras-dml merge GALLERY OTHER`: adds the people of another gallery."""
 
 import contextlib
 import zipfile
@@ -14,10 +14,10 @@ def run(
     other: Annotated[
         str,
         typer.Argument(
-            help="Gallery of the same model, which is not changed, or a file of `keras-dml export "
-            "GALLERY --to templates`.",
+            help="Gallery with the same model, or a file of `keras-dml export GALLERY --to "
+            "templates`. It is not changed.",
             show_default=False,
-            autocompletion=_completion.paths,
+            autocompletion=_completion.complete_paths,
         ),
     ],
     model: _options.GalleryModel = None,
@@ -28,7 +28,7 @@ def run(
             metavar="FILE",
             help="Key of OTHER.",
             show_default=False,
-            autocompletion=_completion.paths,
+            autocompletion=_completion.complete_paths,
         ),
     ] = None,
     other_keys: Annotated[
@@ -38,49 +38,49 @@ def run(
             metavar="FILE",
             help="Keys of the people of OTHER, if it is encrypted and on a server.",
             show_default=False,
-            autocompletion=_completion.paths,
+            autocompletion=_completion.complete_paths,
         ),
     ] = None,
     access: _options.Access = _options.Access(),
     as_json: _options.AsJson = False,
 ):
-    """Merge the people of another gallery into one, such as those of two phones.
+    """Add the people of another gallery to a gallery, for example of a second phone.
 
-    Recordings that are in both are kept once, and the thresholds stay those of the first.
-    Recordings that `keras-dml enroll` would refuse are left out. Merging again, or after it was
-    stopped, does no harm.
+    Recordings that are in both galleries are stored once. GALLERY keeps its thresholds. Recordings
+    that `keras-dml enroll` would refuse are left out. The command can be repeated at any time, also
+    after Ctrl-C.
 
-    Exit status: 0 merged, 2 nothing was done.
+    Exit status: 0 merged, 2 nothing was changed.
 
     Example: keras-dml merge family.db phone.db
     """
     from keras_dml.cli import _answers, _console, _galleries, _words
 
     with (
-        _console.stoppable("Stopped. Merging again does no harm."),
-        _answers.answered(),
+        _console.stoppable("Stopped. Run the command again to finish."),
+        _answers.rephrase_messages(),
         contextlib.ExitStack() as stack,
     ):
         is_file_of_templates = zipfile.is_zipfile(other)
         _galleries.check_exists(gallery)
         if not is_file_of_templates:
             _galleries.check_exists(other)
-        opened = stack.enter_context(_galleries.opened(gallery, model, access))
+        opened_gallery = stack.enter_context(_galleries.open_gallery(gallery, model, access))
         if is_file_of_templates:
-            added = opened.merge(other)
+            added = opened_gallery.merge(other)
         else:
             with (
-                _words.of_commands(_words.OTHER_GALLERY),
-                _galleries.opened(
-                    other, opened.model, _options.Access(other_key, other_keys)
+                _words.rephrase_errors(_words.OTHER_GALLERY),
+                _galleries.open_gallery(
+                    other, opened_gallery.model, _options.Access(other_key, other_keys)
                 ) as second,
             ):
-                added = opened.merge(second)
-        people = len(opened.people())
+                added = opened_gallery.merge(second)
+        people = len(opened_gallery.people())
     if as_json:
-        _console.json_object({"added": added, "people": people})
+        _console.print_json({"added": added, "people": people})
     elif added:
-        _console.table(("person", "recordings added"), list(added.items()))
+        _console.print_table(("person", "recordings added"), list(added.items()))
         _console.echo(f"{people} people enrolled")
     else:
-        _console.echo(f"Nothing to add: {people} people enrolled")
+        _console.echo(f"No new recordings: {people} people enrolled")

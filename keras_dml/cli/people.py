@@ -1,4 +1,4 @@
-"""`keras-dml people GALLERY`: who is enrolled."""
+"""Command `keras-dml people GALLERY`: lists the enrolled people."""
 
 from keras_dml.cli import _options
 
@@ -10,18 +10,18 @@ def run(
 ):
     """List the people of a gallery, with the number of their recordings.
 
-    Exit status: 0 listed, 2 not.
+    Exit status: 0 the people are listed, 2 they are not.
 
     Example: keras-dml people family.db
     """
     from keras_dml import gallery as galleries
     from keras_dml.cli import _answers, _console
 
-    with _answers.answered():
-        found = galleries.people(gallery, **vars(access))
+    with _answers.rephrase_messages():
+        counts = galleries.people(gallery, **vars(access))
     if as_json:
-        _console.json_object(found)
-    elif found:
-        _console.table(("person", "recordings"), list(found.items()))
+        _console.print_json(counts)
+    elif counts:
+        _console.print_table(("person", "recordings"), list(counts.items()))
     else:
         _console.echo("Nobody is enrolled.")

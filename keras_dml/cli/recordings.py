@@ -1,4 +1,4 @@
-"""`keras-dml recordings GALLERY PERSON`: the recordings enrolled of a person."""
+"""Command `keras-dml recordings GALLERY PERSON`: lists the enrolled recordings of a person."""
 
 from keras_dml.cli import _options
 
@@ -9,23 +9,24 @@ def run(
     access: _options.Access = _options.Access(),
     as_json: _options.AsJson = False,
 ):
-    """List the recordings enrolled of a person: the time of enrollment and the id of each.
+    """List the enrolled recordings of a person, with id and time of enrollment.
 
-    It needs no model. `keras-dml forget` takes an id. A gallery does not keep the names of files.
+    The command needs no model. `keras-dml forget` removes recordings by their ids. A gallery does
+    not store the names of files.
 
-    Exit status: 0 listed, 2 not.
+    Exit status: 0 the recordings are listed, 2 they are not.
 
     Example: keras-dml recordings family.db alice
     """
     from keras_dml import gallery as galleries
     from keras_dml.cli import _answers, _console
 
-    with _answers.answered():
+    with _answers.rephrase_messages():
         stored = galleries.list_recordings(gallery, person, **vars(access))
     if as_json:
         entries = [{"id": each.id, "enrolled": each.created} for each in stored]
-        _console.json_object({"person": person, "recordings": entries})
+        _console.print_json({"person": person, "recordings": entries})
     elif stored:
-        _console.table(("id", "enrolled"), stored)
+        _console.print_table(("id", "enrolled"), stored)
     else:
         _console.echo("No recording is enrolled.")

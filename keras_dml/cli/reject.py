@@ -1,4 +1,4 @@
-"""`keras-dml reject GALLERY PERSON FILES...`: recordings that are not a person's."""
+"""Command `keras-dml reject GALLERY PERSON FILES...`: marks recordings as not of a person."""
 
 from typing import Annotated
 
@@ -17,27 +17,27 @@ def run(
             help=f"Recordings: {format_names()} files, or folders of them. With "
             "--undo: ids of marked recordings.",
             show_default=False,
-            autocompletion=_completion.paths,
+            autocompletion=_completion.complete_paths,
         ),
     ] = None,
     is_listing: Annotated[
         bool,
-        typer.Option("--list", help="List the marked recordings: time and id of each."),
+        typer.Option("--list", help="List the marked recordings, with id and time."),
     ] = False,
     is_undoing: Annotated[
-        bool, typer.Option("--undo", help="Remove the marks of the recordings of these ids.")
+        bool, typer.Option("--undo", help="Remove the marks of recordings with these ids.")
     ] = False,
     options: _options.GalleryOptions = _options.GalleryOptions(),
     as_json: _options.AsJson = False,
 ):
-    """Reject recordings that were taken for a person: they are marked as not this person's.
+    """Mark recordings that were falsely accepted as a person.
 
-    What is nearer to them than to the person's own is no longer accepted as this person. All files
-    are marked or, if the model does not take one, none. --list lists the marked recordings, and
-    --undo removes marks; neither needs the model. `keras-dml remove` forgets what is marked with
-    the person.
+    Later, a recording that is nearer to a marked recording than to the enrolled ones is rejected.
+    If the model does not take one of the files, no file is marked. --list lists the marked
+    recordings, and --undo removes marks. Both need no model. `keras-dml remove` also removes the
+    marks of a person.
 
-    Exit status: 0 marked, listed or undone, 2 nothing was done.
+    Exit status: 0 marked, listed or unmarked, 2 nothing was changed.
 
     Example: keras-dml reject family.db alice intruder.csv
     """
@@ -55,18 +55,18 @@ def run(
         return
     from keras_dml.cli import _answers, _console, _galleries
 
-    with _answers.answered():
+    with _answers.rephrase_messages():
         needs = {"person": person}
-        with _galleries.opened(
+        with _galleries.open_gallery(
             gallery, options.model, options.access, paths=files, needs=needs
-        ) as opened:
-            recordings, notes = _galleries.observed(opened, files, options.reading)
-            opened.reject(person, recordings)
+        ) as opened_gallery:
+            recordings, notes = _galleries.read_probe(opened_gallery, files, options.reading)
+            opened_gallery.reject(person, recordings)
     if as_json:
-        _console.json_object({"person": person, "marked": len(recordings), "notes": notes})
+        _console.print_json({"person": person, "marked": len(recordings), "notes": notes})
     else:
         _console.echo(
-            f"{_console.plain(person)}: {len(recordings)} recordings marked as not theirs"
+            f"{_console.escape(person)}: {len(recordings)} recordings marked as not of this person"
         )
 
 
@@ -75,13 +75,13 @@ def _list(gallery, person, access, *, as_json):
     from keras_dml import gallery as galleries
     from keras_dml.cli import _answers, _console
 
-    with _answers.answered():
+    with _answers.rephrase_messages():
         stored = galleries.list_rejections(gallery, person, **vars(access))
     if as_json:
         entries = [{"id": each.id, "marked": each.created} for each in stored]
-        _console.json_object({"person": person, "marked": entries})
+        _console.print_json({"person": person, "marked": entries})
     elif stored:
-        _console.table(("id", "marked"), stored)
+        _console.print_table(("id", "marked"), stored)
     else:
         _console.echo("No recording is marked.")
 
@@ -91,11 +91,11 @@ def _undo(gallery, person, ids, access, *, as_json):
     from keras_dml import gallery as galleries
     from keras_dml.cli import _answers, _console
 
-    with _answers.answered():
+    with _answers.rephrase_messages():
         galleries.unreject(gallery, person, ids, **vars(access))
         left = len(galleries.list_rejections(gallery, person, **vars(access)))
     ids = list(dict.fromkeys(ids))
     if as_json:
-        _console.json_object({"person": person, "undone": ids, "marked": left})
+        _console.print_json({"person": person, "undone": ids, "marked": left})
     else:
-        _console.echo(_console.plain(f"{person}: {len(ids)} marks removed, {left} left"))
+        _console.echo(_console.escape(f"{person}: {len(ids)} marks removed, {left} left"))

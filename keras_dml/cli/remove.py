@@ -1,4 +1,4 @@
-"""`keras-dml remove GALLERY PERSON`: forgets a person."""
+"""Command `keras-dml remove GALLERY PERSON`: removes a person."""
 
 from typing import Annotated
 
@@ -14,34 +14,36 @@ def run(
         bool,
         typer.Option(
             "--purge",
-            help="Then write all anew, which a server needs, and list where it may still be.",
+            help="Then rewrite the gallery, which a server needs, and list the places where "
+            "removed data may remain.",
         ),
     ] = False,
     access: _options.Access = _options.Access(),
     as_json: _options.AsJson = False,
 ):
-    """Remove a person and all that is stored of them; no byte of it stays in a gallery's file.
+    """Remove a person with all recordings.
 
-    It needs no model. Copies of the file, such as backups, are yours to delete. A server destroys
-    the person's key, if there is one, but its disk keeps what was removed until it is purged.
+    The command needs no model. No data of the person remains in the file of the gallery. Delete
+    copies of the file, such as backups, yourself. On a server, the command destroys the person's
+    key if the gallery is encrypted, but the data stays on the disk until --purge.
 
-    Exit status: 0 removed, 2 there is nobody of this name, or it could not be done.
+    Exit status: 0 removed, 2 the person is not enrolled, or an error occurred.
 
     Example: keras-dml remove family.db bob
     """
     from keras_dml import gallery as galleries
     from keras_dml.cli import _answers, _console
 
-    stopped = "Stopped. `keras-dml people` says who is still there."
-    with _console.stoppable(stopped), _answers.answered():
+    stopped = "Stopped. `keras-dml people` lists the people who are still enrolled."
+    with _console.stoppable(stopped), _answers.rephrase_messages():
         galleries.remove(gallery, person, **vars(access))
         left = len(galleries.people(gallery, **vars(access)))
         remains = galleries.purge(gallery, **vars(access)) if purge else ()
     if as_json:
-        _console.json_object({"removed": person, "people": left, "remains": list(remains)})
+        _console.print_json({"removed": person, "people": left, "remains": list(remains)})
         return
-    _console.echo(f"{_console.plain(person)} removed, {left} left")
+    _console.echo(f"{_console.escape(person)} removed, {left} left")
     for place in remains:
-        _console.echo(_console.plain(f"It may still be here: {place}"))
+        _console.echo(_console.escape(f"Removed data may remain here: {place}"))
     if "://" in gallery and not purge:
-        _console.note("Note: the server's disk keeps what was removed until --purge.")
+        _console.note("Note: removed data stays on the disk of the server until --purge.")

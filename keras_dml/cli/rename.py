@@ -1,4 +1,4 @@
-"""`keras-dml rename GALLERY PERSON NAME`: gives a person another name."""
+"""Command `keras-dml rename GALLERY PERSON NAME`: renames a person."""
 
 from typing import Annotated
 
@@ -14,20 +14,21 @@ def run(
     access: _options.Access = _options.Access(),
     as_json: _options.AsJson = False,
 ):
-    """Give a person of a gallery another name. Recordings and thresholds stay as they are.
+    """Rename a person of a gallery.
 
-    It needs no model. A name that another person has is refused.
+    Recordings and thresholds are not changed, and no model is needed. The command refuses the name
+    of another enrolled person.
 
-    Exit status: 0 renamed, 2 not.
+    Exit status: 0 the person is renamed, 2 nothing was changed.
 
     Example: keras-dml rename family.db alice "Alice B."
     """
     from keras_dml import gallery as galleries
     from keras_dml.cli import _answers, _console, _words
 
-    with _answers.answered(), _words.of_commands({"`name`": "NAME"}):
+    with _answers.rephrase_messages(), _words.rephrase_errors({"`name`": "NAME"}):
         galleries.rename(gallery, person, name, **vars(access))
     if as_json:
-        _console.json_object({"renamed": person, "name": name})
+        _console.print_json({"renamed": person, "name": name})
         return
-    _console.echo(_console.plain(f"{person} is now {name}"))
+    _console.echo(_console.escape(f"{person} is now {name}"))

@@ -1,4 +1,4 @@
-"""`keras-dml restore FILE GALLERY`: a gallery from its copy."""
+"""Command `keras-dml restore FILE GALLERY`: restores a gallery from a backup."""
 
 from typing import Annotated
 
@@ -11,9 +11,9 @@ def run(
     file: Annotated[
         str,
         typer.Argument(
-            help="A copy that `keras-dml backup` wrote.",
+            help="A backup written by `keras-dml backup`.",
             show_default=False,
-            autocompletion=_completion.paths,
+            autocompletion=_completion.complete_paths,
         ),
     ],
     gallery: _options.Gallery,
@@ -21,12 +21,12 @@ def run(
     access: _options.Access = _options.Access(),
     as_json: _options.AsJson = False,
 ):
-    """Make a gallery from a copy that `keras-dml backup` wrote.
+    """Restore a gallery from a backup of `keras-dml backup`.
 
-    It needs no model, and the copy stays as it is. An encrypted gallery needs its key: otherwise it
-    is taken for an old copy that somebody has put back, and refused. --replace replaces an existing
-    gallery at one moment. People and thresholds that were added after the backup are lost then, and
-    people who were removed after it are enrolled again.
+    The command needs no model, and does not change the backup. An encrypted gallery needs its key.
+    Without the key it is refused later, since it looks like an old copy that an attacker has put
+    back. --replace replaces an existing gallery in one step. People and thresholds that were added
+    after the backup are then lost, and people who were removed after it are enrolled again.
 
     Exit status: 0 restored, 2 nothing was changed.
 
@@ -37,10 +37,10 @@ def run(
 
     with (
         _console.stoppable(f"Stopped; {gallery} is as it was. Run the command again."),
-        _answers.answered(),
+        _answers.rephrase_messages(),
     ):
         galleries.restore(file, gallery, replace=replace, **vars(access))
     if as_json:
-        _console.json_object({"backup": file, "gallery": gallery})
+        _console.print_json({"backup": file, "gallery": gallery})
         return
-    _console.echo(_console.plain(f"{gallery}: restored from {file}"))
+    _console.echo(_console.escape(f"{gallery}: restored from {file}"))

@@ -1,4 +1,4 @@
-"""`keras-dml serve GALLERY`: a page on a gallery, and a REST interface to it."""
+"""Command `keras-dml serve GALLERY`: serves a web page and a REST interface of a gallery."""
 
 from typing import Annotated
 
@@ -9,21 +9,23 @@ from keras_dml.cli import _completion, _options
 Host = Annotated[
     str,
     typer.Option(
-        "--host", metavar="ADDRESS", help="Address to listen on; another one needs a token."
+        "--host",
+        metavar="ADDRESS",
+        help="Address to listen on. All except the default need a token.",
     ),
 ]
 Port = Annotated[
-    int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0: any free one.")
+    int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0: any free port.")
 ]
 TokenFile = Annotated[
     str | None,
     typer.Option(
         "--token-file",
         metavar="FILE",
-        help="File of tokens, one per line, that clients must give (`(umask 077; openssl rand -hex "
-        "32 > FILE)`). A client with one may do everything.",
-        show_default="none is asked for",
-        autocompletion=_completion.paths,
+        help="File of tokens with all rights, one per line (`(umask 077; openssl rand -hex 32 > "
+        "FILE)`). Clients must send a token.",
+        show_default="clients need no token",
+        autocompletion=_completion.complete_paths,
     ),
 ]
 VerifyTokenFile = Annotated[
@@ -31,17 +33,17 @@ VerifyTokenFile = Annotated[
     typer.Option(
         "--verify-token-file",
         metavar="FILE",
-        help="File of tokens of clients that may only verify.",
-        show_default="there are none",
-        autocompletion=_completion.paths,
+        help="File of tokens with which clients may only verify.",
+        show_default="no such tokens",
+        autocompletion=_completion.complete_paths,
     ),
 ]
 Scores = Annotated[
     bool,
     typer.Option(
         "--scores",
-        help="Answer with closeness from 0 to 100, rounded, and with pictures of what made it. An "
-        "attacker who is told closeness improves a recording step by step.",
+        help="Also send closeness from 0 to 100, rounded, and pictures that explain it. Attackers "
+        "can use closeness to improve a recording step by step.",
     ),
 ]
 Origins = Annotated[
@@ -49,8 +51,8 @@ Origins = Annotated[
     typer.Option(
         "--allow-origin",
         metavar="ORIGIN",
-        help="Origin of another site whose pages may ask (CORS), such as https://app.example.org. "
-        "May be repeated.",
+        help="Origin of another site whose pages may send requests (CORS), such as "
+        "https://app.example.org. May be repeated.",
         show_default="none",
     ),
 ]
@@ -59,8 +61,8 @@ Names = Annotated[
     typer.Option(
         "--allow-host",
         metavar="NAME",
-        help="Further name that the server answers to, such as that of a proxy. May be repeated.",
-        show_default="its addresses only",
+        help="Further host name of the server, such as the name of a proxy. May be repeated.",
+        show_default="only its addresses",
     ),
 ]
 
@@ -77,22 +79,22 @@ def run(
     allow_host: Names = None,
     access: _options.Access = _options.Access(),
 ):
-    """Serve a gallery to a browser: drop a recording, enroll, verify, identify.
+    """Serve a gallery as a web page and a REST interface: enroll, verify, identify.
 
-    The page is at /, the REST interface is described at /docs and /openapi.json. Only this machine
-    reaches it, and everybody on it, unless --host says otherwise. It speaks plain HTTP, which
-    others on the way can read: reach it from other machines through an SSH tunnel, or a reverse
-    proxy with TLS.
+    The page is at /, and /docs and /openapi.json describe the REST interface. By default, all users
+    of this machine can reach the server, and no other machine can. It uses HTTP without encryption.
+    From other machines, use an SSH tunnel or a reverse proxy with TLS.
 
-    The server decides by the thresholds of the gallery, and answers with decisions only.
+    The server decides by the thresholds of the gallery. Its answers contain decisions, but no
+    scores unless --scores is given.
 
-    Exit status: 0 ended by Ctrl-C, 2 it could not be served.
+    Exit status: 0 ended by Ctrl-C, 2 the server could not start.
 
     Example: keras-dml serve family.db
     """
     from keras_dml.cli import _answers, _console, _extras, _galleries
 
-    with _answers.answered():
+    with _answers.rephrase_messages():
         _extras.require_server()
         from keras_dml.gallery.server import listening, logs, settings
 
@@ -105,10 +107,12 @@ def run(
         )
         with listening.to(host, port, options.tokens) as listener:
             may_be_new = model is not None
-            with _galleries.opened(gallery, model, access, may_be_new=may_be_new) as it:
+            with _galleries.open_gallery(
+                gallery, model, access, may_be_new=may_be_new
+            ) as opened_gallery:
                 from keras_dml.gallery.server import app
 
-                application = app.application(it, options)
+                application = app.application(opened_gallery, options)
                 logs.install()
-                _console.echo(_console.plain(f"{listening.address(listener)} (Ctrl-C ends it)"))
+                _console.echo(_console.escape(f"{listening.address(listener)} (Ctrl-C ends it)"))
                 listening.serve(application, listener)

@@ -1,4 +1,4 @@
-"""`keras-dml thresholds GALLERY`: the thresholds of a gallery."""
+"""Command `keras-dml thresholds GALLERY`: lists the thresholds of a gallery."""
 
 import dataclasses
 
@@ -10,38 +10,38 @@ def run(
     access: _options.Access = _options.Access(),
     as_json: _options.AsJson = False,
 ):
-    """List the thresholds that `keras-dml calibrate` set, and the boundaries of `keras-dml listen`.
+    """List the calibrated thresholds of a gallery, and the boundaries of `keras-dml listen`.
 
-    It needs no model. The smallest rate decides if a command has no --far.
+    The command needs no model. Decisions without --far use the threshold of the smallest rate.
 
-    Exit status: 0 listed, 2 not.
+    Exit status: 0 the thresholds are listed, 2 they are not.
 
     Example: keras-dml thresholds family.db
     """
     from keras_dml import gallery as galleries
     from keras_dml.cli import _answers, _console
 
-    with _answers.answered():
+    with _answers.rephrase_messages():
         facts = galleries.info(gallery, **vars(access))
     if as_json:
-        _console.json_object(as_lists(facts))
+        _console.print_json(as_lists(facts))
         return
     for limit in [*facts.thresholds.values(), *facts.boundaries.values()]:
-        _console.echo(_console.plain(limit))
+        _console.echo(_console.escape(limit))
     if not facts.thresholds and not facts.boundaries:
-        _console.echo("No threshold is set: `keras-dml calibrate` sets one.")
+        _console.echo("No threshold is set. Run `keras-dml calibrate` to set one.")
     if not facts.thresholds and facts.provisional:
-        _console.echo("Until then those of the model's card decide, of other people:")
+        _console.echo("Until then, decisions use the provisional thresholds of the model's card:")
         for limit in facts.provisional.values():
-            _console.echo(_console.plain(limit))
+            _console.echo(_console.escape(limit))
 
 
 def as_lists(facts):
-    """Thresholds and boundaries of a `GalleryInfo` as JSON holds them.
+    """Returns thresholds and boundaries of a `GalleryInfo` as objects for JSON.
 
     Returns:
-        `{"thresholds": [...], "boundaries": [...], "provisional": [...]}`, with the smallest rate
-        first; `provisional` are the thresholds of the model's card.
+        `{"thresholds": [...], "boundaries": [...], "provisional": [...]}`, each sorted by rate.
+        `provisional` has the thresholds of the model's card.
     """
     return {
         "thresholds": [_fields(threshold) for threshold in facts.thresholds.values()],

@@ -1,4 +1,4 @@
-"""`keras-dml train FOLDER --out DIR`: a model of recordings of one's own."""
+"""Command `keras-dml train FOLDER --out DIR`: trains a model on recordings of people."""
 
 import enum
 import pathlib
@@ -9,11 +9,11 @@ import typer
 
 from keras_dml.cli import _completion, _options
 
-SHOWN = 10  # recordings that were left out
+MOST_LEFT_OUT = 10  # files that were left out and are printed
 
 
 class Kind(enum.StrEnum):
-    """What is recorded."""
+    """Kinds of recordings."""
 
     sequences = "sequences"
     covariances = "covariances"
@@ -24,38 +24,39 @@ def run(
     folder: Annotated[
         str,
         typer.Argument(
-            help="Folder with one folder per person, or a table: a csv of paths.",
+            help="Folder with one folder per person, or a csv with the columns path, person.",
             show_default=False,
-            autocompletion=_completion.paths,
+            autocompletion=_completion.complete_paths,
         ),
     ],
     out: Annotated[
-        pathlib.Path, _options.folder("--out", "Folder of the model; its name is the model's.")
+        pathlib.Path,
+        _options.folder("--out", "Folder to write, whose name becomes the name of the model."),
     ],
     kind: Annotated[
         Kind | None,
         typer.Option(
             metavar="KIND",
-            help="What is recorded: sequences of motion, covariances of many channels such as EEG, "
-            "or sound.",
-            show_default="by channels and rate",
+            help="Kind of recordings: sequences of motion, covariances of many channels (EEG), or "
+            "sound.",
+            show_default="from channels and rate",
         ),
     ] = None,
     rate_hz: Annotated[
         float | None,
         typer.Option(
             metavar="HZ",
-            help="Steps per second.",
-            show_default="by the column of times, or the header of a wav",
+            help="Time steps per second.",
+            show_default="from the column of times or the header of a wav",
         ),
     ] = None,
     resample_hz: Annotated[
         float | None,
         typer.Option(
             metavar="HZ",
-            help="Resample recordings to this rate, up to twice their own. Their times may be "
-            "uneven. Voices at 16000 are compared by a ready encoder too.",
-            show_default="as they are, or the median of their rates if times are uneven",
+            help="Resample recordings to this rate, up to twice their rate. Times may be uneven. "
+            "For sound at 16000 Hz, a pretrained voice encoder is compared too.",
+            show_default="no resampling, or the median rate if times are uneven",
         ),
     ] = None,
     time: _options.Time = None,
@@ -65,15 +66,15 @@ def run(
         float | None,
         typer.Option(
             metavar="SECONDS",
-            help="What is compared at a time.",
-            show_default="10 of motion, 2 of covariances, 4 of sound, or as recordings are",
+            help="Length of the windows that are compared.",
+            show_default="10 for motion, 2 for covariances, 4 for sound, at most a recording",
         ),
     ] = None,
     channels: Annotated[
         str | None,
         typer.Option(
             metavar="X,Y,...",
-            help="Columns of the files; numbers from 1 in npy and wav.",
+            help="Columns of the files; numbers from 1 for npy and wav.",
             show_default="all except times, counters, text and columns of one value",
         ),
     ] = None,
@@ -81,47 +82,50 @@ def run(
         str | None,
         typer.Option(
             metavar="G,G,...",
-            help="Unit of each channel, or one for all.",
-            show_default="by the header, as in `x (g)`",
+            help="Unit of each channel, or one unit for all channels.",
+            show_default="from the header, such as `x (g)`",
         ),
     ] = None,
     minutes: Annotated[
         float,
         typer.Option(
-            help="Time for everything, roughly; networks take fewer steps where the machine "
-            "becomes slower on the way."
+            help="Approximate time for the whole training. If the machine becomes slower, networks "
+            "are trained with fewer steps."
         ),
     ] = 10.0,
     steps: Annotated[
         int | None,
         typer.Option(
             min=0,
-            help="Steps of each training of a network, 0 for none: the same steps give the same "
-            "model, the same minutes may not.",
-            show_default="what the minutes allow",
+            help="Training steps of each network, 0: no network. The same steps give the same "
+            "model; the same minutes may not.",
+            show_default="from the minutes",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of weights, batches and groups.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Seed of weights, batches and groups of people.")
+    ] = 0,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with a training that was stopped.")
+        bool, typer.Option("--resume", help="Resume a training that was stopped.")
     ] = False,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Replace an earlier model in the folder of --out.")
+        bool, typer.Option("--replace", help="Replace an existing model in --out.")
     ] = False,
     name_people: Annotated[
         bool,
         typer.Option(
-            "--name-people", help="List the names of the people in the card. Else it has numbers."
+            "--name-people", help="List the names of the people in the card, instead of numbers."
         ),
     ] = False,
     as_json: _options.AsJson = False,
 ):
-    """Train on recordings of your own: FOLDER/person/walk.csv, or FOLDER/person/session/walk.csv.
+    """Train a model on FOLDER/person/walk.csv or FOLDER/person/session/walk.csv.
 
-    Methods in closed form come first, then a network, within the time. All are measured on people
-    whom they have not seen; the best becomes the model, for enroll, verify and export. If the
-    times of files are uneven, as the clocks of phones are, all are resampled to the median of their
-    rates. If nearly all files are left out, no model is written.
+    The command first fits methods with closed-form solutions, and then trains a network in the
+    remaining time. It measures all of them on people who were not used in their training, and
+    writes the best one, for enroll, verify and export. If the times of a file are uneven,
+    such as times of phones, all files are resampled to the median of their rates. If nearly all
+    files are left out, no model is written.
 
     Exit status: 0 the model is written, 2 it is not.
 
@@ -131,20 +135,20 @@ def run(
     from keras_dml.cli import _console, _words
     from keras_dml.training.own import folders
 
-    with _words.of_commands(_words.TRAIN):  # before a backend is loaded
+    with _words.rephrase_errors(_words.TRAIN):  # before a backend is loaded
         folders.check_out(out, replace=replace, resume=resume)
         recordings.folder(folder)
     from keras_dml import training
 
-    stopped = f"Stopped. The same command with --resume goes on with what is in {out}."
+    stopped = f"Stopped. Run the command again with --resume to continue from {out}."
     with (
         _console.stoppable(stopped),
-        _console.text_hidden(as_json),
-        _words.of_commands(_words.TRAIN),
+        _console.hide_text(as_json),
+        _words.rephrase_errors(_words.TRAIN),
     ):
-        done = training.train_folder(
+        result = training.train_folder(
             folder,
-            channels=_listed(channels),
+            channels=_split(channels),
             rate_hz=rate_hz,
             resample_hz=resample_hz,
             time=time,
@@ -161,64 +165,64 @@ def run(
             replace=replace,
             name_people=name_people,
         )
-        for name, reason in done.refused.items():
-            done.refused[name] = _words.replaced(reason, _words.TRAIN)
-        notes = {_words.replaced(text, _words.TRAIN): n for text, n in done.notes.items()}
-        _console.file_notes(notes)
-        _show(done, "" if done.resampled_hz is None else " --resample")
+        for name, reason in result.refused.items():
+            result.refused[name] = _words.rephrase(reason, _words.TRAIN)
+        notes = {_words.rephrase(text, _words.TRAIN): n for text, n in result.notes.items()}
+        _console.print_file_notes(notes)
+        _show(result, "" if result.resampled_hz is None else " --resample")
     if as_json:
-        _console.json_object({**_as_json(done), "notes": notes}, indent=2)
+        _console.print_json({**_as_json(result), "notes": notes}, indent=2)
 
 
-def _show(done, resampling):
+def _show(result, resampling):
     from keras_dml.cli import _console
     from keras_dml.training.own import leaderboard
     from keras_dml.zoo import catalog, headline
 
-    if done.refused:
-        _console.echo(f"[bold]{len(done.refused)} left out[/bold]")
-        listed = list(done.refused.items())
-        _console.table((), listed[:SHOWN], header=False)
-        if len(listed) > SHOWN:
-            _console.echo(f"and {len(listed) - SHOWN} more; --json lists all")
+    if result.refused:
+        _console.echo(f"[bold]{len(result.refused)} left out[/bold]")
+        refusals = list(result.refused.items())
+        _console.print_table((), refusals[:MOST_LEFT_OUT], header=False)
+        if len(refusals) > MOST_LEFT_OUT:
+            _console.echo(f"and {len(refusals) - MOST_LEFT_OUT} more; --json lists all")
         _console.echo()
-    if done.leaderboard:
-        figures = ", ".join(catalog.figures_in_words(done.card))
-        name = _console.plain(done.card["name"])
-        _console.echo(f"[bold]{name}: {_console.plain(figures)}[/bold]")
+    if result.leaderboard:
+        figures = ", ".join(catalog.figures_in_words(result.card))
+        name = _console.escape(result.card["name"])
+        _console.echo(f"[bold]{name}: {_console.escape(figures)}[/bold]")
         _console.echo(f"\n{leaderboard.CHOSEN_FROM}")
-        _console.table(leaderboard.COLUMNS, leaderboard.cells(done.leaderboard))
-    _console.echo(f"\n{_console.plain(headline.words(done.card))}")
-    for limit in done.card["limits"]:
-        _console.echo(f"- {_console.plain(limit)}")
-    if done.refused:  # the list has scrolled away
-        _console.echo(f"- Left out: {len(done.refused):,} files, which are listed above.")
-    minutes = done.card["recipe"]["minutes"]
+        _console.print_table(leaderboard.COLUMNS, leaderboard.cells(result.leaderboard))
+    _console.echo(f"\n{_console.escape(headline.words(result.card))}")
+    for limit in result.card["limits"]:
+        _console.echo(f"- {_console.escape(limit)}")
+    if result.refused:  # repeated, since the list above may be off the screen
+        _console.echo(f"- Left out: {len(result.refused):,} files, see above.")
+    minutes = result.card["recipe"]["minutes"]
     _console.echo(
-        f"\n[bold]{_console.plain(done.method)} written to {_console.plain(done.folder)}[/bold] "
-        f"in {minutes:g} minutes; its page is README.md\n"
+        f"\n[bold]{_console.escape(result.method)} written to {_console.escape(result.folder)}"
+        f"[/bold] in {minutes:g} minutes; its page is README.md\n"
         "Next: keras-dml enroll family.db PERSON FILES --model "
-        f"{_console.plain(shlex.quote(str(done.folder)))}{resampling}"
+        f"{_console.escape(shlex.quote(str(result.folder)))}{resampling}"
     )
-    if done.not_exported:
-        _console.echo(_console.plain(done.not_exported))
+    if result.not_exported:
+        _console.echo(_console.escape(result.not_exported))
 
 
-def _as_json(done):
+def _as_json(result):
     return {
-        "model": str(done.folder),
-        "method": done.method,
-        "leaderboard": done.leaderboard,
-        "refused": done.refused,
-        "not_exported": done.not_exported,
-        "card": done.card,
+        "model": str(result.folder),
+        "method": result.method,
+        "leaderboard": result.leaderboard,
+        "refused": result.refused,
+        "not_exported": result.not_exported,
+        "card": result.card,
     }
 
 
-def _listed(text):
-    return None if text is None else [one.strip() for one in text.split(",")]
+def _split(text):
+    return None if text is None else [item.strip() for item in text.split(",")]
 
 
 def _units(text):
-    listed = _listed(text)
-    return listed[0] if listed and len(listed) == 1 else listed
+    units = _split(text)
+    return units[0] if units and len(units) == 1 else units

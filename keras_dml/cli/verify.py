@@ -1,4 +1,4 @@
-"""`keras-dml verify GALLERY PERSON FILES...`: are the recordings a person's?"""
+"""Command `keras-dml verify GALLERY PERSON FILES...`: verifies a claimed person."""
 
 from keras_dml.cli import _options, _statuses
 
@@ -14,15 +14,17 @@ def run(
     distances: _options.Distances = False,
     as_json: _options.AsJson = False,
 ):
-    """Verify that recordings are a person's: accepted or rejected.
+    """Verify that recordings are of a person: accept or reject the claim.
 
-    Several files are of one moment and decided on together. They are accepted if they are close
-    enough: 100 is as close as the same recording, 0 as far as other people usually are. Until
-    `keras-dml calibrate` sets a threshold, that of the model's card decides, which is provisional.
+    All files must be recordings of one moment. The command makes one decision on all of them. Until
+    `keras-dml calibrate` sets a threshold, it uses the provisional threshold of the model's card.
+    --scores adds the closeness: 100 for identical recordings, 0 for the usual distance of two
+    people.
 
-    The rate of a threshold is that of one try. If a person may try three times, false claims are
-    accepted up to three times as often; `keras-dml card MODEL` says how often. After some rejected
-    claims of a person there is a pause, which each further one doubles: up to an hour.
+    The false accept rate of a threshold is the rate for one try. If a person may try three times,
+    false claims are accepted up to three times as often. `keras-dml card MODEL` shows how often.
+    After some rejected claims of a person, the next claim must wait. Each further rejected claim
+    doubles this pause, up to an hour.
 
     Exit status: 0 accepted, 1 rejected, 2 no decision or a pause.
 
@@ -30,26 +32,26 @@ def run(
     """
     from keras_dml.cli import _answers, _console, _galleries
 
-    with _answers.answered():
-        needs = _galleries.needs(person, far=far, threshold=threshold)
-        with _galleries.opened(
+    with _answers.rephrase_messages():
+        needs = _galleries.decision_requirements(person, far=far, threshold=threshold)
+        with _galleries.open_gallery(
             gallery, options.model, options.access, paths=files, needs=needs
-        ) as opened:
-            recordings, notes = _galleries.observed(opened, files, options.reading)
-            found = opened.verify(person, recordings, far=far, threshold=threshold)
+        ) as opened_gallery:
+            recordings, notes = _galleries.read_probe(opened_gallery, files, options.reading)
+            decision = opened_gallery.verify(person, recordings, far=far, threshold=threshold)
     if as_json:
         names = ("accepted", "person", "far", "extrapolated", "provisional")
-        fields = {name: getattr(found, name) for name in names}
+        fields = {name: getattr(decision, name) for name in names}
         if scores or distances:
             fields |= {
-                "score": _answers.score(found.score),
-                "closeness": _answers.score(found.closeness),
-                "threshold": _answers.score(found.threshold),
-                "denied": found.denied,
+                "score": _answers.round_score(decision.score),
+                "closeness": _answers.round_score(decision.closeness),
+                "threshold": _answers.round_score(decision.threshold),
+                "denied": decision.denied,
             }
-        _console.json_object({**fields, "notes": notes})
+        _console.print_json({**fields, "notes": notes})
     else:
-        _console.echo(_console.plain(found.in_words(distances, scores=scores or distances)))
-        if scores and found.scale is not None and not distances:
-            _console.echo(f"distance {found.score:.4g}, threshold {found.threshold:.4g}")
-    _statuses.answer(found.accepted)
+        _console.echo(_console.escape(decision.in_words(distances, scores=scores or distances)))
+        if scores and decision.scale is not None and not distances:
+            _console.echo(f"distance {decision.score:.4g}, threshold {decision.threshold:.4g}")
+    _statuses.exit_with_answer(decision.accepted)

@@ -70,11 +70,11 @@ def test_paths_are_those_of_the_typed_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in (".hidden", "model.keras"):
         (tmp_path / name).touch()
-    assert _completion.paths("") == ["model.keras"]
-    assert _completion.paths(".h") == [".hidden"]
-    assert _completion.paths("~/m") == ["~/model.keras"]
-    assert _completion.paths("no/such/folder/") == []
-    assert _completion.models("model") == ["model.keras"]
+    assert _completion.complete_paths("") == ["model.keras"]
+    assert _completion.complete_paths(".h") == [".hidden"]
+    assert _completion.complete_paths("~/m") == ["~/model.keras"]
+    assert _completion.complete_paths("no/such/folder/") == []
+    assert _completion.complete_models("model") == ["model.keras"]
 
 
 def test_names_of_people_are_those_of_the_gallery(tmp_path):
@@ -115,7 +115,7 @@ def test_the_example_of_a_page_is_a_command_that_runs(command, zoo_folder, monke
 
     monkeypatch.setattr(_demo, "run", reached)
     monkeypatch.setattr(export, "tflite", reached)
-    monkeypatch.setattr(_answers, "answered", reached)
+    monkeypatch.setattr(_answers, "rephrase_messages", reached)
     monkeypatch.chdir(zoo_folder)
     _, out, _ = command(*page, "--help")
     example = re.search(r"Example: keras-dml (.*?)(\n\s*\n|╭|$)", out, re.DOTALL)[1]

@@ -51,7 +51,7 @@ def test_a_folder_that_is_not_there_is_told(command, tmp_path, monkeypatch):
     gone = tmp_path / "gone"
     code, out, _ = command("datasets", "--manual-dir", gone, "--data-dir", tmp_path)
     assert code == 0 and "ipol_gait GaitData.zip" in " ".join(out.split())
-    assert told == [f"There is no folder {gone}."]
+    assert told == [f"The folder {gone} does not exist."]
 
 
 def test_without_the_extra_the_command_that_installs_it_is_told(command, monkeypatch):

@@ -262,7 +262,7 @@ def test_a_folder_that_cannot_be_made_is_one_clear_error(command, zoo_folder, tm
     (tmp_path / "file").touch()
     code, _, err = command("demo", "--out", tmp_path / "file")
     assert code == 2
-    assert "Error: There can be no folder" in err and "file" in err
+    assert "Error: The folder" in err and "cannot be created" in err and "file" in err
 
 
 def test_ctrl_c_says_how_to_go_on(command, zoo_folder, tmp_path, monkeypatch):

@@ -95,7 +95,7 @@ def test_arrays_that_are_no_recordings_are_refused(command, zoo_folder, calls, t
     options = ["--representative", tmp_path / "walks.npz"]
     code, _, err = command("export", "gait_qp_wl", "--to", "tflite", *options)
     assert (code, calls) == (2, [])
-    assert "walks.npz is no .npz file of recordings" in err
+    assert "walks.npz is not an .npz file of recordings" in err
 
 
 @pytest.mark.parametrize("content", [b"", b"text", b"PK\x03\x04 cut"])
@@ -104,7 +104,7 @@ def test_recordings_that_are_none_are_refused(command, zoo_folder, calls, tmp_pa
     options = ["--representative", tmp_path / "walks.npz"]
     code, _, err = command("export", "gait_qp_wl", "--to", "tflite", *options)
     assert (code, calls) == (2, [])
-    assert "walks.npz is no .npz file of recordings" in err
+    assert "walks.npz is not an .npz file of recordings" in err
 
 
 def test_a_saved_model_has_no_quantization(command, zoo_folder, calls):

@@ -46,7 +46,7 @@ def calls(monkeypatch):
 def test_a_gallery_is_written_for_a_device(command, family, calls, options, expected):
     code, out, _ = command("export", family, "--to", "tflite", *options)
     assert code == 0 and calls == [("family.db", *expected)]
-    assert "9.5 for FAR 1 %" in out and "within 0.2 % of the gallery's" in out
+    assert "9.5 for FAR 1 %" in out and "within 0.2 % of the scores of the gallery" in out
     assert f"python {expected[0]}/decide.py RECORDING.npy" in " ".join(out.split())
 
 

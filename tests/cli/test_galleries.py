@@ -396,7 +396,7 @@ def test_the_rate_within_each_group_is_told(command, model, walks, tmp_path):
     ):
         table.write_text("\n".join(["person,group", *others]))
         assert message in failed(command, *words, "--groups", table)
-    assert "There is no file" in failed(command, *words, "--groups", tmp_path / "gone.csv")
+    assert "gone.csv" in failed(command, *words, "--groups", tmp_path / "gone.csv")
     code, _, err = command(*words, "--groups", table, "--window", "0.2")
     assert code == 2 and "--window sets none" in " ".join(err.split())
 
@@ -444,7 +444,7 @@ def test_what_is_rejected_is_no_longer_accepted(command, family, walks):
     assert code == 1 and found["denied"]
     assert answered(command, "people", family)[1] == {"alice": 4, "bob": 4}
     code, out, _ = command(*words)
-    assert (code, out) == (0, "alice: 1 recordings marked as not theirs\n")
+    assert (code, out) == (0, "alice: 1 recordings marked as not of this person\n")
 
 
 def test_what_cannot_be_rejected_marks_nothing(command, family, walks):
@@ -464,7 +464,7 @@ def test_two_galleries_are_merged_once(command, model, family, walks, tmp_path):
         {"added": {"alice": 1, "carol": 1}, "people": 3},
     )
     code, out, _ = command("merge", family, other)
-    assert code == 0 and out == "Nothing to add: 3 people enrolled\n"
+    assert code == 0 and out == "No new recordings: 3 people enrolled\n"
     assert galleries.people(other) == {"alice": 1, "carol": 1}
 
 
@@ -475,7 +475,7 @@ def test_templates_are_written_and_merged(command, model, family, walks, tmp_pat
     assert answered(command, *words) == (0, {"path": str(file), "people": 2, "recordings": 8})
     code, out, _ = command(*words)
     assert (code, out) == (0, f"{file}: 2 people, 8 recordings\n")
-    assert notes[-1] == "Note: the file holds embeddings and names in clear: personal data."
+    assert notes[-1] == "Note: the file contains unencrypted embeddings and names: personal data."
     added = {"alice": 4, "bob": 4}
     assert answered(command, "merge", other, file) == (0, {"added": added, "people": 3})
     assert answered(command, "merge", other, file) == (0, {"added": {}, "people": 3})
@@ -723,14 +723,14 @@ def test_recordings_and_options_that_do_not_fit_are_no_decision(
 def test_what_is_missing_is_said_with_the_command_that_helps(command, model, walks, tmp_path):
     db, probe = tmp_path / "family.db", walks.file("alice")
     for words in (("verify", db, "alice", probe), ("identify", db, probe), ("merge", db, db)):
-        assert f"There is no gallery {str(db)!r}. Make one: keras-dml enroll" in failed(
+        assert f"The gallery {str(db)!r} does not exist. Create it: keras-dml enroll" in failed(
             command, *words
         )
     for words in (("people", db), ("remove", db, "alice")):
         assert f"gallery {str(db)!r}" in failed(command, *words)
     assert "--model gait_qp_wl" in failed(command, "enroll", db, "alice", probe)
     gone = tmp_path / "gone.csv"
-    assert "There is no file" in failed(command, "enroll", db, "alice", gone, "--model", model)
+    assert str(gone) in failed(command, "enroll", db, "alice", gone, "--model", model)
     assert "There is no folder" in failed(command, "calibrate", db, gone, "--model", model)
     assert not db.exists()
     command("enroll", db, "alice", probe, "--model", model)
@@ -752,7 +752,7 @@ def test_names_and_folders_that_are_none_are_refused(command, family, walks, tmp
         command, "enroll", family, "two\nlines", walks.file("alice")
     )
     (tmp_path / "empty").mkdir()
-    assert "holds no recordings: files that end in .csv" in failed(
+    assert "contains no recordings, which end in .csv" in failed(
         command, "verify", family, "alice", tmp_path / "empty"
     )
 
@@ -765,7 +765,7 @@ def test_an_empty_name_is_not_the_folder_one_is_in(command, family, walks, monke
     before = galleries.people(family)
     assert "name of a file is empty" in failed(command, words[0], family, *words[1:], "")
     assert galleries.people(family) == before
-    assert ". is a folder; name a file in it" in failed(command, "people", "")
+    assert ". is a folder. Name a file in it" in failed(command, "people", "")
 
 
 def test_a_file_that_is_no_gallery_is_refused_and_left(command, walks, tmp_path, model):
@@ -1001,7 +1001,7 @@ def test_a_window_of_a_model_without_a_rate_needs_that_of_the_files(command, wal
 def test_a_file_that_is_followed_may_come_later(command, listening, walks, tmp_path):
     late = tmp_path / "late.csv"
     message = failed(command, "listen", listening, "alice", late, "--follow", "0.3")
-    assert message == f"There is no file {str(late)!r}, after 0.3 seconds."
+    assert f"{str(late)!r} does not exist after 0.3 seconds" in message
     whole = walks.file("alice")
     timer = threading.Timer(0.5, whole.rename, [late])
     timer.start()
@@ -1017,7 +1017,7 @@ def test_a_file_is_followed_line_by_line(command, listening, walks):
     assert answered(command, "listen", listening, "alice", whole, "--follow", "0.3") == expected
     assert answered(command, "listen", listening, "alice", whole, "--follow", "0") == expected
     whole.write_text(text[: text.index("\n") + 1])
-    assert "ended undecided" in failed(
+    assert "ended before a decision" in failed(
         command, "listen", listening, "alice", whole, "--follow", "0.3"
     )
 

@@ -65,7 +65,7 @@ def test_an_unknown_model_is_one_clear_error_with_the_nearest_name(command, zoo_
     [
         (["card", "gait_qp_vl"], "ValueError", "Did you mean 'gait_qp_wl'"),
         (["export", "gait_qp_vl", "--to", "tflite"], "ValueError", "Unknown model"),
-        (["verify", "gone.db", "alice", "a.csv"], "FileNotFoundError", "no gallery 'gone.db'"),
+        (["verify", "gone.db", "alice", "a.csv"], "FileNotFoundError", "'gone.db'"),
         (["people", "gone.db"], "FileNotFoundError", "gone.db"),
         (["info", "gone.db"], "FileNotFoundError", "gone.db"),
         (["train", "gone", "--out", "new"], "FileNotFoundError", "'gone'"),

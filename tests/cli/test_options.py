@@ -27,18 +27,18 @@ def command(file: str, outer: Outer, as_json: Annotated[bool, typer.Option("--js
 
 
 def test_fields_of_a_dataclass_become_options():
-    names = list(inspect.signature(_options.expanded(command)).parameters)
+    names = list(inspect.signature(_options.expand_dataclasses(command)).parameters)
     assert names == ["file", "rate", "name", "as_json"]
 
 
 def test_a_command_receives_the_dataclass():
     app = typer.Typer()
-    app.command()(_options.expanded(command))
+    app.command()(_options.expand_dataclasses(command))
     result = CliRunner().invoke(app, ["a.csv", "--rate", "50", "--json"])
     assert result.output == f"a.csv {Outer(Inner(50.0))} True\n"
 
 
 def test_a_command_receives_the_defaults():
     app = typer.Typer()
-    app.command()(_options.expanded(command))
+    app.command()(_options.expand_dataclasses(command))
     assert CliRunner().invoke(app, ["a.csv"]).output == f"a.csv {Outer()} False\n"

@@ -7,14 +7,14 @@ from keras_dml.cli import _output_folder
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
 def test_what_was_made_and_stayed_empty_is_removed(tmp_path, error):
-    with pytest.raises(error), _output_folder.created(tmp_path / "a" / "b"):
+    with pytest.raises(error), _output_folder.create(tmp_path / "a" / "b"):
         (tmp_path / "a" / "b" / "runs").mkdir()
         raise error
     assert list(tmp_path.iterdir()) == []
 
 
 def test_what_was_written_stays(tmp_path):
-    with pytest.raises(ValueError), _output_folder.created(tmp_path / "a"):
+    with pytest.raises(ValueError), _output_folder.create(tmp_path / "a"):
         (tmp_path / "a" / "empty").mkdir()
         (tmp_path / "a" / "figures.json").write_text("{}")
         raise ValueError
@@ -23,13 +23,13 @@ def test_what_was_written_stays(tmp_path):
 
 def test_a_folder_that_was_there_stays_as_it_was(tmp_path):
     (tmp_path / "a" / "empty").mkdir(parents=True)
-    with pytest.raises(ValueError), _output_folder.created(tmp_path / "a"):
+    with pytest.raises(ValueError), _output_folder.create(tmp_path / "a"):
         raise ValueError
     assert (tmp_path / "a" / "empty").is_dir()
 
 
 def test_it_is_there_for_the_work_and_after(tmp_path):
-    with _output_folder.created(tmp_path / "a" / "b"):
+    with _output_folder.create(tmp_path / "a" / "b"):
         assert (tmp_path / "a" / "b").is_dir()
     assert (tmp_path / "a" / "b").is_dir()
 
@@ -37,8 +37,8 @@ def test_it_is_there_for_the_work_and_after(tmp_path):
 def test_a_file_in_its_place_is_refused_and_stays(tmp_path):
     (tmp_path / "file").write_text("mine")
     for path in (tmp_path / "file", tmp_path / "file" / "a"):
-        with pytest.raises(OSError, match="no folder '.*file.*Name another by --out"):
-            with _output_folder.created(path):
+        with pytest.raises(OSError, match="The folder '.*file.*Name another by --out"):
+            with _output_folder.create(path):
                 pytest.fail("the work began")
     assert (tmp_path / "file").read_text() == "mine"
 
@@ -46,6 +46,6 @@ def test_a_file_in_its_place_is_refused_and_stays(tmp_path):
 @pytest.mark.parametrize("name", ["scores.png", "figures.json", "vowels_qp_wl.tflite"])
 def test_a_folder_where_a_file_of_results_belongs_is_told_before_the_work(tmp_path, name):
     (tmp_path / name).mkdir()
-    with pytest.raises(ValueError, match=f"{name}' is a folder"), _output_folder.created(tmp_path):
+    with pytest.raises(ValueError, match=f"{name}' is a folder"), _output_folder.create(tmp_path):
         raise AssertionError("the work began")
     assert (tmp_path / name).is_dir()

@@ -46,9 +46,9 @@ def rules(text):
 
 
 def test_codes_are_shown_and_not_obeyed():
-    assert _streams.visible(HOSTILE) == SHOWN
+    assert _streams.escape(HOSTILE) == SHOWN
     plain = "± 2.1 × ü 速 e\u0301 5\xa0%\n\tnext"
-    assert _streams.visible(plain) == plain
+    assert _streams.escape(plain) == plain
 
 
 @pytest.mark.slow
@@ -85,7 +85,7 @@ def test_an_error_shows_what_it_quotes_harmlessly(command, zoo_folder):
 
 def test_long_names_leave_room_for_figures(capsys):
     name = "linear discriminants of means and lagged correlations in closed form " * 2
-    _console.table(("method", "AUC", "EER"), [(name, "0.9581 [0.9326 to 0.9784]", "10.8 %")])
+    _console.print_table(("method", "AUC", "EER"), [(name, "0.9581 [0.9326 to 0.9784]", "10.8 %")])
     out = capsys.readouterr().out
     words = out.split()
     assert {"0.9581", "0.9784]", "10.8"} <= set(words) and words.count("discriminants") == 2
@@ -93,8 +93,8 @@ def test_long_names_leave_room_for_figures(capsys):
 
 
 def test_a_folders_name_is_no_markup(capsys):
-    _console.table(("[b]", "\x1b[1m"), [("[/]", "[bold]")])
-    _console.echo(f"in {_console.plain('a [folder] [/]')}")
+    _console.print_table(("[b]", "\x1b[1m"), [("[/]", "[bold]")])
+    _console.echo(f"in {_console.escape('a [folder] [/]')}")
     lines = capsys.readouterr().out.splitlines()
     assert [line.rstrip() for line in lines] == [
         "[b]  \\x1b[1m",
@@ -113,8 +113,8 @@ def test_a_folders_name_is_no_markup(capsys):
     ],
 )
 def test_text_beyond_ascii_stays_readable(text, plain):
-    assert _streams.fitting(text, "ascii") == plain
-    assert _streams.fitting("± ü", "latin-1") == "± ü"
+    assert _streams.fit_encoding(text, "ascii") == plain
+    assert _streams.fit_encoding("± ü", "latin-1") == "± ü"
 
 
 @pytest.mark.parametrize(
@@ -194,9 +194,9 @@ def test_ctrl_c_is_one_sentence_and_130(zoo_folder, words):
 @pytest.mark.parametrize("mark", ["\n", "\t", "\r", "\x85", "\u2028", "\u2029", "\u202e"])
 def test_a_name_prints_no_line_that_looks_like_another(capsys, mark):
     name = f"eve{mark}mallory  9"
-    _console.table(("person", "recordings"), [(name, 4)])
-    _console.echo(f"{_console.plain(name)}: enrolled")
-    _console.echo(_console.plain_lines(f"{name}\nnext"))
+    _console.print_table(("person", "recordings"), [(name, 4)])
+    _console.echo(f"{_console.escape(name)}: enrolled")
+    _console.echo(_console.escape_lines(f"{name}\nnext"))
     out = capsys.readouterr().out
     assert mark == "\n" or mark not in out
     starts = [line.split()[0] for line in out.splitlines()]
@@ -205,7 +205,7 @@ def test_a_name_prints_no_line_that_looks_like_another(capsys, mark):
 
 def test_the_rest_of_a_long_name_is_indented(capsys):
     name = f"{30 * 'x'}   mallory                        9"
-    _console.table(("person", "recordings"), [(name, 4), ("ben", 2)])
+    _console.print_table(("person", "recordings"), [(name, 4), ("ben", 2)])
     starts = [line for line in capsys.readouterr().out.splitlines() if line[:1].strip()]
     assert [line.split()[0] for line in starts] == ["person", 30 * "x", "ben"]
 

@@ -438,7 +438,7 @@ def test_a_command_purges_a_server_and_lists_remaining_places(server, model, peo
     cli.remove.run(url, "ann")
     assert messages == [
         "ann removed, 1 left",
-        "Note: the server's disk keeps what was removed until --purge.",
+        "Note: removed data stays on the disk of the server until --purge.",
     ]
     cli.remove.run(url, "bob", purge=True)
     assert messages[2] == "bob removed, 0 left"
