@@ -148,9 +148,9 @@ def figures(scores, people, pairs):
     first, second, genuine, _ = pairs
     subjects, rows = np.asarray(people.subjects), []
     far = voices.is_telephone(subjects)[first]
-    for domain, chosen in (("studio", ~far), ("telephone", far)):
-        own = {name: values[chosen] for name, values in scores.items()}
-        claims = subjects[first[chosen]], subjects[second[chosen]]
-        found = calibration.rows(own, genuine[chosen], claims)
-        rows += [row | {"domain": domain} for row in found]
+    for domain, mask in (("studio", ~far), ("telephone", far)):
+        domain_scores = {name: values[mask] for name, values in scores.items()}
+        claims = subjects[first[mask]], subjects[second[mask]]
+        domain_rows = calibration.rows(domain_scores, genuine[mask], claims)
+        rows += [row | {"domain": domain} for row in domain_rows]
     return rows

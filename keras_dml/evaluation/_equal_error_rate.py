@@ -134,7 +134,7 @@ def eer_difference(
         seed: Seed of the bootstrap.
 
     Returns:
-        `EerDifference`. If neither method has an error, its interval is that of the rule of three,
+        `EerDifference`. If neither method has an error, its interval follows the rule of three,
         plus or minus 3 / n for n people.
 
     Raises:
@@ -240,7 +240,7 @@ def eer_comparison(
     Returns:
         `EerComparison`, a dict of `ComparedEer` by the method's name. The interval of a rate is
         that of `verification`, with drawn seeds. The interval of a difference is a percentile
-        bootstrap over people. If neither method has an error, it is that of the rule of three.
+        bootstrap over people. If neither method has an error, it follows the rule of three.
 
     Raises:
         TypeError: If the trials are invalid, see `verification`.

@@ -194,7 +194,7 @@ def retrieval(
     if not relevant.any():
         raise ValueError(
             f"None of the {len(labels):,} queries has a relevant entry. Labels of queries and "
-            "gallery must share classes, and within one set a class needs two members."
+            "gallery must share classes, and within one set each class needs two members."
         )
     figures = np.full((len(labels), len(ks) + 2), np.nan)
     ranks = np.where(relevant > 0, np.maximum(relevant, max(ks)), 0)
@@ -393,7 +393,7 @@ def ranked_entries(embeddings, gallery, distance, ranks, *, within, max_bytes):
 
 
 def _first_stage(block, ranks, start):
-    """Ranks by the distances of a block, whose first row is that of query `start`."""
+    """Ranks by the distances of a block, whose first row belongs to query `start`."""
     for query, distances in enumerate(block, start):
         if ranks[query]:
             entries = _in_order(distances, ranks[query])

@@ -103,7 +103,7 @@ class TarAtFar:
 
     @property
     def measurable(self) -> bool:
-        """Whether one false accept among the imposter trials stays within the wanted rate."""
+        """True if one false accept among the imposter trials stays within the wanted rate."""
         return self.imposter >= min_imposters(self.far)
 
     def __str__(self):
@@ -483,7 +483,7 @@ class ImposterPairs:
 
     @property
     def is_complete(self):
-        """Whether there is a trial of every two people."""
+        """True if every two people have a trial."""
         return len(self.members) == self.people * (self.people - 1) // 2
 
     @property
@@ -696,7 +696,7 @@ def certificate(
     Trials that share a person are not independent, and everybody is in many trials. From the
     variance between people follows the number N of independent pairs of people that the trials are
     worth: from n / 2, if pairs of n people are as dependent as possible, to n (n - 1) / 2, the
-    number of all pairs. The interval is that of `false_accepts`. In simulations it also contained
+    number of all pairs. `false_accepts` computes the interval. In simulations it also contained
     the rate of as many other people for thresholds chosen from the same scores, see
     `tests/evaluation/test_monotone.py`.
 

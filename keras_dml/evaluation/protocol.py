@@ -131,7 +131,7 @@ def session_protocol(
 ) -> list[Record]:
     """Computes the figures of `paper_protocol` with earlier sessions enrolled, the latest observed.
 
-    This protocol is stricter than that of the paper, because recordings of one session share sensor
+    This protocol is stricter than the paper's, because recordings of one session share sensor
     placement and clothing. Report the figures of both protocols. All earlier recordings are
     enrolled in every repetition. The observed recordings of the latest session and the subsets of
     people are drawn. If the latest session of everybody has exactly `observed` recordings, all

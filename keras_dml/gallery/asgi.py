@@ -15,7 +15,7 @@ opened at the first access to `application`.
 | `KERAS_DML_SERVE_NAMES` | names of the server in addition to its addresses |
 
 Spaces separate several origins or names. Without a file of tokens, the server answers only
-requests of its own machine.
+requests from the same machine.
 """
 
 import functools

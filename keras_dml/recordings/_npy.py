@@ -35,7 +35,7 @@ def _read_table(path, channels):
     if values.ndim != 2 or not values.shape[1]:
         raise ValueError(
             f"{path} holds an array of shape {values.shape}; a recording has (time, channels). "
-            "Save each recording in a file of its own."
+            "Save each recording in its own file."
         )
     if not len(values):
         raise ValueError(f"{path} has shape {values.shape} and holds no steps: leave it out.")

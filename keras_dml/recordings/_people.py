@@ -72,7 +72,7 @@ def folder(path: Path) -> Listing:
         raise ValueError("The name of the folder is empty; '.' is the current folder.")
     path = pathlib.Path(path)
     if not path.exists():
-        raise FileNotFoundError(f"There is no folder {str(path)!r}.")
+        raise FileNotFoundError(f"The folder {str(path)!r} does not exist.")
     recordings, skipped = _of_folder(path) if path.is_dir() else (_of_table(path), [])
     if not recordings:
         rest = f" It has {len(skipped)} other files, such as {skipped[0]}." if skipped else ""
@@ -101,7 +101,7 @@ def groups(path: Path) -> dict[str, str]:
     """
     path = pathlib.Path(path)
     if not path.is_file():
-        raise FileNotFoundError(f"There is no file {str(path)!r}.")
+        raise FileNotFoundError(f"The file {str(path)!r} does not exist.")
     group_of, line_of = {}, {}
     for line, row in _entries(path, GROUP_COLUMNS):
         person = unicodedata.normalize("NFC", row["person"])
@@ -167,7 +167,7 @@ def _of_table(path):
                 "file once."
             )
         if not file.is_file():
-            raise FileNotFoundError(f"{path}, line {line}: there is no file {str(file)!r}.")
+            raise FileNotFoundError(f"{path}, line {line}: the file {str(file)!r} does not exist.")
         line_of[file] = line
         person = unicodedata.normalize("NFC", row["person"])
         recordings.append(Listed(file, person, row.get(SESSION) or None))

@@ -133,7 +133,7 @@ def _check(first, second):
         raise ValueError(
             "Quantile embeddings of two people must have shape (recordings, filters + 1, knots), "
             f"with the same filters and knots. Received {first.shape} and {second.shape}. Vectors, "
-            "such as those of max pooling, have no quantile functions."
+            "such as the output of max pooling, have no quantile functions."
         )
     if not len(first) or not len(second):
         raise ValueError(

@@ -731,7 +731,7 @@ def test_what_is_missing_is_said_with_the_command_that_helps(command, model, wal
     assert "--model gait_qp_wl" in failed(command, "enroll", db, "alice", probe)
     gone = tmp_path / "gone.csv"
     assert str(gone) in failed(command, "enroll", db, "alice", gone, "--model", model)
-    assert "There is no folder" in failed(command, "calibrate", db, gone, "--model", model)
+    assert "does not exist" in failed(command, "calibrate", db, gone, "--model", model)
     assert not db.exists()
     command("enroll", db, "alice", probe, "--model", model)
     assert "run `keras-dml calibrate` with recordings of people" in failed(

@@ -117,7 +117,7 @@ def test_programs_read_one_object(command, walks, tmp_path, monkeypatch):
 
 def test_a_folder_that_is_not_there_is_refused_in_a_line(command, tmp_path):
     code, printed, error = command("train", tmp_path / "none", "--out", tmp_path / "phone")
-    assert code == 2 and not printed and "There is no folder" in error
+    assert code == 2 and not printed and "does not exist" in error
     assert not (tmp_path / "phone").exists()
     _, printed, error = command("train", "", "--out", tmp_path / "phone")
     assert not printed and "The name of the folder is empty" in error

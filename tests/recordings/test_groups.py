@@ -43,7 +43,7 @@ def test_the_error_about_a_table_names_the_line(tmp_path, text, message):
 
 def test_a_missing_table_is_an_error(tmp_path):
     for path in (tmp_path / "gone.csv", tmp_path):
-        with pytest.raises(FileNotFoundError, match="There is no file"):
+        with pytest.raises(FileNotFoundError, match="does not exist"):
             recordings.groups(path)
 
 
