@@ -19,7 +19,7 @@ PEOPLE = {*_demo.WALKERS, _demo.STRANGER}
 UNSEEN = {*PEOPLE, "s23"}
 
 
-def test_the_training_people_of_the_card_are_the_official_split(data_dir):
+def test_the_carried_speakers_equal_the_official_archive(data_dir):
     official = {}
     with zipfile.ZipFile(data_dir / "japanese_vowels_lpc" / "japanese_vowels_uci.zip") as archive:
         for part in ("train", "test"):

@@ -302,7 +302,7 @@ def test_errors_do_not_contain_paths_of_the_server(family, tmp_path, request_, s
         assert messages not in answer.text
 
 
-def test_unknown_fields_are_refused(family):
+def test_invalid_requests_are_refused(family):
     assert "far" in post(family, "alice", "verify", walk("alice"), far="often").json()["error"]
     assert (
         "must be a rate that was calibrated"

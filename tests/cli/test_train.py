@@ -174,4 +174,4 @@ def test_a_stopped_training_says_how_to_go_on(command, walks, tmp_path, monkeypa
     monkeypatch.setattr(training, "train_folder", stopped)
     monkeypatch.setattr(_console, "note", text.append)
     assert command("train", walks, "--out", tmp_path / "phone")[0] == 130
-    assert "The same command with --resume goes on" in text[0]
+    assert "with --resume to continue" in text[0]
