@@ -26,8 +26,8 @@ SELECTION = (
     "tests/test_contracts.py",
     # each command once
     "tests/cli/test_main.py",
-    "tests/cli/test_demo.py::test_the_counts_are_those_of_the_decisions",
-    "tests/cli/test_export.py::test_another_backend_is_told_how_to_export",
+    "tests/cli/test_demo.py::test_counts_agree_with_the_decisions",
+    "tests/cli/test_export.py::test_the_error_on_another_backend_says_how_to_export",
     "tests/papers/test_prototypes_command.py::test_the_command_prints_the_tables_and_writes_all_files",
     "tests/papers/test_potato_command.py::test_the_command_prints_the_table_and_writes_all_files",
 )

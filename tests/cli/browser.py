@@ -1,4 +1,4 @@
-"""Chromium without a window, told what to do over a pipe (its DevTools protocol)."""
+"""Headless Chromium, controlled over a pipe by the DevTools protocol."""
 
 import contextlib
 import itertools
@@ -16,7 +16,8 @@ OPTIONS = (
     "--remote-debugging-pipe",
     "about:blank",
 )
-# It reads from 3 and writes to 4; the pipes may be either, so both move away first.
+# Chromium reads from descriptor 3 and writes to 4. The pipes may have these numbers, so they are
+# first moved to 100 and 101.
 LAUNCH = """
 import os, sys
 for fd, other in zip(sys.argv[1:3], (100, 101)):
@@ -27,14 +28,14 @@ os.execvp(sys.argv[3], sys.argv[3:])
 
 
 class Browser:
-    """One page.
+    """Chromium with one page.
 
     Args:
         width: Width of the window in CSS pixels.
         options: Further options of Chromium.
 
     Attributes:
-        complaints: What the page's console has said of errors, and of what its policy forbids.
+        complaints: Errors and violations of the content policy in the page's console.
     """
 
     def __init__(self, width, options=()):
@@ -73,7 +74,7 @@ class Browser:
 
     def _attach(self):
         (page,) = (
-            one for one in self.call("Target.getTargets")["targetInfos"] if one["type"] == "page"
+            row for row in self.call("Target.getTargets")["targetInfos"] if row["type"] == "page"
         )
         attached = self.call("Target.attachToTarget", targetId=page["targetId"], flatten=True)
         self._session = attached["sessionId"]
@@ -82,30 +83,30 @@ class Browser:
         self.resize(self._width)
 
     def resize(self, width):
-        """Gives the window another width in CSS pixels."""
+        """Changes the width of the window, in CSS pixels."""
         shape = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
         self.call("Emulation.setDeviceMetricsOverride", **shape)
 
     def open(self, address):
-        """Opens an address and waits until it is there."""
+        """Opens an address and waits until the page is loaded."""
         self.call("Page.navigate", url=address)
         self._read(lambda message: message.get("method") == "Page.loadEventFired")
 
     def run(self, body):
-        """What a body of an asynchronous function in JavaScript returns."""
-        found = self.call(
+        """Runs the body of an asynchronous JavaScript function, and returns its result."""
+        result = self.call(
             "Runtime.evaluate",
             expression=f"(async () => {{ {body} }})()",
             awaitPromise=True,
             returnByValue=True,
-            userGesture=True,  # as in the event of a click
+            userGesture=True,  # as in a handler of a click
         )
-        if "exceptionDetails" in found:
-            raise AssertionError(found["exceptionDetails"])
-        return found["result"].get("value")
+        if "exceptionDetails" in result:
+            raise AssertionError(result["exceptionDetails"])
+        return result["result"].get("value")
 
     def picture(self):
-        """The whole page as base64 of a PNG."""
+        """Returns a PNG of the whole page, in base64."""
         return self.call("Page.captureScreenshot", captureBeyondViewport=True)["data"]
 
     def call(self, method, **parameters):

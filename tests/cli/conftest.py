@@ -1,4 +1,4 @@
-"""The command line, run in this process, and a zoo of untrained models under the names it uses."""
+"""Fixtures that run commands in this process, and a zoo of untrained models."""
 
 import copy
 import shutil
@@ -10,7 +10,7 @@ from keras_dml import cli
 from keras_dml.zoo import lookup
 from tests.zoo.cards import CARD
 
-TAKES = {
+INPUTS = {
     "watch_lda": {
         "channels": ["x", "y", "z"],
         "trained": ["s01"],
@@ -24,7 +24,7 @@ TAKES = {
 
 @pytest.fixture
 def command(capsys):
-    """Runs `keras-dml` and gives its exit code, stdout and stderr."""
+    """Returns a function that runs `keras-dml` and returns exit code, stdout and stderr."""
 
     def run(*words):
         try:
@@ -40,18 +40,18 @@ def command(capsys):
 
 @pytest.fixture(scope="session")
 def untrained_zoo(tmp_path_factory):
-    """Folder with an untrained model for each name that the demo loads."""
+    """Folder of a zoo with an untrained model for each name in `INPUTS`."""
     from keras_dml import models
     from keras_dml.training import publish
 
     root = tmp_path_factory.mktemp("zoo")
-    for name, takes in TAKES.items():
-        channels = len(takes["channels"])
+    for name, inputs in INPUTS.items():
+        channels = len(inputs["channels"])
         card = copy.deepcopy(CARD)
         card["name"] = name
-        card["input"] |= {"channels": takes["channels"], "units": ["1"] * channels}
-        card["input"] |= {key: takes[key] for key in ("units", "rate_hz") if key in takes}
-        card["data"] |= {"train_subjects": takes["trained"], "test_subjects": []}
+        card["input"] |= {"channels": inputs["channels"], "units": ["1"] * channels}
+        card["input"] |= {key: inputs[key] for key in ("units", "rate_hz") if key in inputs}
+        card["data"] |= {"train_subjects": inputs["trained"], "test_subjects": []}
         model = models.sequence_encoder(channels, knots=4, halvings=0)
         publish(root / name, model, card, [np.zeros((9, channels))])
     return root
@@ -59,7 +59,7 @@ def untrained_zoo(tmp_path_factory):
 
 @pytest.fixture
 def zoo_folder(untrained_zoo, tmp_path, monkeypatch):
-    """A copy of that zoo which is the zoo of this test, and the only one."""
+    """Copy of the untrained zoo, which is the only zoo during the test."""
     folder = tmp_path / "models"
     shutil.copytree(untrained_zoo, folder)
     monkeypatch.setenv("KERAS_DML_ZOO", str(folder))

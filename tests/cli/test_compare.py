@@ -1,4 +1,4 @@
-"""Two recordings compared without a gallery."""
+"""Tests of `keras-dml compare`, which compares two recordings without a gallery."""
 
 import json
 
@@ -26,38 +26,38 @@ def utterances(tmp_path):
     return paths
 
 
-def compared(command, *words):
+def run_json(command, *words):
     code, out, err = command("compare", *words, "--json")
     assert code == 0, err
     return json.loads(out)
 
 
-def test_the_distance_is_the_model_s_and_the_card_is_asked(command, utterances):
-    found = compared(command, *utterances, "--model", "vowels_qp_wl")
+def test_compare_prints_the_model_distance_and_the_card_thresholds(command, utterances):
+    result = run_json(command, *utterances, "--model", "vowels_qp_wl")
     model = zoo.load("vowels_qp_wl")
     z = keras_dml.embed(model, [recordings.read(path).values for path in utterances])
-    assert found["distance"] == pytest.approx(
+    assert result["distance"] == pytest.approx(
         keras_dml.distance(model, z[:1], z[1:])[0, 0], rel=1e-5
     )
     rows = zoo.card("vowels_qp_wl")["thresholds"]
-    assert rows and [row["value"] for row in found["thresholds"]] == [row["value"] for row in rows]
-    assert [row["accepted"] for row in found["thresholds"]] == [
-        found["distance"] <= row["value"] for row in rows
+    assert rows and [row["value"] for row in result["thresholds"]] == [row["value"] for row in rows]
+    assert [row["accepted"] for row in result["thresholds"]] == [
+        result["distance"] <= row["value"] for row in rows
     ]
     code, out, _ = command("compare", *utterances, "--model", "vowels_qp_wl", "--distances")
-    (accepted,) = (row["accepted"] for row in found["thresholds"] if row["far"] == 0.01)
+    (accepted,) = (row["accepted"] for row in result["thresholds"] if row["far"] == 0.01)
     assert ("accepted as one person" in out, "rejected as" in out) == (accepted, not accepted)
-    assert code == 0 and f"distance {found['distance']:.4g}" in out
+    assert code == 0 and f"distance {result['distance']:.4g}" in out
     assert f"{rows[0]['value']:.4g}" in out and "1 %" in out
     mean = zoo.card("vowels_qp_wl")["imposters"]["mean"]
-    expected = 100 * (mean - found["distance"]) / mean
-    assert found["closeness"] == pytest.approx(max(expected, 0), abs=0.1)
-    near = compared(command, utterances[0], utterances[0], "--model", "vowels_qp_wl")
+    expected = 100 * (mean - result["distance"]) / mean
+    assert result["closeness"] == pytest.approx(max(expected, 0), abs=0.1)
+    near = run_json(command, utterances[0], utterances[0], "--model", "vowels_qp_wl")
     assert near["distance"] < 1e-3 and all(row["accepted"] for row in near["thresholds"])
 
 
-def test_the_thresholds_of_every_card_of_the_zoo_are_put_in_words():
-    """Cards give the interval of the rate by a certificate or by itself."""
+def test_thresholds_of_every_zoo_card_can_be_printed():
+    """Some cards have the interval of the rate in a certificate, others have it alone."""
     cards = [card for name in zoo.list_models() if (card := zoo.card(name)).get("thresholds")]
     assert len(cards) > 5
     for card in cards:
@@ -66,7 +66,7 @@ def test_the_thresholds_of_every_card_of_the_zoo_are_put_in_words():
             assert cells[1:3] == ("accepted", f"{100 * row['far']:g} %"), card["name"]
 
 
-def test_no_distance_of_a_similarity_is_shown_as_negative(command, tmp_path):
+def test_cosine_distances_are_printed_as_closeness(command, tmp_path):
     card = zoo.card("gait_lda")
     assert card["embedding"]["distance"] == "cosine"
     paths = []
@@ -80,21 +80,21 @@ def test_no_distance_of_a_similarity_is_shown_as_negative(command, tmp_path):
     assert out.startswith("closeness ") and "-0." not in out
 
 
-def test_a_model_without_a_card_gives_the_distance(command, tmp_path):
+def test_a_model_without_a_card_gives_only_the_distance(command, tmp_path):
     signal = keras.Input((None, 2))
-    taken = InputContract(["x", "y"], "g", 50, min_steps=10, max_steps=100)(signal)
-    keras.Model(signal, QuantileLayer(6)(taken), name="own").save(tmp_path / "own.keras")
+    inputs = InputContract(["x", "y"], "g", 50, min_steps=10, max_steps=100)(signal)
+    keras.Model(signal, QuantileLayer(6)(inputs), name="own").save(tmp_path / "own.keras")
     for name, steps in (("a", 40), ("b", 250)):  # the second one is cut into windows
         values = np.random.default_rng(steps).normal(size=(steps, 2))
         np.savetxt(tmp_path / f"{name}.csv", values, delimiter=",", header="x,y", comments="")
     words = (tmp_path / "a.csv", tmp_path / "b.csv", "--model", tmp_path / "own.keras")
-    found = compared(command, *words)
-    assert found["distance"] > 0 and found["thresholds"] == []
+    result = run_json(command, *words)
+    assert result["distance"] > 0 and result["thresholds"] == []
     code, out, _ = command("compare", *words)
     assert code == 0 and "no threshold" in out
 
 
-def test_what_cannot_be_compared_is_refused(command, utterances, tmp_path):
+def test_invalid_recordings_are_refused(command, utterances, tmp_path):
     a, b = utterances
     wrong = tmp_path / "wrong.csv"
     wrong.write_text("x,y\n1,2\n")

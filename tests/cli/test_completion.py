@@ -1,4 +1,4 @@
-"""The Tab key completes commands, names of models and paths; every example of a help page runs."""
+"""Tests of shell completion, and of the examples on help pages."""
 
 import contextlib
 import os
@@ -32,8 +32,8 @@ PAGES = (
 )
 
 
-def completed(line, **environment):
-    """What bash offers at the end of a line."""
+def complete(line, **environment):
+    """Returns the completions of a line in bash."""
     words = line.split(" ")
     asked = {
         "_KERAS_DML_COMPLETE": "complete_bash",
@@ -53,19 +53,19 @@ def completed(line, **environment):
 @pytest.mark.slow
 def test_commands_and_names_of_models_are_completed(zoo_folder):
     zoo = {"KERAS_DML_ZOO": str(zoo_folder)}
-    assert completed("keras-dml de", **zoo) == ["demo"]
-    assert "gait_qp_wl" in completed("keras-dml card g", **zoo)
-    assert "vowels_qp_wl" not in completed("keras-dml card g", **zoo)
+    assert complete("keras-dml de", **zoo) == ["demo"]
+    assert "gait_qp_wl" in complete("keras-dml card g", **zoo)
+    assert "vowels_qp_wl" not in complete("keras-dml card g", **zoo)
 
 
 def test_paths_are_completed(tmp_path):
     (tmp_path / "walks").mkdir()
     (tmp_path / "walks.npz").touch()
     line = f"keras-dml export gait_qp_wl --representative {tmp_path}/wa"
-    assert completed(line) == [f"{tmp_path}/walks.npz", f"{tmp_path}/walks/"]
+    assert complete(line) == [f"{tmp_path}/walks.npz", f"{tmp_path}/walks/"]
 
 
-def test_paths_are_those_of_the_typed_folder(tmp_path, monkeypatch):
+def test_path_completion_uses_the_typed_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in (".hidden", "model.keras"):
@@ -77,17 +77,17 @@ def test_paths_are_those_of_the_typed_folder(tmp_path, monkeypatch):
     assert _completion.complete_models("model") == ["model.keras"]
 
 
-def test_names_of_people_are_those_of_the_gallery(tmp_path):
+def test_names_of_enrolled_people_are_completed(tmp_path):
     with contextlib.closing(Records(tmp_path / "family.db")) as store:
         for name in ("alice", "alan", "bob"):
             store.add(name, np.zeros((1, 2)))
     for command in ("enroll", "verify", "reject", "remove"):
-        assert completed(f"keras-dml {command} {tmp_path}/family.db al") == ["alan", "alice"]
-    assert completed(f"keras-dml verify {tmp_path}/gone.db al") == []
+        assert complete(f"keras-dml {command} {tmp_path}/family.db al") == ["alan", "alice"]
+    assert complete(f"keras-dml verify {tmp_path}/gone.db al") == []
     assert not (tmp_path / "gone.db").exists()
 
 
-def test_completion_is_installed_by_one_option(tmp_path):
+def test_an_option_installs_completion(tmp_path):
     named = {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}  # no shell runs this
     done = subprocess.run(
         [sys.executable, "-m", "keras_dml.cli", "--install-completion", "bash"],
@@ -102,8 +102,8 @@ def test_completion_is_installed_by_one_option(tmp_path):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=" ".join)
-def test_the_example_of_a_page_is_a_command_that_runs(command, zoo_folder, monkeypatch, page):
-    """The work itself is not done: each command's own tests do it."""
+def test_examples_of_help_pages_run(command, zoo_folder, monkeypatch, page):
+    """The work of the command is replaced by an exception. Other tests run it."""
     from keras_dml import export
     from keras_dml.cli import _answers, _demo
 

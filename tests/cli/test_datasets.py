@@ -1,4 +1,4 @@
-"""`keras-dml datasets`, run as a person runs it."""
+"""Tests of `keras-dml datasets`."""
 
 import json
 import re
@@ -17,7 +17,7 @@ def folders(tmp_path):
     return "--manual-dir", manual, "--data-dir", tmp_path / "data"
 
 
-def test_each_set_has_a_row_with_what_is_there_and_what_is_missing(command, folders):
+def test_each_data_set_has_a_row_with_its_state(command, folders):
     code, out, err = command("datasets", *folders)
     assert (code, err) == (0, "")
     table, missing, unusable = (
@@ -38,23 +38,23 @@ def test_each_set_has_a_row_with_what_is_there_and_what_is_missing(command, fold
     assert unusable.endswith("python -m tfds_builders.build NAME --manual-dir DIR")
 
 
-def test_programs_get_every_config(command, folders):
-    found = json.loads(command("datasets", *folders, "--json")[1])
-    assert list(found) == tfds_builders.list_builders()
-    assert found["ipol_gait"]["people"] == 230
-    assert found["hdm05_mocap"]["configs"]["spd_brooks117"]["missing"] == "hdm05.tgz"
+def test_json_contains_every_config(command, folders):
+    result = json.loads(command("datasets", *folders, "--json")[1])
+    assert list(result) == tfds_builders.list_builders()
+    assert result["ipol_gait"]["people"] == 230
+    assert result["hdm05_mocap"]["configs"]["spd_brooks117"]["missing"] == "hdm05.tgz"
 
 
-def test_a_folder_that_is_not_there_is_told(command, tmp_path, monkeypatch):
-    told = []
-    monkeypatch.setattr(_console, "note", told.append)
+def test_a_missing_folder_is_noted(command, tmp_path, monkeypatch):
+    messages = []
+    monkeypatch.setattr(_console, "note", messages.append)
     gone = tmp_path / "gone"
     code, out, _ = command("datasets", "--manual-dir", gone, "--data-dir", tmp_path)
     assert code == 0 and "ipol_gait GaitData.zip" in " ".join(out.split())
-    assert told == [f"The folder {gone} does not exist."]
+    assert messages == [f"The folder {gone} does not exist."]
 
 
-def test_without_the_extra_the_command_that_installs_it_is_told(command, monkeypatch):
+def test_a_missing_extra_is_named_with_its_install_command(command, monkeypatch):
     monkeypatch.setattr(_extras.importlib.util, "find_spec", lambda name: None)
     code, out, err = command("datasets")
     assert (code, out) == (2, "") and 'pip install "keras-dml[data]"' in err

@@ -1,4 +1,4 @@
-"""The demo, run as a person runs it: on the published model, and on untrained ones."""
+"""Tests of `keras-dml demo` with the published model and with untrained models."""
 
 import json
 import os
@@ -23,7 +23,7 @@ WRITTEN = {"who.png", "who.svg", "walkers.db", "recordings", "figures.json"}
 
 
 def demo(*words, **environment):
-    """Runs `keras-dml demo` in a process of its own."""
+    """Runs `keras-dml demo` in a subprocess."""
     return subprocess.run(
         [sys.executable, "-m", "keras_dml.cli", "demo", *map(str, words)],
         cwd=ROOT,
@@ -34,8 +34,8 @@ def demo(*words, **environment):
 
 
 @pytest.fixture(scope="module")
-def ran(tmp_path_factory):
-    """What the demo on the published model printed, and where it wrote."""
+def demo_run(tmp_path_factory):
+    """Result of a demo with the published model: the process, and its output folder."""
     out = tmp_path_factory.mktemp("demo") / "a [folder]"
     done = demo("--out", out)
     assert done.returncode == 0, done.stderr
@@ -43,14 +43,14 @@ def ran(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def figures(ran):
-    return json.loads((ran[1] / "figures.json").read_text())
+def figures(demo_run):
+    return json.loads((demo_run[1] / "figures.json").read_text())
 
 
 @pytest.fixture(scope="module")
 def nearest():
-    """Least distance of each new walk to those enrolled of each walker, computed without a gallery:
-    `{(file, person): distance}`, with the threshold of the card."""
+    """Smallest distance of each new walk to the enrolled walks of each walker, computed without a
+    gallery: `{(file, person): distance}`."""
     walkers, stranger = _demo.WALKERS, _demo.STRANGER
     values = {
         person: [
@@ -74,7 +74,7 @@ def nearest():
     return result
 
 
-def test_every_decision_is_that_of_the_model_and_the_card(figures, nearest):
+def test_decisions_follow_from_distances_and_the_card_threshold(figures, nearest):
     (limit,) = (
         row["value"] for row in zoo.card(MODEL)["thresholds"] if row["far"] == figures["far"]
     )
@@ -90,7 +90,7 @@ def test_every_decision_is_that_of_the_model_and_the_card(figures, nearest):
         assert person == (best if scores[best] <= limit else None)
 
 
-def test_the_counts_are_those_of_the_decisions(ran, figures):
+def test_counts_agree_with_the_decisions(demo_run, figures):
     claims = [(claim["of"] == claim["claim"], claim["accepted"]) for claim in figures["claims"]]
     owners = {file: pathlib.Path(file).name[:3] for file in figures["identified"]}
     expected = {
@@ -104,7 +104,7 @@ def test_the_counts_are_those_of_the_decisions(ran, figures):
         ],
     }
     assert [len(right) for right in expected.values()] == [14, 58, 14, 10]
-    printed = ran[0].stdout.split("All decisions")[1]
+    printed = demo_run[0].stdout.split("All decisions")[1]
     for kind, right in expected.items():
         assert figures["counts"][kind] == {"right": sum(right), "of": len(right)}
         assert f"{sum(right)} of {len(right)}" in printed
@@ -115,14 +115,14 @@ def test_nearly_all_decisions_are_right(figures):
         assert count["right"] >= 0.9 * count["of"], kind
 
 
-def test_nobody_of_the_demo_was_trained_on(figures):
+def test_the_model_was_not_trained_on_people_of_the_demo(figures):
     trained = set(zoo.card(MODEL)["data"]["train_subjects"])
     assert list(figures["enrolled"]) == ["s05", "s21", "s22"] and figures["strangers"] == ["s17"]
     assert trained and not trained & {*figures["enrolled"], *figures["strangers"]}
 
 
-def test_the_threshold_and_the_figures_of_the_card_are_printed(ran):
-    printed = " ".join(ran[0].stdout.split())
+def test_the_threshold_and_the_figures_of_the_card_are_printed(demo_run):
+    printed = " ".join(demo_run[0].stdout.split())
     card = zoo.card(MODEL)
     (row,) = (row for row in card["thresholds"] if row["far"] == 0.01)
     low, high = (100 * bound for bound in row["certificate"]["ci95"])
@@ -131,27 +131,27 @@ def test_the_threshold_and_the_figures_of_the_card_are_printed(ran):
         assert f"{100 * row['value']:.1f} % [{100 * row['ci95'][0]:.1f} to" in printed
 
 
-def test_the_projects_page_shows_what_is_printed(ran):
+def test_the_readme_shows_the_output_of_the_demo(demo_run):
     page = (ROOT / "README.md").read_text()
     (lines,) = re.findall(r"^```\n(true claims .*?)^```$", page, re.DOTALL | re.MULTILINE)
     assert len(lines.splitlines()) == 4
     for line in lines.splitlines():
-        assert line in ran[0].stdout
-    said = " ".join(page.split())
+        assert line in demo_run[0].stdout
+    text = " ".join(page.split())
     rows = {row["metric"]: row for row in zoo.card(MODEL)["headline"]["rows"]}
     for metric in ("eer", "tar_at_far_0.01"):
         low, high = (100 * bound for bound in rows[metric]["ci95"])
-        assert f"{100 * rows[metric]['value']:.1f} % [{low:.1f} to {high:.1f}]" in said
+        assert f"{100 * rows[metric]['value']:.1f} % [{low:.1f} to {high:.1f}]" in text
 
 
 def commands(printed):
-    """The commands on the gallery that the demo has printed, as words, and the answer to each."""
+    """Returns the gallery commands that the demo printed, as lists of words, with their answers."""
     lines = re.findall(r"^keras-dml (\w+ walkers\.db .*)\n(.*)", printed, re.MULTILINE)
     return [(shlex.split(words), answer) for words, answer in lines if "volunteers" not in words]
 
 
-def test_people_are_enrolled_and_each_decision_is_printed(ran):
-    answers = commands(ran[0].stdout)
+def test_people_are_enrolled_and_each_decision_is_printed(demo_run):
+    answers = commands(demo_run[0].stdout)
     assert [words[0] for words, _ in answers] == [
         *["enroll"] * 3,
         *["verify"] * 2,
@@ -162,10 +162,10 @@ def test_people_are_enrolled_and_each_decision_is_printed(ran):
             assert re.search("(: right|: wrong)$", answer), answer
 
 
-def test_the_printed_commands_decide_as_is_printed(ran, figures, command, monkeypatch):
-    monkeypatch.chdir(ran[1])
+def test_the_printed_commands_give_the_printed_decisions(demo_run, figures, command, monkeypatch):
+    monkeypatch.chdir(demo_run[1])
     accepted = {(claim["file"], claim["claim"]): claim["accepted"] for claim in figures["claims"]}
-    answers = commands(ran[0].stdout)
+    answers = commands(demo_run[0].stdout)
     for words, _ in answers:
         if words[0] == "enroll":
             code, out, err = command("enroll", "again.db", *words[2:], "--json")
@@ -188,14 +188,14 @@ def test_a_second_demo_enrolls_nobody_twice(tmp_path):
     assert people == first["enrolled"] == dict.fromkeys(_demo.WALKERS, 5)
 
 
-def test_stages_are_printed_on_stderr(ran):
-    lines = ran[0].stderr.strip().splitlines()
+def test_stages_are_printed_on_stderr(demo_run):
+    lines = demo_run[0].stderr.strip().splitlines()
     stages = [line[:3] for line in lines if not line.startswith("No")]
     assert stages == [f"{i}/6" for i in range(1, 7 if tensorflow.is_backend() else 6)]
 
 
-def test_the_picture_the_gallery_and_the_recordings_are_written_and_listed(ran):
-    done, out = ran
+def test_the_picture_the_gallery_and_the_recordings_are_written_and_listed(demo_run):
+    done, out = demo_run
     names = {path.name for path in out.iterdir()} - {"again.db"}
     device = {f"{MODEL}.tflite"} if tensorflow.is_backend() else set()
     assert names == WRITTEN | device
@@ -205,18 +205,18 @@ def test_the_picture_the_gallery_and_the_recordings_are_written_and_listed(ran):
         assert name in summary
 
 
-def test_templates_are_in_the_gallery_alone(ran):
-    done, out = ran
+def test_the_demo_prints_no_embeddings(demo_run):
+    done, out = demo_run
     lines = done.stdout + done.stderr
     assert "[[" not in lines and "array(" not in lines
     assert (out / "walkers.db").stat().st_mode & 0o077 == 0
 
 
 @pytest.mark.skipif(not tensorflow.is_backend(), reason="TensorFlow writes the file")
-def test_the_device_file_answers_like_keras(ran, figures):
-    paths = sorted((ran[1] / "recordings/new").glob("*.csv"))[:3]
+def test_the_device_file_answers_like_keras(demo_run, figures):
+    paths = sorted((demo_run[1] / "recordings/new").glob("*.csv"))[:3]
     walks = [recordings.read(path, ["x", "y", "z"], resample_hz=50).values for path in paths]
-    by_file = litert.embed(ran[1] / f"{MODEL}.tflite", walks)
+    by_file = litert.embed(demo_run[1] / f"{MODEL}.tflite", walks)
     by_keras = keras_dml.embed(zoo.load(MODEL), walks)
     assert len(walks) == 3
     assert np.sqrt(np.mean((by_file - by_keras) ** 2)) < 0.05 * np.sqrt(np.mean(by_keras**2))
@@ -225,7 +225,7 @@ def test_the_device_file_answers_like_keras(ran, figures):
 
 @pytest.fixture
 def folders(monkeypatch):
-    """Folders that the demo was asked to write into, instead of a demo."""
+    """Names of the output folders of demos. The demo itself is replaced by a stub."""
     names = []
 
     def run(out):
@@ -237,7 +237,7 @@ def folders(monkeypatch):
     return names
 
 
-def test_programs_get_one_json_object(command, folders, tmp_path):
+def test_json_output_is_one_object(command, folders, tmp_path):
     code, out, err = command("demo", "--out", tmp_path, "--json")
     assert code == 0, err
     assert json.loads(out) == {"model": MODEL}

@@ -1,4 +1,4 @@
-"""The demo's recordings: the right people and sessions, and nothing of an archive by accident."""
+"""Tests of the recordings in the package: people, source, size and license."""
 
 import itertools
 import re
@@ -19,7 +19,7 @@ PEOPLE = {*_demo.WALKERS, _demo.STRANGER}
 UNSEEN = {*PEOPLE, "s23"}
 
 
-def test_the_carried_set_is_the_official_one(data_dir):
+def test_the_carried_speakers_equal_the_official_archive(data_dir):
     official = {}
     with zipfile.ZipFile(data_dir / "japanese_vowels_lpc" / "japanese_vowels_uci.zip") as archive:
         for part in ("train", "test"):
@@ -30,15 +30,15 @@ def test_the_carried_set_is_the_official_one(data_dir):
         carried = np.split(data["frames"], np.cumsum(data["lengths"])[:-1])
         speakers, parts = data["speakers"], data["parts"]
     assert len(carried) == 640
-    for ours, theirs in zip(carried, official["train"] + official["test"], strict=True):
-        np.testing.assert_array_equal(ours, theirs)
+    for ours, their_files in zip(carried, official["train"] + official["test"], strict=True):
+        np.testing.assert_array_equal(ours, their_files)
     for part in ("train", "test"):
         assert tuple(np.bincount(speakers[parts == part])[1:]) == vowels.SIZES[part]
 
 
 @pytest.fixture(scope="module")
 def runs(data_dir):
-    """Runs of the watch, `{person: {run: sp_sw_har.Run}}`."""
+    """Runs recorded by the watch, `{person: {run: sp_sw_har.Run}}`."""
     (archive,) = (data_dir / "sp_sw_har").glob("*.tar.xz")
     result = {}
     with tarfile.open(archive) as members:
@@ -55,8 +55,8 @@ def walking(run):
     return run.activity == sp_sw_har.ACTIVITIES.index("WALKING")
 
 
-def test_the_carried_walks_are_those_of_the_archive(runs):
-    """Walking of the archive's files, and the clock of the watch without its turns."""
+def test_the_walks_of_the_package_equal_the_archive(runs):
+    """The walks are the walking parts of the archive's files, without turns."""
     count = 0
     for person in sorted(PEOPLE):
         for number, run in runs[person].items():
@@ -72,8 +72,8 @@ def test_the_carried_walks_are_those_of_the_archive(runs):
     assert count == len(list(_demo.WALKS.rglob("*.csv"))) == 39
 
 
-def test_the_demo_says_how_its_people_were_chosen(runs, tmp_path):
-    """The rates of all choices of three people and a stranger among those who were not seen."""
+def test_the_demo_states_the_rates_of_all_choices_of_people(runs, tmp_path):
+    """Computes the rates of all choices of three people and a stranger among five unseen people."""
     card, model = zoo.card("watch_lda"), zoo.load("watch_lda")
     assert set(card["data"]["test_subjects"]) == set(runs) == UNSEEN
     unit = {}
@@ -110,7 +110,7 @@ def test_the_demo_says_how_its_people_were_chosen(runs, tmp_path):
         assert f"{rate.min():.0f} to {rate.max():.0f} %" in _demo.CHOICE
 
 
-def test_the_carried_recordings_are_small_and_say_where_they_are_from():
+def test_the_recordings_of_the_package_are_small_and_name_their_source():
     folder = _demo.WALKS.parent
     assert sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) < 1_500_000
     for place, parts in (
@@ -122,7 +122,7 @@ def test_the_carried_recordings_are_small_and_say_where_they_are_from():
             assert part in source
 
 
-def test_the_model_was_trained_on_nobody_of_the_carried_walks():
+def test_the_model_was_not_trained_on_people_of_the_walks():
     trained = zoo.card("watch_lda")["data"]["train_subjects"]
     assert trained and not PEOPLE & set(trained)
     assert {path.name for path in _demo.WALKS.iterdir() if path.is_dir()} == PEOPLE

@@ -1,4 +1,4 @@
-"""`keras-dml export`: the right file, by the right function, or nothing."""
+"""Tests of `keras-dml export` with models."""
 
 import json
 import pathlib
@@ -13,7 +13,7 @@ from keras_dml.export import Export, litert
 
 @pytest.fixture
 def calls(monkeypatch):
-    """What the exporters were asked for, instead of an export."""
+    """Arguments of the calls of the exporters, which are replaced by stubs."""
     asked = []
 
     def tflite(model, path, quantization="dynamic", representative=None):
@@ -29,7 +29,7 @@ def calls(monkeypatch):
     return asked
 
 
-def test_a_written_file_answers(command, zoo_folder, tmp_path, rng):
+def test_a_written_file_computes_embeddings(command, zoo_folder, tmp_path, rng):
     file = tmp_path / "gait.tflite"
     code, out, err = command("export", "gait_qp_wl", "--to", "tflite", "--out", file)
     assert code == 0, err
@@ -47,7 +47,7 @@ def test_a_written_file_answers(command, zoo_folder, tmp_path, rng):
         (["--quantization", "float32"], None),
     ],
 )
-def test_the_quantization_is_passed_on(command, zoo_folder, calls, option, expected):
+def test_the_quantization_is_passed_to_the_exporter(command, zoo_folder, calls, option, expected):
     assert command("export", "gait_qp_wl", "--to", "tflite", *option)[0] == 0
     assert calls == [("tflite", pathlib.Path("gait_qp_wl.tflite"), expected, None)]
 
@@ -63,7 +63,7 @@ def test_int8_takes_recordings(command, zoo_folder, calls, tmp_path):
 def test_int8_without_recordings_is_refused(command, zoo_folder):
     words = ("export", "gait_qp_wl", "--to", "tflite", "--quantization", "int8")
     code, _, err = command(*words)
-    assert code == 2  # wrong use, as of any option that lacks another
+    assert code == 2  # wrong use, as for other missing options
     assert "int8 needs --representative FILE.npz" in err and "representative=" not in err
 
 
@@ -76,9 +76,7 @@ def test_int8_without_recordings_is_refused(command, zoo_folder):
         ("Exports take it as `distance=`.", "Exports take it as `distance=` in Python."),
     ],
 )
-def test_refusals_are_told_in_the_words_of_the_command(
-    command, zoo_folder, monkeypatch, said, told
-):
+def test_export_errors_name_command_line_options(command, zoo_folder, monkeypatch, said, told):
     def refused(*arguments):
         raise ValueError(said)
 
@@ -90,7 +88,7 @@ def test_refusals_are_told_in_the_words_of_the_command(
 @pytest.mark.parametrize(
     "arrays", [{}, {"a": np.array(["text"])}, {"a": np.ones(3, complex)}, {"a": np.array([{}])}]
 )
-def test_arrays_that_are_no_recordings_are_refused(command, zoo_folder, calls, tmp_path, arrays):
+def test_arrays_that_are_not_recordings_are_refused(command, zoo_folder, calls, tmp_path, arrays):
     np.savez(tmp_path / "walks.npz", **arrays)
     options = ["--representative", tmp_path / "walks.npz"]
     code, _, err = command("export", "gait_qp_wl", "--to", "tflite", *options)
@@ -99,7 +97,7 @@ def test_arrays_that_are_no_recordings_are_refused(command, zoo_folder, calls, t
 
 
 @pytest.mark.parametrize("content", [b"", b"text", b"PK\x03\x04 cut"])
-def test_recordings_that_are_none_are_refused(command, zoo_folder, calls, tmp_path, content):
+def test_files_that_are_not_npz_are_refused(command, zoo_folder, calls, tmp_path, content):
     (tmp_path / "walks.npz").write_bytes(content)
     options = ["--representative", tmp_path / "walks.npz"]
     code, _, err = command("export", "gait_qp_wl", "--to", "tflite", *options)
@@ -116,7 +114,7 @@ def test_a_saved_model_has_no_quantization(command, zoo_folder, calls):
     assert "float32" in err
 
 
-def test_a_file_of_ones_own_is_exported_by_its_path(command, zoo_folder, calls):
+def test_a_model_file_is_exported_by_its_path(command, zoo_folder, calls):
     file = zoo_folder / "gait_qp_wl" / "model.keras"
     code, out, _ = command("export", file, "--to", "tflite", "--json")
     assert code == 0
@@ -150,20 +148,20 @@ def test_ctrl_c_leaves_the_old_file_and_says_how_to_go_on(command, zoo_folder, m
 
 @pytest.mark.parametrize("kind", ["tflite", "savedmodel"])
 @pytest.mark.parametrize("out", ["thesis/", "thesis", ".", "/", ""])
-def test_a_folder_of_other_things_is_left_before_any_work(command, tmp_path, kind, out):
-    """The model's name is wrong, which would be said first if it were looked up."""
+def test_an_output_folder_with_other_files_is_refused_first(command, tmp_path, kind, out):
+    """The model's name is also wrong, but the folder is checked first."""
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter1.txt").write_text("years")
     place = f"{tmp_path}/{out}" if out not in ("/", "") else out
-    code, _, told = command("export", "no_such_model", "--to", kind, "--out", place)
-    assert code == 2 and "no_such_model" not in told
-    assert "left as it is" in told or "must end in its name" in told
+    code, _, messages = command("export", "no_such_model", "--to", kind, "--out", place)
+    assert code == 2 and "no_such_model" not in messages
+    assert "left as it is" in messages or "must end in its name" in messages
     assert (tmp_path / "thesis" / "chapter1.txt").read_text() == "years"
 
 
 @pytest.mark.skipif(keras.backend.backend() == "tensorflow", reason="of the other backends")
-def test_another_backend_is_told_how_to_export(command, zoo_folder, tmp_path):
+def test_the_error_on_another_backend_says_how_to_export(command, zoo_folder, tmp_path):
     out = tmp_path / "gait.tflite"
-    code, _, told = command("export", "gait_qp_wl", "--to", "tflite", "--out", out)
-    assert code == 2 and "KERAS_BACKEND=tensorflow" in told
+    code, _, messages = command("export", "gait_qp_wl", "--to", "tflite", "--out", out)
+    assert code == 2 and "KERAS_BACKEND=tensorflow" in messages
     assert not list(tmp_path.glob("*.tflite"))

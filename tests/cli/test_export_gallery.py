@@ -1,4 +1,4 @@
-"""`keras-dml export GALLERY`: the right folder, or nothing."""
+"""Tests of `keras-dml export` with galleries."""
 
 import json
 import pathlib
@@ -13,7 +13,7 @@ from keras_dml.gallery import DeviceGallery, Gallery
 
 @pytest.fixture
 def family(zoo_folder, tmp_path):
-    """A gallery of an untrained model."""
+    """Path of a gallery with an untrained model."""
     with Gallery(tmp_path / "family.db", "gait_qp_wl") as opened:
         opened.enroll("alice", [np.ones((20, 6)) * np.arange(20)[:, None]])
     return tmp_path / "family.db"
@@ -21,7 +21,7 @@ def family(zoo_folder, tmp_path):
 
 @pytest.fixture
 def calls(monkeypatch):
-    """What the exporter was asked for, instead of an export."""
+    """Arguments of the calls of the exporter, which is replaced by a stub."""
     asked = []
 
     def export_tflite(gallery, folder, quantization, *, far, representative):
@@ -50,14 +50,14 @@ def test_a_gallery_is_written_for_a_device(command, family, calls, options, expe
     assert f"python {expected[0]}/decide.py RECORDING.npy" in " ".join(out.split())
 
 
-def test_programs_get_the_same_figures(command, family, calls):
+def test_json_contains_the_same_figures(command, family, calls):
     out = command("export", family, "--to", "tflite", "--json")[1]
-    found = json.loads(out)
-    assert found["path"] == "family_device" and found["model"]["bytes"] == 163_000
-    assert (found["people"], found["far"], found["threshold"]) == (1, 0.01, 9.5)
+    result = json.loads(out)
+    assert result["path"] == "family_device" and result["model"]["bytes"] == 163_000
+    assert (result["people"], result["far"], result["threshold"]) == (1, 0.01, 9.5)
 
 
-def test_options_that_do_not_fit_are_wrong_use(command, family, calls):
+def test_options_that_do_not_apply_to_galleries_are_wrong_use(command, family, calls):
     code, _, err = command("export", family, "--to", "savedmodel")
     assert code == 2 and "--to tflite" in err
     code, _, err = command("export", "gait_qp_wl", "--to", "tflite", "--far", "0.01")
@@ -69,20 +69,20 @@ def test_options_that_do_not_fit_are_wrong_use(command, family, calls):
         assert code == 2 and "embeddings alone" in " ".join(err.split())
 
 
-def test_templates_are_written_here_under_the_name_of_the_gallery(
+def test_templates_are_written_to_a_file_named_after_the_gallery(
     command, family, monkeypatch, tmp_path
 ):
     monkeypatch.chdir(tmp_path)
     assert command("export", family, "--to", "templates")[0] == 0
-    with np.load("family_templates.npz") as written:
-        assert written["people"].tolist() == ["alice"]
+    with np.load("family_templates.npz") as file:
+        assert file["people"].tolist() == ["alice"]
 
 
 def test_a_gallery_without_a_threshold_is_refused(command, family, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     code, out, err = command("export", family, "--to", "tflite")
     assert (code, out) == (2, "") and "run `keras-dml calibrate`" in err
-    assert "--threshold" not in err  # which this command does not have
+    assert "--threshold" not in err  # this command has no such option
     assert not (tmp_path / "family_device").exists()
 
 

@@ -1,4 +1,4 @@
-"""What a person gets who asks for something: help, a version, one clear error."""
+"""Tests of the command line: help, version, errors, exit statuses, `list` and `card`."""
 
 import contextlib
 import json
@@ -30,7 +30,7 @@ def test_every_command_has_a_page_of_help_with_an_example(command, words):
     assert "Example: keras-dml" in out
 
 
-def test_no_command_is_answered_with_the_help(command):
+def test_help_is_printed_without_a_command(command):
     code, out, err = command()
     assert code == 2
     assert "demo" in out + err
@@ -47,7 +47,7 @@ def test_wrong_use_exits_with_2(command, words):
     assert command(*words)[0] == 2
 
 
-def test_the_version_is_told(command):
+def test_the_version_is_printed(command):
     assert command("--version")[:2] == (0, f"keras-dml {keras_dml.__version__}\n")
 
 
@@ -77,14 +77,12 @@ def test_an_unknown_model_is_one_clear_error_with_the_nearest_name(command, zoo_
         (["prople"], "UsageError", "prople"),
     ],
 )
-def test_an_error_is_an_object_for_programs(
-    command, zoo_folder, tmp_path, monkeypatch, words, kind, part
-):
+def test_json_errors_are_one_object(command, zoo_folder, tmp_path, monkeypatch, words, kind, part):
     monkeypatch.chdir(tmp_path)
     with contextlib.closing(Records("family.db")) as store:
         store.add("alice", np.zeros((1, 2)))
-    for given in ([*words, "--json"], [words[0], "--json", *words[1:]]):
-        code, out, err = command(*given)
+    for arguments in ([*words, "--json"], [words[0], "--json", *words[1:]]):
+        code, out, err = command(*arguments)
         assert code == 2 and "Error" not in err and "Usage" not in err
         (error,) = json.loads(out).values()
         assert error["type"] == kind and part in error["message"]
@@ -99,7 +97,7 @@ def test_results_and_answers_keep_their_status_with_json(command, zoo_folder, tm
     assert command("card", "gait_qp_wl", "--json")[0] == 0
     code, out, _ = command("people", "--help", "--json")
     assert code == 0 and "Example" in out
-    file = tmp_path / "--json"  # a path behind -- is no option
+    file = tmp_path / "--json"  # after --, it is a path, not an option
     code, out, err = command("people", "--", file.name)
     assert (code, out) == (2, "") and "Error" in err
 
@@ -111,7 +109,7 @@ def test_debug_shows_the_traceback_wherever_it_stands(command, zoo_folder):
         assert err.startswith("Traceback") and "ValueError: Unknown model 'nobody'" in err
 
 
-def test_list_tells_what_each_model_is_for(command, zoo_folder):
+def test_list_prints_the_task_of_each_model(command, zoo_folder):
     code, out, _ = command("list")
     assert code == 0
     for part in (
@@ -133,15 +131,15 @@ def test_an_empty_zoo_says_how_to_get_models(command, zoo_folder):
     assert "No model was found" in err
 
 
-def test_programs_get_the_same_figures(command, zoo_folder):
+def test_json_contains_the_same_figures(command, zoo_folder):
     card = zoo.card("gait_qp_wl")
     assert json.loads(command("card", "gait_qp_wl", "--json")[1]) == card
-    listed = json.loads(command("list", "--json")[1])
-    assert listed["gait_qp_wl"]["figures"] == card["figures"]
-    assert listed["gait_qp_wl"]["licence"] == card["data"]["licence"]
+    summaries = json.loads(command("list", "--json")[1])
+    assert summaries["gait_qp_wl"]["figures"] == card["figures"]
+    assert summaries["gait_qp_wl"]["licence"] == card["data"]["licence"]
 
 
-def test_a_card_is_told_whole(command, zoo_folder):
+def test_a_card_is_printed_completely(command, zoo_folder):
     code, out, _ = command("card", "gait_qp_wl")
     assert code == 0
     for part in (
@@ -162,14 +160,14 @@ def test_a_card_is_told_whole(command, zoo_folder):
 @pytest.mark.parametrize("name", zoo.list_models())
 def test_a_card_shows_the_figures_of_every_method(command, name):
     code, out, _ = command("card", name)
-    shown = "".join(out.split())
+    page = "".join(out.split())
     _, rows = headline.table(zoo.card(name))
     assert code == 0
     for part in {part for row in rows for cell in row[1:] for part in cell.split()}:
-        assert part in shown
+        assert part in page
 
 
-def test_a_card_of_a_folder_is_told(command, zoo_folder, tmp_path, monkeypatch):
+def test_the_card_of_a_folder_is_printed(command, zoo_folder, tmp_path, monkeypatch):
     shutil.copytree(zoo_folder / "gait_qp_wl", tmp_path / "phone")
     monkeypatch.chdir(tmp_path)
     for path in ("phone", "./phone", tmp_path / "phone"):
@@ -178,11 +176,11 @@ def test_a_card_of_a_folder_is_told(command, zoo_folder, tmp_path, monkeypatch):
     assert code == 2 and "no card.json in 'walks'. Give the folder of a model" in err
 
 
-def test_a_card_says_what_its_figures_are(command, zoo_folder):
+def test_a_card_describes_its_figures(command, zoo_folder):
     file = zoo_folder / "gait_qp_wl" / "card.json"
-    said = "Cross-validated: everybody was left out once [of five]."
-    file.write_text(json.dumps({**json.loads(file.read_text()), "figures_are": said}))
-    assert said in command("card", "gait_qp_wl")[1]
+    text = "Cross-validated: everybody was left out once [of five]."
+    file.write_text(json.dumps({**json.loads(file.read_text()), "figures_are": text}))
+    assert text in command("card", "gait_qp_wl")[1]
 
 
 def test_reading_commands_load_no_keras(zoo_folder, tmp_path):
@@ -190,14 +188,14 @@ def test_reading_commands_load_no_keras(zoo_folder, tmp_path):
     with contextlib.closing(Records(db)) as store:
         store.add("alice", np.zeros((1, 2)))
     copy = str(tmp_path / "copy.db")
-    listed = [
+    summaries = [
         *(["list"], ["card", "gait_qp_wl"], ["datasets"], ["people", db], ["info", db]),
         *(["thresholds", db], ["recordings", db, "alice"], ["reject", db, "alice", "--list"]),
         *(["backup", db, copy], ["restore", copy, f"{copy}2"], ["rename", copy, "alice", "ann"]),
     ]
     code = (
         "import sys; from keras_dml import cli\n"
-        f"for words in {[*listed, ['remove', db, 'alice']]}:\n"
+        f"for words in {[*summaries, ['remove', db, 'alice']]}:\n"
         "    try: cli.main(words)\n"
         "    except SystemExit: pass\n"
         "print(*({'keras', 'tensorflow', 'jax'} & set(sys.modules)), file=sys.stderr)"

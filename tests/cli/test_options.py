@@ -1,4 +1,4 @@
-"""Options of commands that are fields of a dataclass."""
+"""Tests of options of commands that are fields of a dataclass."""
 
 import dataclasses
 import inspect

@@ -171,10 +171,10 @@ def browser(tone):
 def act(browser, address, switch):
     """A function that runs scripts on the page of the gallery of walks."""
     switch.name = "walks"
-    return opened(browser, address)
+    return open_page(browser, address)
 
 
-def opened(browser, address):
+def open_page(browser, address):
     browser.open(address)
     browser.complaints.clear()
 
@@ -260,7 +260,7 @@ def test_people_enroll_by_walking_and_a_stranger_is_rejected(act, browser, addre
     assert browser.complaints == []
 
     switch.name = "claims"
-    act = opened(browser, address)
+    act = open_page(browser, address)
     act(f"by('token').value = {VERIFY.decode()!r}; by('access').requestSubmit(); await idle();")
     hidden = "['access', 'gallery', 'identify', 'enroll'].map((id) => by(id).checkVisibility())"
     assert act(f"return {hidden};") == 4 * [False]
@@ -284,7 +284,7 @@ def test_recordings_are_listed_by_day_until_there_are_two(browser, address, swit
                 for day in days[name]
             ],
         )
-        act = opened(browser, address)
+        act = open_page(browser, address)
         texts = act("""
           const people = [...by("people").children];
           for (const row of people) {
@@ -350,7 +350,7 @@ def test_the_page_asks_ios_for_permission_to_use_motion_sensors(act):
 
 def test_sound_is_recorded_at_the_rate_of_the_model(browser, address, switch, voices):
     switch.name = "voices"
-    act = opened(browser, address)
+    act = open_page(browser, address)
     assert act("return by('record').innerText;") == "Record speech"
     act("await start(1); await idle(); by('person').value = 'ben';")
     name, content = act("return sent(() => click('enroll'));")
@@ -369,12 +369,12 @@ def test_sound_is_recorded_at_the_rate_of_the_model(browser, address, switch, vo
 def test_a_page_without_a_secure_context_explains_why_it_cannot_record(browser, address, switch):
     for name, sensor in (("walks", "motion sensors"), ("voices", "microphone")):
         switch.name = name
-        act = opened(browser, address.replace("127.0.0.1", NAME))
+        act = open_page(browser, address.replace("127.0.0.1", NAME))
         assert act("return [isSecureContext, by('record').checkVisibility()];") == [False, False]
         text = act("return by('insecure').innerText;")
         assert sensor in text and "HTTPS" in text
         check_layout(browser)
-        act = opened(browser, address)
+        act = open_page(browser, address)
         assert act("return [isSecureContext, by('insecure').checkVisibility()];") == [True, False]
 
 

@@ -1,4 +1,4 @@
-"""Every command that reads recordings has the options that say how."""
+"""Tests that each command that reads recordings has the options for reading."""
 
 import pytest
 

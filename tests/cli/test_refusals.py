@@ -1,4 +1,4 @@
-"""Refusals come before a backend and SciPy are loaded."""
+"""Tests that errors of wrong use are raised before heavy packages are imported."""
 
 import contextlib
 import json
@@ -29,7 +29,7 @@ def test_refusals_load_nothing_heavy(tmp_path):
     with contextlib.closing(Records(tmp_path / "f.db")) as store:
         store.describe({"model": "gait_lda", "fingerprint": "f"})
         store.add("alice", np.ones((2, 3), "float32"))
-    with contextlib.closing(Records(tmp_path / "own.db")) as store:  # of a model without a card
+    with contextlib.closing(Records(tmp_path / "own.db")) as store:  # its model has no card
         store.describe({"model": "own.keras", "fingerprint": "f"})
         store.add("alice", np.ones((2, 3), "float32"))
     walks = tmp_path / "walks" / "alice"
@@ -38,8 +38,8 @@ def test_refusals_load_nothing_heavy(tmp_path):
         path.write_text("x,y\n1,2\n")
     (tmp_path / "phone").mkdir()
     (tmp_path / "phone" / "card.json").write_text("{}")
-    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as taken:
-        port = taken.getsockname()[1]
+    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as busy_socket:
+        port = busy_socket.getsockname()[1]
         lines = [
             *("verify gone.db alice a.csv", "verify f.db alice gone.csv"),
             *("verify f.db alice a.docx", "verify own.db alice a.csv", "identify f.db gone.csv"),
@@ -61,6 +61,6 @@ def test_refusals_load_nothing_heavy(tmp_path):
             text=True,
             cwd=tmp_path,
         )
-    found = dict(zip(lines, json.loads(done.stdout), strict=True))
-    assert found and found == dict.fromkeys(lines, [2, []])
+    result = dict(zip(lines, json.loads(done.stdout), strict=True))
+    assert result and result == dict.fromkeys(lines, [2, []])
     assert not (tmp_path / "new.db").exists() and not (tmp_path / "new").exists()

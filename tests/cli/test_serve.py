@@ -1,4 +1,4 @@
-"""A gallery served over HTTP: what it answers, what it refuses, and what it never tells."""
+"""Tests of the server of a gallery: answers, refusals and secrets."""
 
 import concurrent.futures
 import gzip
@@ -41,12 +41,14 @@ FOREIGN = (
 
 
 def walk(person, seed=0, header="t,x (g),y (g),z (g)", steps=STEPS):
-    """A walk as the bytes of a CSV file; channels of people lie at other levels."""
+    """Returns a walk as bytes of a CSV file. The channels of people have different levels."""
     rng = np.random.default_rng([*person.encode(), seed])
     level = np.random.default_rng([*person.encode()]).normal(scale=10, size=3)
     times = np.arange(steps)[:, None] / RATE_HZ
     rows = np.hstack([times, rng.normal(level, 1, (steps, 3))])
-    return "\n".join([header, *(",".join(f"{one:.4f}" for one in row) for row in rows)]).encode()
+    return "\n".join(
+        [header, *(",".join(f"{entry:.4f}" for entry in row) for row in rows)]
+    ).encode()
 
 
 def files(*contents, name="new.csv"):
@@ -56,8 +58,8 @@ def files(*contents, name="new.csv"):
 @pytest.fixture(scope="module")
 def model():
     signal = keras.Input((None, 3))
-    taken = InputContract(["x", "y", "z"], "g", RATE_HZ, min_steps=10, max_steps=100)(signal)
-    return keras.Model(signal, QuantileLayer(6)(keras.layers.Identity()(taken)), name="phone")
+    inputs = InputContract(["x", "y", "z"], "g", RATE_HZ, min_steps=10, max_steps=100)(signal)
+    return keras.Model(signal, QuantileLayer(6)(keras.layers.Identity()(inputs)), name="phone")
 
 
 @pytest.fixture
@@ -97,68 +99,68 @@ def test_people_are_enrolled_listed_and_removed(family):
 
 def test_a_file_that_is_sent_twice_counts_once(family, gallery):
     copy = walk("alice", 9) + b"\n"
-    found = post(family, "alice", "recordings", walk("alice", 9), copy, walk("alice", 0)).json()
-    assert found["enrolled"] == 4 and len(found["kept"]) == 1 and not found["refused"]
-    assert [one["of"] for one in found["repeated"]] == [found["kept"][0], None]
-    found = post(family, NAMES[1], "recordings", copy).json()
-    assert not found["kept"] and found["enrolled"] == 3
-    (refused,) = found["refused"]
+    result = post(family, "alice", "recordings", walk("alice", 9), copy, walk("alice", 0)).json()
+    assert result["enrolled"] == 4 and len(result["kept"]) == 1 and not result["refused"]
+    assert [entry["of"] for entry in result["repeated"]] == [result["kept"][0], None]
+    result = post(family, NAMES[1], "recordings", copy).json()
+    assert not result["kept"] and result["enrolled"] == 3
+    (refused,) = result["refused"]
     assert "'alice'" in refused["reason"] and NAMES[1] in refused["reason"]
     gallery._records.add(NAMES[1], gallery._templates().enrolled_of("alice"))
     sent = files(walk("alice", 9))
-    found = family.post("/identify", files=sent).json()
-    assert found["person"] is None and found["tied"] == sorted(NAMES)
+    result = family.post("/identify", files=sent).json()
+    assert result["person"] is None and result["tied"] == sorted(NAMES)
 
 
-def test_the_decisions_are_those_of_the_gallery(family, gallery):
+def test_the_server_decides_like_the_gallery(family, gallery):
     for person in NAMES:
-        found = post(family, "alice", "verify", walk(person, 9)).json()
+        result = post(family, "alice", "verify", walk(person, 9)).json()
         values = np.loadtxt(io.BytesIO(walk(person, 9)), delimiter=",", skiprows=1)[:, 1:]
         expected = gallery.verify("alice", values)
-        assert found["accepted"] == expected.accepted == (person == "alice")
-        assert found["threshold"] == expected.threshold
+        assert result["accepted"] == expected.accepted == (person == "alice")
+        assert result["threshold"] == expected.threshold
 
 
-def test_a_person_is_identified_and_a_stranger_is_none(family):
-    found = family.post("/identify", files=files(walk(NAMES[1], 9)), data={"top": "1"}).json()
-    assert (found["person"], found["people"], found["fpir"]) == (NAMES[1], 2, 0.04)
-    assert found["candidates"] == []
+def test_a_person_is_identified_and_a_stranger_rejected(family):
+    result = family.post("/identify", files=files(walk(NAMES[1], 9)), data={"top": "1"}).json()
+    assert (result["person"], result["people"], result["fpir"]) == (NAMES[1], 2, 0.04)
+    assert result["candidates"] == []
     assert family.post("/identify", files=files(walk("nobody"))).json()["person"] is None
 
 
-def test_thresholds_are_told_and_chosen(family, gallery):
-    (told,) = family.get("/thresholds").json()
-    assert (told["far"], told["value"]) == (0.02, gallery.thresholds[0.02].value)
+def test_thresholds_are_listed_and_selected_by_rate(family, gallery):
+    (messages,) = family.get("/thresholds").json()
+    assert (messages["far"], messages["value"]) == (0.02, gallery.thresholds[0.02].value)
     assert post(family, "alice", "verify", walk("alice"), far="0.02").json()["accepted"]
-    assert told["extrapolated"] is False
-    found = post(family, "alice", "verify", walk("alice")).json()
-    assert (found["far"], found["extrapolated"]) == (0.02, False)
+    assert messages["extrapolated"] is False
+    result = post(family, "alice", "verify", walk("alice")).json()
+    assert (result["far"], result["extrapolated"]) == (0.02, False)
 
 
 def test_arrays_tables_and_their_rates_are_read(family):
     array = io.BytesIO()
     np.save(array, np.loadtxt(io.BytesIO(walk("alice", 9)), delimiter=",", skiprows=1)[:, 1:])
     sent = files(array.getvalue(), name="new.npy")
-    found = family.post("/people/alice/verify", files=sent).json()
-    assert found["accepted"] and any("`rate_hz` says it" in note for note in found["notes"])
-    found = family.post("/people/alice/verify", files=sent, data={"rate_hz": "50"}).json()
-    assert not any("rate" in note for note in found["notes"])
+    result = family.post("/people/alice/verify", files=sent).json()
+    assert result["accepted"] and any("`rate_hz` says it" in note for note in result["notes"])
+    result = family.post("/people/alice/verify", files=sent, data={"rate_hz": "50"}).json()
+    assert not any("rate" in note for note in result["notes"])
     lines = walk("alice", 9, steps=80).splitlines()
     time, _, values = lines[20].partition(b",")
     uneven = b"\n".join([*lines[:20], b"%.4f,%b" % (float(time) + 0.018, values), *lines[21:]])
     refused = post(family, "alice", "verify", uneven)
     assert refused.status_code == 422 and "even ones by `resample`" in refused.json()["error"]
     assert post(family, "alice", "verify", uneven, resample="true").json()["accepted"]
-    other = walk("alice", 9, header="t,ax,ay,az")
-    assert post(family, "alice", "verify", other, channels="ax,ay,az").json()["accepted"]
+    second = walk("alice", 9, header="t,ax,ay,az")
+    assert post(family, "alice", "verify", second, channels="ax,ay,az").json()["accepted"]
     gap = b"\n".join([*lines[:31], *lines[60:]])
-    found = post(family, "alice", "verify", gap).json()
-    assert any("cut at 1 long gap" in note for note in found["notes"])
+    result = post(family, "alice", "verify", gap).json()
+    assert any("cut at 1 long gap" in note for note in result["notes"])
     clock = walk("alice", 9, header="foo,x (g),y (g),z (g)")
     asked = post(family, "alice", "verify", clock).json()["notes"]
     assert any("give `time` 'foo'" in note or "`time='foo'`" in note for note in asked)
-    found = post(family, "alice", "verify", clock, time="foo", time_unit="s", max_gap="1").json()
-    assert found["accepted"] and found["notes"] == []
+    result = post(family, "alice", "verify", clock, time="foo", time_unit="s", max_gap="1").json()
+    assert result["accepted"] and result["notes"] == []
     for name, value in (("time", "bar"), ("time_unit", "h"), ("max_gap", "-1"), ("max_gap", "x")):
         assert post(family, "alice", "verify", clock, **{name: value}).status_code == 422
 
@@ -169,9 +171,9 @@ def test_recordings_that_do_not_fit_are_refused_by_name(family):
         ("files", (name, content))
         for name, content in {"a.csv": good, "b.csv": short, "c.csv": strange}.items()
     ]
-    found = family.post("/people/alice/recordings", files=sent).json()
-    assert (found["kept"], found["enrolled"]) == (["a.csv"], 4)
-    reasons = {one["file"]: one["reason"] for one in found["refused"]}
+    result = family.post("/people/alice/recordings", files=sent).json()
+    assert (result["kept"], result["enrolled"]) == (["a.csv"], 4)
+    reasons = {entry["file"]: entry["reason"] for entry in result["refused"]}
     assert reasons["b.csv"].startswith("b.csv has 5 steps")
     assert reasons["c.csv"].startswith("c.csv: it is ")
     assert "from the nearest other recording of 'alice'" in reasons["c.csv"]
@@ -187,13 +189,13 @@ def test_a_decision_is_explained_by_a_picture(family, gallery):
 def test_a_person_is_renamed(family):
     answer = family.patch("/people/alice", json={"name": "Alice B."})
     assert answer.json() == {"renamed": "alice", "name": "Alice B."}
-    assert "Alice B." in [one["person"] for one in family.get("/people").json()]
+    assert "Alice B." in [entry["person"] for entry in family.get("/people").json()]
     assert family.patch("/people/alice", json={"name": "x"}).status_code == 404
     assert family.patch("/people/Alice%20B.", json={"name": NAMES[1]}).status_code == 422
     assert family.patch("/people/Alice%20B.", json={"name": "a\nb"}).status_code == 422
 
 
-def test_recordings_are_marked_as_not_a_person_s(family):
+def test_recordings_are_marked_as_not_of_a_person(family):
     assert post(family, "alice", "verify", walk("alice", 9)).json()["accepted"]
     assert post(family, "alice", "rejections", walk("alice", 9)).json()["marked"] == 1
     assert not post(family, "alice", "verify", walk("alice", 9)).json()["accepted"]
@@ -211,9 +213,9 @@ def volunteers(steps=STEPS):
 
 def test_a_threshold_is_set_by_recordings_of_people(family, gallery):
     people, walks = volunteers()
-    found = family.post("/calibration", files=files(*walks), data={"people": people, "far": 0.1})
-    assert found.json()["threshold"]["far"] == 0.1 and found.json()["boundary"] is None
-    assert gallery.thresholds[0.1].value == found.json()["threshold"]["value"]
+    result = family.post("/calibration", files=files(*walks), data={"people": people, "far": 0.1})
+    assert result.json()["threshold"]["far"] == 0.1 and result.json()["boundary"] is None
+    assert gallery.thresholds[0.1].value == result.json()["threshold"]["value"]
     few = family.post("/calibration", files=files(*walks), data={"people": people[:-1]})
     assert few.status_code == 422 and "80 recordings" in few.json()["error"]
 
@@ -222,8 +224,8 @@ def test_a_claim_is_listened_to_over_requests(family, gallery):
     assert post(family, "alice", "listen", walk("alice", 9)).status_code == 422  # no boundary
     people, walks = volunteers(steps=80)
     fields = {"people": people, "far": 0.1, "window": 0.4}
-    found = family.post("/calibration", files=files(*walks), data=fields).json()
-    assert found["boundary"]["window"] == 20 and found["threshold"] is None
+    result = family.post("/calibration", files=files(*walks), data=fields).json()
+    assert result["boundary"]["window"] == 20 and result["threshold"] is None
     for person, answer in (("alice", True), ("nobody", False)):
         rows = np.loadtxt(io.BytesIO(walk(person, 9, steps=80)), delimiter=",", skiprows=1)[:, 1:]
         pieces = [
@@ -240,7 +242,7 @@ def test_a_claim_is_listened_to_over_requests(family, gallery):
         assert family.post(path, json=pieces[0]).status_code == 404
 
 
-def test_many_who_ask_at_once_are_answered_one_after_the_other(family, gallery):
+def test_parallel_requests_are_answered(family, gallery):
     def enrolled_or_verified(seed):
         what = ("recordings", "verify")[seed % 2]
         return post(family, "alice", what, walk("alice", seed)).status_code
@@ -293,14 +295,14 @@ def test_the_interface_describes_itself(family):
         ((200 * "long", "recordings", walk("alice")), 422, "must be a name of 1 to 200"),
     ],
 )
-def test_an_error_is_told_without_the_server_s_paths(family, tmp_path, request_, status, message):
+def test_errors_do_not_contain_paths_of_the_server(family, tmp_path, request_, status, message):
     answer = post(family, *request_)
     assert answer.status_code == status and message in answer.json()["error"]
-    for told in ("secret-folder", str(tmp_path), "/tmp", "Traceback"):
-        assert told not in answer.text
+    for messages in ("secret-folder", str(tmp_path), "/tmp", "Traceback"):
+        assert messages not in answer.text
 
 
-def test_fields_that_are_none_are_refused(family):
+def test_invalid_requests_are_refused(family):
     assert "far" in post(family, "alice", "verify", walk("alice"), far="often").json()["error"]
     assert (
         "must be a rate that was calibrated"
@@ -315,14 +317,14 @@ def test_fields_that_are_none_are_refused(family):
 @pytest.mark.parametrize(
     "name", ["../../etc/x.csv", "..\\x.csv", "a\r\nb: c.csv", 999 * "n" + ".csv"]
 )
-def test_the_name_of_a_file_leads_nowhere(family, name):
+def test_the_name_of_a_sent_file_is_not_a_path(family, name):
     answer = family.post("/identify", files=files(b"x\n", name=name))
     assert answer.status_code == 422
     assert len(answer.json()["error"]) < 500 and "etc" not in answer.text
 
 
 @pytest.mark.parametrize("name", ["model.keras", "page.html", "csv", "x.csv.exe"])
-def test_other_files_are_refused(family, name):
+def test_files_of_other_formats_are_refused(family, name):
     answer = family.post("/identify", files=files(walk("alice"), name=name))
     assert answer.status_code == 422 and "send files that end in .csv" in answer.json()["error"]
 
@@ -335,7 +337,7 @@ def test_sent_files_are_removed(family, tmp_path, monkeypatch):
     assert not [*(tmp_path / "sent").iterdir()]
 
 
-def test_too_much_is_refused(family):
+def test_too_large_requests_are_refused(family):
     large = files(b"0" * (guard.MOST_BYTES + 1))
     assert family.post("/identify", files=large).status_code == 413
     chunks = (b"0" * 10**6 for _ in range(guard.MOST_BYTES // 10**6 + 1))
@@ -357,9 +359,9 @@ def test_a_small_file_of_many_numbers_is_refused_before_it_is_unpacked(family):
     from pyarrow import parquet
 
     def sent(**columns):
-        written = io.BytesIO()
-        parquet.write_table(pyarrow.table(columns), written)
-        return family.post("/identify", files=files(written.getvalue(), name="a.parquet"))
+        file = io.BytesIO()
+        parquet.write_table(pyarrow.table(columns), file)
+        return family.post("/identify", files=files(file.getvalue(), name="a.parquet"))
 
     zeros = np.zeros(5 * 10**6 // 3 + 1, np.int8)
     assert "more than 5,000,000 numbers" in sent(x=zeros, y=zeros, z=zeros).json()["error"]
@@ -369,7 +371,7 @@ def test_a_small_file_of_many_numbers_is_refused_before_it_is_unpacked(family):
     assert sent(**fitting).status_code == 200
 
 
-def test_packed_text_is_read_up_to_a_size(family):
+def test_compressed_text_is_read_up_to_a_size(family):
     packed = gzip.compress(walk("alice"))
     answer = family.post("/identify", files=files(packed, name="a.csv.gz"))
     assert answer.status_code == 200 and answer.json()["person"] == "alice"
@@ -380,22 +382,22 @@ def test_packed_text_is_read_up_to_a_size(family):
 
 def test_a_small_flac_file_of_many_samples_is_refused_before_it_is_decoded(family):
     soundfile = pytest.importorskip("soundfile")
-    written = io.BytesIO()
+    file = io.BytesIO()
     silence = np.zeros(20 * 10**6 + 1, np.int16)
-    soundfile.write(written, silence, RATE_HZ, format="FLAC", subtype="PCM_16")
-    answer = family.post("/identify", files=files(written.getvalue(), name="a.flac"))
+    soundfile.write(file, silence, RATE_HZ, format="FLAC", subtype="PCM_16")
+    answer = family.post("/identify", files=files(file.getvalue(), name="a.flac"))
     assert "more than 20,000,000 numbers" in answer.json()["error"]
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example:8000", "10.0.0.1", "["])
-def test_another_name_is_not_answered_to(family, host):
-    """A name of somebody else's that leads to this machine (DNS rebinding)."""
+def test_other_host_names_are_refused(family, host):
+    """An attacker's host name may resolve to this machine (DNS rebinding)."""
     answer = family.get("/people", headers={"Host": host})
     assert answer.status_code == 421 and "alice" not in answer.text
 
 
 @pytest.mark.parametrize("host", ["localhost:8000", "[::1]:8000", "127.0.0.1:9000", "LOCALHOST"])
-def test_its_own_names_are(family, host):
+def test_host_names_of_the_server_are_accepted(family, host):
     assert family.get("/people", headers={"Host": host}).status_code == 200
 
 
@@ -408,52 +410,60 @@ def test_pages_of_other_sites_are_refused(family, headers):
     assert family.get("/people", headers={"Origin": HERE}).status_code == 200
 
 
-def test_a_proxy_that_names_its_address_and_leaves_out_the_origin_is_answered(gallery):
-    """What Caddy and nginx send by the lines in the documentation."""
+def test_requests_of_a_proxy_without_an_origin_are_accepted(gallery):
+    """Caddy and nginx send these headers with the documented configuration."""
     proxied = {"Host": "127.0.0.1", "X-Forwarded-Host": "people.example.org"}
-    known = {"Authorization": f"Bearer {TOKEN.decode()}"}
+    authorization = {"Authorization": f"Bearer {TOKEN.decode()}"}
     client = TestClient(app.application(gallery, WITH_TOKEN), base_url=HERE)
 
     def status(**headers):
         return client.get("/people", headers=proxied | headers).status_code
 
-    own, foreign = {"Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "cross-site"}
-    assert status(**known, **own) == status(**known) == 200
-    assert status(**known, **foreign) == 403
-    assert status(**own) == 401
+    same_origin, foreign = {"Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "cross-site"}
+    assert status(**authorization, **same_origin) == status(**authorization) == 200
+    assert status(**authorization, **foreign) == 403
+    assert status(**same_origin) == 401
 
 
 def test_servers_share_a_gallery(family, gallery, model):
-    with galleries.Gallery(gallery.path, model) as same:
-        other = TestClient(app.application(same, LOCAL), base_url=HERE)
-        assert other.post("/identify", files=files(walk("carol"))).json()["person"] is None
+    with galleries.Gallery(gallery.path, model) as copy:
+        second = TestClient(app.application(copy, LOCAL), base_url=HERE)
+        assert second.post("/identify", files=files(walk("carol"))).json()["person"] is None
         post(family, "carol", "recordings", *(walk("carol", i) for i in range(3)))
-        assert other.post("/identify", files=files(walk("carol"))).json()["person"] == "carol"
-        assert other.delete("/people/carol").status_code == 200
+        assert second.post("/identify", files=files(walk("carol"))).json()["person"] == "carol"
+        assert second.delete("/people/carol").status_code == 200
         assert post(family, "carol", "verify", walk("carol")).status_code == 404
 
 
-def test_the_token_is_asked_for_where_there_is_one(gallery, monkeypatch):
+def test_a_server_with_tokens_requires_a_token(gallery, monkeypatch):
     anywhere = settings.Settings(host="0.0.0.0", tokens=tokens.Tokens([TOKEN]))
     client = TestClient(app.application(gallery, anywhere), base_url="http://10.0.0.1:80")
     compared = []
-    same = tokens.hmac.compare_digest
+    compare_digest = tokens.hmac.compare_digest
     monkeypatch.setattr(
-        tokens.hmac, "compare_digest", lambda *pair: compared.append(pair) or same(*pair)
+        tokens.hmac, "compare_digest", lambda *pair: compared.append(pair) or compare_digest(*pair)
     )
     right = f"Bearer {TOKEN.decode()}"
-    for given in (None, "Bearer", "Bearer \u00e9", right.replace("Bearer", "Basic"), f"{right}0"):
-        headers = {} if given is None else {"Authorization": given.encode("latin-1")}
+    for header in (
+        None,
+        "Bearer",
+        "Bearer \u00e9",
+        right.replace("Bearer", "Basic"),
+        f"{right}0",
+    ):
+        headers = {} if header is None else {"Authorization": header.encode("latin-1")}
         answer = client.get("/people", headers=headers)
         assert answer.status_code == 401 and answer.headers["WWW-Authenticate"] == "Bearer"
-    assert len(compared) == 5  # in constant time
-    known = {"Authorization": right}
-    assert client.get("/people", headers=known).json() == []
+    assert len(compared) == 5  # all comparisons took constant time
+    authorization = {"Authorization": right}
+    assert client.get("/people", headers=authorization).json() == []
     assert client.get("/").status_code == client.get("/openapi.json").status_code == 200
-    assert client.get("/people", headers={**known, "Host": "evil.example"}).status_code == 421
+    assert (
+        client.get("/people", headers={**authorization, "Host": "evil.example"}).status_code == 421
+    )
 
 
-def test_every_answer_carries_the_headers_of_a_page_that_loads_nothing_else(family):
+def test_every_answer_has_security_headers(family):
     for path in ("/", "/docs", "/page.js", "/people", "/nothing", "/openapi.json"):
         answer = family.get(path)
         policy = answer.headers["content-security-policy"]
@@ -471,7 +481,7 @@ def line(record):
     return json.loads(logs.JsonLines().format(record))
 
 
-def test_no_log_has_a_name_and_no_error_a_reason_that_nobody_foresaw(family, gallery, monkeypatch):
+def test_logs_have_no_names_and_unexpected_errors_no_details(family, gallery, monkeypatch):
     lines = []
     monkeypatch.setattr(logs.LOGGER, "handle", lambda record: lines.append(line(record)))
 
@@ -492,7 +502,7 @@ def test_no_log_has_a_name_and_no_error_a_reason_that_nobody_foresaw(family, gal
     assert "RuntimeError in" in text and "alice" not in text
 
 
-def test_what_is_wrong_with_the_gallery_s_file_is_not_told(family, gallery, monkeypatch):
+def test_errors_of_the_gallery_file_are_not_sent(family, gallery, monkeypatch):
     def failing(*_):
         raise OSError("/home/alice/family.db cannot be used: disk I/O error")
 
@@ -504,17 +514,17 @@ def test_what_is_wrong_with_the_gallery_s_file_is_not_told(family, gallery, monk
     assert lines[0]["message"].endswith("disk I/O error")
 
 
-def test_no_answer_holds_an_embedding(family, gallery):
-    """Those of the model are the recording's quantiles: none of its numbers may be sent."""
+def test_no_answer_contains_an_embedding(family, gallery):
+    """The embeddings of this model are quantiles of the recording, and must not be sent."""
     numbers = {f"{abs(value):.3f}" for value in gallery._records.templates()[2].ravel()}
     probe = walk("alice", 9)
-    told = [post(family, "alice", what, probe).text for what in ("verify", "recordings")]
-    told += [family.post("/identify", files=files(probe)).text, family.get("/people").text]
-    sent = {f"{abs(float(one)):.3f}" for one in re.findall(r"-?\d+\.\d+", "".join(told))}
-    assert len(sent & numbers) <= 1  # one of them may be equal by chance
+    messages = [post(family, "alice", what, probe).text for what in ("verify", "recordings")]
+    messages += [family.post("/identify", files=files(probe)).text, family.get("/people").text]
+    sent = {f"{abs(float(entry)):.3f}" for entry in re.findall(r"-?\d+\.\d+", "".join(messages))}
+    assert len(sent & numbers) <= 1  # one number may be equal by chance
 
 
-def test_only_this_machine_is_listened_to_without_a_token(command, tmp_path, gallery):
+def test_the_server_listens_only_on_this_machine_without_a_token(command, tmp_path, gallery):
     for host in ("0.0.0.0", "::", "192.0.2.1"):
         code, _, err = command("serve", gallery.path, "--host", host)
         assert code == 2 and "--token-file FILE" in err
@@ -524,15 +534,15 @@ def test_only_this_machine_is_listened_to_without_a_token(command, tmp_path, gal
     code, _, err = command("serve", gallery.path, "--token-file", short)
     assert code == 2 and "at least 16 letters" in err and "secret'" not in err
     assert "gone.db" in command("serve", tmp_path / "gone.db", "--port", "0")[2]
-    with listening.to("127.0.0.1", 0) as taken:
-        port = taken.getsockname()[1]
+    with listening.to("127.0.0.1", 0) as busy_socket:
+        port = busy_socket.getsockname()[1]
         assert (
             f"Cannot listen at 127.0.0.1, port {port}"
             in (command("serve", gallery.path, "--port", port)[2])
         )
 
 
-def test_the_extra_is_named_where_it_is_missing(command, gallery, monkeypatch):
+def test_a_missing_extra_is_named(command, gallery, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     code, _, err = command("serve", gallery.path)
     assert code == 2 and 'pip install "keras-dml[serve]"' in err
@@ -552,7 +562,7 @@ def test_it_serves_until_it_is_stopped(command, gallery, monkeypatch):
     monkeypatch.setattr(
         gallery_module.Gallery,
         "_checked_model",
-        lambda self, found: found,  # the model is no zoo's
+        lambda self, found: found,  # the model is not in the zoo
     )
     code, out, _ = command("serve", gallery.path, "--port", "0")
     assert code == 0 and re.fullmatch(r"http://127\.0\.0\.1:\d+/ \(Ctrl-C ends it\)\n", out)
@@ -605,7 +615,7 @@ def test_a_person_drops_a_file_and_sees_a_decision(browser, address, gallery):
         return browser.run(ACT + body)
 
     def dropped(*walks):
-        return f"put(...{[one.decode() for one in walks]!r});"
+        return f"put(...{[entry.decode() for entry in walks]!r});"
 
     browser.open(address)
     act("await wait(() => !by('access').hidden);")
@@ -621,10 +631,10 @@ def test_a_person_drops_a_file_and_sees_a_decision(browser, address, gallery):
     assert accepted == f"Accepted: it is {NAMES[1]}"
     assert act("await by('picture').decode(); return by('picture').naturalWidth") > 100
     assert act(f"{dropped(walk('nobody'))} return await click('identify');") == "A stranger"
-    said = act("return by('detail').innerText")
-    assert "The threshold is for FAR 2 %. " in said
+    text = act("return by('detail').innerText")
+    assert "The threshold is for FAR 2 %. " in text
     fpir = gallery.thresholds[0.02].among(1)
-    assert f"up to {100 * fpir:.3g} % of strangers" in said and "FNIR" not in said
+    assert f"up to {100 * fpir:.3g} % of strangers" in text and "FNIR" not in text
 
     assert act("return document.documentElement.scrollWidth - innerWidth") <= 0
     assert act(UNLABELED) == []

@@ -1,4 +1,4 @@
-"""What is printed can be shown anywhere, obeys nobody, and is missed when it does not arrive."""
+"""Tests of standard output and error: hostile text, encodings, broken pipes and full disks."""
 
 import json
 import os
@@ -16,7 +16,7 @@ LEAN = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}
 
 
 def run(*words, folder=None, code=None, **options):
-    """Runs `keras-dml`, or code, in a process of its own."""
+    """Runs `keras-dml`, or Python code, in a subprocess."""
     if folder is not None:
         options["env"] = {**options.get("env", {}), "KERAS_DML_ZOO": str(folder)}
     options["env"] = {**os.environ, **options.get("env", {})}
@@ -27,7 +27,7 @@ def run(*words, folder=None, code=None, **options):
 
 @pytest.fixture
 def hostile_zoo(zoo_folder):
-    """Every text of a card tries to rule the terminal."""
+    """Zoo in which every text of a card contains terminal codes and markup."""
     path = zoo_folder / "gait_qp_wl" / "card.json"
     card = json.loads(path.read_text())
     for key in ("task", "paper"):
@@ -40,12 +40,12 @@ def hostile_zoo(zoo_folder):
     return zoo_folder
 
 
-def rules(text):
-    """Characters by which a text would rule a terminal."""
+def control_characters(text):
+    """Returns the characters of a text that control a terminal."""
     return {char for char in text if not char.isprintable()} - {"\n"}
 
 
-def test_codes_are_shown_and_not_obeyed():
+def test_terminal_codes_are_escaped():
     assert _streams.escape(HOSTILE) == SHOWN
     plain = "± 2.1 × ü 速 e\u0301 5\xa0%\n\tnext"
     assert _streams.escape(plain) == plain
@@ -53,34 +53,34 @@ def test_codes_are_shown_and_not_obeyed():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("words", [["list"], ["card", "gait_qp_wl"]])
-def test_a_hostile_card_is_shown_harmlessly(command, hostile_zoo, words):
+def test_a_hostile_card_is_escaped(command, hostile_zoo, words):
     code, out, err = command(*words)
     assert code == 0, err
-    assert not rules(out)
+    assert not control_characters(out)
     assert r"\x1b[31mred" in out and "[/] [bold]x :bomb:" in " ".join(out.split())
 
 
 @pytest.mark.parametrize("words", [["list", "--json"], ["card", "gait_qp_wl", "--json"]])
-def test_programs_get_a_hostile_card_whole_and_in_ascii(command, hostile_zoo, words):
+def test_json_of_a_hostile_card_is_complete_and_ascii(command, hostile_zoo, words):
     code, out, _ = command(*words)
-    assert code == 0 and out.isascii() and not rules(out)
+    assert code == 0 and out.isascii() and not control_characters(out)
     card = json.loads(out)
     assert card.get("gait_qp_wl", card)["task"] == HOSTILE
 
 
-def test_the_demo_shows_a_hostile_card_harmlessly(capsys):
+def test_the_demo_escapes_a_hostile_card(capsys):
     from keras_dml.cli import _demo
 
     _demo.introduce("[/]", {**CARD, "task": HOSTILE, "model": {"parameters": 7}})
     out = capsys.readouterr().out
-    assert "[/]: " in out and not rules(out)
+    assert "[/]: " in out and not control_characters(out)
 
 
-def test_an_error_shows_what_it_quotes_harmlessly(command, zoo_folder):
+def test_errors_escape_the_text_that_they_quote(command, zoo_folder):
     path = zoo_folder / "gait_qp_wl" / "card.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "name": "\x1b[2Jx\u202e\ud800"}))
     code, _, err = command("card", "gait_qp_wl")
-    assert code == 2 and "is the card of" in err and not rules(err)
+    assert code == 2 and "is the card of" in err and not control_characters(err)
 
 
 def test_long_names_leave_room_for_figures(capsys):
@@ -92,7 +92,7 @@ def test_long_names_leave_room_for_figures(capsys):
     assert max(map(len, out.splitlines())) <= _console.MIN_WIDTH
 
 
-def test_a_folders_name_is_no_markup(capsys):
+def test_markup_in_the_name_of_a_folder_is_escaped(capsys):
     _console.print_table(("[b]", "\x1b[1m"), [("[/]", "[bold]")])
     _console.echo(f"in {_console.escape('a [folder] [/]')}")
     lines = capsys.readouterr().out.splitlines()
@@ -121,7 +121,7 @@ def test_text_beyond_ascii_stays_readable(text, plain):
     "words", [["list"], ["card", "gait_qp_wl"], ["--help"], ["card", "nöbody"], ["dmeo±"]]
 )
 @pytest.mark.parametrize("locale", [{"PYTHONIOENCODING": "ascii"}, LEAN], ids=["ascii", "C"])
-def test_a_terminal_of_ascii_shows_every_command(zoo_folder, words, locale):
+def test_every_command_works_on_an_ascii_terminal(zoo_folder, words, locale):
     done = run(*words, folder=zoo_folder, env=locale)
     out = done.stdout.decode("ascii") + done.stderr.decode("ascii")
     assert done.returncode == (2 if words[-1] in ("nöbody", "dmeo±") else 0), out
@@ -131,7 +131,7 @@ def test_a_terminal_of_ascii_shows_every_command(zoo_folder, words, locale):
         assert expected[words[0]] in out
 
 
-def test_columns_are_straight_in_ascii(zoo_folder):
+def test_columns_are_aligned_in_ascii(zoo_folder):
     done = run("card", "gait_qp_wl", folder=zoo_folder, env=LEAN)
     lines = done.stdout.decode().splitlines()
     first = next(i for i, line in enumerate(lines) if line.startswith("protocol"))
@@ -147,17 +147,17 @@ def test_notes_are_readable_in_ascii():
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("words", [["list"], ["card", "gait_qp_wl", "--json"], ["--help"]])
-def test_a_full_output_is_one_clear_error(zoo_folder, words, unbuffered):
+def test_a_full_disk_is_one_clear_error(zoo_folder, words, unbuffered):
     with open("/dev/full", "w") as full:
         env = {"PYTHONUNBUFFERED": unbuffered}
         done = run(*words, folder=zoo_folder, stdout=full, env=env)
-    told = done.stderr.decode()
+    messages = done.stderr.decode()
     assert done.returncode == 2
-    assert told.count("\n") == 2 and "No space left on device" in told
+    assert messages.count("\n") == 2 and "No space left on device" in messages
 
 
 @pytest.mark.parametrize("words", [["list"], ["card", "gait_qp_wl", "--json"]])
-def test_a_pipe_that_nobody_reads_ends_the_command_silently(zoo_folder, words):
+def test_a_broken_pipe_ends_the_command_silently(zoo_folder, words):
     reading, writing = os.pipe()
     os.close(reading)
     done = run(*words, folder=zoo_folder, stdout=writing)
@@ -168,7 +168,7 @@ def test_a_pipe_that_nobody_reads_ends_the_command_silently(zoo_folder, words):
 @pytest.mark.parametrize(
     ("closed", "code"), [("1>&-", 2), ("2>&-", 0), ("0<&- 1>&- 2>&-", 2), ("2>/dev/full", 0)]
 )
-def test_closed_streams_are_no_traceback(zoo_folder, closed, code):
+def test_closed_streams_give_no_traceback(zoo_folder, closed, code):
     shell = f'"{sys.executable}" -m keras_dml.cli card gait_qp_wl {closed}'
     env = {**os.environ, "KERAS_DML_ZOO": str(zoo_folder)}
     done = subprocess.run(shell, shell=True, env=env, capture_output=True, text=True)
@@ -192,7 +192,7 @@ def test_ctrl_c_is_one_sentence_and_130(zoo_folder, words):
 
 
 @pytest.mark.parametrize("mark", ["\n", "\t", "\r", "\x85", "\u2028", "\u2029", "\u202e"])
-def test_a_name_prints_no_line_that_looks_like_another(capsys, mark):
+def test_line_breaks_in_names_are_escaped(capsys, mark):
     name = f"eve{mark}mallory  9"
     _console.print_table(("person", "recordings"), [(name, 4)])
     _console.echo(f"{_console.escape(name)}: enrolled")

@@ -1,4 +1,4 @@
-"""`keras-dml train`, as a person runs it."""
+"""Tests of `keras-dml train`."""
 
 import json
 
@@ -82,7 +82,7 @@ def test_a_folder_of_one_person_makes_no_model(command, walks, tmp_path):
     assert not (tmp_path / "a").exists()
 
 
-def test_where_a_file_for_devices_is_missing_a_line_says_why(command, walks, tmp_path, monkeypatch):
+def test_a_missing_file_for_devices_is_explained(command, walks, tmp_path, monkeypatch):
     def missing():
         raise ImportError('LiteRT is not installed: pip install "keras-dml[edge]".')
 
@@ -93,7 +93,7 @@ def test_where_a_file_for_devices_is_missing_a_line_says_why(command, walks, tmp
     assert code == 0 and "phone_float32.tflite was not written. LiteRT is not" in printed
 
 
-def test_programs_read_one_object(command, walks, tmp_path, monkeypatch):
+def test_json_is_one_object(command, walks, tmp_path, monkeypatch):
     asked = {}
     real = training.train_folder
 
@@ -106,16 +106,18 @@ def test_programs_read_one_object(command, walks, tmp_path, monkeypatch):
     words = ("--channels", "x, y,z", "--units", "g", "--window", "2", "--steps", "0", "--json")
     words += ("--time", "time_s", "--time-unit", "s", "--max-gap", "0.5")
     code, printed, _ = command("train", walks, "--out", out, "--minutes", "3", *words)
-    found = json.loads(printed)
+    result = json.loads(printed)
     assert (asked["time"], asked["time_unit"], asked["max_gap"]) == ("time_s", "s", 0.5)
-    assert found["notes"] == {}
-    assert code == 0 and found["model"] == str(out) and list(found["refused"]) == ["person 0/0.csv"]
-    assert found["leaderboard"][0]["chosen"] and found["card"]["input"]["units"] == ["g"] * 3
+    assert result["notes"] == {}
+    assert (
+        code == 0 and result["model"] == str(out) and list(result["refused"]) == ["person 0/0.csv"]
+    )
+    assert result["leaderboard"][0]["chosen"] and result["card"]["input"]["units"] == ["g"] * 3
     assert asked["channels"] == ["x", "y", "z"] and asked["units"] == "g"
     assert asked["minutes"] == 3 and asked["kind"] is None and not asked["resume"]
 
 
-def test_a_folder_that_is_not_there_is_refused_in_a_line(command, tmp_path):
+def test_a_missing_folder_is_refused_in_one_line(command, tmp_path):
     code, printed, error = command("train", tmp_path / "none", "--out", tmp_path / "phone")
     assert code == 2 and not printed and "does not exist" in error
     assert not (tmp_path / "phone").exists()
@@ -138,8 +140,8 @@ def test_errors_and_reasons_name_the_options_of_the_command(command, walks, tmp_
     assert "--channels names them" in command("train", walks, "--out", out, *words)[1]
 
 
-def test_sound_of_a_disc_is_told_to_be_resampled_by_the_command(command, tmp_path, rng):
-    """44,100 Hz is the rate of most files."""
+def test_the_error_for_sound_at_44100_hz_names_resampling(command, tmp_path, rng):
+    """Most sound files have 44,100 Hz."""
     for name in ("ann", "bob"):
         (tmp_path / "voices" / name).mkdir(parents=True)
         path = tmp_path / "voices" / name / "1.wav"
@@ -158,18 +160,18 @@ def test_notes_on_columns_and_gaps_name_the_options(command, walks, tmp_path, mo
         path.write_text("\n".join([f"ticks,{header}", *rows[:30], *rows[60:]]))
     words = ("--out", tmp_path / "phone", "--window", "1", "--steps", "0")
     code, _, _ = command("train", walks, *words)
-    told = " ".join(notes)
-    assert code == 0 and "'ticks' was not used as a channel" in told
-    assert "name it in --channels" in told and "--time 'ticks'" in told
-    assert "files): The recording was cut at 1 long gap." in told
+    messages = " ".join(notes)
+    assert code == 0 and "'ticks' was not used as a channel" in messages
+    assert "name it in --channels" in messages and "--time 'ticks'" in messages
+    assert "files): The recording was cut at 1 long gap." in messages
 
 
 def test_a_stopped_training_says_how_to_go_on(command, walks, tmp_path, monkeypatch):
     def stopped(folder, **options):
         raise KeyboardInterrupt
 
-    said = []
+    text = []
     monkeypatch.setattr(training, "train_folder", stopped)
-    monkeypatch.setattr(_console, "note", said.append)
+    monkeypatch.setattr(_console, "note", text.append)
     assert command("train", walks, "--out", tmp_path / "phone")[0] == 130
-    assert "The same command with --resume goes on" in said[0]
+    assert "with --resume to continue" in text[0]
