@@ -5,13 +5,14 @@ import functools
 import json
 import os
 import sys
-import textwrap
 import time
 
 import typer
 from rich import markup
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from keras_dml.cli import _streams
 
@@ -32,6 +33,7 @@ __all__ = [
 STOPPED = 130  # exit status of a program that Ctrl-C has ended, as shells report it
 MIN_WIDTH = 100  # on a pipe, where there is no width to fit
 MOST_NOTES = 12  # about files, that are printed
+CONTINUED = "  … "  # before the rest of a long name
 NAMES = 3  # the first column of a table has this part of the width at most
 _is_text_hidden = False
 
@@ -62,8 +64,8 @@ def json_object(value, indent=None):
 
 
 def table(columns, rows, *, header=True, gap=2):
-    """Prints a table on stdout. The first column is wrapped only where it would take more than a
-    third of the width from the others.
+    """Prints a table on stdout. The first column takes at most a third of the width; the rest of a
+    longer entry follows on marked lines.
 
     Args:
         columns: Heads of the columns.
@@ -74,16 +76,14 @@ def table(columns, rows, *, header=True, gap=2):
     """
     if _is_text_hidden:
         return
-    encoding, most = _stdout().encoding, _stdout().width // NAMES
+    encoding = _stdout().encoding
     rows = [[_cell(entry, encoding) for entry in row] for row in rows]
-    is_long = any(len(row[0]) > most for row in rows)
-    for row in rows if is_long else ():  # a part of a long name must not look like another row
-        row[0] = textwrap.fill(row[0], most, subsequent_indent="  ")
+    for row in rows:
+        row[0] = _folded(row[0], encoding)
     drawn = Table(show_header=header, box=None, padding=(0, gap, 0, 0), pad_edge=False)
     heads = [plain(_streams.fitting(head, encoding)) for head in columns]
     first, *others = heads or [""] * max(map(len, rows))
-    limit = most if is_long else None
-    drawn.add_column(first, style="bold", no_wrap=not is_long, max_width=limit, overflow="fold")
+    drawn.add_column(first, style="bold", no_wrap=True)
     for head in others:
         drawn.add_column(head, overflow="fold")
     for row in rows:
@@ -95,6 +95,34 @@ def table(columns, rows, *, header=True, gap=2):
 def _cell(entry, encoding):
     lines = entry if isinstance(entry, list) else [entry]
     return "\n".join(_streams.visible_line(_streams.fitting(str(line), encoding)) for line in lines)
+
+
+def _folded(cell, encoding):
+    """Folds the lines of a cell at a third of the width of the output.
+
+    The rest of a folded line is indented and marked, so that no part of a long name looks like
+    another row.
+    """
+    mark = _streams.fitting(CONTINUED, encoding)
+    width = _stdout().width // NAMES
+    lines = []
+    for line in cell.split("\n"):
+        lines += _parts(line, width, mark)
+    return "\n".join(lines)
+
+
+def _parts(line, width, mark):
+    """Returns a line in parts of a width in cells, of which all except the first begin with a mark.
+
+    `textwrap` counts letters instead, and some letters are two cells wide.
+    """
+    first, *rest = Text(line).wrap(_stdout(), max(width, 2), overflow="fold")
+    parts = [first.plain.rstrip()]
+    if rest:
+        rest = Text(line[len(first.plain) :].lstrip())
+        rest = rest.wrap(_stdout(), max(width - cell_len(mark), 2), overflow="fold")
+        parts += [mark + part.plain.rstrip() for part in rest if part.plain.strip()]
+    return parts
 
 
 def written(paths, descriptions, seconds):
