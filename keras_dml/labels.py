@@ -8,7 +8,10 @@ from keras_dml._typing import ArrayLike, Tensor
 
 
 def numeric_labels(labels: ArrayLike | Tensor) -> Tensor:
-    """Returns labels as an array of numbers; a tensor is returned unchanged.
+    """Returns labels as an array of numbers, or the tensor if they are one.
+
+    After batches of shape `(rows,)` and `(rows, 1)`, TensorFlow compiles a step for labels of
+    unknown rank. They are returned as `(rows,)`.
 
     Raises:
         TypeError: If the labels are names, or are refused by `keras_dml._arrays.real`.
@@ -19,7 +22,10 @@ def numeric_labels(labels: ArrayLike | Tensor) -> Tensor:
             "`names, labels = numpy.unique(labels, return_inverse=True)` gives ids; "
             "`names[id]` gives a name back."
         )
-    return labels if ops.is_tensor(labels) else real("`labels`", labels)
+    if not ops.is_tensor(labels):
+        return real("`labels`", labels)
+    has_rank = getattr(labels.shape, "rank", 0) is not None
+    return labels if has_rank else ops.reshape(labels, (-1,))
 
 
 def column_of(labels: ArrayLike | Tensor) -> Tensor:

@@ -5,13 +5,14 @@ import functools
 import json
 import os
 import sys
-import textwrap
 import time
 
 import typer
 from rich import markup
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from keras_dml.cli import _streams
 
@@ -32,6 +33,7 @@ __all__ = [
 STOPPED = 130  # exit status after Ctrl-C, as in shells
 MIN_WIDTH = 100  # width of tables if standard output is not a terminal
 MOST_NOTES = 12  # notes about files that are printed
+CONTINUED = "  … "  # before the rest of a long name
 NAMES = 3  # the first column takes at most the width divided by this number
 _is_text_hidden = False
 
@@ -66,8 +68,8 @@ def print_json(value, indent=None):
 def print_table(columns, rows, *, header=True, gap=2):
     """Prints a table on standard output.
 
-    The first column is wrapped only if it would be wider than a third of the table. Markup in
-    titles and cells is printed as it is.
+    The first column takes at most a third of the width. The rest of a longer entry follows on
+    marked lines. Markup in titles and cells is printed as it is.
 
     Args:
         columns: Titles of the columns.
@@ -77,18 +79,14 @@ def print_table(columns, rows, *, header=True, gap=2):
     """
     if _is_text_hidden:
         return
-    encoding, most = _stdout().encoding, _stdout().width // NAMES
+    encoding = _stdout().encoding
     rows = [[_cell(entry, encoding) for entry in row] for row in rows]
-    is_long = any(len(row[0]) > most for row in rows)
-    for row in (
-        rows if is_long else ()
-    ):  # the rest of a long name is indented, so that it does not look like a row
-        row[0] = textwrap.fill(row[0], most, subsequent_indent="  ")
+    for row in rows:
+        row[0] = _fold(row[0], encoding)
     drawn = Table(show_header=header, box=None, padding=(0, gap, 0, 0), pad_edge=False)
     titles = [escape(_streams.fit_encoding(title, encoding)) for title in columns]
     first, *further = titles or [""] * max(map(len, rows))
-    limit = most if is_long else None
-    drawn.add_column(first, style="bold", no_wrap=not is_long, max_width=limit, overflow="fold")
+    drawn.add_column(first, style="bold", no_wrap=True)
     for title in further:
         drawn.add_column(title, overflow="fold")
     for row in rows:
@@ -102,6 +100,34 @@ def _cell(entry, encoding):
     return "\n".join(
         _streams.escape_line(_streams.fit_encoding(str(line), encoding)) for line in lines
     )
+
+
+def _fold(cell, encoding):
+    """Folds the lines of a cell at a third of the width of the output.
+
+    The rest of a folded line is indented and marked, so that no part of a long name looks like
+    another row.
+    """
+    mark = _streams.fit_encoding(CONTINUED, encoding)
+    width = _stdout().width // NAMES
+    lines = []
+    for line in cell.split("\n"):
+        lines += _parts(line, width, mark)
+    return "\n".join(lines)
+
+
+def _parts(line, width, mark):
+    """Returns a line in parts of a width in cells, of which all except the first begin with a mark.
+
+    `textwrap` counts letters instead, and some letters are two cells wide.
+    """
+    first, *rest = Text(line).wrap(_stdout(), max(width, 2), overflow="fold")
+    parts = [first.plain.rstrip()]
+    if rest:
+        rest = Text(line[len(first.plain) :].lstrip())
+        rest = rest.wrap(_stdout(), max(width - cell_len(mark), 2), overflow="fold")
+        parts += [mark + part.plain.rstrip() for part in rest if part.plain.strip()]
+    return parts
 
 
 def print_files(paths, descriptions, seconds):

@@ -1,11 +1,13 @@
 """Tests of standard output and error: hostile text, encodings, broken pipes and full disks."""
 
+import io
 import json
 import os
 import subprocess
 import sys
 
 import pytest
+from rich.console import Console
 
 from keras_dml.cli import _console, _streams
 from tests.zoo.cards import CARD
@@ -208,6 +210,24 @@ def test_the_rest_of_a_long_name_is_indented(capsys):
     _console.print_table(("person", "recordings"), [(name, 4), ("ben", 2)])
     starts = [line for line in capsys.readouterr().out.splitlines() if line[:1].strip()]
     assert [line.split()[0] for line in starts] == ["person", 30 * "x", "ben"]
+
+
+STARTS = [30 * "x", 16 * "速", 3 * "eve\x1b]0;title\x07", 3 * "long name ", 90 * "y"]
+
+
+@pytest.mark.parametrize("start", [*STARTS, f"{29 * 'x'}e\u0301"])
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+def test_no_part_of_a_long_name_is_a_line_of_its_own(monkeypatch, start, encoding):
+    out = io.TextIOWrapper(io.BytesIO(), encoding, errors=_streams.READABLE)
+    console = Console(file=out, width=_console.MIN_WIDTH, emoji=False)
+    monkeypatch.setattr(_console, "_stdout", lambda: console)
+    names = [f"{start}{gap}mallory     9" for gap in (" ", "   ", 20 * " ")]
+    _console.table(("person", "recordings"), [(name, 4) for name in (*names, 40 * "z")])
+    out.flush()
+    lines = [line.split() for line in out.buffer.getvalue().decode(encoding).splitlines()]
+    assert len(lines) > len(names) + 2 and ["person", "recordings"] in lines
+    assert not [line for line in lines if line[0] == "mallory"]
+    assert sum(line[-1] == "4" for line in lines) == len(names) + 1
 
 
 def test_lines_of_an_error_are_indented(command, tmp_path):

@@ -126,15 +126,27 @@ class _Step:
 @functools.cache
 def _step(name, eager):
     keras.utils.set_random_seed(3)
-    rng = np.random.default_rng(3)
-    x = rng.random((ROWS, 4)).astype("f4")
+    x = np.random.default_rng(3).random((ROWS, 4)).astype("f4")
     if name == "classifier":
-        encoder = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3)])
-        model = models.PrototypicalClassifier(encoder, classes=CLASSES, hidden=4)
-        return _Step(model, {"run_eagerly": eager}, x)
+        return _Step(_classifier(), {"run_eagerly": eager}, x)
     make, shape = LOSSES[name]
     model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(shape[0])])
     return _Step(model, {"loss": make(), "run_eagerly": eager}, x)
+
+
+@functools.cache
+def _refitted():
+    """Returns a classifier for `refit_prototypes`, which adds weights to a model.
+
+    `_Step` needs a model whose weights stay the same, so it uses another classifier.
+    """
+    keras.utils.set_random_seed(3)
+    return _classifier()
+
+
+def _classifier():
+    encoder = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3)])
+    return models.PrototypicalClassifier(encoder, classes=CLASSES, hidden=4)
 
 
 def fit_sound(rng, folder):
@@ -168,7 +180,7 @@ def _are_names(labels, names):
 
 def classes(rng, folder):
     """Sets new classes and prototypes of a classifier from labels of any type."""
-    model = _step("classifier", True).model
+    model = _refitted()
     x, ids = _step("classifier", True).x, _pairs(rng)
     bad = rng.random() < 0.6
     labels = _spoiled(rng, ids) if bad else _sound(rng, ids, True)

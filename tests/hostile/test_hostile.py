@@ -70,3 +70,13 @@ def test_unrelated_files_must_not_change(tmp_path):
 def test_an_attempt_depends_only_on_seed_and_number():
     once, often = trials.attempts("archives"), trials.attempts("archives", 3)
     assert often[: len(once)] == once and len(often) == 3 * len(once)
+
+
+def test_a_refitted_classifier_does_not_affect_later_attempts():
+    attempts = trials.attempts("labels", 2)
+    refits = [trial for trial in attempts if trial.kind == "prototypes"][:6]
+    fits = [trial for trial in attempts if trial.kind == "fit, spoiled"][-8:]
+    assert len(refits) == 6 and len(fits) == 8 and refits[-1].number < fits[0].number
+    outcomes = [trials.run(trial) for trial in (*refits, *fits)]
+    assert not [outcome.why for outcome in outcomes if outcome.verdict is None]
+    assert checks.Verdict.ANSWERED in {outcome.verdict for outcome in outcomes[:6]}

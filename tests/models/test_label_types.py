@@ -86,6 +86,36 @@ def test_a_pipeline_and_an_eager_step_take_small_types_too(make, data):
     assert np.isfinite(model.evaluate(x, LABELS.astype(bool), verbose=0, return_dict=True)["loss"])
 
 
+def of_pairs(loss):
+    keras.utils.set_random_seed(3)
+    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3)])
+    model.compile("sgd", loss)
+    return model
+
+
+def of_prototypes():
+    model = classifier()
+    model.compile("sgd")
+    return model
+
+
+MAKERS = {
+    "classifier": of_prototypes,
+    "contrastive": lambda: of_pairs(losses.ContrastiveLoss()),
+    "triplet": lambda: of_pairs(losses.TripletLoss()),
+}
+
+
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+def test_one_model_is_fitted_with_rows_and_columns_of_labels(make):
+    model, reference = make(), make()
+    for labels in (LABELS, LABELS[:, None], LABELS):
+        model.fit(vectors(), labels, batch_size=6, shuffle=False, verbose=0)
+        reference.fit(vectors(), LABELS, batch_size=6, shuffle=False, verbose=0)
+    for actual, expected in zip(model.get_weights(), reference.get_weights(), strict=True):
+        np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-6)
+
+
 def test_prototypes_are_fitted_by_labels_of_small_types():
     x, model = vectors(), prototypical()
     model.refit_prototypes(x, LABELS)

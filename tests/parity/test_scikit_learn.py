@@ -40,6 +40,7 @@ def clusters_of_points(rng, classes=4, per_class=8, features=3, spread=0.8):
 # ---- verification -----------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:.*may be similarities:UserWarning")  # of few random trials
 def test_areas_and_curves_of_trials_with_and_without_ties(rng):
     for decimals, (genuine, imposter) in itertools.product((0, 1, 9), ((40, 60), (1, 30), (25, 1))):
         scores, labels = trials(rng, decimals, genuine, imposter)
