@@ -32,7 +32,7 @@ __all__ = [
 STOPPED = 130  # exit status after Ctrl-C, as in shells
 MIN_WIDTH = 100  # width of tables if standard output is not a terminal
 MOST_NOTES = 12  # notes about files that are printed
-NAMES = 3  # the first column takes at most the width divided by this number
+FIRST_COLUMN = 3  # the first column has at most the width of the table divided by this number
 _is_text_hidden = False
 
 
@@ -77,12 +77,11 @@ def print_table(columns, rows, *, header=True, gap=2):
     """
     if _is_text_hidden:
         return
-    encoding, most = _stdout().encoding, _stdout().width // NAMES
+    encoding, most = _stdout().encoding, _stdout().width // FIRST_COLUMN
     rows = [[_cell(entry, encoding) for entry in row] for row in rows]
     is_long = any(len(row[0]) > most for row in rows)
-    for row in (
-        rows if is_long else ()
-    ):  # the rest of a long name is indented, so that it does not look like a row
+    for row in rows if is_long else ():
+        # The rest of a long name is indented, so that it does not look like another row.
         row[0] = textwrap.fill(row[0], most, subsequent_indent="  ")
     drawn = Table(show_header=header, box=None, padding=(0, gap, 0, 0), pad_edge=False)
     titles = [escape(_streams.fit_encoding(title, encoding)) for title in columns]
