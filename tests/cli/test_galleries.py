@@ -844,7 +844,7 @@ def test_invalid_files_are_refused_with_a_few_reasons(command, model, tmp_path, 
         path.write_text("a,b\n1,2\n3,4\n")
     folder = tmp_path / "volunteers"
     text = run_failing(command, "calibrate", tmp_path / "a.db", folder, "--model", model)
-    assert "none of the 12 files" in text and "0.csv" in text
+    assert "any of the 12 files" in text and "0.csv" in text
     assert 1 < len([note for note in notes if "Left out" in note]) < 6 and "9 more" in notes[-1]
 
 
@@ -872,7 +872,7 @@ def test_an_extrapolated_threshold_is_noted_and_can_be_removed(
     assert text in run_failing(command, *removed)
     assert run_json(command, "verify", db, "alice", probe)[1]["far"] == 0.5
     code, out, _ = command(*removed[:-1], "0.5")
-    assert (code, out) == (0, "threshold for FAR 50 % removed; none is left\n")
+    assert (code, out) == (0, "threshold for FAR 50 % removed; no threshold is left\n")
 
 
 def test_a_threshold_is_either_set_or_removed(command, family, tmp_path):
