@@ -52,7 +52,8 @@ class _Commands(typer.core.TyperGroup):
     def invoke(self, context):
         from keras_dml.cli import _console
 
-        with _console.stoppable("Stopped; nothing was written."):  # commands that write replace it
+        # Commands that write files print their own message, nearer to the work.
+        with _console.stoppable("Stopped; nothing was written."):
             return super().invoke(context)
 
 

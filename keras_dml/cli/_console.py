@@ -34,7 +34,7 @@ STOPPED = 130  # exit status after Ctrl-C, as in shells
 MIN_WIDTH = 100  # width of tables if standard output is not a terminal
 MOST_NOTES = 12  # notes about files that are printed
 CONTINUED = "  … "  # before the rest of a long name
-NAMES = 3  # the first column takes at most the width divided by this number
+FIRST_COLUMN = 3  # the first column has at most the width of the table divided by this number
 _is_text_hidden = False
 
 
@@ -109,7 +109,7 @@ def _fold(cell, encoding):
     another row.
     """
     mark = _streams.fit_encoding(CONTINUED, encoding)
-    width = _stdout().width // NAMES
+    width = _stdout().width // FIRST_COLUMN
     lines = []
     for line in cell.split("\n"):
         lines += _parts(line, width, mark)

@@ -19,9 +19,10 @@ SOURCE = (
     "(Matey-Sanz et al. 2023, CC BY 4.0)."
 )
 CHOICE = (
-    "The model has not seen five people. There are 20 ways to choose three of them to enroll and "
-    "one stranger, and the demo uses the choice with the best decisions. Over all 20 choices the "
-    "model accepts 62 to 100 % of the true claims and rejects 96 to 100 % of the false ones."
+    "Five people of this data set were not used to train the model. There are 20 ways to choose "
+    "three of them to enroll and one stranger. The demo uses the choice with the best decisions. "
+    "Over all 20 choices, the model accepts 62 to 100 % of the true claims and rejects 96 to 100 % "
+    "of the false claims."
 )
 GALLERY, PICTURE = "walkers.db", "who"
 STAGES = 6

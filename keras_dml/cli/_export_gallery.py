@@ -45,7 +45,7 @@ def write(path, out, quantization, representative, access, *, far, as_json):
 
     out = pathlib.Path(f"{_name(path)}_device" if out is None else out)
     with (
-        _console.stoppable(f"Stopped; {out} is as it was. Run the command again."),
+        _console.stoppable(f"Stopped. {out} is not changed. Run the command again."),
         _words.rephrase_errors(_words.EXPORT | _words.GALLERY),
     ):
         recordings = None if representative is None else read_recordings(representative)
@@ -87,7 +87,7 @@ def write_templates(path, out, access, *, as_json):
 
     out = f"{_name(path)}_templates.npz" if out is None else out
     with (
-        _console.stoppable(f"Stopped; {out} is as it was. Run the command again."),
+        _console.stoppable(f"Stopped. {out} is not changed. Run the command again."),
         _answers.rephrase_messages(),
         _galleries.open_gallery(path, access=access) as gallery,
     ):

@@ -34,7 +34,7 @@ def run(
     from keras_dml.cli import _answers, _console
 
     with (
-        _console.stoppable(f"Stopped; {file} is as it was. Run the command again."),
+        _console.stoppable(f"Stopped. {file} is not changed. Run the command again."),
         _answers.rephrase_messages(),
     ):
         galleries.backup(gallery, file, replace=replace)

@@ -124,7 +124,7 @@ def run(
         check_place(out)
     out = pathlib.Path(out)
     with (
-        _console.stoppable(f"Stopped; {out} is as it was. Run the command again."),
+        _console.stoppable(f"Stopped. {out} is not changed. Run the command again."),
         _words.rephrase_errors(_words.EXPORT),
     ):
         recordings = None if representative is None else read_recordings(representative)

@@ -36,7 +36,7 @@ def run(
     from keras_dml.cli import _answers, _console
 
     with (
-        _console.stoppable(f"Stopped; {gallery} is as it was. Run the command again."),
+        _console.stoppable(f"Stopped. {gallery} is not changed. Run the command again."),
         _answers.rephrase_messages(),
     ):
         galleries.restore(file, gallery, replace=replace, **vars(access))

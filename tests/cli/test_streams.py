@@ -222,7 +222,7 @@ def test_no_part_of_a_long_name_is_a_line_of_its_own(monkeypatch, start, encodin
     console = Console(file=out, width=_console.MIN_WIDTH, emoji=False)
     monkeypatch.setattr(_console, "_stdout", lambda: console)
     names = [f"{start}{gap}mallory     9" for gap in (" ", "   ", 20 * " ")]
-    _console.table(("person", "recordings"), [(name, 4) for name in (*names, 40 * "z")])
+    _console.print_table(("person", "recordings"), [(name, 4) for name in (*names, 40 * "z")])
     out.flush()
     lines = [line.split() for line in out.buffer.getvalue().decode(encoding).splitlines()]
     assert len(lines) > len(names) + 2 and ["person", "recordings"] in lines
