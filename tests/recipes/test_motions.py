@@ -37,6 +37,7 @@ def test_motions_far_apart_are_always_found(every):
     assert (found.trials.enrolled == 3).all()
 
 
+@pytest.mark.filterwarnings("ignore:.*may be similarities:UserWarning")  # they are reversed
 def test_an_actors_distances_are_those_of_its_own_function(every):
     def reversed_order(signals):
         return 20 - between(signals)
