@@ -109,6 +109,6 @@ def test_every_public_name_is_available_repeatedly(name):
     assert name in dir(reports)
 
 
-def test_an_unknown_name_raises_with_the_valid_names():
-    with pytest.raises(AttributeError, match="`plot`.*verification_curves"):
+def test_an_unknown_name_raises():
+    with pytest.raises(AttributeError, match="plot"):
         reports.plot  # noqa: B018
