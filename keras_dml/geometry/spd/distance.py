@@ -57,7 +57,8 @@ def affine_invariant(x: Tensor, y: Tensor) -> Tensor:
     """Computes the affine-invariant distance, the root of `sum(log(l)^2)` over the eigenvalues l of
     `x^-1 y` (Kim2020, Eq. 5).
 
-    It is invariant under `x, y -> P x P', P y P'` and under inversion of both matrices.
+    The distance is also known as the affine-invariant Riemannian metric (AIRM) or the geodesic
+    distance. It is invariant under `x, y -> P x P', P y P'` and under inversion of both matrices.
 
     Args:
         x: Positive definite matrices, shape `(..., n, n)`.

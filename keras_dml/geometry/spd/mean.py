@@ -78,7 +78,7 @@ def log_euclidean_mean(x: Tensor, weights: ArrayLike | None = None) -> Tensor:
 def karcher_mean(
     x: ArrayLike, weights: ArrayLike | None = None, tolerance: float = 1e-9, max_steps: int = 50
 ) -> np.ndarray:
-    """Computes the Karcher (Fréchet) mean, which minimizes the weighted sum of squared
+    """Computes the Karcher (Fréchet, Frechet) mean, which minimizes the weighted sum of squared
     affine-invariant distances (Kim2020, Eq. 7).
 
     From the log-Euclidean mean it steps `M <- M^(1/2) exp(s J) M^(1/2)` along the weighted mean J
