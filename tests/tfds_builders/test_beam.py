@@ -1,14 +1,19 @@
 """Preparing on Apache Beam: the same examples as without it, and errors of workers as they are.
 
-Beam is not in the extra `test`: the tests that need it skip without it.
+The extra `test` does not contain Beam. Without Beam the tests that need it skip; `.ci/run` runs
+them in a second environment.
 """
 
+import contextlib
 import importlib.util
 import json
+import os
 import pathlib
 import re
+import socket
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -74,15 +79,73 @@ def test_examples_order_and_metadata_are_those_without_beam(name, files, options
     )
     assert dict(beam.info.metadata) == dict(plain.info.metadata)
     assert list(beam.info.splits) == list(plain.info.splits)
-    for split, expected in plain.as_data_source().items():
-        found = beam.as_data_source(split)
-        assert len(found) == len(expected) > 0
-        for one, other in zip(found, expected, strict=True):
-            assert one.keys() == other.keys()
-            for key, value in other.items():
-                np.testing.assert_array_equal(one[key], value)
+    _assert_equal_examples(beam, plain)
     names = [sorted(path.name for path in it.data_path.iterdir()) for it in (plain, beam)]
     assert names[0] == names[1]  # and so nothing of the workers' notes
+
+
+def _assert_equal_examples(builder, expected_builder):
+    """Compares all examples, in order, of two prepared data sets."""
+    splits = expected_builder.as_data_source()
+    assert splits
+    for split, expected in splits.items():
+        examples = builder.as_data_source(split)
+        assert len(examples) == len(expected) > 0
+        for example, expected_example in zip(examples, expected, strict=True):
+            assert example.keys() == expected_example.keys()
+            for key, value in expected_example.items():
+                np.testing.assert_array_equal(example[key], value)
+
+
+@pytest.fixture
+def portable_options(tmp_path):
+    """Options of a job service and a worker pool, as Flink and Spark use them, without Java."""
+    job_port, pool_port = _free_port(), _free_port()
+    repository = pathlib.Path(tfds_builders.__file__).parents[1]
+    environment = os.environ | {"PYTHONPATH": str(repository)}  # workers import the builders
+    commands = (
+        ("tfds_builders.worker_pool", f"--service_port={pool_port}"),
+        ("apache_beam.runners.portability.local_job_service_main", "--port", str(job_port)),
+    )
+    with contextlib.ExitStack() as stack:
+        for module, *arguments in commands:
+            process = stack.enter_context(
+                subprocess.Popen([sys.executable, "-m", module, *arguments], env=environment)
+            )
+            stack.callback(process.terminate)
+        for port in (job_port, pool_port):
+            _wait_for(port)
+        yield (
+            f"runner=PortableRunner,job_endpoint=localhost:{job_port},"
+            f"environment_type=EXTERNAL,environment_config=localhost:{pool_port}"
+        )
+
+
+def _free_port():
+    with socket.create_server(("localhost", 0)) as server:
+        return server.getsockname()[1]
+
+
+def _wait_for(port, seconds=60):
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            return socket.create_connection(("localhost", port)).close()
+        except ConnectionRefusedError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.1)
+
+
+@needs_beam
+def test_the_portable_runner_writes_the_same_examples(portable_options, tmp_path):
+    """Flink and Spark start the same worker pool through the same runner."""
+    plain, beam = (
+        prepare(tmp_path / kind, "ltmm_gait", LTMM, options)
+        for kind, options in (("plain", None), ("beam", options_of(portable_options)))
+    )
+    assert dict(beam.info.metadata) == dict(plain.info.metadata)
+    _assert_equal_examples(beam, plain)
 
 
 @needs_beam
