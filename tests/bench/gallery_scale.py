@@ -36,7 +36,7 @@ SERVER = "-c shared_buffers=2GB -c max_wal_size=8GB -c maintenance_work_mem=4GB"
 class Searched(Gallery):
     """A gallery whose probes are embedded already."""
 
-    def _embedded(self, recordings):
+    def _embed_fit(self, recordings):
         return recordings
 
 

@@ -279,7 +279,7 @@ def test_groups_are_measured_by_encoders_that_have_not_seen_them(tmp_path, monke
     chosen = [variants[number % 2] for number in range(phone.GROUPS)], variants[1]
     monkeypatch.setattr(phone, "walks", lambda: people)
     monkeypatch.setattr(train, "trained", trained)
-    monkeypatch.setattr(train, "chosen", lambda groups: chosen)
+    monkeypatch.setattr(train, "choose_variants", lambda groups: chosen)
     monkeypatch.setattr(recipe.Run, "publish", lambda self, *given, **more: published.append(more))
     options = {"steps": 1, "seed": 0, "resume": False, "out": tmp_path}
     train.main(**options, publish_model=True)
