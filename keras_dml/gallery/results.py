@@ -398,7 +398,7 @@ def limit_in_words(answer: Any, distances: bool = False) -> str:
     if answer.threshold is None:
         return ""
     rate = "" if answer.far is None else f" for FAR {100 * answer.far:g} %"
-    warning = ", extrapolated: no promise" if answer.extrapolated else ""
+    warning = ", extrapolated: only an estimate" if answer.extrapolated else ""
     warning = f", provisional: {PROVISIONAL}" if answer.provisional else warning
     if distances or answer.scale is None:
         return f"threshold {answer.threshold:.4g}{rate}{warning}"

@@ -124,7 +124,7 @@ def test_decisions_state_their_rate_and_whether_it_is_extrapolated(gallery, peop
         threshold = calibrated(gallery, people, far, extrapolate=True)
     for answer in (gallery.verify("alice", observed), gallery.identify(observed)):
         assert (answer.far, answer.extrapolated) == (threshold.far, True)
-        assert f"for FAR {100 * far:g} %, extrapolated: no promise" in str(answer)
+        assert f"for FAR {100 * far:g} %, extrapolated: only an estimate" in str(answer)
     assert not gallery.identify(observed, far=0.1).extrapolated
     assert gallery.identify(observed, threshold=1.0).far is None
 
