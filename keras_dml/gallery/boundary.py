@@ -24,7 +24,8 @@ class Boundary:
         window: Number of time steps per window.
         windows: Number of windows after which a claim that was not accepted is rejected.
         seen: False match rate measured between the calibration people.
-        far_ci95: 95 % confidence interval of the false match rate among as many other people.
+        far_ci95: 95 % confidence interval of the false match rate for another group of as many
+            people.
         tar: Fraction of genuine claims of the calibration people that are accepted (true accept
             rate).
         tar_ci95: 95 % confidence interval of `tar`.

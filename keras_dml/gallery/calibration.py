@@ -186,7 +186,7 @@ def warn_of_low_tar(threshold: Threshold) -> None:
 
 
 def warn_of_extrapolated(thresholds: dict[float, Threshold]) -> None:
-    """Emits a `UserWarning` if one of several thresholds decides by default and is extrapolated.
+    """Emits a `UserWarning` if the smallest of several false accept rates is extrapolated.
 
     Args:
         thresholds: `{false accept rate: threshold}`.
@@ -471,7 +471,7 @@ def choose_threshold(
         card_thresholds: Thresholds of the model card, which decide if nothing was calibrated.
 
     Raises:
-        ValueError: If no threshold exists, or no threshold exists for this rate.
+        ValueError: If neither the gallery nor the card has a threshold for this rate.
     """
     if not thresholds and not card_thresholds:
         raise ValueError(

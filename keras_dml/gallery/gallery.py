@@ -776,8 +776,8 @@ class Gallery:
 
         Args:
             recordings: List of recordings, each as long as the longest claim. `listen` rejects a
-                claim after as many windows as the shortest recording has. Give as many recordings
-                per person as you will enroll.
+                claim at the latest after as many windows as the shortest recording contains. Give
+                as many recordings per person as you will enroll.
             people: Person of each recording.
             far: False match rate, above 0 and below 1.
             window: Number of time steps per window. The first decision is possible after one

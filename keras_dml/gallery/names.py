@@ -14,7 +14,7 @@ DIGITS = 16  # hexadecimal digits of an id
 
 
 def recording_id(embedding: bytes) -> str:
-    """Returns the id of a recording: the first digits of the SHA-256 of its embedding.
+    """Computes the id of a recording, which is the first digits of the embedding's SHA-256.
 
     Args:
         embedding: Bytes of the embedding as the gallery stores them, little-endian float32.

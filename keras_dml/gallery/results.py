@@ -158,8 +158,8 @@ class Threshold:
     Attributes:
         far: False accept rate that was asked for.
         value: Largest accepted distance.
-        far_ci95: 95 % confidence interval of the false accept rate among as many other people, see
-            `keras_dml.evaluation.certificate`.
+        far_ci95: 95 % confidence interval of the false accept rate for another group of as many
+            people, see `keras_dml.evaluation.certificate`.
         tar: Fraction of genuine claims that are accepted (true accept rate).
         tar_ci95: 95 % confidence interval of `tar`.
         people: Number of calibration people.
