@@ -1,7 +1,7 @@
 """Galleries of people: verification, identification and rejection of strangers.
 
 A `Gallery` stores people who are enrolled under one model, in a SQLite file or in a PostgreSQL
-database with the extension pgvector. Its templates are the stored embeddings of their recordings.
+database with the extension pgvector. Templates are the stored embeddings of recordings.
 Functions such as `people`, `remove` and `info` work on a gallery without loading the model. The
 modules of this package are imported at the first use of a name.
 """

@@ -4,7 +4,7 @@ This file reads `model.tflite`, `gallery.npz` and `golden.npz` in its own folder
 
     python decide.py RECORDING.npy ...           identifies; exit 0, or 1 for a stranger
     python decide.py PERSON RECORDING.npy ...    verifies; exit 0 if accepted, 1 if rejected
-    python decide.py                             compares scores on this device with the gallery's
+    python decide.py                             checks that scores are equal to the gallery's
 
 Several recordings must be from the same moment. They get one decision. After an error, the exit
 status is 2.
@@ -97,8 +97,8 @@ def affine_invariant(tangent: np.ndarray, templates: np.ndarray) -> np.ndarray:
     """Computes the affine-invariant distances from a matrix to templates (stored embeddings).
 
     A device has no operator that computes eigenvalues, so this function uses NumPy. It computes
-    the singular values of `x^(-1/2) B`, where B is the Cholesky factor of a template. They keep the
-    digits of the smallest eigenvalues.
+    the singular values of `x^(-1/2) B`, where B is the Cholesky factor of a template. Small
+    eigenvalues keep more digits in this form.
 
     Args:
         tangent: Upper triangle of the logarithm of the matrix x.

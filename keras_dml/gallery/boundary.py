@@ -41,7 +41,7 @@ class Boundary:
             this rate.
         accepts_by: `"least"` if the least score of the windows decides. `"mean"` if an earlier
             version of the library set thresholds for mean scores. `listen` refuses such a
-            `Boundary`, because an imposter who repeats one window exceeds its rate.
+            `Boundary`, because an imposter can exceed the rate by repeating one window.
     """
 
     far: float
@@ -127,15 +127,15 @@ def compute_boundary(
     best of several recordings, or for a recording that is changed until a window matches, because
     each attempt is one more claim.
 
-    Mean scores, with a limit that becomes looser with more windows, would accept genuine claims
-    slightly more often. But an imposter who repeats the best window of a recording lowers the mean
-    to the score of this window.
+    A limit on the mean score of the windows, which becomes looser with more windows, would accept
+    genuine claims slightly more often. But an imposter who repeats the best window of a recording
+    lowers the mean score to the score of this window.
 
     A claim may be rejected before its last window. The length-aware score of k windows with the
-    mean score m is `m - s / sqrt(k)`, where s is the standard deviation between windows. A claim is
-    rejected if this score is larger than in all genuine claims of the n calibration people before
-    they were accepted. A new person has such a large score in genuine claims with probability at
-    most 1 / (n + 1).
+    mean score m is `m - s / sqrt(k)`, where s is the standard deviation between windows. The limit
+    is the largest length-aware score of a genuine claim of the n calibration people before the
+    claim was accepted. Claims above this limit are rejected. The probability that a genuine claim
+    of a new person exceeds the limit is at most 1 / (n + 1).
 
     Args:
         scores: Distance from each window to the nearest recording of the claimed person, shape

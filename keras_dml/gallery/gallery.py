@@ -269,7 +269,7 @@ class Gallery:
         return self._records.people()
 
     def info(self) -> GalleryInfo:
-        """Returns facts about the gallery, such as its model, numbers of people and thresholds."""
+        """Returns facts about the gallery, such as the model and the number of people."""
         return maintenance.describe(self._records)
 
     def enroll(self, person: str, recordings: ArrayLike | Recordings) -> Enrollment:
@@ -281,11 +281,11 @@ class Gallery:
         enrolled recordings of the person and the new recordings that are near to them. For a new
         person, the method enrolls the largest group of recordings that are near to each other.
 
-        A recording that is given twice or is enrolled already counts once, and
-        `Enrollment.repeated` and a `UserWarning` report the repetition. The method refuses a
-        recording that is enrolled as another person, or that `reject` stored as an imposter of this
-        person. Recordings are compared by their embeddings, so copies under another name or in
-        another format are detected.
+        A recording that is given twice or is enrolled already counts once. `Enrollment.repeated`
+        and a `UserWarning` report repeated recordings. The method refuses a recording that is
+        enrolled as another person, or that `reject` stored as an imposter of this person.
+        Recordings are compared by their embeddings, so copies under another name or in another
+        format are detected.
 
         Args:
             person: Name of the person, 1 to 200 printable characters.
@@ -561,7 +561,7 @@ class Gallery:
         """Returns the largest score that resets the count of rejected claims.
 
         The score is the threshold that decides by default, or `limit` if no such threshold
-        exists. If looser thresholds could reset the count, easy claims of an attacker could.
+        exists. Otherwise an attacker could reset the count with claims at a looser threshold.
         """
         deciding = self.deciding
         return limit if deciding is None else deciding.value
@@ -626,7 +626,7 @@ class Gallery:
 
         If at least five people are given, but too few for `far`, the method adapts the threshold
         for this rate in the model card to the mean and the standard deviation of the scores of
-        false claims. With these thresholds, the rate holds for about nine of ten groups of people.
+        false claims. Such a threshold keeps the rate for about nine of ten groups of people.
 
         Args:
             recordings: List of recordings.
@@ -641,8 +641,8 @@ class Gallery:
                 `keras_dml.evaluation.certificate`.
 
         Returns:
-            The threshold, which the gallery stores. Its confidence intervals are over people, so
-            few people with many recordings do not support a low rate.
+            The threshold, which the gallery stores. Its confidence intervals count people, not
+            recordings. Few people with many recordings therefore do not support a low rate.
 
         Raises:
             ValueError: If there is only one person, no person has two recordings, `groups` names
@@ -691,8 +691,8 @@ class Gallery:
     ) -> evaluation.Verification:
         """Measures the verification of new recordings against all enrolled people (EER, ROC, DET).
 
-        If a recording is nearest to an imposter that `reject` stored for a person, its score
-        against this person is larger than all other scores.
+        If a recording is nearest to an imposter that `reject` stored for a person, the recording
+        gets a score against this person that is larger than all other scores.
 
         Args:
             recordings: List of recordings.
@@ -764,8 +764,8 @@ class Gallery:
         `keras_dml.evaluation.promise`.
 
         The rate applies to one recording per claim, with at most as many windows as the recordings
-        that are given here. An imposter may repeat the windows of the recording, leave windows out
-        or change their order without a higher rate. The rate is not guaranteed for the best of
+        that are given here. The rate remains valid if an imposter repeats windows of the recording,
+        leaves windows out or changes their order. The rate is not guaranteed for the best of
         several recordings, for a recording that is changed until it is accepted, or for replayed or
         forged recordings of the person. Each new recording is one more claim, so limit the number
         of claims.
@@ -962,10 +962,10 @@ class Gallery:
     def merge(self, other: Gallery | Path) -> dict[str, int]:
         """Adds the people of another gallery of the same model.
 
-        A recording with an embedding that this gallery contains already is not added again. This
+        A recording is not added again if this gallery contains the same embedding already. This
         gallery keeps its thresholds. A recording is left out with a `UserWarning` if it is too far
-        from the other recordings of the person, as in `enroll`. Otherwise an attacker could add own
-        recordings to a person who is enrolled here.
+        from the other recordings of the person, as in `enroll`. Otherwise an attacker could add
+        recordings of themselves to a person who is enrolled here.
 
         Args:
             other: The other gallery, which is not changed, or the path of a file that

@@ -1,4 +1,4 @@
-"""The model of a gallery: its identity, its embeddings and its distances."""
+"""Computes embeddings, distances and the fingerprint of the model of a gallery."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ IGNORED = {"name", "trainable", "dtype", "stddev_range"}  # settings that do not
 
 
 class Index:
-    """Mapping from embeddings to vectors, by which a database finds near embeddings.
+    """Mapping from embeddings to vectors, with which a database finds near embeddings.
 
     The norm of the difference of two vectors ranks embeddings almost as their distance does.
 

@@ -21,7 +21,7 @@ def refuse_if_shared(path: Path | int, description: str) -> None:
 
     Args:
         path: Path of the file, or an open file descriptor.
-        description: Name of the file in the error message. It must not be text that may be a key.
+        description: Name of the file in the error message. Do not give a path that may be a key.
 
     Raises:
         NotPrivate: If users other than the owner may read or write the file.

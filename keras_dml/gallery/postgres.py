@@ -364,7 +364,7 @@ class PostgresStore:
 
     @contextlib.contextmanager
     def _explained(self, if_lost=UNKNOWN):
-        """Replaces errors of the driver in the block by errors with the gallery and a remedy."""
+        """Replaces errors of the driver by errors that name the gallery and a remedy."""
         try:
             yield
         except psycopg.Error as error:

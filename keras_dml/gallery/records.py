@@ -358,9 +358,9 @@ class Records:
     def _add_person(self, run, name):
         """Returns the number and the key of a person. Adds the person if the name is new.
 
-        The numbers of people are random. After a crash, a server would give out the same number of
-        a sequence again. The file of keys may contain a key for this number from an enrollment that
-        was lost in the crash, and this key would then belong to another person.
+        The numbers of people are random. If they came from a sequence, a server could use a number
+        again after a crash. The file of keys may contain a key with this number from an enrollment
+        that was lost in the crash, and this key would then belong to another person.
         """
         new = "INSERT INTO people (id, name) VALUES (?, ?) ON CONFLICT (name) DO NOTHING"
         run(new, (_new_number(), name))

@@ -208,10 +208,10 @@ class Threshold:
         return self.method == PROVISIONAL
 
     def people_needed(self, far: float) -> tuple[int, int]:
-        """Returns the fewest and the most people that a lower false accept rate would need.
+        """Returns the smallest and the largest number of people that another rate may need.
 
         Args:
-            far: The false accept rate, see `keras_dml.evaluation.Certificate.people_needed`.
+            far: Other false accept rate, see `keras_dml.evaluation.Certificate.people_needed`.
         """
         counted = evaluation.FalseAccepts(
             self.value, self.far, self.far_ci95, self.people, self.trials, self.independent
@@ -283,7 +283,7 @@ class Decision:
 
         Args:
             distances: Whether to state distances instead of scores from 0 to 100.
-            scores: Whether to state the score, and the reason if a recording was denied.
+            scores: Whether to state the score, and that an imposter is nearest if `denied` is True.
         """
         answer = f"{self.person} {'accepted' if self.accepted else 'rejected'}"
         limit = limit_in_words(self, distances)

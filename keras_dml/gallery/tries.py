@@ -168,7 +168,8 @@ class Claims:
         Args:
             person: Name of the person.
             client: Name of the client.
-            identified: Whether to reset the count of identifications. Default: of claims.
+            identified: Whether to reset the count of identifications. Default: the count of claims
+                is reset.
         """
         if self._tries is None:
             return

@@ -35,7 +35,7 @@ def _models():
 
 
 def _sound(rng, steps):
-    """Draws a valid recording of any numeric type, as a list or a NumPy array of any kind."""
+    """Draws a valid recording of a random numeric type, as a list or as a NumPy array."""
     values = np.rint(np.clip(draws.recording(rng, steps) * 20 + 50, 0, 100))
     values = (values % 2 if rng.random() < 0.1 else values).astype(draws.draw(rng, SOUND))
     form = rng.integers(5)

@@ -42,7 +42,7 @@ def _predictions(rng, shape):
 
 
 def _sound(rng, ids, dense):
-    """Returns valid labels of the same classes, with other numbers and any type and form."""
+    """Returns valid labels of the same classes, with other numbers and a random type."""
     dtype = draws.draw(rng, (*INTEGERS, "f2", "f4", "f8"))
     most = min(LARGEST, np.iinfo(dtype).max if dtype[0] in "iu" else OF_FLOATS[dtype])
     names = np.arange(CLASSES) if dense else np.array([0, most // 2, most])

@@ -29,7 +29,7 @@ class Claims:
             listening: State of the claim.
 
         Raises:
-            ValueError: If the client has too many undecided claims, or all clients together have.
+            ValueError: If the client or all clients together have too many undecided claims.
         """
         self._forget_idle()
         count = sum(entry[0] == client for entry in self._claims.values())

@@ -48,7 +48,7 @@ class Guard:
 
     The page of another site can send requests to this server through the browser of a user. The
     other site may use a host name that resolves to this server, so the guard checks the header
-    `Host`. Or the page sends requests to another origin, so the guard checks the header `Origin`.
+    `Host`. The page may also send requests across origins, so the guard checks the header `Origin`.
 
     Args:
         app: The application. It reads the `Client` from `scope["client_of_token"]`.

@@ -35,7 +35,7 @@ class Handlers:
     Args:
         gallery: The open gallery.
         translator: Translator of error messages for clients.
-        scores: Whether responses contain scores, and whether an imposter was nearest.
+        scores: Whether responses contain scores and state that an imposter was nearest.
         metrics: Counts of decisions.
     """
 

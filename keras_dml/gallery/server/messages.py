@@ -1,7 +1,7 @@
 """Messages between the server and its processes that read files, in JSON and raw numbers.
 
-Messages contain no pickles. If a malicious file makes such a process run code of an attacker, this
-code therefore cannot run in the server.
+Messages contain no pickles. If a malicious file makes a process that reads files run
+code of an attacker, this code therefore cannot run in the server.
 """
 
 import json

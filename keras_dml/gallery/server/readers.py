@@ -123,7 +123,7 @@ class _Process:
         """Waits until the process has imported its libraries.
 
         Raises:
-            OSError: If the process ends before, or the imports take longer than `START_SECONDS`.
+            OSError: If the process ends during the imports, or they exceed `START_SECONDS`.
         """
         if self._is_ready:
             return
@@ -170,7 +170,7 @@ class _Process:
 
     @contextlib.contextmanager
     def _killed_after(self, seconds):
-        """Kills the process if the block takes longer. Reading its output then ends."""
+        """Kills the process if the block takes longer. A read from the process then ends."""
 
         def kill():
             self._is_late = True
@@ -206,7 +206,7 @@ class _Process:
         )
 
     def kill(self):
-        """Kills the process. Reading its output then ends."""
+        """Kills the process. A read from the process then ends."""
         self._process.kill()
 
     def end(self):
