@@ -25,7 +25,7 @@ class Gallery:
     """People, a threshold and a model, read from a folder."""
 
     def __init__(self, folder: str | pathlib.Path = HERE):
-        from ai_edge_litert.interpreter import Interpreter  # if missing, exit 2 and not 1
+        from ai_edge_litert.interpreter import Interpreter  # an ImportError exits with 2
 
         file = Interpreter(str(pathlib.Path(folder, "model.tflite")), num_threads=1)
         self._embed, self._distance = map(file.get_signature_runner, ("embed", "distance"))
@@ -78,7 +78,7 @@ class Gallery:
         name = next(name for name in inputs if name != "length")
         shape = inputs[name]["shape_signature"]
         fits = batch.ndim == len(shape) and all(np.isin(shape, -1) | (shape == batch.shape))
-        if not (fits and batch.size and np.isfinite(batch).all()):  # LiteRT would not report it
+        if not (fits and batch.size and np.isfinite(batch).all()):  # LiteRT does not check this
             expected = ", ".join("any" if size < 0 else str(size) for size in shape[1:])
             raise ValueError(
                 f"A recording is finite, of shape ({expected}); not {batch.shape[1:]}."

@@ -66,7 +66,7 @@ class Boundary:
         limits = self.value, self.reject_above, self.spread
         if not np.isfinite(limits).all():  # such a limit in a foreign file accepts everybody
             raise ValueError(f"Limits of a boundary are finite. Received {limits}.")
-        for name in ("far_ci95", "tar_ci95"):  # JSON gives lists
+        for name in ("far_ci95", "tar_ci95"):  # JSON has no tuples
             object.__setattr__(self, name, tuple(getattr(self, name)))
 
     def limits(self, heard: int) -> tuple[float, float]:

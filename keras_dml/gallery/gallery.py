@@ -478,7 +478,7 @@ class Gallery:
         probes = self._embed_fit(recordings)
         self._claims.begin(person, client)
         scores, denied = templates.scores(self._model, probes, [person])
-        score, denied = float(scores[0]), bool(denied[0])  # not NumPy: float32 limit
+        score, denied = float(scores[0]), bool(denied[0])  # NumPy rounds `limit`
         accepted = score <= limit and not denied
         if accepted and score <= self._strictest(limit):
             self._claims.accept(person, client)
@@ -826,7 +826,7 @@ class Gallery:
             distances[:, hidden[i]] = np.inf
             for name in names:
                 nearest = distances[:, people == name].min(axis=1)
-                if np.isfinite(nearest).all():  # not a claim by the person's only recording
+                if np.isfinite(nearest).all():  # false for a person's only recording
                     scores.append(nearest)
                     probes.append(people[i])
                     claims.append(name)

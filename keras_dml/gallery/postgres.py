@@ -249,7 +249,7 @@ class PostgresStore:
     def _open_connection(self):
         if self._is_closed:
             raise ValueError(f"{self.path} is closed: open it again.")
-        if self._connection.closed:  # the server was restarted
+        if self._connection.closed:  # such as after a restart of the server
             self._connection = self._connect()
         return self._connection
 
