@@ -182,6 +182,6 @@ def compute_boundary(
 
 
 def _median_steps(crossed, window):
-    """Returns the median number of steps until claims are decided. None if none is decided."""
+    """Returns the median number of steps until claims are decided. None if no claim is decided."""
     ever = crossed[crossed[:, -1]]
     return float(window * np.median(ever.argmax(axis=1) + 1)) if len(ever) else None

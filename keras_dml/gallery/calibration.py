@@ -403,7 +403,8 @@ class Moved(NamedTuple):
 
     Attributes:
         value: The threshold, a distance.
-        ci95: 95 % interval of the false accept rate over random groups of calibration people.
+        ci95: 95 % interval of the false accept rate if the calibration is repeated with other
+            people.
     """
 
     value: float

@@ -220,7 +220,7 @@ class Reader:
         return self._file_rate_hz if expected is None else expected
 
     def steps(self, seconds: float) -> int:
-        """Returns the number of time steps in some seconds.
+        """Returns the number of time steps in a duration in seconds.
 
         Raises:
             ValueError: If the rate is unknown, or `seconds` is shorter than a step.

@@ -85,7 +85,7 @@ class Gallery:
     a database on a PostgreSQL server with the extension pgvector (extra `postgres`). The templates
     of a file are read into memory and all compared with a recording. On a server, an index finds
     the 200 nearest templates, and only the people of these templates are compared with the
-    recording. The scores are exact in both cases.
+    recording. The scores are exact in files and on servers.
 
     The changes of a method that has returned survive a killed process. A call that was interrupted
     changes nothing. Several processes may use a gallery at the same time. A gallery contains
@@ -632,9 +632,9 @@ class Gallery:
             recordings: List of recordings.
             people: Person of each recording.
             far: False accept rate, above 0 and below 1.
-            sessions: Session of each recording, such as the day. Genuine claims then use only
-                recordings from other sessions, if the person has any. Default: genuine claims use
-                all other recordings of the person.
+            sessions: Session of each recording, such as the day. A genuine claim is
+                then compared only with recordings from other sessions, if the person has any.
+                Default: with all other recordings of the person.
             groups: Group of some people, `{person: group}`, such as age or sensor. The result then
                 contains the false accept rate between people of the same group.
             extrapolate: Whether a rate that is too low for the number of people is estimated, see
@@ -775,9 +775,9 @@ class Gallery:
         recordings of another person. A rate `far` needs at least 1 / far - 2 people.
 
         Args:
-            recordings: List of recordings, each as long as the longest claim. `listen` rejects a
-                claim at the latest after as many windows as the shortest recording contains. Give
-                as many recordings per person as you will enroll.
+            recordings: List of recordings. The shortest recording sets the longest claim: after as
+                many windows, `listen` rejects a claim that was not accepted. Give as many
+                recordings per person as you will enroll.
             people: Person of each recording.
             far: False match rate, above 0 and below 1.
             window: Number of time steps per window. The first decision is possible after one

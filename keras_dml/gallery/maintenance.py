@@ -1,6 +1,6 @@
 """Functions that manage a gallery without loading its model, even if the model is lost.
 
-They list, rename and remove people, purge a gallery, and check that it can decide.
+The functions list, rename and remove people, purge a gallery, and check that it can decide.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from keras_dml._typing import ArrayLike
 class MeanTemplate:
     """The mean embedding of a person's recordings for a distance, and the number of recordings.
 
-    A mean template replaces all templates (stored embeddings) of a person if memory is short.
+    A mean template can replace all templates (stored embeddings) of a person to save memory.
     Recordings can be added to a mean template and removed from it, and two mean templates can be
     merged. All results are exact and do not depend on the order. This holds for distances whose
     mean is an average of points (`Distance.has_mean`):
