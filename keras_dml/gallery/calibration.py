@@ -240,8 +240,8 @@ def everybodys_claims(
     """Computes the scores of all genuine and false claims between recordings.
 
     Each recording makes one claim for each person. A genuine claim is compared with the other
-    recordings of the same person, from other sessions if there are any. The only recording of a
-    person makes no genuine claim.
+    recordings of the same person, from other sessions if there are any. A person with
+    only one recording makes no genuine claim.
 
     Args:
         distances: Distances between all recordings, shape `(recordings, recordings)`.

@@ -579,8 +579,8 @@ class Gallery:
         """Explains which moments and channels of a recording make its score against a person.
 
         A gallery stores embeddings, not recordings. The explanation therefore contains only moments
-        of the observed recording, which is called `"probe"`. These moments explain half of a
-        Wasserstein distance. The score of several recordings is the mean of their scores, so
+        of the observed recording, which is called `"probe"`. These moments account for half of
+        a Wasserstein distance. The score of several recordings is the mean of their scores, so
         explain each recording separately.
 
         Args:

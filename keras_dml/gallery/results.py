@@ -164,7 +164,8 @@ class Threshold:
         tar_ci95: 95 % confidence interval of `tar`.
         people: Number of calibration people.
         trials: Number of false claims (imposter trials) of the calibration people.
-        independent: Number of independent pairs of people with as much information as all trials.
+        independent: Number of independent pairs of people that give as much information as all
+            trials.
         strictest: Lowest false accept rate that the calibration people support.
         method: Method that computed the threshold: counted over people, extrapolated with a model
             of the tail, `MOVED` or `PROVISIONAL`.

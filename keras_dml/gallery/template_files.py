@@ -1,4 +1,4 @@
-"""Writes and reads the files in which templates (stored embeddings) leave a gallery.
+"""Writes templates (the stored embeddings of a gallery) to files, and reads these files.
 
 A file is an uncompressed `.npz` without pickles, and `numpy.load(path, allow_pickle=False)` reads
 it. Nothing in the file is encrypted. The file contains these arrays:
