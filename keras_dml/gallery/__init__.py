@@ -1,8 +1,9 @@
 """Galleries of people: verification, identification and rejection of strangers.
 
-A `Gallery` holds people who are enrolled under one model. It is a SQLite file of embeddings, or a
-database of PostgreSQL with pgvector. Functions such as `people`, `remove` and `info` work on a
-gallery without loading the model. Names load on first use.
+A `Gallery` stores people who are enrolled under one model, in a SQLite file or in a PostgreSQL
+database with the extension pgvector. Templates are the stored embeddings of recordings.
+Functions such as `people`, `remove` and `info` work on a gallery without loading the model. The
+modules of this package are imported at the first use of a name.
 """
 
 import lazy_loader

@@ -1,12 +1,13 @@
-"""Decides which person a recording belongs to, with NumPy and ai-edge-litert alone.
+"""Decides which person a recording belongs to. Needs only NumPy and ai-edge-litert.
 
-This file lies beside `model.tflite`, `gallery.npz` and `golden.npz`, and needs nothing else.
+This file reads `model.tflite`, `gallery.npz` and `golden.npz` in its own folder.
 
     python decide.py RECORDING.npy ...           identifies; exit 0, or 1 for a stranger
     python decide.py PERSON RECORDING.npy ...    verifies; exit 0 if accepted, 1 if rejected
-    python decide.py                             checks that this device decides as the gallery did
+    python decide.py                             checks that scores are equal to the gallery's
 
-Several recordings are of one moment and get one decision. An error exits with 2.
+Several recordings must be from the same moment. They get one decision. After an error, the exit
+status is 2.
 """
 
 from __future__ import annotations  # a device may run an older Python
@@ -21,10 +22,10 @@ TIE = 1e-5  # fraction by which scores of equal templates differ
 
 
 class Gallery:
-    """People, their threshold and the model, in a folder."""
+    """People, a threshold and a model, read from a folder."""
 
     def __init__(self, folder: str | pathlib.Path = HERE):
-        from ai_edge_litert.interpreter import Interpreter  # if missing, exit 2 and not 1
+        from ai_edge_litert.interpreter import Interpreter  # an ImportError exits with 2
 
         file = Interpreter(str(pathlib.Path(folder, "model.tflite")), num_threads=1)
         self._embed, self._distance = map(file.get_signature_runner, ("embed", "distance"))
@@ -37,9 +38,11 @@ class Gallery:
             self.people, self.threshold = arrays["people"].tolist(), float(arrays["threshold"])
 
     def scores(self, *recordings: np.ndarray) -> dict[str, float]:
-        """Computes by person the mean over the recordings of the least distance to enrolled ones.
+        """Computes the score of recordings for each person.
 
-        The score is infinite if a recording is nearer to one that is marked as not the person's.
+        A score is the least distance to the person's enrolled recordings, averaged over
+        `recordings`. It is infinite if a recording is nearer to a stored imposter of the person
+        than to the enrolled recordings.
         """
         distances = np.stack([self._distances(recording) for recording in recordings])
         scores = {}
@@ -51,14 +54,14 @@ class Gallery:
         return scores
 
     def verify(self, person: str, *recordings: np.ndarray) -> bool:
-        """Returns whether recordings of one moment are a person's."""
+        """Returns whether recordings from one moment belong to a person."""
         return self.scores(*recordings)[person] <= self.threshold
 
     def identify(self, *recordings: np.ndarray) -> str | None:
-        """Returns the person of recordings of one moment, or None for a stranger.
+        """Returns the person who made recordings at one moment, or None for a stranger.
 
         Raises:
-            ValueError: If two people are equally near.
+            ValueError: If two people have equal scores.
         """
         scores = self.scores(*recordings)
         least = min(scores.values())
@@ -75,7 +78,7 @@ class Gallery:
         name = next(name for name in inputs if name != "length")
         shape = inputs[name]["shape_signature"]
         fits = batch.ndim == len(shape) and all(np.isin(shape, -1) | (shape == batch.shape))
-        if not (fits and batch.size and np.isfinite(batch).all()):  # LiteRT would not report it
+        if not (fits and batch.size and np.isfinite(batch).all()):  # LiteRT does not check this
             expected = ", ".join("any" if size < 0 else str(size) for size in shape[1:])
             raise ValueError(
                 f"A recording is finite, of shape ({expected}); not {batch.shape[1:]}."
@@ -91,15 +94,15 @@ class Gallery:
 
 
 def affine_invariant(tangent: np.ndarray, templates: np.ndarray) -> np.ndarray:
-    """Computes affine-invariant distances of a matrix to templates.
+    """Computes the affine-invariant distances from a matrix to templates (stored embeddings).
 
-    No operator of a device computes eigenvalues, so NumPy does. The singular values of
-    `x^(-1/2) B`, with Cholesky factors B of the templates, keep the digits of the smallest
-    eigenvalues.
+    A device has no operator that computes eigenvalues, so this function uses NumPy. It computes
+    the singular values of `x^(-1/2) B`, where B is the Cholesky factor of a template. Small
+    eigenvalues keep more digits in this form.
 
     Args:
         tangent: Upper triangle of the logarithm of the matrix x.
-        templates: Matrices, shape `(n, k, k)`.
+        templates: Templates, matrices of shape `(n, k, k)`.
     """
     rows, columns = np.triu_indices(templates.shape[-1])
     log = np.zeros(templates.shape[1:])
@@ -112,8 +115,11 @@ def affine_invariant(tangent: np.ndarray, templates: np.ndarray) -> np.ndarray:
 
 
 def check(folder: str | pathlib.Path = HERE) -> tuple[float, float]:
-    """Returns the largest difference of the golden probe's scores from those of the gallery, and
-    the largest difference that is allowed."""
+    """Compares the scores of the recording in `golden.npz` with the scores in the gallery.
+
+    Returns:
+        The largest difference of two scores, and the largest difference that is allowed.
+    """
     with np.load(pathlib.Path(folder, "golden.npz"), allow_pickle=False) as golden:
         scores = Gallery(folder).scores(golden["recording"])
         scores = np.array([scores[person] for person in golden["people"].tolist()])
@@ -121,7 +127,7 @@ def check(folder: str | pathlib.Path = HERE) -> tuple[float, float]:
 
 
 def main(words: list[str]) -> bool:
-    """Runs the command and returns whether it accepts."""
+    """Runs the command. Returns whether the recordings are accepted or the check succeeds."""
     if not words:
         difference, allowed = check()
         print(f"scores differ by {difference:.3g} from the gallery's, {allowed:.3g} is allowed")

@@ -1,20 +1,20 @@
 """The server of a gallery as an ASGI application, configured by environment variables.
 
-`uvicorn keras_dml.gallery.asgi:application` serves the application. The gallery and its model are
-opened at the first access to `application`.
+`uvicorn keras_dml.gallery.asgi:application` runs the application. The first access to the attribute
+`application` opens the gallery and loads the model.
 
 | variable | meaning |
 | --- | --- |
 | `KERAS_DML_GALLERY` | path of the gallery, or URL of a PostgreSQL database |
-| `KERAS_DML_GALLERY_MODEL` | model of a new gallery, or the new path of its model file |
-| `KERAS_DML_GALLERY_KEY`, `KERAS_DML_GALLERY_KEYS` | see `key` and `keys` of `Gallery` |
+| `KERAS_DML_GALLERY_MODEL` | model of a new gallery, or the new path of a moved model file |
+| `KERAS_DML_GALLERY_KEY`, `KERAS_DML_GALLERY_KEYS` | arguments `key` and `keys` of `Gallery` |
 | `KERAS_DML_SERVE_TOKEN_FILE` | file of tokens that allow everything, one per line |
 | `KERAS_DML_SERVE_VERIFY_TOKEN_FILE` | file of tokens that allow verification only |
-| `KERAS_DML_SERVE_SCORES` | 1: answers hold closeness, rounded |
+| `KERAS_DML_SERVE_SCORES` | 1: responses contain scores from 0 to 100, rounded |
 | `KERAS_DML_SERVE_ORIGINS` | origins of other sites whose pages may send requests |
 | `KERAS_DML_SERVE_NAMES` | names of the server in addition to its addresses |
 
-Spaces separate several origins or names. Without a file of tokens, the server answers only
+Separate several origins or names by spaces. Without a file of tokens, the server answers only
 requests from the same machine.
 """
 

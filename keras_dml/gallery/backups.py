@@ -1,6 +1,6 @@
-"""Backup copies of the files of galleries, by SQLite's online backup.
+"""Makes and restores backup copies of galleries in files, with SQLite's online backup.
 
-Backups need neither the model nor the key: encrypted embeddings stay encrypted.
+Backups need neither the model nor the key. Encrypted embeddings stay encrypted in the copy.
 """
 
 from __future__ import annotations
@@ -27,21 +27,20 @@ from keras_dml.gallery.store import is_url
 
 
 def backup(path: Path, file: Path, *, replace: bool = False) -> None:
-    """Copies a gallery to a file. The copy is a snapshot of one moment, also while it is in use.
+    """Copies a gallery to a file, even while other processes use the gallery.
 
-    The copy is a gallery too, for its owner alone. It still has the people who are removed from the
-    gallery later.
+    The copy contains the state of the gallery at one moment. It is a gallery that only its owner
+    may read. People who are removed from the original later remain in the copy.
 
     Args:
-        path: Path of the gallery's file. A gallery on a server is copied by `pg_dump` instead.
+        path: Path of the gallery's file. Use `pg_dump` for a gallery on a server.
         file: Path of the copy.
-        replace: Whether a gallery that is at `file` may be replaced.
+        replace: Whether the copy may replace a gallery at `file`.
 
     Raises:
         FileNotFoundError: If the gallery or the folder of the copy does not exist.
         FileExistsError: If `file` exists and `replace` is False.
-        ValueError: If the gallery is on a server or damaged, or `file` is something else than a
-            gallery.
+        ValueError: If the gallery is on a server or damaged, or a file at `file` is not a gallery.
         OSError: If a file cannot be used.
     """
     _check_file(path, "pg_dump --schema=keras_dml")
@@ -59,25 +58,25 @@ def restore(
     key: bytes | Path | None = None,
     keys: Path | None = None,
 ) -> None:
-    """Makes a gallery from a copy that `backup` wrote.
+    """Restores a gallery from a copy that `backup` made.
 
-    A gallery that is replaced changes at one moment, also for others who use it. The people and
-    thresholds that were added after the backup are lost, and people who were removed after it are
-    enrolled again.
+    If the copy replaces a gallery, other processes that use this gallery see the whole change at
+    once. People and thresholds that were added after the backup are lost. People who were removed
+    after the backup are enrolled again.
 
     Args:
-        file: Path of the copy, which is only read.
-        path: Path of the gallery's file. A gallery on a server is restored by `psql` instead.
-        replace: Whether a gallery that is at `path` may be replaced.
-        key: Key of an encrypted gallery, as in `Gallery`, to accept the copy by `accept_older`.
-            None: the copy is not accepted.
-        keys: As in `Gallery`.
+        file: Path of the copy, which is not changed.
+        path: Path of the gallery's file. Use `psql` for a gallery on a server.
+        replace: Whether the copy may replace a gallery at `path`.
+        key: Key of an encrypted gallery, see `Gallery`. With this key, `restore` also calls
+            `accept_older`. Default: `accept_older` is not called.
+        keys: Path of the file of the people's keys, see `Gallery`.
 
     Raises:
         FileNotFoundError: If the copy or the folder of the gallery does not exist.
         FileExistsError: If `path` exists and `replace` is False.
-        ValueError: If the copy is not a gallery or is damaged, the gallery is on a server, or
-            `path` is something else than a gallery.
+        ValueError: If the copy is not a gallery or is damaged, the gallery is on a server, or a
+            file at `path` is not a gallery.
         OSError: If a file cannot be used.
     """
     _check_file(path, "psql")
@@ -90,15 +89,15 @@ def restore(
 
 
 def accept_older(path: Path, *, key: bytes | Path, keys: Path | None = None) -> None:
-    """Accepts that an encrypted gallery is an older copy, as after a backup was restored.
+    """Accepts that an encrypted gallery is an older copy, such as a restored backup.
 
-    The number of changes is also kept in a file next to the key file, or in the file of keys, and a
-    gallery with fewer changes is refused until it is accepted.
+    The number of changes of an encrypted gallery is also stored next to the key file or in the file
+    of the people's keys. A gallery with fewer changes is refused until this function accepts it.
 
     Args:
         path: Path of the gallery's file, or the URL of a database.
-        key: As in `Gallery`.
-        keys: As in `Gallery`.
+        key: Key of the gallery, see `Gallery`.
+        keys: Path of the file of the people's keys, see `Gallery`.
 
     Raises:
         FileNotFoundError: If the gallery does not exist.
@@ -120,7 +119,7 @@ def _check_file(path, tool):
 
 @contextlib.contextmanager
 def _opened_to_read(path):
-    """Checks a gallery's file and yields a connection to it that cannot change it."""
+    """Checks the file of a gallery and yields a connection that cannot change the file."""
     try:
         address = f"{pathlib.Path(path).absolute().as_uri()}?mode=ro"
         with contextlib.closing(sqlite3.connect(address, uri=True)) as connection:
@@ -137,13 +136,13 @@ def _opened_to_read(path):
 
 
 def _copy(source, origin, path, replace):
-    """Copies a database to a path.
+    """Copies a SQLite database to a path.
 
     Args:
-        source: `sqlite3.Connection`.
-        origin: Path of its file.
+        source: Open `sqlite3.Connection` to the database.
+        origin: Path of the database.
         path: Path of the copy.
-        replace: Whether a gallery there may be replaced.
+        replace: Whether the copy may replace a gallery at `path`.
     """
     place = replaceable_file(path)
     if not place.exists():
@@ -152,7 +151,7 @@ def _copy(source, origin, path, replace):
             try:
                 with contextlib.closing(sqlite3.connect(candidate)) as target:
                     source.backup(target)
-                    target.execute("PRAGMA journal_mode = DELETE")  # one file holds everything
+                    target.execute("PRAGMA journal_mode = DELETE")  # no second file for the log
             except sqlite3.Error as error:
                 raise OSError(
                     f"{path} cannot be written: {reason(error)}. Nothing was changed."
@@ -169,7 +168,7 @@ def _copy(source, origin, path, replace):
 
 
 def _new_file(path):
-    """Returns the path of a file that does not exist yet."""
+    """Returns a path. Raises `FileExistsError` if a file exists there."""
     place = replaceable_file(path)
     if place.exists():
         raise FileExistsError(

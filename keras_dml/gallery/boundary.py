@@ -1,4 +1,4 @@
-"""Boundaries at which a growing recording is accepted or rejected (sequential decisions)."""
+"""Decision thresholds of `listen`, which decides while a recording grows (sequential test)."""
 
 from __future__ import annotations
 
@@ -11,34 +11,37 @@ from keras_dml import _percents, evaluation
 
 @dataclasses.dataclass(frozen=True)
 class Boundary:
-    """Limits of the scores of a recording's windows.
+    """Decision thresholds of `listen` for the scores of a recording's windows.
 
     Attributes:
-        far: Promised false match rate for new people, on average over the groups of people that
-            boundaries are set on. It holds whenever the claim ends and in any order of the windows.
-            See `compute_boundary` for the recordings for which it holds.
+        far: Guaranteed false match rate for new people, on average over random groups of
+            calibration people. The rate is valid for any length of a claim and any order of its
+            windows. `compute_boundary` states for which recordings the rate is guaranteed.
         value: Largest score of a window that is accepted.
         reject_above: Largest length-aware mean score that is not rejected before the last window,
             see `compute_boundary`.
-        spread: Standard deviation between the windows of one false claim's recording.
-        window: Steps of a window.
-        windows: Number of windows after which a claim that is not accepted is rejected.
-        seen: False match rate between the people that it was set on.
-        far_ci95: 95 % interval of the false match rate among as many other people.
-        tar: Fraction of their genuine claims that are accepted (true accept rate).
-        tar_ci95: 95 % interval of `tar`.
-        steps_to_accept: Median number of steps after which a genuine claim was accepted; None if
-            none was accepted.
-        steps_to_reject: Median number of steps after which a false claim was rejected; None if none
-            was rejected.
-        people: Number of people that it was set on.
-        trials: Number of their imposter trials.
-        enrolled: Median number of recordings per person. With more recordings enrolled per person,
-            false claims are accepted more often.
-        rate_hz: Steps per second of the recordings; None if the model does not state it.
-        accepts_by: `"least"`: a claim is accepted by the least score of its windows. `"mean"`: an
-            earlier version set the boundary for mean scores. An imposter who repeats one window
-            breaks its promise, so `listen` refuses it.
+        spread: Standard deviation of the scores of the windows of one false claim.
+        window: Number of time steps per window.
+        windows: Number of windows after which a claim that was not accepted is rejected.
+        seen: False match rate measured between the calibration people.
+        far_ci95: 95 % confidence interval of the false match rate for another group of as many
+            people.
+        tar: Fraction of genuine claims of the calibration people that are accepted (true accept
+            rate).
+        tar_ci95: 95 % confidence interval of `tar`.
+        steps_to_accept: Median number of steps after which a genuine claim was accepted. None if
+            no genuine claim was accepted.
+        steps_to_reject: Median number of steps after which a false claim was rejected. None if no
+            false claim was rejected.
+        people: Number of calibration people.
+        trials: Number of false claims (imposter trials) of the calibration people.
+        enrolled: Median number of recordings per calibration person. If more recordings per person
+            are enrolled, false claims are accepted more often.
+        rate_hz: Number of time steps per second of the recordings. None if the model does not state
+            this rate.
+        accepts_by: `"least"` if the least score of the windows decides. `"mean"` if an earlier
+            version of the library set thresholds for mean scores. `listen` refuses such a
+            `Boundary`, because an imposter can exceed the rate by repeating one window.
     """
 
     far: float
@@ -57,29 +60,28 @@ class Boundary:
     trials: int
     enrolled: int | None = None
     rate_hz: float | None = None
-    accepts_by: str = "mean"  # galleries of earlier versions do not store it
+    accepts_by: str = "mean"  # galleries of earlier versions do not store this field
 
     def __post_init__(self):
         limits = self.value, self.reject_above, self.spread
-        if not np.isfinite(limits).all():  # an infinite one from a foreign file accepts everybody
+        if not np.isfinite(limits).all():  # such a limit in a foreign file accepts everybody
             raise ValueError(f"Limits of a boundary are finite. Received {limits}.")
-        for name in ("far_ci95", "tar_ci95"):  # JSON gives lists
+        for name in ("far_ci95", "tar_ci95"):  # JSON has no tuples
             object.__setattr__(self, name, tuple(getattr(self, name)))
 
     def limits(self, heard: int) -> tuple[float, float]:
-        """Returns the limits after a number of windows.
+        """Returns the two decision thresholds after a number of windows.
 
         Args:
             heard: Number of windows.
 
         Returns:
-            The largest score of a window that is accepted, and the largest mean score that is not
-            rejected.
+            The largest accepted score of a window, and the largest mean score that is not rejected.
         """
         return self.value, self.reject_above + self.spread / np.sqrt(heard)
 
     def decide(self, least: float, mean: float, heard: int) -> bool | None:
-        """Decides on a claim.
+        """Decides on a claim after some windows of its recording.
 
         Args:
             least: Least score of the windows so far.
@@ -87,7 +89,7 @@ class Boundary:
             heard: Number of windows so far.
 
         Returns:
-            True if the claim is accepted, False if it is rejected, None if it is not decided yet.
+            True to accept the claim, False to reject it, None to wait for the next window.
         """
         accepted, rejected = self.limits(heard)
         if least <= accepted:
@@ -98,8 +100,8 @@ class Boundary:
         unit = "steps" if self.rate_hz is None else "seconds"
         refused = "; refused by `listen`, set it again" if self.accepts_by == "mean" else ""
         return (
-            f"FAR at most {100 * self.far:g} % whenever it stops ({100 * self.seen:.2g} % seen, "
-            f"95 % interval {_percents.interval(self.far_ci95)}, {self.people} people, "
+            f"FAR at most {100 * self.far:g} % whenever it stops ({100 * self.seen:.2g} % "
+            f"measured, 95 % interval {_percents.interval(self.far_ci95)}, {self.people} people, "
             f"{self.trials:,} imposter trials), TAR {100 * self.tar:.1f} %; {unit} in the median: "
             f"{self._time(self.steps_to_accept)} to accept, {self._time(self.steps_to_reject)} to "
             f"reject, {self._time(self.window * self.windows)} at most{refused}"
@@ -114,34 +116,37 @@ class Boundary:
 def compute_boundary(
     scores: np.ndarray, probes: np.ndarray, claims: np.ndarray, far: float, window: int
 ) -> Boundary:
-    """Computes the `Boundary` of recordings whose people claim to be each other.
+    """Computes the `Boundary` from the scores of genuine and false claims.
 
-    A claim is accepted as soon as the score of one window is at most a threshold. So the score of a
-    whole claim is the least score of its windows, and `keras_dml.evaluation.promise` bounds how
-    often a false claim of two new people has such a window. The least score does not depend on the
-    order of the windows, and a repeated window does not change it. The promise therefore holds for
-    everything that an imposter can do with the windows of one recording: repeat them, leave some
-    out, or play them in another order. It does not hold for the best of several recordings, or for
-    a recording that is changed until a window matches, because each of these is one more claim.
+    A claim is accepted as soon as the score of one window is at most a threshold. The score of a
+    whole claim is therefore the least score of its windows. `keras_dml.evaluation.promise` computes
+    a threshold that guarantees how often a false claim between two new people is accepted. The
+    least score does not depend on the order of the windows, and a repeated window does not change
+    it. The guaranteed rate therefore remains valid if an imposter repeats the windows of one
+    recording, leaves windows out, or plays them in another order. The rate is not valid for the
+    best of several recordings, or for a recording that is changed until a window matches, because
+    each attempt is one more claim.
 
-    A mean score whose limit becomes looser with more windows accepts genuine claims slightly more
-    often. But an imposter who repeats his best window lowers the mean to the score of this window.
+    A limit on the mean score of the windows, which becomes looser with more windows, would accept
+    genuine claims slightly more often. But an imposter who repeats the best window of a recording
+    lowers the mean score to the score of this window.
 
-    A genuine claim may be rejected early. After k windows of mean score m, its length-aware score
-    is `m - s / sqrt(k)`, with s the standard deviation between windows. The claim is rejected if
-    this score is larger than it was for any of the n people here before they were accepted. The
-    probability that the score of a new person is that large is at most 1 / (n + 1).
+    A claim may be rejected before its last window. The length-aware score of k windows with the
+    mean score m is `m - s / sqrt(k)`, where s is the standard deviation between windows. The limit
+    is the largest length-aware score of a genuine claim of the n calibration people before the
+    claim was accepted. Claims above this limit are rejected. The probability that a genuine claim
+    of a new person exceeds the limit is at most 1 / (n + 1).
 
     Args:
-        scores: Distance of each window to the nearest recording of the person claimed, shape
+        scores: Distance from each window to the nearest recording of the claimed person, shape
             `(claims, windows)`.
-        probes: Person of each claim's recording.
-        claims: Person claimed.
+        probes: Person who made the recording of each claim.
+        claims: Claimed person of each claim.
         far: False match rate, above 0 and below 1.
-        window: Steps of a window.
+        window: Number of time steps per window.
 
     Raises:
-        ValueError: If the people are too few to promise the rate.
+        ValueError: If the people are too few to guarantee the rate.
     """
     genuine = probes == claims
     count = scores.shape[1]
@@ -177,6 +182,6 @@ def compute_boundary(
 
 
 def _median_steps(crossed, window):
-    """Returns the median number of steps until a claim crosses a limit; None if none crosses."""
+    """Returns the median number of steps until claims are decided. None if no claim is decided."""
     ever = crossed[crossed[:, -1]]
     return float(window * np.median(ever.argmax(axis=1) + 1)) if len(ever) else None

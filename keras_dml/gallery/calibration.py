@@ -1,10 +1,10 @@
-"""Thresholds of a gallery: set by claims of people, taken from the model's card, and chosen.
+"""Computes and chooses the decision thresholds of a gallery.
 
-Calibration sets a threshold by the claims of people who need not be enrolled. The model's card
-states the distances that the model gives between people whom it has not seen. A gallery without
-calibration decides by the card's thresholds. A gallery that is calibrated with few people takes the
-shape of the distances between imposters from the card, and their mean and standard deviation from
-these people.
+Calibration computes a threshold from claims of people who need not be enrolled. The model card
+contains thresholds, and the distribution of distances between people who were not used in training.
+A gallery that was not calibrated decides with the thresholds of the card. Calibration with few
+people combines the distribution in the card with the mean and the standard deviation of the
+distances between these people.
 """
 
 from __future__ import annotations
@@ -24,33 +24,33 @@ from keras_dml.gallery.names import composed
 from keras_dml.gallery.results import MOVED, PROVISIONAL, GroupRate, Threshold
 from keras_dml.zoo import catalog, lookup
 
-# With vowels, a threshold for FAR 5 % that was set with 2 recordings per person has FAR 10 % with 4
-# enrolled and 17 % with 8.
+# With recordings of vowels, a threshold for a false accept rate of 5 % was calibrated with 2
+# recordings per person. The rate was 10 % with 4 enrolled recordings per person and 17 % with 8.
 MORE = 1.5
-LEAST_TAR = 0.5  # fraction of the true claims; below it a gallery rejects most of its own people
-USUAL = 0.01  # rate of the card's threshold that decides if no rate is given
+LEAST_TAR = 0.5  # true accept rate below which a gallery rejects most enrolled people
+USUAL = 0.01  # false accept rate of the threshold in the card that decides by default
 
-# With three people the mean and the standard deviation are too uncertain.
+# Fewest people: with three people, the mean and the standard deviation are too uncertain.
 FEWEST = 5
-# The distance from the mean to the threshold is longer by this factor over the number of people,
-# so that other people keep the rate in about nine of ten groups.
+# The difference between the mean and the threshold is multiplied by 1 + STRICTER / people, so that
+# the rate holds for other people after about nine of ten calibrations.
 STRICTER = 2.9
-# The false accept rate that 97.5 % of groups stay below, by the rate wanted. Measured by
-# `python -m tests.bench.few_people` on populations that were not used to find the rule.
+# Upper bound of the false accept rate after 97.5 % of calibrations, for each rate that was asked
+# for. Measured by `python -m tests.bench.few_people` on people who were not used to find the rule.
 HIGHEST = {0.1: 0.25, 0.05: 0.13, 0.01: 0.055}
 
 
 def check_people(people: np.ndarray) -> np.ndarray:
-    """Checks that there are two people or more, and that a person has two recordings or more.
+    """Checks that there are at least two people, and that a person has at least two recordings.
 
     Args:
         people: Person of each recording, shape `(recordings,)`.
 
     Returns:
-        The names, sorted.
+        The names of the people, sorted.
 
     Raises:
-        ValueError: If there are fewer people or recordings.
+        ValueError: If there are fewer than two people, or no person has two recordings.
     """
     names, counts = np.unique(people, return_counts=True)
     if len(names) < 2 or counts.max() < 2:
@@ -83,18 +83,18 @@ def warn_of_trained(trained: Container[str], people: np.ndarray) -> None:
 def without_copies(
     recordings: list, people: np.ndarray, sessions: ArrayLike | None = None
 ) -> tuple[list, np.ndarray, ArrayLike | None]:
-    """Leaves out repeated recordings, with a `UserWarning`.
+    """Removes repeated recordings, with a `UserWarning`.
 
     A recording that is given twice for one person counts once. A recording that is given for two
-    people is left out for both.
+    people is removed for both people.
 
     Args:
         recordings: List of arrays.
-        people: Person of each, shape `(recordings,)`.
-        sessions: Session of each, or None.
+        people: Person of each recording, shape `(recordings,)`.
+        sessions: Session of each recording, or None.
 
     Returns:
-        The recordings, people and sessions that remain.
+        The remaining recordings, people and sessions.
     """
     first = copies(recordings)
     if not first:
@@ -124,11 +124,13 @@ def usual_count(people: np.ndarray) -> int:
 
 
 def warn_of_more(counts: dict[str, int], limits: Iterable[Threshold | Boundary]) -> None:
-    """Emits a `UserWarning` if a person has many more recordings than the people who set a limit.
+    """Warns if a person has far more recordings than the people of a calibration.
+
+    The warning is a `UserWarning`.
 
     Args:
-        counts: Number of enrolled recordings by person.
-        limits: Thresholds and boundaries of the gallery.
+        counts: `{person: number of enrolled recordings}`.
+        limits: Thresholds of `verify` and of `listen` in the gallery.
     """
     set_by = min((limit.enrolled for limit in limits if limit.enrolled), default=None)
     person = max(counts, key=lambda name: counts[name], default=None)
@@ -144,11 +146,13 @@ def warn_of_more(counts: dict[str, int], limits: Iterable[Threshold | Boundary])
 
 
 def warn_of_fewer(counts: dict[str, int], limits: Iterable[Threshold | Boundary]) -> None:
-    """Emits a `UserWarning` if people have many fewer recordings than the people who set a limit.
+    """Warns if people have far fewer recordings than the people of a calibration.
+
+    The warning is a `UserWarning`.
 
     Args:
-        counts: Number of enrolled recordings by person.
-        limits: Thresholds and boundaries of the gallery.
+        counts: `{person: number of enrolled recordings}`.
+        limits: Thresholds of `verify` and of `listen` in the gallery.
     """
     set_by = max((limit.enrolled for limit in limits if limit.enrolled), default=None)
     if set_by is None:
@@ -165,7 +169,7 @@ def warn_of_fewer(counts: dict[str, int], limits: Iterable[Threshold | Boundary]
 
 
 def warn_of_low_tar(threshold: Threshold) -> None:
-    """Emits a `UserWarning` if a threshold rejects most true claims of the people who set it.
+    """Emits a `UserWarning` if a threshold rejects most genuine claims of the calibration.
 
     Args:
         threshold: The threshold.
@@ -182,10 +186,10 @@ def warn_of_low_tar(threshold: Threshold) -> None:
 
 
 def warn_of_extrapolated(thresholds: dict[float, Threshold]) -> None:
-    """Emits a `UserWarning` if there are several thresholds and the default one is extrapolated.
+    """Emits a `UserWarning` if the smallest of several false accept rates is extrapolated.
 
     Args:
-        thresholds: Thresholds by false accept rate.
+        thresholds: `{false accept rate: threshold}`.
     """
     far = min(thresholds)
     if len(thresholds) > 1 and thresholds[far].extrapolated:
@@ -198,19 +202,20 @@ def warn_of_extrapolated(thresholds: dict[float, Threshold]) -> None:
 
 
 def not_enrolled(people: np.ndarray, sessions: ArrayLike | None = None) -> np.ndarray:
-    """Marks the recordings that do not count as enrolled while one recording claims.
+    """Returns which recordings must not be compared with each claiming recording.
 
-    These are the recording itself, and those of its session if its person has other sessions.
+    A recording is not compared with itself. It is not compared with recordings of the same person
+    and session either, if the person has recordings from other sessions.
 
     Args:
         people: Person of each recording, shape `(recordings,)`.
-        sessions: Session of each, or None.
+        sessions: Session of each recording, or None.
 
     Returns:
-        Booleans of shape `(claiming, recordings)`.
+        Booleans of shape `(claiming recordings, recordings)`, True for pairs that are not compared.
 
     Raises:
-        ValueError: If the numbers of sessions and of recordings differ.
+        ValueError: If the number of sessions differs from the number of recordings.
     """
     hidden = np.eye(len(people), dtype=bool)
     if sessions is None:
@@ -232,19 +237,20 @@ def not_enrolled(people: np.ndarray, sessions: ArrayLike | None = None) -> np.nd
 def everybodys_claims(
     distances: np.ndarray, people: np.ndarray, sessions: ArrayLike | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Returns the claims of every recording to be every person.
+    """Computes the scores of all genuine and false claims between recordings.
 
-    A recording claims to be its own person by the other recordings of that person, of other
-    sessions if there are any. A person's only recording makes no such claim.
+    Each recording makes one claim for each person. A genuine claim is compared with the other
+    recordings of the same person, from other sessions if there are any. A person with
+    only one recording makes no genuine claim.
 
     Args:
         distances: Distances between all recordings, shape `(recordings, recordings)`.
         people: Person of each recording, shape `(recordings,)`.
-        sessions: Session of each, or None.
+        sessions: Session of each recording, or None.
 
     Returns:
         `(scores, probes, claims)`, each of shape `(claims,)`: the least distance to a recording of
-        the person claimed, the person of the claiming recording, and the person claimed.
+        the claimed person, the person who made the recording, and the claimed person.
     """
     names = check_people(people)
     distances = np.where(not_enrolled(people, sessions), np.inf, distances)
@@ -267,20 +273,21 @@ def calibrated(
 ) -> Threshold:
     """Computes the threshold that accepts at most a fraction of the false claims.
 
-    If the people are too few to support the rate, the threshold of the card is used, see `moved`.
+    If the people are too few for the rate, the threshold of the card is adapted, see `moved`.
 
     Args:
         scores: Scores of the claims, see `everybodys_claims`.
-        probes: Person of each claim's recording.
-        claimed: Person claimed.
+        probes: Person who made the recording of each claim.
+        claimed: Claimed person of each claim.
         far: False accept rate, above 0 and below 1.
-        enrolled: Number of recordings per person, see `usual_count`, or None.
+        enrolled: Median number of recordings per person, see `usual_count`, or None.
         groups: `{person: group}`, or None.
-        extrapolate: See `keras_dml.evaluation.certificate`.
+        extrapolate: Whether a rate that is too low for the number of people is estimated, see
+            `keras_dml.evaluation.certificate`.
         card: Card of the model, or None.
 
     Raises:
-        ValueError: If the people are too few for the rate, also with the card.
+        ValueError: If the people are too few for the rate, and the card cannot be used either.
     """
     genuine = probes == claimed
     people = probes[~genuine], claimed[~genuine]
@@ -309,7 +316,7 @@ def calibrated(
 
 
 def _moved_certificate(card, far, scores, people):
-    """Returns an `evaluation.Certificate` of `moved`, or None."""
+    """Returns the threshold of `moved` as an `evaluation.Certificate`, or None."""
     limit = moved(card, far, scores, people)
     if limit is None:
         return None
@@ -326,9 +333,9 @@ def _moved_certificate(card, far, scores, people):
 
 
 def _group_rates(scores, people, value, groups):
-    """Returns the `GroupRate` of each group with two people or more.
+    """Returns the `GroupRate` of each group with at least two people.
 
-    Emits a `UserWarning` if a group has one person.
+    Emits a `UserWarning` if a group has only one person.
     """
     if not isinstance(groups, Mapping):
         raise TypeError(
@@ -363,23 +370,23 @@ def _group_rates(scores, people, value, groups):
 
 
 def provisional(card: dict | None) -> dict[float, Threshold]:
-    """Returns the thresholds of a model's card by false accept rate.
+    """Returns the thresholds in a model card, `{false accept rate: threshold}`.
 
     Args:
         card: Card of a model, or None.
 
     Returns:
-        The thresholds; empty if the card has none.
+        The thresholds. Empty if the card has no thresholds.
     """
     rows = (card or {}).get("thresholds", [])
     return {row["far"]: _of_row(row) for row in sorted(rows, key=lambda row: row["far"])}
 
 
 def provisional_by_name(model: str | None) -> dict[float, Threshold]:
-    """Returns `provisional` of a model by its name or path. Does not load the model.
+    """Returns the thresholds in the card of a named model. Does not load the model.
 
     Args:
-        model: Name or path as a gallery stores it. None: no model.
+        model: Name or path of the model, as a gallery stores it. None: the result is empty.
     """
     if model is None:
         return {}
@@ -387,16 +394,17 @@ def provisional_by_name(model: str | None) -> dict[float, Threshold]:
         model = pathlib.Path(model).parent
     try:
         return provisional(catalog.card(model))
-    except (OSError, ValueError):  # the model has no card, or is gone
+    except (OSError, ValueError):  # the model has no card, or does not exist any more
         return {}
 
 
 class Moved(NamedTuple):
-    """A threshold of a card, moved to the distances of few people.
+    """A threshold of a model card that was adapted to the distances between few people.
 
     Attributes:
-        value: The threshold.
-        ci95: 95 % interval of its false accept rate, over groups of people.
+        value: The threshold, a distance.
+        ci95: 95 % interval of the false accept rate if the calibration is repeated with other
+            people.
     """
 
     value: float
@@ -406,20 +414,23 @@ class Moved(NamedTuple):
 def moved(
     card: dict | None, far: float, scores: np.ndarray, people: tuple[np.ndarray, np.ndarray]
 ) -> Moved | None:
-    """Computes the threshold of a rate from a card and the false claims of few people.
+    """Computes a threshold from a model card and the false claims of few people.
 
-    `t = m + (1 + 2.9 / n) (q - m') s / s'` with the mean m and the standard deviation s of the
-    distances of n people, and m', s' and the quantile q of the rate from the card.
+    The threshold is `t = m + (1 + 2.9 / n) (q - m') s / s'`. Here n is the number of people, and m
+    and s are the mean and the standard deviation of the scores of their false claims. The card
+    contains the threshold q for the rate, and the mean m' and the standard deviation s' of imposter
+    scores.
 
     Args:
         card: Card of the model, or None.
         far: False accept rate.
-        scores: Distances of false claims, shape `(claims,)`.
-        people: `(probe, claimed)`, names of both sides, each of shape `(claims,)`.
+        scores: Scores of false claims, shape `(claims,)`.
+        people: `(probe, claimed)`: the person who made each recording and the claimed person, each
+            of shape `(claims,)`.
 
     Returns:
-        The threshold; None if the card lacks the rate or the distances of imposters, `HIGHEST`
-        lacks the rate, or there are fewer than `FEWEST` people.
+        The threshold. None if the card has no threshold for `far` or no imposter scores, if
+        `HIGHEST` has no entry for `far`, or if there are fewer than `FEWEST` people.
     """
     imposters, limits = (card or {}).get("imposters"), provisional(card)
     count = len(np.unique(np.concatenate(people)))
@@ -452,15 +463,16 @@ def choose_threshold(
     far: float | None,
     card_thresholds: dict[float, Threshold],
 ) -> Threshold:
-    """Returns the threshold that decides at a rate.
+    """Returns the threshold that decides for a false accept rate.
 
     Args:
-        thresholds: Thresholds that were set, by false accept rate.
-        far: The rate. None: the smallest that was set, or `USUAL` of the card's thresholds.
-        card_thresholds: Thresholds of the model's card. They decide if no threshold is set.
+        thresholds: Calibrated thresholds, by false accept rate.
+        far: The false accept rate. Default: the smallest calibrated rate, or `USUAL` if the
+            thresholds of the card decide.
+        card_thresholds: Thresholds of the model card, which decide if nothing was calibrated.
 
     Raises:
-        ValueError: If neither the gallery nor the card has a threshold, or one of this rate.
+        ValueError: If neither the gallery nor the card has a threshold for this rate.
     """
     if not thresholds and not card_thresholds:
         raise ValueError(
@@ -476,14 +488,15 @@ def choose_threshold(
 
 
 def choose_boundary(boundaries: dict[float, Boundary], far: float | None) -> Boundary:
-    """Returns the boundary that decides at a rate.
+    """Returns the decision threshold of `listen` for a false match rate.
 
     Args:
-        boundaries: Boundaries that were set, by false match rate.
-        far: The rate. None: the smallest that was set.
+        boundaries: Values that `calibrate_listening` has set, by false match rate.
+        far: The false match rate. Default: the smallest rate in `boundaries`.
 
     Raises:
-        ValueError: If no boundary is set, none of this rate is, or an earlier version set it.
+        ValueError: If `boundaries` has no entry for this rate, or an earlier version of the library
+            set the entry.
     """
     if not boundaries:
         raise ValueError(
@@ -504,6 +517,6 @@ def choose_boundary(boundaries: dict[float, Boundary], far: float | None) -> Bou
 
 
 def not_calibrated(far: float, thresholds: Iterable[float]) -> str:
-    """Returns the message of an error for a rate without a threshold."""
+    """Returns the error message for a false accept rate that was not calibrated."""
     rates = ", ".join(f"{rate:g}" for rate in thresholds) or "none is"
     return f"`far` must be a rate that was calibrated: {rates}. Received far={far!r}."

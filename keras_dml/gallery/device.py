@@ -1,4 +1,4 @@
-"""Export of a gallery as a folder for a device that decides with NumPy and LiteRT alone."""
+"""Exports a gallery to a folder for a device that decides with only NumPy and LiteRT."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from keras_dml.gallery.results import limit_in_words
 MODEL, PEOPLE, GOLDEN, ABOUT, DECIDE = (
     "model.tflite", "gallery.npz", "golden.npz", "gallery.json", "decide.py",
 )  # fmt: skip
-AFFINE_INVARIANT = "affine_invariant"  # decide.py computes it
+AFFINE_INVARIANT = "affine_invariant"  # distance that decide.py computes
 SCRIPT = pathlib.Path(__file__).with_name("_decide.py")
-MARGIN = 2.0  # another device rounds differently
-LEAST_TOLERANCE = 1e-4  # fraction of the largest score
+MARGIN = 2.0  # factor for the tolerance, because other devices round differently
+LEAST_TOLERANCE = 1e-4  # as a fraction of the largest score
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,15 +31,15 @@ class DeviceGallery:
     """A gallery that was exported for a device.
 
     Attributes:
-        path: The folder.
+        path: Path of the folder.
         people: Number of people.
-        templates: Number of embeddings.
-        far: False accept rate of its threshold.
+        templates: Number of templates (stored embeddings).
+        far: False accept rate of the threshold.
         threshold: Largest score that is accepted.
-        difference: Largest difference between the scores of the golden probe on the device and in
-            the gallery, as a fraction of the largest score.
-        bytes: Total size of all files.
-        model: `keras_dml.export.Export` of the model's file.
+        difference: Largest difference between the scores of the exported files and of the gallery
+            for a test recording, as a fraction of the largest score.
+        bytes: Total size of all files, in bytes.
+        model: The `keras_dml.export.Export` of the model's file.
         extrapolated: See `Threshold.extrapolated`.
         provisional: See `Threshold.provisional`.
     """
@@ -69,36 +69,40 @@ def export_tflite(
     far: float | None = None,
     representative: Recordings | None = None,
 ) -> DeviceGallery:
-    """Writes a gallery as a folder for a device that decides without Keras.
+    """Exports a gallery to a folder for a device that decides without Keras.
 
-    - `model.tflite`: the model, of builtin operators, see `keras_dml.export.tflite`. Its signature
-      `distance` compares a probe with the templates.
-    - `gallery.npz`: `templates` (n, ...), `owner` (n,) index of each template's person, `enrolled`
-      (n,) whether a template is the person's or marked as not theirs, `people` names, `threshold`,
-      `distance`.
-    - `decide.py`: verifies and identifies, and runs in an environment of NumPy and ai-edge-litert.
-    - `golden.npz`: a probe with the gallery's scores, which `python decide.py` compares.
-    - `gallery.json`: threshold and rule in words, and the model's inputs, for other languages.
+    The folder contains these files:
 
-    The folder holds embeddings and names in clear, which are personal data. Before the folder is
-    put in place, `decide.py` runs in another process and is compared with the gallery on the golden
-    probe.
+    - `model.tflite`: the model with builtin operators, see `keras_dml.export.tflite`. The signature
+      `distance` compares the embedding of a new recording with the templates.
+    - `gallery.npz`: the arrays `templates` of shape (n, ...), the stored embeddings; `owner` (n,),
+      the index of the person of each template; `enrolled` (n,), True for enrolled templates and
+      False for imposters that `reject` stored; `people`, the names; `threshold`; and `distance`.
+    - `decide.py`: a script that verifies and identifies. It needs NumPy and ai-edge-litert.
+    - `golden.npz`: a test recording and its scores in the gallery. `python decide.py` compares
+      these scores with scores that it computes on the device.
+    - `gallery.json`: the threshold, the decision rule in words and the inputs of the model, for
+      programs in other languages.
+
+    The folder contains unencrypted embeddings and names, which are personal data. Before the folder
+    gets its final name, this function runs `decide.py` in another process, and compares its scores
+    for the test recording with the gallery.
 
     Args:
         gallery: An open `Gallery`.
-        folder: The folder to write. A folder that this function wrote is replaced.
-        quantization: Number format of the weights, see `keras_dml.export.tflite`. The templates
-            stay as Keras computed them, so the scores of a quantized file differ: by a thousandth
-            for float16.
-        far: False accept rate of the threshold, one that was calibrated; None: the smallest.
-        representative: Recordings for `"int8"`.
+        folder: Path of the folder to write. A folder that this function wrote is replaced.
+        quantization: Number format of the weights, see `keras_dml.export.tflite`. The templates are
+            not quantized, so the scores of quantized files differ from those of the gallery. For
+            float16, they differ by a thousandth.
+        far: False accept rate of a calibrated threshold. Default: the smallest calibrated rate.
+        representative: Recordings that calibrate the quantization `"int8"`.
 
     Returns:
-        `DeviceGallery`.
+        The exported `DeviceGallery`.
 
     Raises:
         TypeError: If `gallery` is not a `Gallery`.
-        ValueError: If nobody is enrolled, no threshold is set, a device cannot compute the
+        ValueError: If nobody is enrolled, nothing was calibrated, a device cannot compute the
             distance of the threshold, the files decide differently, or `folder` exists and was not
             written by this function. See also `keras_dml.export.tflite`.
         RuntimeError: If Keras does not run on TensorFlow, or LiteRT cannot run the file.
@@ -115,7 +119,7 @@ def export_tflite(
         )
     threshold, people = gallery._threshold(far), _people(gallery)
     with _files.staged(folder, _place) as candidate:
-        candidate.mkdir(mode=0o700)  # personal data: for its owner alone, as the gallery
+        candidate.mkdir(mode=0o700)  # only the owner may read personal data
         model = export.tflite(gallery.model, candidate / MODEL, quantization, representative)
         np.savez(candidate / PEOPLE, **people, threshold=threshold.value)
         shutil.copyfile(SCRIPT, candidate / DECIDE)
@@ -158,7 +162,7 @@ def _people(gallery):
     rows = np.isin(names, people)
     templates = flat[rows].reshape(-1, *gallery._model.embedding_shape)
     if distance.name is not None and distance.name == distance.device_distance:
-        templates = distance.index_vectors(templates)  # tangent vectors, as the file's embeddings
+        templates = distance.index_vectors(templates)  # tangent vectors, as in `model.tflite`
     return {
         "templates": templates,
         "owner": np.array([people.index(name) for name in names[rows]], np.int32),
@@ -170,7 +174,7 @@ def _people(gallery):
 
 
 def _steps(contract):
-    """Returns the fewest and the most steps of a recording that the model takes."""
+    """Returns the smallest and the largest number of time steps that the model accepts."""
     if contract is None:
         return np.array([0.0, np.inf])
     most = np.inf if contract.max_steps is None else contract.max_steps
@@ -178,7 +182,7 @@ def _steps(contract):
 
 
 def _check_distance(distance):
-    """Refuses a distance that neither an exported file nor NumPy computes."""
+    """Raises `ValueError` for a distance that the exported folder cannot compute."""
     if distance.device_distance not in (None, distance.name) and distance.name != AFFINE_INVARIANT:
         raise ValueError(
             f"The gallery's model compares by the distance {distance.name!r}, and its file for a "
@@ -188,13 +192,13 @@ def _check_distance(distance):
 
 
 def _golden(gallery, count):
-    """Returns a probe and its scores in the gallery.
+    """Returns a test recording and its scores in the gallery.
 
-    The probe is noise in the model's units, because galleries do not keep recordings.
+    The recording is noise in the units of the model, because galleries do not store recordings.
     """
     typical, _ = trials.examples(inputs.from_model(gallery.model))
     probe = max(typical, key=len)
-    z = gallery._model.embed([probe])  # without the quality gate, which may refuse noise
+    z = gallery._model.embed([probe])  # no quality gate, which may refuse noise
     nearest, _ = gallery._templates().nearest(gallery._model, z, count)
     finite = [(person, score) for person, score in nearest if np.isfinite(score)]
     if not finite:
@@ -211,7 +215,7 @@ def _golden(gallery, count):
 
 
 def _difference(folder, golden, allowed):
-    """Returns the largest difference of the scores of the written files, in another process."""
+    """Returns the largest difference between the scores of the files and of the gallery."""
     np.savez(folder / GOLDEN, **golden, tolerance=allowed)
     code = "import sys; sys.path.insert(0, sys.argv[1]); import decide; print(*decide.check())"
     process = subprocess.run(
@@ -258,7 +262,7 @@ def _about(gallery, threshold, people):
 
 
 def _distance_in_words(distance):
-    """Returns the distance of the threshold, and the function that computes it."""
+    """Returns the name of the distance, and the function that computes it, in words."""
     if distance.name == AFFINE_INVARIANT:
         return (
             f"{AFFINE_INVARIANT}, by `affine_invariant` of {DECIDE}; the signature `distance` of "

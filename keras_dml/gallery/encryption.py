@@ -1,12 +1,13 @@
-"""Encryption of templates: the key of a gallery, and a key for each person.
+"""Encrypts templates (stored embeddings) with the key of a gallery and a key for each person.
 
-Each person has a random key that encrypts their templates. The key of the gallery encrypts only
-these keys, so destroying a person's key makes their templates unreadable, also in backups (crypto
-shredding). Everything is AES-256-GCM of the package `cryptography` with random nonces. The purpose
-of each ciphertext (its gallery, the name of its person, whether it is enrolled) is authenticated
-with it, so a ciphertext that was moved, or that belongs to a person who was renamed by another
-program, is refused. Names, numbers of recordings, dates, thresholds and the name of the model are
-not encrypted.
+A random key for each person encrypts the templates of this person. The key of the gallery encrypts
+only the keys of the people. Destroying a person's key therefore makes the person's templates
+unreadable, also in backups (crypto shredding). The cipher is AES-256-GCM of the package
+`cryptography` with random nonces. Each ciphertext is authenticated together with its purpose: the
+gallery, the name of the person, and whether the template is enrolled. A ciphertext that another
+program has moved to another row is therefore refused, and so is a ciphertext of a person whom
+another program has renamed. Names, numbers of recordings, dates, thresholds and the name of the
+model are not encrypted.
 """
 
 import base64
@@ -26,28 +27,28 @@ if TYPE_CHECKING:
 
 ENVIRONMENT = "KERAS_DML_GALLERY_KEY"
 KEYRING = "keyring:"
-SERVICE = "keras-dml"  # of the keyring
-BYTES = 32  # of a key
+SERVICE = "keras-dml"  # name of the service in the keyring
+BYTES = 32  # size of a key
 NONCE_BYTES = 12
-ITSELF = 0  # not a person's number: the row that shows whether the gallery's key is the right one
-MOST_MARKS = 1000  # in a statement; for more people all keys are read
+ITSELF = 0  # not a person's number, but the row with which the key of the gallery is checked
+MOST_MARKS = 1000  # marks `?` in a statement. For more people, all keys are read.
 
 
 class DecryptionError(ValueError):
-    """A wrong key, or a ciphertext that differs from the one that was written."""
+    """Error for a wrong key, or for a ciphertext that was changed after it was written."""
 
 
 class GalleryKey:
-    """The key of a gallery, as a cipher and a derived key of seals. Its bytes are not stored.
+    """The key of a gallery: a cipher, and a derived key for seals. The secret itself is not kept.
 
     Args:
-        secret: 32 bytes.
-        path: Path of the file that held them, or None.
+        secret: Key of 32 bytes.
+        path: Path of the file from which the key was read, or None.
 
     Attributes:
-        cipher: AES-256-GCM under the key.
-        seals: The key of the seals, which HKDF derives (RFC 5869).
-        path: The path.
+        cipher: AES-256-GCM with the key.
+        seals: Key for the seals, which HKDF derives (RFC 5869).
+        path: Path of the file from which the key was read, or None.
 
     Raises:
         ImportError: If `cryptography` is not installed.
@@ -66,20 +67,20 @@ def read_key(key: bytes | Path | None) -> GalleryKey | None:
     """Reads the key of a gallery.
 
     Args:
-        key: One of four: 32 bytes; the path of a file of 32 bytes, raw or in base64;
+        key: Key of 32 bytes; or the path of a file of 32 bytes, raw or in base64; or
             `"keyring:NAME"` for the password NAME of the service `keras-dml` in the system's
-            keyring, in base64; None for the value of the environment variable
-            KERAS_DML_GALLERY_KEY, in base64, if it is set.
+            keyring, in base64. Default: the value of the environment variable
+            KERAS_DML_GALLERY_KEY, in base64, if the variable is set.
 
     Returns:
-        The key, or None without a key.
+        The key, or None if no key is given.
 
     Raises:
         ImportError: If `cryptography` or `keyring` is needed and not installed.
         TypeError: If `key` has another type.
-        ValueError: If the source does not hold 32 bytes, or the keyring has no such password.
+        ValueError: If the source does not contain 32 bytes, or the keyring has no such password.
         FileNotFoundError: If the file cannot be read.
-        PermissionError: If others than its owner may read the file.
+        PermissionError: If users other than the owner may read the file.
     """
     if key is None:
         text = os.environ.get(ENVIRONMENT)
@@ -105,7 +106,7 @@ def _from_file(path):
         raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not a path"
-    # The message does not repeat the path: a user may have given a key in its place.
+    # The message does not repeat the path, because a user may have given a key as the path.
     raise FileNotFoundError(
         f"`key` names no file that can be read ({reason}). Give the path of a key file, or the key "
         f"itself as {BYTES} bytes."
@@ -140,10 +141,10 @@ def _decoded(text, source, path=None):
 
 
 def aes(key: bytes) -> "AESGCM":
-    """Returns AES-256-GCM under a key of 32 bytes.
+    """Returns the cipher AES-256-GCM with a key of 32 bytes.
 
     Raises:
-        ImportError: If `cryptography` is not installed; the message names the extra.
+        ImportError: If `cryptography` is not installed. The message names the extra to install.
     """
     try:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -158,8 +159,8 @@ def check_given(path: Path, mark: str | None, key: GalleryKey | None) -> None:
     """Checks that a key is given if, and only if, the gallery is encrypted.
 
     Args:
-        path: Path of the gallery.
-        mark: Mark of an encrypted gallery in its table `about`; None: it is not encrypted.
+        path: Path of the gallery, for error messages.
+        mark: Mark of an encrypted gallery in the table `about`. None for an unencrypted gallery.
         key: Output of `read_key`.
 
     Raises:
@@ -180,10 +181,10 @@ def check_keys(key: GalleryKey | None, keys: Path | None, is_server: bool) -> No
     Args:
         key: Output of `read_key`.
         keys: Path of the file of keys, or None.
-        is_server: True for a gallery on a server.
+        is_server: Whether the gallery is on a server.
 
     Raises:
-        ValueError: If the file is given without need, or is missing.
+        ValueError: If the file is given but not needed, or needed but not given.
     """
     if keys is not None and not (is_server and key):
         raise ValueError(
@@ -202,20 +203,20 @@ class Keys:
     """The keys of a gallery's people, encrypted in the table `keys`.
 
     Args:
-        cipher: AES-256-GCM under the key of the gallery.
-        gallery: A string that identifies the gallery.
-        file: File of keys that has the table. None: the table is in the gallery.
+        cipher: AES-256-GCM with the key of the gallery.
+        gallery: Text that identifies the gallery.
+        file: File of keys that contains the table. None: the gallery contains the table.
     """
 
     def __init__(self, cipher: "AESGCM", gallery: str, file: "SQLiteFile | None" = None):
         self._cipher, self._gallery, self._file = cipher, gallery, file
 
     def begin(self, run: "Run") -> None:
-        """Writes the row that shows later whether a key is the gallery's key."""
+        """Writes the row with which `check` recognizes the key of the gallery."""
         self._write(run, ITSELF, _encrypt(self._cipher, b"", self._purpose("gallery")))
 
     def check(self, run: "Run") -> None:
-        """Raises `DecryptionError` if the cipher is not of the gallery's key."""
+        """Raises `DecryptionError` if the cipher has another key than the gallery."""
         wrapped = self._read(run, {ITSELF: None})
         if not wrapped:
             raise DecryptionError("its keys are not here; name the file that holds them")
@@ -225,14 +226,14 @@ class Keys:
             raise DecryptionError("the key is not the one that it was made with") from None
 
     def keys_of(self, run: "Run", people: dict[int, str]) -> "dict[int, PersonKey]":
-        """Returns the keys of people by number. People whose key was destroyed are left out.
+        """Returns the keys of people, `{number: key}`, without people whose key was destroyed.
 
         Args:
-            run: Function that executes a statement, within a transaction of the gallery.
-            people: Names by the people's numbers, `{number: name}`.
+            run: Function that executes a statement in a transaction of the gallery.
+            people: Name of each person, `{number: name}`.
 
         Raises:
-            DecryptionError: If a key was not written for the person of this name.
+            DecryptionError: If a stored key belongs to a person with another name.
         """
         return {
             person: PersonKey(
@@ -243,7 +244,7 @@ class Keys:
         }
 
     def new(self, run: "Run", person: int, name: str) -> "PersonKey":
-        """Makes and stores the key of a person."""
+        """Creates and stores the key of a person."""
         key = os.urandom(BYTES)
         self._write(run, person, _encrypt(self._cipher, key, self._purpose("person", name)))
         return PersonKey(aes(key), self._gallery)
@@ -252,12 +253,12 @@ class Keys:
         """Stores the key of a person under a second number and name.
 
         Args:
-            run: Function that executes a statement, within a transaction of the gallery.
+            run: Function that executes a statement in a transaction of the gallery.
             person: Number and name of the person.
-            renamed: The second number and name.
+            renamed: Second number and name of the person.
 
         Raises:
-            DecryptionError: See `keys_of`.
+            DecryptionError: If the stored key belongs to a person with another name.
         """
         number, name = person
         for wrapped in self._read(run, {number: name}).values():
@@ -299,8 +300,8 @@ class PersonKey:
     """The key of one person, which encrypts their templates.
 
     Args:
-        cipher: AES-256-GCM under the person's key.
-        gallery: See `Keys`.
+        cipher: AES-256-GCM with the person's key.
+        gallery: Text that identifies the gallery.
     """
 
     def __init__(self, cipher: "AESGCM", gallery: str):
@@ -310,17 +311,17 @@ class PersonKey:
         """Encrypts the bytes of an embedding.
 
         Args:
-            embedding: The bytes.
-            enrolled: True for a template of the person, False for one marked as not theirs.
+            embedding: Bytes of the embedding.
+            enrolled: True for an enrolled template, False for an imposter that `reject` stored.
         """
         return _encrypt(self._cipher, embedding, self._purpose(enrolled))
 
     def decrypt(self, ciphertext: bytes, enrolled: bool) -> bytes:
-        """Returns the bytes that `encrypt` encrypted.
+        """Returns the bytes of an embedding that `encrypt` has encrypted.
 
         Raises:
-            DecryptionError: If the ciphertext is damaged, or was made by another key, for another
-                gallery or with another value of `enrolled`.
+            DecryptionError: If the ciphertext is damaged, or was encrypted with another key, for
+                another gallery or with another value of `enrolled`.
         """
         return _decrypt(self._cipher, ciphertext, self._purpose(enrolled))
 
@@ -329,7 +330,7 @@ class PersonKey:
 
 
 class NoKeys:
-    """Replacement of `Keys` and `PersonKey` for a gallery without a key: nothing is encrypted."""
+    """Replacement for `Keys` and `PersonKey` in an unencrypted gallery. Encrypts nothing."""
 
     def keys_of(self, run: "Run", people: dict[int, str]) -> "dict[int, NoKeys]":
         return dict.fromkeys(people, self)

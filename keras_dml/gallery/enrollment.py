@@ -1,4 +1,4 @@
-"""Checks of recordings that are to be enrolled, marked or merged: repeats and outliers."""
+"""Finds repeated recordings and outliers before recordings are enrolled, rejected or merged."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 def find_repeats(
     person: str, embeddings: np.ndarray, templates: Templates
 ) -> tuple[dict[int, int | None], dict[int, str]]:
-    """Compares recordings that are to be enrolled with each other and with those of a gallery.
+    """Finds new recordings that are given twice or that the gallery contains already.
 
     Args:
-        person: Name of the person.
-        embeddings: Embeddings of the recordings, shape `(count, ...)`.
+        person: Name of the person to enroll.
+        embeddings: Embeddings of the new recordings, shape `(count, ...)`.
         templates: Templates of the gallery.
 
     Returns:
-        `(repeated, reasons)`. `repeated` maps each row that repeats a recording to the earlier row,
-        or to None if the recording is enrolled as this person already. `reasons` maps each row that
-        must not be enrolled to the reason.
+        `(repeated, reasons)`. `repeated` maps the row of each repeated recording to the row of the
+        first such recording, or to None if the recording is enrolled as this person already.
+        `reasons` maps the row of each recording that must not be enrolled to the reason.
     """
     repeated, reasons = repeats(embeddings), {}
     for row, matches in enumerate(templates.equal_to(embeddings)):
@@ -51,7 +51,7 @@ def find_repeats(
 
 
 def warn_of_repeats(repeated: int, count: int) -> None:
-    """Emits a `UserWarning` if recordings are repeated, because each counts once.
+    """Emits a `UserWarning` if recordings are repeated, because a repeated recording counts once.
 
     Args:
         repeated: Number of repeated recordings.
@@ -66,7 +66,7 @@ def warn_of_repeats(repeated: int, count: int) -> None:
 
 
 def rows_to_mark(person: str, embeddings: np.ndarray, templates: Templates) -> list[int]:
-    """Returns the rows of the recordings that are not yet marked as not a person's.
+    """Returns the rows of recordings that `reject` has not stored for a person yet.
 
     Args:
         person: Name of the person.
@@ -74,7 +74,7 @@ def rows_to_mark(person: str, embeddings: np.ndarray, templates: Templates) -> l
         templates: Templates of the person.
 
     Raises:
-        ValueError: If a recording is enrolled as the person's.
+        ValueError: If a recording is enrolled as this person.
     """
     repeated = repeats(embeddings)
     rows = []
@@ -96,18 +96,18 @@ def rows_to_merge(
     embeddings: np.ndarray,
     templates: Templates,
 ) -> list[int]:
-    """Returns the rows of another gallery's templates that this gallery does not have yet.
+    """Returns the rows of another gallery's templates that this gallery does not contain yet.
 
     Args:
         source: Path of the other gallery, for error messages.
-        people: Person of each of its templates.
-        enrolled: True for templates of the person, False for templates marked as not theirs.
-        embeddings: Shape `(count, ...)`.
+        people: Person of each template of the other gallery.
+        enrolled: True for enrolled templates, False for imposters that `reject` stored.
+        embeddings: Templates of the other gallery, shape `(count, ...)`.
         templates: Templates of this gallery.
 
     Raises:
-        ValueError: If a recording is enrolled as two people, or is enrolled as a person and marked
-            as not theirs.
+        ValueError: If a recording is enrolled as two people, or is both enrolled as a person and
+            stored as an imposter of this person.
     """
     within, here = alike(embeddings, embeddings), templates.equal_to(embeddings)
     rows = []
@@ -136,21 +136,22 @@ def rows_to_merge(
 def outliers(distances: np.ndarray, enrolled: int, limit: float) -> dict[int, float]:
     """Finds new recordings that are too far from a person's other recordings.
 
-    Two recordings are linked if their distance is at most `limit`, and groups are the connected
-    components of these links. If the person has enrolled recordings, the groups that contain one of
-    them belong to the person. For a new person, the largest group of two or more belongs to them.
-    So several recordings of an imposter do not vouch for each other.
+    Two recordings are linked if their distance is at most `limit`, and the connected components of
+    these links are groups. If recordings of the person are enrolled, each group with an enrolled
+    recording belongs to the person. For a new person, the largest group of at least two recordings
+    belongs to the person. Several recordings of an imposter therefore cannot vouch for each other.
 
     Args:
         distances: Distances from each new recording to the enrolled recordings and to the new
-            recordings, shape `(new, enrolled + new)`. The distance to itself is infinite.
+            recordings, shape `(new, enrolled + new)`. The distance from a recording to itself is
+            infinite.
         enrolled: Number of enrolled recordings.
-        limit: Largest distance within a person.
+        limit: Largest distance between two linked recordings.
 
     Returns:
-        For the row of each recording that does not belong to the person, its distance to the
-        nearest recording that does. If no recording belongs to the person, its distance to the
-        nearest other recording.
+        `{row: distance}` for each new recording that does not belong to the person. The distance is
+        measured to the nearest recording that belongs to the person, or to the nearest other
+        recording if no recording belongs to the person.
     """
     near = distances <= limit
     links = np.zeros((len(distances) + 1,) * 2, bool)  # node 0 stands for all enrolled recordings

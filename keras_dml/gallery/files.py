@@ -1,4 +1,4 @@
-"""Recordings in files, read as the model of a gallery takes them."""
+"""Reads files of recordings for the model of a gallery."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from keras_dml._typing import Path
 if TYPE_CHECKING:
     from keras_dml.gallery.gallery import Gallery
 
-NO_UNIT = "as recorded"  # unit of a model whose own recordings did not state theirs
-UNITS_NOT_STATED = {"[-1, 1]", "1", NO_UNIT}  # the first one is the unit of sound files
+NO_UNIT = "as recorded"  # unit of a model whose training recordings did not state their units
+UNITS_NOT_STATED = {"[-1, 1]", "1", NO_UNIT}  # "[-1, 1]" is the unit of audio files
 
 
 def _is_positive(value):
@@ -33,7 +33,7 @@ def _is_list(value):
     return isinstance(value, list) and bool(value) and all(map(_is_text, value))
 
 
-READING_OPTIONS = {  # option by which files are read: function that checks its value
+READING_OPTIONS = {  # option for reading files: function that checks the value
     "channels": _is_list,
     "rate_hz": _is_positive,
     "resample": lambda value: isinstance(value, bool),
@@ -45,10 +45,10 @@ READING_OPTIONS = {  # option by which files are read: function that checks its 
 
 
 def valid_options(options: Any) -> dict[str, Any]:
-    """Returns the valid options by which the files of a gallery's first enrollment were read.
+    """Returns only the valid options for reading files.
 
     Args:
-        options: Options that a gallery holds, `{name: value}`. An attacker may have written them.
+        options: Options from a gallery, `{name: value}`. An attacker may have written them.
     """
     if not isinstance(options, dict):
         return {}
@@ -60,12 +60,12 @@ def valid_options(options: Any) -> dict[str, Any]:
 
 
 class Reader:
-    """A reader of files for the model of a gallery.
+    """Reader of files for the model of a gallery.
 
     Args:
         gallery: The gallery.
-        options: Options of `keras_dml.recordings.read_pieces` and `resample`, by name. They take
-            precedence over those that the gallery remembers.
+        options: Options of `keras_dml.recordings.read_pieces` and `resample`, by name. These
+            options take precedence over the options that the gallery stores.
     """
 
     def __init__(self, gallery: Gallery, options: Mapping[str, Any]):
@@ -87,10 +87,10 @@ class Reader:
                 self._attempts.append(fallback)
 
     def remember(self) -> dict[str, Any]:
-        """Stores in the gallery how its files were read, unless it remembers options already.
+        """Stores the options of this reader in the gallery, unless it stores options already.
 
         Returns:
-            The options that were stored, without the units; empty if the gallery had some.
+            The stored options without the units. Empty if the gallery stored options already.
         """
         if self._gallery.reading:
             return {}
@@ -98,14 +98,14 @@ class Reader:
         return self._explicit
 
     def read_ahead(self, paths: Iterable[Path], read: Callable) -> None:
-        """Reads files before `read` is called, for example in another thread.
+        """Reads files in advance, for example in another thread.
 
-        It does not access the gallery. If the model does not take a file, `read` raises the error
-        later.
+        This method does not access the gallery. If the model does not accept a file, a later call
+        of the method `read` raises the error.
 
         Args:
-            paths: The files.
-            read: Function that reads a file as `keras_dml.recordings.read_pieces` does.
+            paths: Paths of the files.
+            read: Function that reads a file like `keras_dml.recordings.read_pieces`.
         """
         self._read_pieces = read
         for path in paths:
@@ -115,22 +115,22 @@ class Reader:
                 self._ahead[path] = error
 
     def beginning(self, path: Path) -> np.ndarray:
-        """Reads a file up to its first long gap, shape `(time, channels)`.
+        """Reads a file up to the first long gap. Returns an array of shape `(time, channels)`.
 
         Raises:
             FileNotFoundError: If the file does not exist.
-            ValueError: If the file has other channels, units or another rate than the model.
+            ValueError: If the channels, the units or the rate of the file and the model differ.
         """
         pieces = self._pieces(path)
         self._files = {note: {"the file"} for note in pieces[0].notes}
         return pieces[0].values
 
     def longest(self, path: Path) -> np.ndarray:
-        """Reads the longest piece of a file between long gaps, shape `(time, channels)`.
+        """Reads the longest piece between long gaps. Returns an array of shape `(time, channels)`.
 
         Raises:
             FileNotFoundError: If the file does not exist.
-            ValueError: If the file has other channels, units or another rate than the model.
+            ValueError: If the channels, the units or the rate of the file and the model differ.
         """
         pieces = self._pieces(path)
         notes = list(pieces[0].notes)
@@ -141,10 +141,10 @@ class Reader:
         return max((piece.values for piece in pieces), key=len)
 
     def _pieces(self, path):
-        """Reads the pieces of a file by the first options that fit it.
+        """Reads the pieces of a file with the first options that fit the file.
 
-        The options are tried in this order: the explicit ones with the remembered ones, the same
-        without a remembered rate, and the explicit ones alone.
+        The method tries three sets of options: the options of the gallery and of the caller, the
+        same options without the rate of the gallery, and only the options of the caller.
         """
         first_error = None
         for options in self._attempts:
@@ -176,9 +176,9 @@ class Reader:
         return pieces
 
     def _in_units(self, piece):
-        """Returns a piece in the units of the model.
+        """Converts a piece to the units of the model.
 
-        A file that does not state its units has the units of the first enrollment.
+        If the file does not state its units, the units of the first enrollment are assumed.
         """
         if {*piece.units} == {None} and self._units and len(self._units) == len(piece.units):
             if tuple(self._units) != tuple(self._contract.units):
@@ -191,19 +191,19 @@ class Reader:
         return recordings.convert(piece, self._contract.units)
 
     def values(self, path: Path) -> np.ndarray:
-        """Returns `longest` of a file, which may have been read ahead."""
+        """Returns the longest piece of a file, from `read_ahead` if it has read the file."""
         values = self._ahead[path] if path in self._ahead else self.longest(path)
         if isinstance(values, ValueError):
             raise values
         return values
 
     def read(self, path: Path) -> list[np.ndarray]:
-        """Reads the recordings in a file: one, or windows of the model's maximal length.
+        """Reads a file as one recording, or as windows if it is longer than the model accepts.
 
         Raises:
             FileNotFoundError: If the file does not exist.
-            ValueError: If the model does not take the recordings, or one is unfit. The message
-                names the file.
+            ValueError: If the model does not accept a recording, or a recording is unfit. The
+                message names the file.
         """
         windows = self._windows(self.values(path))
         for window in windows:
@@ -214,16 +214,16 @@ class Reader:
 
     @property
     def rate_hz(self) -> float | None:
-        """Steps per second of the recordings: of the model, or of the first file that states its
-        rate; None if neither states it."""
+        """Number of time steps per second: the rate of the model, or of the first file that states
+        a rate. None if neither the model nor a file states a rate."""
         expected = self._contract and self._contract.rate_hz
         return self._file_rate_hz if expected is None else expected
 
     def steps(self, seconds: float) -> int:
-        """Returns the number of steps in a time.
+        """Returns the number of time steps in a duration in seconds.
 
         Raises:
-            ValueError: If the rate is unknown, or a step is longer than the time.
+            ValueError: If the rate is unknown, or `seconds` is shorter than a step.
         """
         if self.rate_hz is None:
             raise ValueError(
@@ -238,17 +238,17 @@ class Reader:
         return steps
 
     def duration(self, steps: int) -> str:
-        """Returns a number of steps in words: the time, or the steps if the rate is unknown."""
+        """Returns a duration as text, in seconds, or in time steps if the rate is unknown."""
         return f"{steps:,} steps" if self.rate_hz is None else f"{steps / self.rate_hz:.3g} s"
 
     @property
     def unsaid(self) -> tuple[str, ...]:
-        """Sentences about rates and units that no file states, so that they were not checked."""
+        """Sentences about rates and units that were not checked because no file states them."""
         return tuple(self._unsaid)
 
     @property
     def notes(self) -> dict[str, int]:
-        """Sentences about assumptions that were made, with the number of files of each."""
+        """Assumptions about files, `{sentence: number of files}`."""
         return {note: len(paths) for note, paths in self._files.items()}
 
     def _check_rate(self, piece):
@@ -268,7 +268,7 @@ class Reader:
 
     def _check_units(self, piece):
         if len(piece.units) != len(self._contract.units):
-            return  # the model's inputs refuse the number of channels and name those expected
+            return  # the model reports the wrong number of channels
         for name, unit, expected in zip(
             piece.channels, piece.units, self._contract.units, strict=True
         ):
@@ -293,7 +293,7 @@ class Reader:
     def _check(self, path, window):
         try:
             with warnings.catch_warnings(action="ignore", category=UserWarning):
-                self._inputs.read([window])  # `embed` warns once for all
+                self._inputs.read([window])  # `embed` emits one warning for all
         except ValueError as error:
             raise ValueError(str(error).replace(f"{self._inputs.name} 0", str(path), 1)) from None
 
@@ -301,11 +301,15 @@ class Reader:
 def sorted_out(
     reader: Reader, paths: Sequence[Path]
 ) -> tuple[list[np.ndarray], list[int], dict[int, str]]:
-    """Reads the recordings of those files that the model takes.
+    """Reads the recordings of all files that the model accepts.
+
+    Args:
+        reader: Reader of files.
+        paths: Paths of the files.
 
     Returns:
-        `(recordings, indices, refused)`: arrays, the index of the file of each, and the reason for
-        each file without recordings, by its index.
+        `(recordings, indices, refused)`: the recordings as arrays, the index of the file of each
+        recording, and `{index: reason}` for each refused file.
     """
     values, indices, refused = [], [], {}
     for i, path in enumerate(paths):
@@ -320,15 +324,15 @@ def sorted_out(
 
 
 class Enrolled(NamedTuple):
-    """Outcome of the enrollment of files.
+    """Result of enrolling files.
 
     Attributes:
-        kept: Sorted indices of the files of which a recording is enrolled.
-        refused: Reason for each file that was refused completely or in part, by its index; the
-            reason names the file.
+        kept: Sorted indices of the files from which at least one recording was enrolled.
+        refused: `{index: reason}` for each file with a refused recording. The reason names the
+            file.
         recordings: Number of recordings of the person in the gallery.
-        repeated: By the index of a file that counts once, the index of the file that it repeats;
-            None if it is enrolled already.
+        repeated: `{index: first}` for each repeated file, where `first` is the index of the same
+            file, or None if the file was enrolled before.
     """
 
     kept: list[int]
@@ -338,13 +342,13 @@ class Enrolled(NamedTuple):
 
 
 def enrolled(gallery: Gallery, person: str, paths: Sequence[Path], contents: tuple) -> Enrolled:
-    """Enrolls the recordings that `sorted_out` has read.
+    """Enrolls recordings that `sorted_out` has read.
 
     Args:
         gallery: The gallery.
         person: Name of the person.
-        paths: The files.
-        contents: Output of `sorted_out`.
+        paths: Paths of the files.
+        contents: Result of `sorted_out`.
     """
     values, indices, refused = contents
     if not values:

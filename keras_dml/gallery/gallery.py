@@ -1,4 +1,4 @@
-"""`Gallery`: people enrolled under one model, and decisions about recordings."""
+"""The class `Gallery`, which stores enrolled people and decides who made a recording."""
 
 from __future__ import annotations
 
@@ -75,46 +75,50 @@ from keras_dml.gallery.tries import DEFAULT, Tries, checked_client
 if TYPE_CHECKING:
     from keras_dml._backend import keras
 
-MOST_COMPARED = 50  # people whose recordings measure the distance of a recording to itself
+MOST_COMPARED = 50  # people whose recordings measure `Scale.to_itself`
 
 
 class Gallery:
     """People enrolled under one model, for verification and identification.
 
-    A gallery is a SQLite file, whose templates are read into memory and compared exactly. Or it is
-    a database on a PostgreSQL server with pgvector (extra `postgres`). There an index finds the 200
-    nearest templates, and their people are compared exactly. Nothing else differs.
+    A gallery stores templates, the embeddings of enrolled recordings. A gallery is a SQLite file or
+    a database on a PostgreSQL server with the extension pgvector (extra `postgres`). The templates
+    of a file are read into memory and all compared with a recording. On a server, an index finds
+    the 200 nearest templates, and only the people of these templates are compared with the
+    recording. The scores are exact in files and on servers.
 
     The changes of a method that has returned survive a killed process. A call that was interrupted
-    changes nothing. Several processes may use a gallery at the same time. It holds embeddings,
-    names and thresholds, which are personal data. With a key, embeddings are encrypted
-    (AES-256-GCM). Names, numbers of recordings, dates and thresholds are not, so enroll people
-    under numbers if their names are secret. The index of a server is not encrypted either, so
-    encrypt the server's disk.
+    changes nothing. Several processes may use a gallery at the same time. A gallery contains
+    personal data: embeddings, names and thresholds. If a key is given, the embeddings are encrypted
+    (AES-256-GCM). Names, numbers of recordings, dates and thresholds are never encrypted. Enroll
+    people under numbers if their names are secret. The index on a server is never encrypted, so
+    encrypt the disk of the server.
 
-    A score is the mean, over the observed recordings, of the least distance to the enrolled
-    recordings of a person (Abdelwahab2019, section 6). Smaller is closer. Only `enroll` and `merge`
-    add recordings to people.
+    The score of recordings against a person is the least distance to the enrolled recordings of the
+    person, averaged over the observed recordings (Abdelwahab2019, section 6). A smaller score means
+    a better match. Only `enroll` and `merge` add enrolled recordings.
 
     Args:
-        path: Path of the gallery's file. A new file is created and is readable by its owner alone.
-            Or the URL of a database, `"postgresql://user:password@host:port/database"`. A database
-            holds one gallery.
-        model: A `keras.Model` whose head names a distance, or the name or path of a model, see
-            `keras_dml.zoo.load`. None: the model that the gallery names.
-        key: Key that encrypts the embeddings: 32 random bytes; the path of a file of 32 bytes, raw
-            or in base64 (`(umask 077; openssl rand -base64 32 > family.key)`); or `"keyring:NAME"`
-            for the password that `keyring set keras-dml NAME` stored. None: the value of the
-            environment variable KERAS_DML_GALLERY_KEY. Without it nothing is encrypted.
-        keys: Path of the file of the people's keys, for an encrypted gallery on a server. Keep it
-            apart from the server and its backups, so that removed people are forgotten there too.
-        tries: Limit of rejected claims per person and client, and the pauses after them. None:
+        path: Path of the gallery's file, or the URL of a database,
+            `"postgresql://user:password@host:port/database"`. A file that does not exist is created
+            and is readable only by its owner. A database contains one gallery.
+        model: A `keras.Model` whose head has a distance, or the name or path of a model, see
+            `keras_dml.zoo.load`. Default: the model with which the gallery was made.
+        key: Key that encrypts the embeddings: 32 random bytes; or the path of a file of 32 bytes,
+            raw or in base64 (`(umask 077; openssl rand -base64 32 > family.key)`); or
+            `"keyring:NAME"` for the password that `keyring set keras-dml NAME` stored. Default: the
+            value of the environment variable KERAS_DML_GALLERY_KEY. If this variable is not set,
+            nothing is encrypted.
+        keys: Path of the file with one key per person, which an encrypted gallery on a server
+            needs. Keep this file outside the server and its backups. Removing a person then makes
+            the person's templates in the backups unreadable.
+        tries: Limit on rejected claims per person and client, and the pauses after them. None:
             claims are not counted, for experiments.
 
     Raises:
         TypeError: If `path`, `model` or `tries` has the wrong type.
-        ValueError: If the file is not a gallery, is damaged, or has another model or key; or a new
-            gallery is given no model.
+        ValueError: If the file is not a gallery or is damaged, the gallery has another model or
+            key, or `model` is missing for a new gallery.
         OSError: If the file or the server cannot be used.
 
     Example:
@@ -190,44 +194,53 @@ class Gallery:
 
     @property
     def model(self) -> keras.Model:
-        """The `keras.Model`."""
+        """The `keras.Model` of the gallery."""
         return self._model.model
 
     @property
     def thresholds(self) -> dict[float, Threshold]:
-        """Thresholds that `calibrate` has set, by false accept rate."""
+        """Thresholds that `calibrate` has set, `{false accept rate: Threshold}`."""
         return self._records.thresholds()
 
     @property
     def boundaries(self) -> dict[float, Boundary]:
-        """Boundaries that `calibrate_listening` has set, by false match rate."""
+        """Decision thresholds of `listen`, `{false match rate: Boundary}`."""
         return self._records.boundaries()
 
     @property
     def provisional(self) -> dict[float, Threshold]:
-        """Thresholds of the model's card by false accept rate. They decide until one is set, and
-        hold for people and recordings like those of the card."""
+        """Thresholds in the model card, by false accept rate.
+
+        They decide until `calibrate` sets a threshold. Their rates were measured on the people of
+        the card and are valid for similar people and recordings.
+        """
         return provisional(self._model.card)
 
     @property
     def deciding(self) -> Threshold | None:
-        """The threshold that decides if no rate is given: that of the smallest rate that was set,
-        or of 1 % on the model's card. None without a threshold."""
+        """Threshold that decides if the caller gives neither `far` nor `threshold`.
+
+        It is the threshold for the smallest false accept rate that was calibrated. If nothing was
+        calibrated, it is the threshold for a false accept rate of 1 % in the model card. None if
+        no threshold exists.
+        """
         limits, card_limits = self.thresholds, self.provisional
         return choose_threshold(limits, None, card_limits) if limits or card_limits else None
 
     @property
     def reading(self) -> dict[str, Any]:
-        """Options by which the files of the first enrollment were read, `{name: value}`: the
-        `channels`, `rate_hz`, `time`, `time_unit` and `max_gap` of `keras_dml.recordings.read`,
-        `resample`, and the `units` of the files."""
+        """Options with which the files of the first enrollment were read, `{name: value}`.
+
+        The names are `channels`, `rate_hz`, `time`, `time_unit` and `max_gap` as in
+        `keras_dml.recordings.read`, `resample`, and the `units` of the files.
+        """
         return valid_options(self._records.about().get("reading"))
 
     def remember_reading(self, options: Mapping[str, Any]) -> None:
-        """Stores the options by which files were read, unless the gallery has some already.
+        """Stores the options with which files were read, unless the gallery stores options already.
 
         Args:
-            options: See `reading`. Values that are None are left out.
+            options: Options as in `reading`. Options with the value None are ignored.
 
         Raises:
             ValueError: If an option is unknown or invalid.
@@ -252,33 +265,35 @@ class Gallery:
         self.close()
 
     def people(self) -> dict[str, int]:
-        """Returns the number of enrolled recordings by person, sorted by name."""
+        """Returns `{person: number of enrolled recordings}`, sorted by name."""
         return self._records.people()
 
     def info(self) -> GalleryInfo:
-        """Returns facts about the gallery: its model, counts, time, thresholds; no embeddings."""
+        """Returns facts about the gallery, such as the model and the number of people."""
         return maintenance.describe(self._records)
 
     def enroll(self, person: str, recordings: ArrayLike | Recordings) -> Enrollment:
         """Enrolls recordings of a new person or of a person who is enrolled already.
 
-        A recording that is `unfit` is refused. If thresholds are set, a recording is also refused
-        if its distance to all other recordings of the person exceeds the largest threshold, because
-        it would not be accepted as this person's. These other recordings are the enrolled ones and
-        the new ones that are near to them. For a new person, the largest group of recordings near
-        to each other is enrolled.
+        The method refuses recordings that are `unfit`. If thresholds were calibrated, it also
+        refuses a recording whose distances to all other recordings of the person exceed the largest
+        threshold, because `verify` would reject such a recording. The other recordings are the
+        enrolled recordings of the person and the new recordings that are near to them. For a new
+        person, the method enrolls the largest group of recordings that are near to each other.
 
         A recording that is given twice or is enrolled already counts once. `Enrollment.repeated`
-        and a `UserWarning` report it. A recording that is enrolled as another person, or marked as
-        not this person's, is refused. Recordings are compared by their embeddings, so a copy under
-        another name or in another format is detected.
+        and a `UserWarning` report repeated recordings. The method refuses a recording that is
+        enrolled as another person, or that `reject` stored as an imposter of this person.
+        Recordings are compared by their embeddings, so copies under another name or in another
+        format are detected.
 
         Args:
-            person: Name, of 1 to 200 printable characters.
-            recordings: Recordings as `keras_dml.embed` takes them, one array or a list.
+            person: Name of the person, 1 to 200 printable characters.
+            recordings: One recording or a list of recordings, as in `keras_dml.embed`.
 
         Returns:
-            `Enrollment`: which recordings were enrolled, which were refused, and the reasons.
+            An `Enrollment`: the indices of the enrolled and the refused recordings, and the reasons
+            for refusals.
 
         Raises:
             ValueError: If the name is invalid, or `recordings` is empty.
@@ -313,7 +328,7 @@ class Gallery:
         return Enrollment(person, added, refused, total, ids, repeated)
 
     def _outliers(self, person, z):
-        """Returns the reasons why embeddings are too far from a person's others, by row."""
+        """Returns `{row: reason}` for embeddings too far from the person's other embeddings."""
         limits = [threshold.value for threshold in self.thresholds.values()]
         enrolled = self._read_templates([person]).enrolled_of(person)
         references = np.concatenate([enrolled, z]) if len(enrolled) else z
@@ -328,8 +343,9 @@ class Gallery:
         }
 
     def check_counts(self, people: Iterable[str]) -> None:
-        """Emits a `UserWarning` if people have many fewer recordings than the people who set the
-        thresholds.
+        """Warns if enrolled people have far fewer recordings than the people of the calibration.
+
+        The warning is a `UserWarning`.
 
         Args:
             people: Names of the people.
@@ -338,38 +354,44 @@ class Gallery:
         warn_of_fewer({name: counts.get(name, 0) for name in people}, self._limits())
 
     def _limits(self):
-        """Returns all thresholds and boundaries that were set."""
+        """Returns all calibrated thresholds, including those of `listen`."""
         return [*self.thresholds.values(), *self.boundaries.values()]
 
     def remove(self, person: str) -> None:
-        """Removes a person and everything that is stored of them.
+        """Removes a person and everything that is stored about the person.
 
-        In a file, no byte of it remains. On a server, the rows are deleted, and if the gallery is
-        encrypted, the person's key is destroyed. The deleted rows are gone from the server's disk
-        after `purge`, which names other places where they may be.
+        In a file, no byte of these data remains. On a server, the rows are deleted. If the gallery
+        is encrypted, the person's key is destroyed. `purge` removes the deleted rows from the disk
+        of the server, and names other places where the rows may remain.
+
+        Args:
+            person: Name of an enrolled person.
 
         Raises:
-            KeyError: If nobody of this name is enrolled.
-            TimeoutError: If the person was removed, but another process prevented the log from
-                being cut.
+            KeyError: If nobody with this name is enrolled.
+            TimeoutError: If the person was removed, but the log of changes was not truncated
+                because another process used the file.
             OSError: If the disk is full. The message states whether the person was removed.
         """
         if not self._records.remove(person):
             raise maintenance.unknown_person(self._records, person)
 
     def rename(self, person: str, name: str) -> None:
-        """Gives a person another name. Recordings, marks and thresholds stay as they are.
+        """Gives a person another name.
+
+        The recordings of the person, the imposters that `reject` stored and the thresholds do not
+        change.
 
         Args:
-            person: A person who is enrolled.
-            name: The new name, of 1 to 200 printable characters.
+            person: Name of an enrolled person.
+            name: New name, 1 to 200 printable characters.
 
         Raises:
-            KeyError: If nobody of the name `person` is enrolled.
+            KeyError: If nobody with the name `person` is enrolled.
             TypeError: If `name` is not a string.
-            ValueError: If `name` is invalid, or another person has it.
-            TimeoutError: If the person was renamed, but another process prevented the log from
-                being cut, which still has the old name.
+            ValueError: If `name` is invalid, or another person has this name.
+            TimeoutError: If the person was renamed, but another process used the file. The log of
+                changes then still contains the old name.
         """
         name = checked_name(name, "name")
         person, _ = self._templates_of(person)
@@ -377,33 +399,39 @@ class Gallery:
             raise maintenance.unknown_person(self._records, person)
 
     def backup(self, path: Path, *, replace: bool = False) -> None:
-        """Copies the gallery to a file, see `keras_dml.gallery.backup`."""
+        """Copies the gallery to a file, see `keras_dml.gallery.backup`.
+
+        Args:
+            path: Path of the copy.
+            replace: Whether the copy may replace a gallery at `path`.
+        """
         backup(self.path, path, replace=replace)
 
     def purge(self) -> tuple[str, ...]:
-        """Rewrites the gallery without free space, as after many removals.
+        """Rewrites the gallery without the free space that removed people left.
 
         Returns:
-            Sentences that name places where removed templates may still be; none for a file. A
-            server has a log of changes, with the vectors of its index, until it is overwritten.
+            Sentences that name places where removed templates may remain, such as the log of
+            changes of a server. Empty for a gallery in a file.
         """
         return self._records.purge()
 
     def unfit(self, recordings: ArrayLike | Recordings) -> dict[int, str]:
-        """Returns the reasons why recordings are not fit to be compared, by their index.
+        """Finds recordings that are too poor to be compared.
 
         A recording is unfit if the model does not accept it, or if it is flat, clipped, interrupted
-        or otherwise unlike the recordings of the model's training.
+        or otherwise unlike the recordings with which the model was trained.
 
-        A model that `keras_dml.training.train` made, or a model of the zoo whose card has
-        `quality`, describes its training recordings. Such a model refuses unfit recordings before
-        anything is decided. Other models accept all recordings that they can compute.
+        Models that `keras_dml.training.train` made, and models of the zoo whose card has the entry
+        `quality`, contain a description of their training recordings. With these models, the
+        gallery refuses unfit recordings before it decides. With other models, it refuses only
+        recordings that the model cannot take.
 
         Args:
-            recordings: One recording or several.
+            recordings: One recording or a list of recordings.
 
         Returns:
-            Reasons by the index of the recording; empty if all are fit.
+            `{index: reason}` for each unfit recording. Empty if all recordings are fit.
 
         Raises:
             ValueError: If `recordings` is empty.
@@ -421,27 +449,28 @@ class Gallery:
     ) -> Decision:
         """Decides whether recordings belong to a person.
 
-        The result has the score, which tells an attacker whether a changed recording is closer. A
-        program that calls this method has the model and the embeddings anyway. Do not show the
-        score to the client who makes the claim.
+        The result contains the score. Do not show the score to the client who makes the claim: an
+        attacker could use it to change a recording step by step until the gallery accepts the
+        recording.
 
         Args:
-            person: The person claimed.
-            recordings: One recording, or several of the same moment, which get one decision.
-            far: False accept rate of the threshold, one that was calibrated; None: the smallest.
-            threshold: A threshold to use instead.
-            client: Name of the client that claims, such as a device. Rejected claims are counted
-                per person and client, see `Tries`. An accepted claim resets the count, unless only
-                a looser threshold than the one that decides by default accepts it.
+            person: Name of the claimed person.
+            recordings: One recording, or several recordings from the same moment, which get one
+                decision.
+            far: False accept rate of a calibrated threshold. Default: the smallest calibrated rate.
+            threshold: Largest score that is accepted, in place of a calibrated threshold.
+            client: Name of the client that makes the claim, such as a device. The gallery counts
+                rejected claims per person and client, see `Tries`. An accepted claim resets the
+                count if the score is also at most the threshold that decides by default.
 
         Returns:
-            `Decision`.
+            A `Decision`.
 
         Raises:
-            TooManyTries: During the pause after rejected claims.
-            KeyError: If nobody of this name is enrolled.
+            TooManyTries: If the claim is made during the pause after rejected claims.
+            KeyError: If nobody with this name is enrolled.
             ValueError: If the model does not accept a recording, a recording is `unfit`, or no
-                threshold is set.
+                threshold exists.
         """
         self._claims.check(person, client)  # first, because it is cheap
         limit, used = self._limit(far, threshold)
@@ -449,7 +478,7 @@ class Gallery:
         probes = self._embed_fit(recordings)
         self._claims.begin(person, client)
         scores, denied = templates.scores(self._model, probes, [person])
-        score, denied = float(scores[0]), bool(denied[0])  # NumPy would round the limit to float32
+        score, denied = float(scores[0]), bool(denied[0])  # NumPy rounds `limit`
         accepted = score <= limit and not denied
         if accepted and score <= self._strictest(limit):
             self._claims.accept(person, client)
@@ -465,27 +494,30 @@ class Gallery:
         threshold: float | None = None,
         client: str = "",
     ) -> Identification:
-        """Decides which person recordings belong to, or that they are a stranger's.
+        """Decides which person made recordings, or that a stranger made them.
 
-        The gallery does not decide between two people who are equally near. Without a threshold,
-        set or on the model's card, it does not decide and lists the nearest people.
+        If two people have equal scores, the gallery does not decide between them. If neither
+        `calibrate` nor the model card has set a threshold, the gallery lists the nearest people
+        without a decision.
 
         Args:
-            recordings: One recording, or several of the same moment.
-            top: Most candidates listed.
-            far: As in `verify`: the rate at which one person is taken for another. With n people
-                enrolled, a stranger is taken for one of them up to n times as often.
-            threshold: A threshold to use instead.
-            client: As in `verify`. Identifications of strangers are counted for the nearest person,
-                separately from claims and with shorter pauses.
+            recordings: One recording, or several recordings from the same moment.
+            top: Largest number of candidates in the result.
+            far: False accept rate of a calibrated threshold, as in `verify`. The rate applies to
+                one enrolled person. If n people are enrolled, a stranger is accepted as one of them
+                up to n times as often.
+            threshold: Largest score that is accepted, in place of a calibrated threshold.
+            client: Name of the client, as in `verify`. The gallery counts identifications of
+                strangers for the nearest person. These counts are separate from the counts of
+                claims and lead to shorter pauses.
 
         Returns:
-            `Identification`.
+            An `Identification`.
 
         Raises:
-            TooManyTries: During the pause of the nearest person, see `verify`.
+            TooManyTries: If the call is made during the pause for the nearest person, see `Tries`.
             ValueError: If nobody is enrolled, the model does not accept a recording, a recording is
-                `unfit`, or the rate `far` has no threshold.
+                `unfit`, or no threshold was calibrated for the rate `far`.
         """
         top = whole("top", top, minimum=1)
         asks = far is not None or threshold is not None
@@ -499,7 +531,7 @@ class Gallery:
         nearest = tuple(Candidate(person, score) for person, score in candidates)
         if decides:
             self._claims.begin(nearest[0].person, client, identified=True)
-        least = nearest[0].score  # infinite if a recording was denied to everybody
+        least = nearest[0].score  # infinite if `reject` excludes every person
         is_near = limit is not None and math.isfinite(least) and least <= limit
         tied = tied if is_near and len(tied) > 1 else ()
         person = nearest[0].person if is_near and not tied else None
@@ -511,7 +543,7 @@ class Gallery:
         return Identification(person, nearest, limit, people, tied=tied, **rates)
 
     def _limit(self, far, threshold):
-        """Returns the largest score that is accepted, and its `Threshold` or None."""
+        """Returns the largest accepted score and its `Threshold`, None if `threshold` was given."""
         if threshold is not None:
             if not isinstance(threshold, numbers.Real) or math.isnan(threshold):
                 raise ValueError(
@@ -522,20 +554,20 @@ class Gallery:
         return used.value, used
 
     def _threshold(self, far):
-        """Returns the `Threshold` of a rate; None: of the smallest."""
+        """Returns the `Threshold` for a false accept rate, see `choose_threshold`."""
         return choose_threshold(self.thresholds, far, self.provisional)
 
     def _strictest(self, limit):
-        """Returns the largest score of an accepted claim that resets the count of rejected ones.
+        """Returns the largest score that resets the count of rejected claims.
 
-        It is the threshold that decides by default, or `limit` without one. Otherwise an
-        attacker could reset the count by claims at a loose threshold.
+        The score is the threshold that decides by default, or `limit` if no such threshold
+        exists. Otherwise an attacker could reset the count with claims at a looser threshold.
         """
         deciding = self.deciding
         return limit if deciding is None else deciding.value
 
     def _scale(self, templates):
-        """Returns the `Scale` of a gallery, see `Scale.from_card`; None without people."""
+        """Returns the `Scale` of the scores, see `Scale.from_card`. None if nobody is enrolled."""
         first = [templates.enrolled_of(name)[:1] for name in templates.names[:MOST_COMPARED]]
         if not first:
             return None
@@ -544,23 +576,24 @@ class Gallery:
         return Scale.from_card(self._model.card, to_itself)
 
     def explain(self, person: str, recording: ArrayLike) -> Explanation:
-        """Explains which moments and channels make the score of a recording against a person.
+        """Explains which moments and channels of a recording make its score against a person.
 
-        A gallery keeps embeddings, not recordings. So only moments of the observed recording are
-        explained, called `"probe"`. They carry half of a Wasserstein distance. The score of several
-        recordings is the mean of their scores, so explain each of them separately.
+        A gallery stores embeddings, not recordings. The explanation therefore contains only moments
+        of the observed recording, which is called `"probe"`. These moments account for half of
+        a Wasserstein distance. The score of several recordings is the mean of their scores, so
+        explain each recording separately.
 
         Args:
-            person: A person who is enrolled, such as `decision.person`.
+            person: Name of an enrolled person, such as `decision.person`.
             recording: One recording.
 
         Returns:
             Explanation of the distance to the nearest enrolled recording of the person, see
-            `keras_dml.explain`. It reveals as much as the enrolled embedding.
+            `keras_dml.explain`. The explanation reveals as much as the enrolled embedding.
 
         Raises:
-            KeyError: If nobody of this name is enrolled.
-            ValueError: If it is not one recording, or the model does not accept it.
+            KeyError: If nobody with this name is enrolled.
+            ValueError: If `recording` is not one recording, or the model does not accept it.
         """
         recordings = self._as_list(recording)
         person, templates = self._templates_of(person)
@@ -581,39 +614,40 @@ class Gallery:
         groups: Mapping | None = None,
         extrapolate: bool = False,
     ) -> Threshold:
-        """Sets the threshold that accepts at most a fraction of these people's false claims.
+        """Sets the threshold that accepts at most a fraction `far` of false claims.
 
-        Each recording claims to be every person in turn: its own person, by the other recordings of
-        that person, and each of the other people. Give recordings of people whom the model has
-        never seen. Give as many recordings per person as you will enroll: with more enrolled
-        recordings the nearest one is closer, and false accepts rise. These people need not be
-        enrolled, and this method does not enroll them. A recording that is given twice counts once.
-        A recording that is given for two people is left out.
+        The method compares every recording with every person. A comparison with the recording's own
+        person is a genuine claim and uses the other recordings of this person. A comparison with
+        another person is a false claim. Use people with whom the model was not trained. The people
+        need not be enrolled, and this method does not enroll them. Give as many recordings per
+        person as you will enroll. With more enrolled recordings, the nearest recording is closer,
+        and the false accept rate rises. A recording that is given twice counts once. A recording
+        that is given for two people is ignored.
 
-        If five people or more are too few for the rate, and the model's card has a threshold of the
-        rate, then this threshold is moved to the mean and the spread of these people's false
-        claims. About nine of ten groups of people keep the rate.
+        If at least five people are given, but too few for `far`, the method adapts the threshold
+        for this rate in the model card to the mean and the standard deviation of the scores of
+        false claims. Such a threshold keeps the rate for about nine of ten groups of people.
 
         Args:
             recordings: List of recordings.
-            people: Person of each.
+            people: Person of each recording.
             far: False accept rate, above 0 and below 1.
-            sessions: Session of each recording, such as the day. A recording then claims its own
-                person by the recordings of other sessions, if the person has any. None: by all
-                other recordings.
-            groups: Group of each person, `{person: group}`, such as age or sensor, for the rate at
-                which people of one group are taken for each other. People who are left out have no
-                group.
-            extrapolate: See `keras_dml.evaluation.certificate`.
+            sessions: Session of each recording, such as the day. A genuine claim is
+                then compared only with recordings from other sessions, if the person has any.
+                Default: with all other recordings of the person.
+            groups: Group of some people, `{person: group}`, such as age or sensor. The result then
+                contains the false accept rate between people of the same group.
+            extrapolate: Whether a rate that is too low for the number of people is estimated, see
+                `keras_dml.evaluation.certificate`.
 
         Returns:
-            The threshold, which the gallery stores. Its intervals are over people: many recordings
-            of few people do not support a small rate.
+            The threshold, which the gallery stores. Its confidence intervals count people, not
+            recordings. Few people with many recordings therefore do not support a low rate.
 
         Raises:
-            ValueError: If there is only one person, nobody has two recordings, nobody has a group,
-                a recording is `unfit`, or the people are too few to support the rate. The message
-                states how many people the rate needs.
+            ValueError: If there is only one person, no person has two recordings, `groups` names
+                none of the people, a recording is `unfit`, or the people are too few for `far`. The
+                message then states how many people the rate needs.
         """
         recordings, people = self._with_people(recordings, people)
         warn_of_trained(self._model.trained_on, people)
@@ -636,13 +670,16 @@ class Gallery:
         return threshold
 
     def remove_threshold(self, far: float) -> None:
-        """Removes a threshold, such as the smallest one, which decides if no rate is given.
+        """Removes a calibrated threshold.
+
+        If the threshold for the smallest rate is removed, the threshold for the next larger rate
+        decides by default.
 
         Args:
-            far: Its false accept rate.
+            far: False accept rate of the threshold.
 
         Raises:
-            ValueError: If no threshold of this rate was set.
+            ValueError: If no threshold was calibrated for this rate.
         """
         thresholds = self.thresholds
         if far not in thresholds:
@@ -652,17 +689,17 @@ class Gallery:
     def evaluate(
         self, recordings: ArrayLike | Recordings, people: ArrayLike
     ) -> evaluation.Verification:
-        """Measures verification of new recordings against everybody enrolled (EER, ROC, DET).
+        """Measures the verification of new recordings against all enrolled people (EER, ROC, DET).
 
-        A recording that is nearest to a recording marked as not a person's gets a larger score for
-        this person than all others.
+        If a recording is nearest to an imposter that `reject` stored for a person, the recording
+        gets a score against this person that is larger than all other scores.
 
         Args:
             recordings: List of recordings.
-            people: Person of each. A person who is not enrolled makes only false claims.
+            people: Person of each recording. A person who is not enrolled makes only false claims.
 
         Returns:
-            `keras_dml.evaluation.Verification`, with intervals over people.
+            A `keras_dml.evaluation.Verification`, with confidence intervals over people.
 
         Raises:
             ValueError: If nobody is enrolled, none of the people is enrolled, all claims are true,
@@ -675,36 +712,39 @@ class Gallery:
         z = self._model.embed(recordings)
         results = [templates.scores(self._model, probe[None], names) for probe in z]
         scores, denied = (np.stack(side) for side in zip(*results, strict=True))
-        scores[denied] = np.nextafter(scores.max(), np.inf)  # behind all that are not denied
+        scores[denied] = np.nextafter(scores.max(), np.inf)  # larger than all other scores
         probes, claims = np.repeat(people, len(names)), np.tile(names, len(recordings))
         return evaluation.verification(
             scores.ravel(), probes == claims, people=(probes, claims), bootstrap=1000
         )
 
     def listen(self, person: str, *, far: float | None = None, client: str = "") -> Listening:
-        """Begins a claim that is decided as soon as possible while its recording grows.
+        """Begins to verify a recording that is not complete yet.
 
-        The claim is accepted as soon as one window is near enough. See `calibrate_listening` for
-        the recordings for which the false match rate holds.
+        The claim is accepted as soon as the score of one window of the recording is low enough.
+        `calibrate_listening` states for which recordings the false match rate is guaranteed.
 
         Args:
-            person: The person claimed.
-            far: False match rate of the boundary, one that was set; None: the smallest.
-            client: As in `verify`. A claim that ends without a decision counts as rejected.
+            person: Name of the claimed person.
+            far: False match rate for which `calibrate_listening` was called. Default: the smallest
+                of these rates.
+            client: Name of the client, as in `verify`. A claim that ends without a decision counts
+                as rejected.
 
         Returns:
-            `Listening`: pass the recording to its method `add` as it grows.
+            A `Listening`. Pass each new part of the recording to its method `add`.
 
         Raises:
-            TooManyTries: During the pause after rejected claims.
-            KeyError: If nobody of this name is enrolled.
-            ValueError: If no boundary is set, the rate has none, or an earlier version set it.
+            TooManyTries: If the claim is made during the pause after rejected claims.
+            KeyError: If nobody with this name is enrolled.
+            ValueError: If `calibrate_listening` was not called for this rate, or an earlier version
+                of the library set the decision threshold.
         """
         boundaries = self.boundaries
         boundary = choose_boundary(boundaries, far)
         person, _ = self._templates_of(person)
         self._claims.begin(person, client)
-        # A looser boundary than the strictest one must not reset the count of rejected claims.
+        # Only the boundary for the smallest rate may reset the count of rejected claims.
         resets = boundary.far == min(boundaries)
         accept = partial(self._claims.accept, person, client) if resets else lambda: None
         return Listening(self, person, boundary, accept)
@@ -718,38 +758,40 @@ class Gallery:
         window: int | None = None,
         sessions: ArrayLike | None = None,
     ) -> Boundary:
-        """Sets the boundary at which `listen` accepts at most a fraction of false claims.
+        """Sets the threshold with which `listen` accepts at most a fraction `far` of false claims.
 
-        The rate holds on average for new people, whenever the claim ends, see
+        The rate is guaranteed on average for new people, independent of when the claim ends, see
         `keras_dml.evaluation.promise`.
 
-        A claim is one recording of at most as many windows as the recordings given here. The rate
-        also holds if its windows are repeated, left out or played in any order. It does not hold
-        for the best of several recordings, for a recording that is changed until it is accepted, or
-        for a replay or forgery of the person's own recordings. Each new recording is one more
-        claim, so limit the number of claims.
+        The rate applies to one recording per claim, with at most as many windows as the recordings
+        that are given here. The rate remains valid if an imposter repeats windows of the recording,
+        leaves windows out or changes their order. The rate is not guaranteed for the best of
+        several recordings, for a recording that is changed until it is accepted, or for replayed or
+        forged recordings of the person. Each new recording is one more claim, so limit the number
+        of claims.
 
-        Each recording claims to be every person in turn, window by window: its own person, by the
-        other recordings of that person, and each of the other people, by all of their recordings.
-        A rate needs at least 1 / far - 2 people.
+        The method compares the windows of every recording with every person. A genuine claim is
+        compared with the other recordings of the same person. A false claim is compared with all
+        recordings of another person. A rate `far` needs at least 1 / far - 2 people.
 
         Args:
-            recordings: List of recordings, each as long as a claim may last: the shortest one sets
-                after how many windows `listen` rejects. Give as many recordings per person as you
-                will enroll.
-            people: Person of each.
+            recordings: List of recordings. The shortest recording sets the longest claim: after as
+                many windows, `listen` rejects a claim that was not accepted. Give as many
+                recordings per person as you will enroll.
+            people: Person of each recording.
             far: False match rate, above 0 and below 1.
-            window: Steps of a window, the shortest time to a decision; None: the length of
-                recordings, if the model takes only one length.
+            window: Number of time steps per window. The first decision is possible after one
+                window. Default: the model's input length, if it is fixed.
             sessions: Session of each recording, see `calibrate`.
 
         Returns:
-            The boundary, which the gallery stores, with the time to a decision.
+            The `Boundary`, which the gallery stores. It contains the threshold and the median time
+            to a decision.
 
         Raises:
-            ValueError: If there is only one person, nobody has two recordings, the people are too
-                few to promise the rate, a recording is `unfit` or shorter than a window, or the
-                model does not take recordings.
+            ValueError: If there is only one person, no person has two recordings, the people are
+                too few for `far`, a recording is `unfit` or shorter than a window, or the model
+                does not take recordings.
         """
         recordings, people = self._with_people(recordings, people)
         check_people(people)
@@ -768,8 +810,12 @@ class Gallery:
         return boundary
 
     def _trajectories(self, recordings, people, window, sessions=None):
-        """Returns the scores of the windows of everybody's claims, shape `(claims, windows)`, the
-        person of each claim's recording, and the person claimed."""
+        """Computes the scores of all windows for genuine and false claims.
+
+        Returns:
+            `(scores, probes, claims)`: scores of shape `(claims, windows)`, the person who made the
+            recording of each claim, and the claimed person.
+        """
         count = common_windows(recordings, window)
         z, hidden = self._model.embed(recordings), not_enrolled(people, sessions)
         names = np.unique(people)
@@ -780,26 +826,26 @@ class Gallery:
             distances[:, hidden[i]] = np.inf
             for name in names:
                 nearest = distances[:, people == name].min(axis=1)
-                if np.isfinite(nearest).all():  # not a claim by the person's only recording
+                if np.isfinite(nearest).all():  # false for a person's only recording
                     scores.append(nearest)
                     probes.append(people[i])
                     claims.append(name)
         return np.stack(scores).astype(np.float64), np.array(probes), np.array(claims)
 
     def reject(self, person: str, recordings: ArrayLike | Recordings) -> None:
-        """Marks recordings as not a person's (hard negatives).
+        """Stores recordings of imposters of a person (hard negatives).
 
-        A recording that is nearer to a marked recording than to the enrolled ones is no longer
-        accepted as this person's. Recordings that are marked already are ignored.
+        A recording that is nearer to a stored imposter than to the person's enrolled recordings is
+        rejected from then on. Imposters that are stored already are ignored.
 
         Args:
-            person: A person who is enrolled.
-            recordings: One recording or several.
+            person: Name of an enrolled person.
+            recordings: One recording or a list of recordings that this person did not make.
 
         Raises:
-            KeyError: If nobody of this name is enrolled.
-            ValueError: If the model does not accept a recording, or a recording is `unfit` or
-                enrolled as the person's.
+            KeyError: If nobody with this name is enrolled.
+            ValueError: If the model does not accept a recording, a recording is `unfit`, or a
+                recording is enrolled as this person.
         """
         person, templates = self._templates_of(person)
         z = self._embed_fit(recordings)
@@ -808,87 +854,103 @@ class Gallery:
     def recordings(self, person: str) -> tuple[str, ...]:
         """Returns the ids of a person's enrolled recordings, in the order of enrollment.
 
-        An id is a digest of the embedding and is the same in every gallery of the model. The
-        embedding cannot be computed from the id, but a known embedding can be recognized by it.
+        An id is a digest of the embedding. The embedding cannot be computed from the id. But the
+        same recording has the same id in all galleries of the model, so an id can confirm that a
+        recording is enrolled.
+
+        Args:
+            person: Name of an enrolled person.
 
         Raises:
-            KeyError: If nobody of this name is enrolled.
+            KeyError: If nobody with this name is enrolled.
         """
         return tuple(recording_id(z.tobytes()) for z in self._enrolled_of(person))
 
     def list_recordings(self, person: str) -> tuple[StoredRecording, ...]:
-        """Lists the enrolled recordings of a person, with the id and time of each.
+        """Lists the id and the enrollment time of each enrolled recording of a person.
+
+        Args:
+            person: Name of an enrolled person.
 
         Raises:
-            KeyError: If nobody of this name is enrolled.
+            KeyError: If nobody with this name is enrolled.
         """
         person, _ = self._templates_of(person)
         return self._records.stored(person) or ()
 
     def list_rejections(self, person: str) -> tuple[StoredRecording, ...]:
-        """Lists the recordings that `reject` marked as not a person's, with id and time of each.
+        """Lists the id and the time of each recording that `reject` stored for a person.
+
+        Args:
+            person: Name of an enrolled person.
 
         Raises:
-            KeyError: If nobody of this name is enrolled.
+            KeyError: If nobody with this name is enrolled.
         """
         person, _ = self._templates_of(person)
         return self._records.stored(person, enrolled=False) or ()
 
     def unreject(self, person: str, recordings: str | Iterable[str]) -> None:
-        """Removes marks of `reject`: the gallery is as if the recordings had not been marked.
+        """Removes imposters that `reject` stored for a person.
 
         Args:
-            person: A person who is enrolled.
-            recordings: Id of a recording as `list_rejections` returns it, or a list of ids.
+            person: Name of an enrolled person.
+            recordings: Id of a recording from `list_rejections`, or a list of ids.
 
         Raises:
-            KeyError: If nobody of this name is enrolled, or an id is not of a marked recording of
-                the person. Nothing is changed then.
-            TimeoutError: If the marks were removed, but another process prevented the log from
-                being cut.
+            KeyError: If nobody with this name is enrolled, or `reject` stored no recording with one
+                of the ids for this person. Nothing is changed then.
+            TimeoutError: If the recordings were removed, but the log of changes was not truncated
+                because another process used the file.
         """
         person, _ = self._templates_of(person)
         maintenance.forget_stored(self._records, person, recordings, enrolled=False)
 
     def forget(self, person: str, recording: str | Iterable[str]) -> None:
-        """Removes a recording of a person: the gallery is as if it had never been enrolled.
+        """Removes an enrolled recording of a person.
 
-        In a file no byte of it remains. On a server it remains until `purge`. A gallery that was
-        merged or exported before still has it.
+        In a file, no byte of the embedding remains. On a server, the embedding stays on the disk
+        until `purge`. Galleries into which this gallery was merged, and exported files, keep the
+        recording.
 
         Args:
-            person: A person who is enrolled. With the last recording the person is removed.
-            recording: Id of the recording, as in `Enrollment.ids` and `recordings`, or a list of
-                ids.
+            person: Name of an enrolled person. If the last recording is removed, the person is
+                removed.
+            recording: Id of the recording, from `Enrollment.ids` or `recordings`, or a list of ids.
 
         Raises:
-            KeyError: If nobody of this name is enrolled, or the person has no such recording.
-            TimeoutError: If the recording was removed, but another process prevented the log from
-                being cut.
+            KeyError: If nobody with this name is enrolled, or the person has no recording with one
+                of the ids.
+            TimeoutError: If the recording was removed, but the log of changes was not truncated
+                because another process used the file.
         """
         person, _ = self._templates_of(person)
         maintenance.forget_stored(self._records, person, recording, enrolled=True)
 
     def mean_template(self, person: str) -> MeanTemplate:
-        """Returns one embedding in place of all enrolled recordings of a person, for small devices.
+        """Computes the mean embedding of a person's enrolled recordings, for small devices.
+
+        Args:
+            person: Name of an enrolled person.
 
         Raises:
-            KeyError: If nobody of this name is enrolled.
-            ValueError: If the model's distance has no mean from which recordings can be removed.
+            KeyError: If nobody with this name is enrolled.
+            ValueError: If the mean of the model's distance is not an average, see `MeanTemplate`.
         """
         return MeanTemplate.from_embeddings(self._model.distance, self._enrolled_of(person))
 
     def export_templates(self, path: Path) -> None:
-        """Writes all embeddings to a file, for `merge` or for a device.
+        """Writes all templates (stored embeddings) to a file, for `merge` or for a device.
 
-        The file is a `.npz` of `header` (JSON: format, version, model, fingerprint), `people`,
-        `enrolled` and `embeddings`. Only its owner may read it, and it is not encrypted.
+        The file is a `.npz` with the arrays `header` (JSON: format, version, model, fingerprint),
+        `people`, `enrolled` and `embeddings`. Only the owner of the file may read it. The file is
+        not encrypted.
 
         Args:
-            path: Path of the file; an existing file is replaced.
+            path: Path of the file. An existing file is replaced.
 
         Raises:
-            ValueError: If `path` cannot be the path of a file, or is the gallery itself.
+            ValueError: If `path` cannot be the path of a file, or is the path of this gallery.
             OSError: If the file cannot be written.
         """
         if all(map(os.path.exists, (path, self.path))) and os.path.samefile(path, self.path):
@@ -900,23 +962,23 @@ class Gallery:
     def merge(self, other: Gallery | Path) -> dict[str, int]:
         """Adds the people of another gallery of the same model.
 
-        Recordings of a person that are here already, compared by their embeddings, are not added
-        again. This gallery keeps its thresholds. Recordings that `enroll` would refuse because they
-        are too far from the person's others are left out, with a `UserWarning`. Otherwise an
-        attacker could add recordings of themselves to a person who is enrolled here.
+        A recording is not added again if this gallery contains the same embedding already. This
+        gallery keeps its thresholds. A recording is left out with a `UserWarning` if it is too far
+        from the other recordings of the person, as in `enroll`. Otherwise an attacker could add
+        recordings of themselves to a person who is enrolled here.
 
         Args:
-            other: The other gallery, which is not changed; or the path of a file that
+            other: The other gallery, which is not changed, or the path of a file that
                 `export_templates` has written.
 
         Returns:
-            Number of recordings added by person.
+            `{person: number of added recordings}`.
 
         Raises:
-            TypeError: If `other` has another type.
-            ValueError: If `other` has another model, the file is invalid, or a recording is
-                enrolled as two people, or as a person and marked as not theirs. Nothing is added
-                then.
+            TypeError: If `other` is neither a `Gallery` nor a path.
+            ValueError: If `other` has another model, the file is invalid, a recording is enrolled
+                as two people, or a recording is both enrolled as a person and stored as an imposter
+                of this person. Nothing is added then.
         """
         if isinstance(other, Gallery):
             source, about = other.path, other._about
@@ -951,14 +1013,14 @@ class Gallery:
         return added
 
     def _without_outliers(self, source, rows, people, enrolled, z):
-        """Returns the rows of another gallery that are near enough to their person's others.
+        """Returns the rows of another gallery without recordings that `enroll` would refuse.
 
         Args:
             source: Path of the other gallery, for the warning.
-            rows: Rows that are new here.
-            people: Person of each template.
-            enrolled: True for templates of the person, False for templates marked as not theirs.
-            z: Embeddings, shape `(count, ...)`.
+            rows: Rows of templates that this gallery does not contain yet.
+            people: Person of each template of the other gallery.
+            enrolled: True for enrolled templates, False for imposters that `reject` stored.
+            z: Embeddings of the other gallery, shape `(count, ...)`.
         """
         reasons, rows_by_person = {}, {}
         for row in rows:
@@ -985,7 +1047,7 @@ class Gallery:
         return recordings
 
     def _fit_list(self, recordings):
-        """Returns recordings as a list. Raises `ValueError` if one is unfit."""
+        """Returns recordings as a list. Raises `ValueError` if a recording is unfit."""
         recordings = self._as_list(recordings)
         reasons = self._model.unfit(recordings)
         if reasons:
@@ -1005,14 +1067,14 @@ class Gallery:
         return recordings, checked_people(people, len(recordings))
 
     def _templates(self):
-        """Returns the `Templates` of everybody, from memory unless the gallery has changed."""
+        """Returns the `Templates` of all people. Reads them again only after a change."""
         changes = self._records.changes()
         if self._cached_templates is None or self._cached_changes != changes:
             self._cached_templates, self._cached_changes = self._read_templates(), changes
         return self._cached_templates
 
     def _candidates(self, probes):
-        """Returns `Templates` that include the nearest ones, and the number of all people."""
+        """Returns `Templates` that include those nearest to `probes`, and the number of people."""
         candidates = self._records.candidates(probes)
         if candidates is None:
             templates = self._templates()
@@ -1021,7 +1083,10 @@ class Gallery:
         return self._read_templates(names), people
 
     def _templates_near(self, people, embeddings):
-        """Returns `Templates` of people and of those near to embeddings; everybody's of a file."""
+        """Returns `Templates` of some people and of people near to embeddings.
+
+        For a gallery in a file, the result contains all people.
+        """
         candidates = self._records.candidates(embeddings)
         if candidates is None:
             return self._templates()
@@ -1038,7 +1103,7 @@ class Gallery:
         return Templates(names, enrolled, flat.reshape(len(names), *shape))
 
     def _templates_of(self, person) -> tuple[str, Templates]:
-        """Returns the name of a person as it is stored, and `Templates` of this person alone."""
+        """Returns the stored form of a person's name, and the `Templates` of this person."""
         name = name_or_none(person)
         if name is not None:
             templates = self._read_templates([name])
@@ -1057,7 +1122,7 @@ class Gallery:
 
 
 def _rates(threshold):
-    """Returns the fields of a result that describe its `Threshold`, or None."""
+    """Returns the fields of a result that describe a `Threshold`. Empty for None."""
     if threshold is None:
         return {}
     names = ("far", "extrapolated", "provisional")
@@ -1065,7 +1130,7 @@ def _rates(threshold):
 
 
 def _without(rows, z, left_out):
-    """Returns indices of recordings and their embeddings without those at some positions."""
+    """Removes the entries at the positions `left_out` from `rows` and from `z`."""
     positions = [i for i in range(len(rows)) if i not in left_out]
     return rows[positions], z[positions]
 

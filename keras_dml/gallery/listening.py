@@ -1,4 +1,4 @@
-"""Claims that are decided while their recording grows."""
+"""Verifies a recording while it grows, see `Gallery.listen`."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ ANSWERS = {True: "accepted", False: "rejected", None: "not yet"}
 
 @dataclasses.dataclass(frozen=True)
 class Heard:
-    """State of a claim after a number of steps.
+    """State of a claim after some windows of the recording.
 
     Attributes:
-        accepted: Whether the claim is accepted; None: not decided yet.
-        person: The person claimed.
-        score: Least distance of a window so far to the person's enrolled recordings; None before
-            the first window is full.
-        threshold: Largest score that is accepted; None before the first window is full.
-        steps: Steps of these windows.
-        seconds: Their duration; None if the model does not state its rate.
-        denied: Whether a window is nearest to a recording marked as not this person's.
-        scale: As in `keras_dml.gallery.Decision`.
+        accepted: Whether the claim is accepted. None if the claim is not decided yet.
+        person: Name of the claimed person.
+        score: Least distance from a window to the person's enrolled recordings. None before the
+            first window is complete.
+        threshold: Largest score that is accepted. None before the first window is complete.
+        steps: Number of time steps in all complete windows.
+        seconds: Duration of all complete windows. None if the model does not state its rate.
+        denied: Whether the last window is nearest to an imposter that `reject` stored.
+        scale: Scale for `closeness`, as in `keras_dml.gallery.Decision`.
     """
 
     accepted: bool | None
@@ -49,20 +49,20 @@ class Heard:
 
     @property
     def answer(self) -> str:
-        """`"accepted"`, `"rejected"` or `"not yet"`."""
+        """The decision: `"accepted"`, `"rejected"` or `"not yet"`."""
         return ANSWERS[self.accepted]
 
     @property
     def closeness(self) -> float | None:
-        """As in `keras_dml.gallery.Decision`; None before the first window is full."""
+        """Score from 0 to 100, where 100 is the best match. None before the first window."""
         is_measured = self.score is not None and self.scale is not None
         return self.scale.closeness(self.score) if is_measured else None
 
     def in_words(self, scores: bool = True) -> str:
-        """Returns the answer in words.
+        """Returns the state of the claim in words.
 
         Args:
-            scores: As in `Decision.in_words`.
+            scores: Whether to state the score and the threshold.
         """
         words = f"{self.person} {self.answer} after {self.steps:,} steps"
         if self.seconds is not None:
@@ -80,24 +80,24 @@ class Heard:
 
 
 class Listening:
-    """A claim that is decided while its recording grows; `Gallery.listen` returns it.
+    """A claim that is decided while its recording grows. `Gallery.listen` returns this object.
 
-    The claim is accepted as soon as one window is near enough to the enrolled recordings, so a
-    repeated window changes nothing. See `Gallery.calibrate_listening` for the recordings for which
-    the false match rate holds.
+    The claim is accepted as soon as one window is near enough to the enrolled recordings.
+    Repeating a window therefore does not help an imposter. `Gallery.calibrate_listening` states for
+    which recordings the false match rate is guaranteed.
 
-    The object keeps less than a window of the recording, and the sum and the minimum of the scores.
-    Chunks may have any size: windows follow each other from the first step and do not overlap,
-    however the recording is cut. A decision is final, and later chunks are ignored.
+    The object stores less than one window of the recording, and the sum and the minimum of the
+    scores. Chunks may have any length. Windows do not overlap, and their position does not depend
+    on how the recording is cut into chunks. A decision is final. Later chunks are ignored.
 
     Args:
         gallery: The gallery.
-        person: The person claimed.
-        boundary: Boundary that decides.
+        person: Name of the claimed person.
+        boundary: Decision thresholds, see `Gallery.calibrate_listening`.
         accept: Function that is called when the claim is accepted.
 
     Attributes:
-        heard: `Heard`, the last answer.
+        heard: The last `Heard`.
 
     Example:
         >>> import tempfile
@@ -132,23 +132,23 @@ class Listening:
 
     @property
     def boundary(self) -> Boundary:
-        """The boundary that decides."""
+        """The decision thresholds of this claim."""
         return self._boundary
 
     def add(self, chunk: ArrayLike) -> Heard:
         """Adds the next steps of the recording.
 
         Args:
-            chunk: Array of shape `(time, channels)` with any number of steps, also zero.
+            chunk: Array of shape `(time, channels)` with any number of steps, including zero.
 
         Returns:
-            `Heard`.
+            State of the claim after this chunk.
 
         Raises:
-            TypeError: If the chunk does not hold real numbers.
-            ValueError: If the chunk has another shape or is not finite, or the model does not
-                accept a window. The chunk is then ignored, and others may follow.
-            KeyError: If the person was removed meanwhile.
+            TypeError: If `chunk` does not contain real numbers.
+            ValueError: If `chunk` has another shape or is not finite, or the model does not accept
+                a window. The chunk is then ignored, and the next chunk may be added.
+            KeyError: If the person was removed from the gallery meanwhile.
         """
         chunk = self._checked(chunk)
         if self.heard.accepted is not None:
@@ -170,7 +170,7 @@ class Listening:
         return self.heard
 
     def _scores(self, windows):
-        """Returns for each window its score, and whether it is nearest to a marked recording."""
+        """Returns `(score, denied)` of each window, see `Templates.scores`."""
         model = self._gallery._model
         embeddings = model.embed(list(windows))
         _, templates = self._gallery._templates_of(self._person)
@@ -215,10 +215,10 @@ class Listening:
 
 
 def signal_inputs(model: keras.Model) -> inputs.Signals:
-    """Returns the inputs of a model of recordings, which can grow.
+    """Returns the `inputs.Signals` of a model that takes recordings.
 
     Raises:
-        ValueError: If the model takes other inputs.
+        ValueError: If the model takes other inputs, such as images.
     """
     model_inputs = inputs.from_model(model)
     if not isinstance(model_inputs, inputs.Signals):
@@ -230,15 +230,15 @@ def signal_inputs(model: keras.Model) -> inputs.Signals:
 
 
 def checked_window(model: keras.Model, window: int | None) -> int:
-    """Returns the number of steps of a window, after a check that the model accepts it.
+    """Checks that a model accepts windows of a length, and returns the length.
 
     Args:
-        model: A model of recordings.
-        window: Steps of a window; None: the length of recordings, if the model has only one.
+        model: A model that takes recordings.
+        window: Number of time steps per window. Default: the model's input length, if it is fixed.
 
     Raises:
         ValueError: If the model takes recordings of any length and `window` is None, or the model
-            takes another length.
+            takes only another length.
     """
     model_inputs = signal_inputs(model)
     if not model_inputs.has_any_length:
@@ -257,11 +257,11 @@ def checked_window(model: keras.Model, window: int | None) -> int:
 
 
 def common_windows(recordings: Recordings, window: int) -> int:
-    """Returns the number of windows of the shortest recording.
+    """Returns the number of complete windows in the shortest recording.
 
     Args:
         recordings: Arrays of shape `(time, channels)`.
-        window: Steps of a window.
+        window: Number of time steps per window.
 
     Raises:
         ValueError: If a recording is shorter than a window.

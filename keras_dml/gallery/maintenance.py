@@ -1,6 +1,6 @@
-"""Gallery operations that do not load the model: list people, rename, remove, purge, check.
+"""Functions that manage a gallery without loading its model, even if the model is lost.
 
-They also work if the model is lost.
+The functions list, rename and remove people, purge a gallery, and check that it can decide.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from keras_dml.gallery.tries import DEFAULT
 def people(
     path: Path, *, key: bytes | Path | None = None, keys: Path | None = None
 ) -> dict[str, int]:
-    """Returns the number of enrolled recordings by person, sorted by name. Loads no model.
+    """Returns `{person: number of enrolled recordings}`, sorted by name. Loads no model.
 
     Args:
         path: Path of a gallery's file, or the URL of a database.
-        key: As in `Gallery`.
-        keys: As in `Gallery`.
+        key: Key of an encrypted gallery, see `Gallery`.
+        keys: Path of the file of the people's keys, see `Gallery`.
 
     Raises:
         FileNotFoundError: If the gallery does not exist.
@@ -45,20 +45,20 @@ def people(
 def remove(
     path: Path, person: str, *, key: bytes | Path | None = None, keys: Path | None = None
 ) -> None:
-    """Removes a person and everything that is stored of them, see `Gallery.remove`. Loads no model.
+    """Removes a person and all data about the person, see `Gallery.remove`. Loads no model.
 
     Args:
         path: Path of a gallery's file, or the URL of a database.
         person: Name of the person.
-        key: As in `Gallery`.
-        keys: As in `Gallery`.
+        key: Key of an encrypted gallery, see `Gallery`.
+        keys: Path of the file of the people's keys, see `Gallery`.
 
     Raises:
         FileNotFoundError: If the gallery does not exist.
-        KeyError: If nobody of this name is enrolled.
+        KeyError: If nobody with this name is enrolled.
         ValueError: If the file is not a gallery or is damaged.
-        TimeoutError: If the person was removed, but another process prevented the log from being
-            cut.
+        TimeoutError: If the person was removed, but the log of changes was not truncated because
+            another process used the file.
         OSError: If the gallery cannot be used.
     """
     with _opened(path, key, keys) as records:
@@ -79,15 +79,16 @@ def rename(
     Args:
         path: Path of a gallery's file, or the URL of a database.
         person: Name of the person.
-        name: The new name.
-        key: As in `Gallery`.
-        keys: As in `Gallery`.
+        name: New name of the person.
+        key: Key of an encrypted gallery, see `Gallery`.
+        keys: Path of the file of the people's keys, see `Gallery`.
 
     Raises:
         FileNotFoundError: If the gallery does not exist.
-        KeyError: If nobody of this name is enrolled.
-        TypeError, ValueError: If the new name is invalid or another person has it, or the file is
-            not a gallery or is damaged.
+        KeyError: If nobody with this name is enrolled.
+        TypeError: If the new name is not a string.
+        ValueError: If the new name is invalid, another person has this name, or the file is not a
+            gallery or is damaged.
         OSError: If the gallery cannot be used.
     """
     name = checked_name(name, "name")
@@ -104,12 +105,12 @@ def list_recordings(
     Args:
         path: Path of a gallery's file, or the URL of a database.
         person: Name of the person.
-        key: As in `Gallery`.
-        keys: As in `Gallery`.
+        key: Key of an encrypted gallery, see `Gallery`.
+        keys: Path of the file of the people's keys, see `Gallery`.
 
     Raises:
         FileNotFoundError: If the gallery does not exist.
-        KeyError: If nobody of this name is enrolled.
+        KeyError: If nobody with this name is enrolled.
         ValueError: If the file is not a gallery or is damaged.
         OSError: If the gallery cannot be used.
     """
@@ -119,13 +120,13 @@ def list_recordings(
 def list_rejections(
     path: Path, person: str, *, key: bytes | Path | None = None, keys: Path | None = None
 ) -> tuple[StoredRecording, ...]:
-    """Lists recordings marked as not a person's, see `Gallery.list_rejections`. Loads no model.
+    """Lists imposters stored for a person, see `Gallery.list_rejections`. Loads no model.
 
     Args:
         path: Path of a gallery's file, or the URL of a database.
         person: Name of the person.
-        key: As in `Gallery`.
-        keys: As in `Gallery`.
+        key: Key of an encrypted gallery, see `Gallery`.
+        keys: Path of the file of the people's keys, see `Gallery`.
 
     Raises:
         FileNotFoundError, KeyError, ValueError, OSError: See `list_recordings`.
@@ -145,18 +146,18 @@ def forget(
 
     Args:
         path: Path of a gallery's file, or the URL of a database.
-        person: Name of the person. With their last recording the person is removed.
-        recordings: Ids of recordings, as `list_recordings` returns them.
-        key: As in `Gallery`.
-        keys: As in `Gallery`.
+        person: Name of the person. If the last recording is removed, the person is removed.
+        recordings: Id of a recording from `list_recordings`, or several ids.
+        key: Key of an encrypted gallery, see `Gallery`.
+        keys: Path of the file of the people's keys, see `Gallery`.
 
     Raises:
         FileNotFoundError: If the gallery does not exist.
-        KeyError: If nobody of this name is enrolled, or an id is not of the person's recordings.
-            Nothing is removed then.
+        KeyError: If nobody with this name is enrolled, or the person has no recording with one of
+            the ids. Nothing is removed then.
         ValueError: If `recordings` is empty, or the file is not a gallery or is damaged.
-        TimeoutError: If the recordings were removed, but another process prevented the log from
-            being cut.
+        TimeoutError: If the recordings were removed, but the log of changes was not truncated
+            because another process used the file.
         OSError: If the gallery cannot be used.
     """
     with _opened(path, key, keys) as records:
@@ -171,14 +172,14 @@ def unreject(
     key: bytes | Path | None = None,
     keys: Path | None = None,
 ) -> None:
-    """Removes marks of recordings as not a person's, see `Gallery.unreject`. Loads no model.
+    """Removes imposters stored for a person, see `Gallery.unreject`. Loads no model.
 
     Args:
         path: Path of a gallery's file, or the URL of a database.
         person: Name of the person.
-        recordings: Ids of recordings, as `list_rejections` returns them.
-        key: As in `Gallery`.
-        keys: As in `Gallery`.
+        recordings: Id of a recording from `list_rejections`, or several ids.
+        key: Key of an encrypted gallery, see `Gallery`.
+        keys: Path of the file of the people's keys, see `Gallery`.
 
     Raises:
         FileNotFoundError, KeyError, ValueError, TimeoutError, OSError: See `forget`.
@@ -190,12 +191,12 @@ def unreject(
 def thresholds(
     path: Path, *, key: bytes | Path | None = None, keys: Path | None = None
 ) -> dict[float, Threshold]:
-    """Returns the thresholds of a gallery by false accept rate. Loads no model.
+    """Returns the calibrated thresholds, `{false accept rate: Threshold}`. Loads no model.
 
     Args:
         path: Path of a gallery's file, or the URL of a database.
-        key: As in `Gallery`.
-        keys: As in `Gallery`.
+        key: Key of an encrypted gallery, see `Gallery`.
+        keys: Path of the file of the people's keys, see `Gallery`.
 
     Raises:
         FileNotFoundError: If the gallery does not exist.
@@ -209,17 +210,17 @@ def thresholds(
 def remove_threshold(
     path: Path, far: float, *, key: bytes | Path | None = None, keys: Path | None = None
 ) -> None:
-    """Removes the threshold of a rate, see `Gallery.remove_threshold`. Loads no model.
+    """Removes a calibrated threshold, see `Gallery.remove_threshold`. Loads no model.
 
     Args:
         path: Path of a gallery's file, or the URL of a database.
-        far: Its false accept rate.
-        key: As in `Gallery`.
-        keys: As in `Gallery`.
+        far: False accept rate of the threshold.
+        key: Key of an encrypted gallery, see `Gallery`.
+        keys: Path of the file of the people's keys, see `Gallery`.
 
     Raises:
         FileNotFoundError: If the gallery does not exist.
-        ValueError: If no threshold of this rate was set, or the file is not a gallery or is
+        ValueError: If no threshold was calibrated for this rate, or the file is not a gallery or is
             damaged.
         OSError: If the gallery cannot be used.
     """
@@ -235,8 +236,8 @@ def info(path: Path, *, key: bytes | Path | None = None, keys: Path | None = Non
 
     Args:
         path: Path of a gallery's file, or the URL of a database.
-        key: As in `Gallery`.
-        keys: As in `Gallery`.
+        key: Key of an encrypted gallery, see `Gallery`.
+        keys: Path of the file of the people's keys, see `Gallery`.
 
     Raises:
         FileNotFoundError: If the gallery does not exist.
@@ -257,23 +258,25 @@ def check(
     key: bytes | Path | None = None,
     keys: Path | None = None,
 ) -> None:
-    """Checks that a gallery can decide. Loads no model.
+    """Checks that a gallery can decide on a claim. Loads no model.
 
     Args:
         path: Path of a gallery's file, or the URL of a database.
-        person: Name of a person who must be enrolled; None: no such check.
-        far: Rate of the threshold or boundary that decides; None: the smallest.
-        decides_by: `"threshold"` or `"boundary"`, which must be set; None: no such check.
-        client: Name of a client that claims to be `person`, see `Gallery.verify`; None: no claim.
-        key: As in `Gallery`.
-        keys: As in `Gallery`.
+        person: Name of a person who must be enrolled. None: no person is checked.
+        far: False accept rate of the threshold that must exist. Default: the smallest rate.
+        decides_by: `"threshold"` if a threshold of `verify` must exist, `"boundary"` if a threshold
+            of `listen` must exist. None: no threshold is checked.
+        client: Name of a client that will claim to be `person` and must not be in a pause, see
+            `Gallery.verify`. None: no pause is checked.
+        key: Key of an encrypted gallery, see `Gallery`.
+        keys: Path of the file of the people's keys, see `Gallery`.
 
     Raises:
         FileNotFoundError: If the gallery does not exist.
-        KeyError: If nobody of this name is enrolled.
-        TooManyTries: If the claim would be made during the pause after rejected claims.
-        ValueError: If the threshold or boundary is not set, or the file is not a gallery, is
-            damaged or has another key.
+        KeyError: If nobody with this name is enrolled.
+        TooManyTries: If the client would claim during the pause after rejected claims.
+        ValueError: If the threshold does not exist, or the file is not a gallery, is damaged or has
+            another key.
         OSError: If the gallery cannot be used.
     """
     with _opened(path, key, keys) as records:
@@ -291,15 +294,15 @@ def check(
 def purge(
     path: Path, *, key: bytes | Path | None = None, keys: Path | None = None
 ) -> tuple[str, ...]:
-    """Rewrites a gallery without free space, see `Gallery.purge`. Loads no model.
+    """Removes deleted data from the disk, see `Gallery.purge`. Loads no model.
 
     Args:
         path: Path of a gallery's file, or the URL of a database.
-        key: As in `Gallery`.
-        keys: As in `Gallery`.
+        key: Key of an encrypted gallery, see `Gallery`.
+        keys: Path of the file of the people's keys, see `Gallery`.
 
     Returns:
-        Sentences that name places where removed templates may still be; none for a file.
+        Sentences that name places where removed templates may remain. Empty for a file.
 
     Raises:
         FileNotFoundError: If the gallery does not exist.
@@ -311,7 +314,7 @@ def purge(
 
 
 def exists(path: Path) -> bool:
-    """Returns whether a file that may be a gallery exists and is not empty; True for every URL."""
+    """Returns whether a file exists and is not empty. Returns True for every URL."""
     file = pathlib.Path(path)
     return "://" in str(path) or (file.exists() and file.stat().st_size > 0)
 
@@ -331,7 +334,7 @@ def _opened(path, key, keys) -> Iterator[Records]:
 
 
 def describe(records: Records) -> GalleryInfo:
-    """Returns the `GalleryInfo` of records."""
+    """Returns facts about the gallery with these records."""
     about = records.about()
     enrolled, marked, first = records.counts()
     return GalleryInfo(
@@ -358,8 +361,8 @@ def forget_stored(
     Args:
         records: Records of the gallery.
         person: Name of the person.
-        recordings: Id or ids.
-        enrolled: True for recordings of the person, False for recordings marked as not theirs.
+        recordings: Id of a recording, or several ids.
+        enrolled: True for enrolled recordings, False for imposters that `reject` stored.
     """
     ids = [recordings] if isinstance(recordings, str) else list(recordings)
     if not ids:

@@ -1,4 +1,4 @@
-"""Mean templates: one embedding in place of several, with its weight."""
+"""Mean templates: the mean embedding of several recordings of a person, and their number."""
 
 from __future__ import annotations
 
@@ -12,22 +12,29 @@ from keras_dml._typing import ArrayLike
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class MeanTemplate:
-    """The mean of a person's templates in the geometry of their distance, and their number.
+    """The mean embedding of a person's recordings for a distance, and the number of recordings.
 
-    It replaces the templates where memory is short. Recordings can be added and removed, and the
-    templates of two devices can be merged, exactly and in any order. This holds if the mean is an
-    average of points (`Distance.has_mean`): quantile functions for the 2-Wasserstein distance,
-    whose barycenter is their average; logarithms of matrices for the log-Euclidean distance;
-    vectors, of length 1 for cosine. The 1-Wasserstein barycenter is a median, and the mean of the
-    affine-invariant distance (Fréchet or Karcher mean) comes from an iteration. No recording can be
-    removed from these two exactly, so a gallery keeps all templates.
+    A mean template can replace all templates (stored embeddings) of a person to save memory.
+    Recordings can be added to a mean template and removed from it, and two mean templates can be
+    merged. All results are exact and do not depend on the order. This holds for distances whose
+    mean is an average of points (`Distance.has_mean`):
 
-    Distances to a mean differ from the least distance to a set of templates. A threshold that was
-    calibrated for a gallery does not hold for mean templates.
+    - For the 2-Wasserstein distance, the points are quantile functions. Their average is the
+      barycenter.
+    - For the log-Euclidean distance, the points are logarithms of matrices.
+    - For the Euclidean and the cosine distance, the points are vectors. For the cosine distance,
+      the vectors have length 1.
+
+    Other distances have no such mean. The barycenter of the 1-Wasserstein distance is a median, and
+    the mean of the affine-invariant distance (Fréchet or Karcher mean) comes from an iteration. A
+    recording cannot be removed exactly from these means, so a gallery keeps all templates.
+
+    The distance to a mean template differs from the least distance to the templates of a person. A
+    threshold that was calibrated for a gallery is therefore not valid for mean templates.
 
     Args:
-        distance: `keras_dml.distances.Distance`.
-        mean: Average of the points, float64.
+        distance: A `keras_dml.distances.Distance`.
+        mean: Average of the points of all recordings, float64.
         weight: Number of recordings.
 
     Example:
@@ -49,14 +56,14 @@ class MeanTemplate:
     def from_embeddings(
         cls, distance: distances.Distance | str, embeddings: ArrayLike
     ) -> MeanTemplate:
-        """Returns the mean template of embeddings.
+        """Computes the mean template of embeddings.
 
         Args:
-            distance: Distance of their model, or its name.
-            embeddings: Shape `(count, ...)`, at least one.
+            distance: Distance of the model of the embeddings, or the name of the distance.
+            embeddings: At least one embedding, shape `(count, ...)`.
 
         Raises:
-            ValueError: If `embeddings` is empty, or the distance has no mean that is an average.
+            ValueError: If `embeddings` is empty, or the mean of the distance is not an average.
         """
         distance = distances.get(distance)
         if not distance.has_mean:
@@ -73,14 +80,14 @@ class MeanTemplate:
 
     @property
     def embedding(self) -> np.ndarray:
-        """The template as an embedding of the model, float32, for `keras_dml.distance`."""
+        """The mean as an embedding of the model, float32, for `keras_dml.distance`."""
         return self.distance.from_mean_point(self.mean).astype(np.float32)
 
     def merge(self, other: MeanTemplate) -> MeanTemplate:
-        """Returns the template of the recordings of this template and another one.
+        """Returns the mean template of all recordings in two mean templates.
 
         Raises:
-            ValueError: If the other template has another distance or shape.
+            ValueError: If `other` has another distance or shape.
         """
         expected, received = (
             (template.distance.name, template.distance.get_config(), template.mean.shape)
@@ -94,13 +101,13 @@ class MeanTemplate:
         return self._with(self.weight * self.mean + other.weight * other.mean, weight)
 
     def forget(self, embedding: ArrayLike) -> MeanTemplate:
-        """Returns the template as if a recording had never been in it.
+        """Returns the mean template without one of the recordings in it.
 
         Args:
-            embedding: Embedding of a recording in the template. This cannot be checked.
+            embedding: Embedding of a recording in the template. The method cannot check this.
 
         Raises:
-            ValueError: If it is the only recording.
+            ValueError: If the template has only one recording.
         """
         if self.weight < 2:
             raise ValueError("The template holds one recording: remove it as a whole.")

@@ -1,4 +1,4 @@
-"""The model of a gallery: its identity, its embeddings and its distances."""
+"""Computes embeddings, distances and the fingerprint of the model of a gallery."""
 
 import hashlib
 import json
@@ -17,20 +17,22 @@ from keras_dml.zoo import pseudonyms, reading
 if TYPE_CHECKING:
     from keras_dml.distances import Distance
 
-IGNORED = {"name", "trainable", "dtype", "stddev_range"}  # settings that change no embedding
+IGNORED = {"name", "trainable", "dtype", "stddev_range"}  # settings that do not change embeddings
 
 
 class Index:
-    """Vectors by which a database ranks embeddings almost as their distance does.
+    """Mapping from embeddings to vectors, with which a database finds near embeddings.
+
+    The norm of the difference of two vectors ranks embeddings almost as their distance does.
 
     Args:
         distance: Distance of the embeddings.
         shape: Shape of an embedding.
-        numbers: Size of its vector.
+        numbers: Number of elements of a vector.
 
     Attributes:
-        metric: "l1" or "l2".
-        numbers: Size of a vector.
+        metric: Norm of the difference of two vectors, "l1" or "l2".
+        numbers: Number of elements of a vector.
     """
 
     def __init__(self, distance: "Distance", shape: tuple[int, ...], numbers: int):
@@ -38,24 +40,24 @@ class Index:
         self.metric, self.numbers = distance.index_metric, numbers
 
     def vectors(self, embeddings: np.ndarray) -> np.ndarray:
-        """Returns vectors, shape `(n, numbers)`, of embeddings, which may be flat."""
+        """Returns the vectors of embeddings, shape `(n, numbers)`. The embeddings may be flat."""
         embeddings = np.reshape(embeddings, (-1, *self._shape))
         return np.asarray(self._distance.index_vectors(embeddings), np.float32)
 
 
 class GalleryModel:
-    """A model with a fingerprint.
+    """The model of a gallery, with a fingerprint.
 
     Args:
-        model: A `keras.Model`, or the name or path of a saved one.
+        model: A `keras.Model`, or the name or path of a saved model.
 
     Attributes:
-        model: The model.
-        name: Its name.
-        distance: Distance of its embeddings.
-        fingerprint: SHA-256 of the distance and of the weights that embed and compare, or of the
-            layers of a model without weights. Classes that are added to a classifier later do not
-            change it.
+        model: The `keras.Model`.
+        name: Name or path of the model.
+        distance: Distance with which the model compares embeddings.
+        fingerprint: SHA-256 of the distance and of the weights that compute embeddings and
+            distances. For a model without weights, the layers replace the weights. Adding classes
+            to a classifier does not change the fingerprint.
     """
 
     def __init__(self, model: keras.Model | Path):
@@ -74,24 +76,24 @@ class GalleryModel:
 
     @property
     def card(self) -> dict[str, Any] | None:
-        """The card of the model; None if it has none."""
+        """The model card, or None if the model has no card."""
         return reading.card_of(self.model)
 
     @property
     def trained_on(self) -> pseudonyms.TrainedOn:
-        """People that a user's own model was trained on, for `name in trained_on`."""
+        """People whose recordings trained a user's own model, for `name in trained_on`."""
         card = self.card or {}
         return pseudonyms.TrainedOn(card.get("data", {}) if card.get("is_own") else {})
 
     def index(self) -> Index | None:
-        """Returns the `Index` of the embeddings; None if the distance has no vectors for one."""
+        """Returns the `Index` of the embeddings, or None if the distance has no such vectors."""
         shape = self.embedding_shape
         sample = self.distance.degenerate(np.zeros(shape, np.float32))[None]
         vectors = self.distance.index_vectors(sample)
         return None if vectors is None else Index(self.distance, shape, vectors.shape[1])
 
     def as_list(self, recordings: ArrayLike | Recordings) -> list:
-        """Returns recordings as a list; a single recording becomes a list of one."""
+        """Returns recordings as a list. A single recording becomes a list with one element."""
         rank = len(self._inputs.shape)
         is_single = isinstance(recordings, np.ndarray) and recordings.ndim == rank
         if not isinstance(recordings, Iterable):
@@ -102,7 +104,7 @@ class GalleryModel:
         return [recordings] if is_single else list(recordings)
 
     def refused(self, recordings: Recordings) -> dict[int, str]:
-        """Returns the reasons why recordings are invalid or unfit, by their index."""
+        """Returns `{index: reason}` for recordings that are invalid or unfit for a comparison."""
         reasons = {}
         for i, recording in enumerate(recordings):
             try:
@@ -116,9 +118,9 @@ class GalleryModel:
         return dict(sorted(reasons.items()))
 
     def unfit(self, recordings: Recordings) -> dict[int, str]:
-        """Returns the reasons why recordings should not be compared, by their index.
+        """Returns `{index: reason}` for recordings that are too poor to be compared.
 
-        It is empty if the model has no quality gate, see `keras_dml.quality`.
+        The result is empty if the model has no quality gate, see `keras_dml.quality`.
 
         Raises:
             ValueError: If the model does not accept a recording.
@@ -130,7 +132,7 @@ class GalleryModel:
 
     def _check_inputs(self, recordings):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # `embed` emits it once for all
+            warnings.simplefilter("ignore", UserWarning)  # `embed` emits one warning for all
             self._inputs.read(recordings)
 
     def embed(self, recordings: Recordings) -> np.ndarray:
@@ -138,11 +140,11 @@ class GalleryModel:
         return inference.embed(self.model, recordings)
 
     def check(self, embeddings: np.ndarray) -> None:
-        """Raises `ValueError` if embeddings are not of this model."""
+        """Raises `ValueError` if embeddings are invalid or from another model."""
         self.distance.check("embeddings", embeddings, self.model)
 
     def distances(self, probes: np.ndarray, stored: np.ndarray) -> np.ndarray:
-        """Computes distances of probes to stored embeddings, shape `(probes, stored)`."""
+        """Computes the distances from probes to stored embeddings, shape `(probes, stored)`."""
         return inference.distance(self.model, probes, stored)
 
 

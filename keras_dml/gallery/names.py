@@ -1,4 +1,4 @@
-"""Names of people and ids of recordings."""
+"""Checks the names of people and computes the ids of recordings."""
 
 import hashlib
 import numbers
@@ -9,12 +9,12 @@ import numpy as np
 
 from keras_dml._typing import ArrayLike
 
-LONGEST = 200  # characters
+LONGEST = 200  # characters of a name
 DIGITS = 16  # hexadecimal digits of an id
 
 
 def recording_id(embedding: bytes) -> str:
-    """Returns the id of a recording: the first digits of the SHA-256 of its embedding.
+    """Computes the id of a recording, which is the first digits of the embedding's SHA-256.
 
     Args:
         embedding: Bytes of the embedding as the gallery stores them, little-endian float32.
@@ -25,16 +25,17 @@ def recording_id(embedding: bytes) -> str:
 def composed(person: Any) -> Any:
     """Returns a name in Unicode's composed form (NFC), and any other object unchanged.
 
-    A keyboard writes "é" as one character and a folder of macOS as two. Both belong to one person.
+    A keyboard writes "é" as one character, but macOS writes it as two characters in the names of
+    folders. Both spellings must name the same person.
     """
     return unicodedata.normalize("NFC", person) if isinstance(person, str) else person
 
 
 def checked_people(people: ArrayLike, count: int) -> np.ndarray:
-    """Returns the person of each recording as an array that can be sorted; names are `composed`.
+    """Returns the person of each recording as a sortable array, with names in composed form.
 
     Args:
-        people: A name or a number for each recording.
+        people: Name or number of the person of each recording.
         count: Number of recordings.
 
     Raises:
@@ -63,7 +64,7 @@ def _kind(name):
 
 
 def checked_name(person: str, argument: str = "person") -> str:
-    """Returns a name, `composed`, after a check that it is valid.
+    """Checks a name and returns it in composed form, see `composed`.
 
     Args:
         person: The name.
@@ -80,7 +81,7 @@ def checked_name(person: str, argument: str = "person") -> str:
             f"`{argument}` must be a name of 1 to {LONGEST} printable characters. Received "
             f"{person[:LONGEST]!r}."
         )
-    if person != person.strip():  # in print nobody could tell this name from the one without spaces
+    if person != person.strip():  # looks like another name in print
         raise ValueError(
             f"`{argument}` must be a name without spaces at its ends. Received {person!r}."
         )
@@ -88,7 +89,7 @@ def checked_name(person: str, argument: str = "person") -> str:
 
 
 def name_or_none(person: Any) -> str | None:
-    """Returns a name, `composed`, or None if it is not a valid name, see `checked_name`."""
+    """Returns a name in composed form, or None if it is invalid, see `checked_name`."""
     try:
         return checked_name(person)
     except (TypeError, ValueError):

@@ -1,30 +1,30 @@
-"""Checks that only their owner may read the files of a gallery, as ssh checks its keys (POSIX)."""
+"""Checks that only the owner may read files of a gallery, as ssh checks key files (POSIX)."""
 
 import os
 import warnings
 
 from keras_dml._typing import Path
 
-OTHERS = 0o077  # all rights of the group and of other users
-READING = 0o044  # the rights of the group and of other users to read
+OTHERS = 0o077  # all permissions of the group and of other users
+READING = 0o044  # permissions of the group and of other users to read
 
 
 class NotPrivate(PermissionError):
-    """A file of secrets that other users may read or write."""
+    """Error for a file of secrets that other users may read or write."""
 
 
 def refuse_if_shared(path: Path | int, description: str) -> None:
-    """Refuses a file of secrets that other users may read or write.
+    """Raises an error if other users may read or write a file of secrets.
 
-    A file that belongs to another user is not checked, because that user decided who may read it.
-    The secrets of a container are such files.
+    A file that belongs to another user is not checked, because the other user decides who may read
+    it. For example, files of secrets in a container belong to another user.
 
     Args:
-        path: Path of the file, or an open descriptor.
-        description: Name of the file in the error. It must not be a path that may be the key.
+        path: Path of the file, or an open file descriptor.
+        description: Name of the file in the error message. Do not give a path that may be a key.
 
     Raises:
-        NotPrivate: If others than the owner may read or write the file.
+        NotPrivate: If users other than the owner may read or write the file.
     """
     mode = _mode_if_owner(path)
     if mode & OTHERS:
@@ -35,7 +35,7 @@ def refuse_if_shared(path: Path | int, description: str) -> None:
 
 
 def warn_if_shared(path: Path) -> None:
-    """Emits a `UserWarning` if other users may read a gallery.
+    """Emits a `UserWarning` if other users may read the file of a gallery.
 
     Args:
         path: Path of the gallery's file.
@@ -50,7 +50,7 @@ def warn_if_shared(path: Path) -> None:
 
 
 def _mode_if_owner(path):
-    """Returns the mode of a file of the current user, and 0 for any other file."""
+    """Returns the mode of a file that belongs to the current user, and 0 for other files."""
     if os.name != "posix":
         return 0
     status = os.stat(path)

@@ -1,7 +1,8 @@
 """Galleries on a PostgreSQL server, with an index of the extension pgvector.
 
-A database holds one gallery, in the schema `keras_dml`. The index (HNSW) holds vectors of 16 bits
-that are not encrypted, even if the gallery has a key: no index works on encrypted vectors.
+A database contains one gallery, in the schema `keras_dml`. The index (HNSW) contains vectors with
+16 bits per number. These vectors are not encrypted, even if the gallery has a key, because an index
+cannot work on encrypted vectors.
 """
 
 import contextlib
@@ -19,12 +20,13 @@ from keras_dml.gallery.store import Run, check_password, hide_password
 
 @contextlib.contextmanager
 def _libraries_bound_to_their_own_symbols():
-    """Makes libraries that the block loads prefer the symbols of their dependencies.
+    """Makes libraries that are loaded in the block prefer the symbols of their dependencies.
 
-    TensorFlow exports the functions of its BoringSSL to the whole process. Without this, libpq
-    calls them instead of OpenSSL's, and the first connection by TLS is a segmentation fault.
+    TensorFlow exports the functions of its copy of BoringSSL to the whole process. Without this
+    context, libpq would call these functions in place of OpenSSL's, and the first connection with
+    TLS would cause a segmentation fault.
     """
-    if not hasattr(os, "RTLD_DEEPBIND"):  # only glibc has one space of names for all libraries
+    if not hasattr(os, "RTLD_DEEPBIND"):  # only glibc shares symbols between libraries
         yield
         return
     flags = sys.getdlopenflags()
@@ -45,17 +47,18 @@ except ImportError:
         'A gallery on a PostgreSQL server needs: pip install "keras-dml[postgres]".'
     ) from None
 
-PGVECTOR = (0, 8, 4)  # before, deletions could damage an HNSW index (changelog of pgvector)
-WAIT_SECONDS = 30  # for another writer, for a connection
-MOST_NUMBERS = 4000  # of an indexed `halfvec`
-CANDIDATES = 200  # nearest vectors that the index is asked for
+# In earlier versions, deletions could damage an HNSW index (changelog of pgvector).
+PGVECTOR = (0, 8, 4)
+WAIT_SECONDS = 30  # longest time to wait for another writer or for a connection
+MOST_NUMBERS = 4000  # largest size of a `halfvec` that pgvector can index
+CANDIDATES = 200  # number of nearest vectors that a query reads from the index
 OPERATORS = {"l1": "<+>", "l2": "<->"}
 UNKNOWN = "The last change may have been saved or not: check before you repeat it."
 
 NAMESPACE = "keras_dml"  # the PostgreSQL schema
-LOCK = 0x6B646D6C  # "kdml", advisory lock of the process that makes the tables
+LOCK = 0x6B646D6C  # "kdml", advisory lock while a process creates the tables
 MARK = "people enrolled by keras-dml, version 2"  # comment of the PostgreSQL schema
-# Tables that galleries of an earlier version lack, by their mark. Opening such a gallery adds them.
+# Tables that an earlier version lacks, by its mark. Opening such a gallery adds the tables.
 LATER = {"people enrolled by keras-dml, version 1": {"tries", "seals", "state"}}
 TABLES = {
     "about": 'CREATE TABLE about (name text COLLATE "C" PRIMARY KEY, value text COLLATE "C"'
@@ -84,7 +87,7 @@ SCHEMA = (
     *TABLES.values(),
     "CREATE INDEX templates_of_person ON templates (person)",
     "INSERT INTO changes VALUES (0)",  # one row, which a writer locks
-    # ANALYZE would copy some of the values into a table that `purge` does not rewrite.
+    # Otherwise ANALYZE would copy some values into a table that `purge` does not rewrite.
     "ALTER TABLE templates ALTER COLUMN embedding SET STATISTICS 0",
     "ALTER TABLE people ALTER COLUMN name SET STATISTICS 0",
 )
@@ -123,16 +126,16 @@ FIND_LOG = (
 class PostgresStore:
     """A gallery in a database on a PostgreSQL server, see `store.Store`.
 
-    Writers wait for each other, and readers do not wait. After a lost connection the next call
-    connects again.
+    Transactions that write wait for each other. Transactions that read do not wait. If the
+    connection is lost, the next call connects again.
 
     Args:
-        url: `postgresql://user:password@host:port/database`.
-        upgrade: Function of `Run` that seals a gallery of an earlier release, within the
-            transaction that adds the tables which it lacks.
+        url: URL of the database, `postgresql://user:password@host:port/database`.
+        upgrade: Function that takes a `Run` and seals a gallery of an earlier release. It is called
+            in the transaction that adds the tables which such a gallery lacks.
 
     Raises:
-        ValueError: If `url` is not a valid URL, or the database holds something else than a
+        ValueError: If `url` is not a valid URL, or the schema `keras_dml` of the database is not a
             gallery.
         OSError: If the server cannot be used.
     """
@@ -165,7 +168,7 @@ class PostgresStore:
     def _prepare(self, connection):
         run = connection.execute
         with connection.transaction():
-            run("SELECT pg_advisory_xact_lock(%s)", (LOCK,))  # one process makes the tables
+            run("SELECT pg_advisory_xact_lock(%s)", (LOCK,))  # one process creates the tables
             with self._permitted(
                 "it has no extension `vector`, and this role may not create it. Let a superuser "
                 "run `CREATE EXTENSION vector` in this database"
@@ -200,14 +203,14 @@ class PostgresStore:
 
     @contextlib.contextmanager
     def _permitted(self, reason):
-        """Names what is missing if the role lacks a privilege."""
+        """Raises `PermissionError` with a reason if the role lacks a privilege in the block."""
         try:
             yield
         except psycopg.errors.InsufficientPrivilege:
             raise PermissionError(f"{self.path} cannot be used: {reason}.") from None
 
     def _add_later_tables(self, connection):
-        """Adds the tables that a gallery of an earlier version lacks."""
+        """Adds the tables that galleries of earlier versions lack, and seals the gallery."""
         run = connection.execute
         (mark,) = run(FIND_NAMESPACE).fetchone()
         if mark not in LATER:
@@ -246,34 +249,34 @@ class PostgresStore:
     def _open_connection(self):
         if self._is_closed:
             raise ValueError(f"{self.path} is closed: open it again.")
-        if self._connection.closed:  # the server was restarted
+        if self._connection.closed:  # such as after a restart of the server
             self._connection = self._connect()
         return self._connection
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Run]:
-        """Opens a transaction that changes the tables, completely or not at all."""
+        """Opens a transaction that makes all its changes or none."""
         with self._transaction() as run:
             run("UPDATE changes SET number = number + 1")  # the next writer waits here
             yield run
 
     def counting(self) -> AbstractContextManager[Run]:
-        """Opens a transaction that changes the counts of claims. Other writers do not wait."""
+        """Opens a transaction that changes the counts of claims. Other writers need not wait."""
         return self._transaction()
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Run]:
-        """Opens a transaction that sees the tables as they are at one moment."""
+        """Opens a transaction that reads the state of all tables at one moment."""
         with self._transaction() as run:
             run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             yield run
 
     def among(self, column: str, values: Iterable[str]) -> tuple[str, list[str]]:
-        """Returns an SQL condition that a column is one of many texts, and its mark's value."""
+        """Returns an SQL condition that a column equals one of many texts, and the value of `?`."""
         return f"{column} = ANY(?)", list(values)
 
     def changes_by_others(self) -> int:
-        """Returns 0: a server does not tell changes of other connections apart."""
+        """Returns 0, because a server does not report changes by other connections."""
         return 0
 
     @contextlib.contextmanager
@@ -284,7 +287,7 @@ class PostgresStore:
                 yield _runner(connection)
 
     def prepare_index(self, run: Run, make_index: Callable) -> None:
-        """Makes the HNSW index if it does not exist, see `Store.prepare_index`."""
+        """Creates the HNSW index if it does not exist, see `Store.prepare_index`."""
         self._index = make_index()
         if self._index is None:
             raise ValueError(
@@ -311,7 +314,7 @@ class PostgresStore:
         run("UPDATE nearest SET person = ? WHERE person = ?", (number, person))
 
     def candidates(self, embeddings: np.ndarray) -> tuple[list[str], int]:
-        """Finds people near to embeddings by the index, see `Store.candidates`."""
+        """Finds the people with the nearest templates in the index, see `Store.candidates`."""
         query = (
             "SELECT DISTINCT people.name FROM people JOIN (SELECT person FROM nearest ORDER BY "
             f"vector {OPERATORS[self._index.metric]} ? LIMIT {CANDIDATES}) AS near "
@@ -326,23 +329,23 @@ class PostgresStore:
             return sorted(names), self._number_of_people(run)
 
     def _number_of_people(self, run):
-        """Counts people, but only after a change: counting a million takes 50 ms."""
+        """Counts people, but only after a change, because counting a million people takes 50 ms."""
         (changes,) = run("SELECT number FROM changes").fetchone()
         if self._people is None or self._people[0] != changes:
             self._people = changes, run("SELECT count(*) FROM people").fetchone()[0]
         return self._people[1]
 
     def cut_log(self) -> None:
-        """Does nothing: only `purge` rewrites the tables of a server."""
+        """Does nothing, because only `purge` removes deleted rows from a server."""
 
     def purge(self) -> tuple[str, ...]:
-        """Rewrites tables and index without deleted rows. Other connections wait meanwhile.
+        """Rewrites the tables and the index without deleted rows. Other connections wait meanwhile.
 
         Returns:
-            Sentences that name places where deleted rows may still be.
+            Sentences that name places where deleted rows may remain.
 
         Raises:
-            PermissionError: If the role does not own the tables. The server itself only warns.
+            PermissionError: If the role does not own the tables. The server would only warn.
         """
         with self._lock, self._explained():
             run = self._open_connection().execute
@@ -361,7 +364,7 @@ class PostgresStore:
 
     @contextlib.contextmanager
     def _explained(self, if_lost=UNKNOWN):
-        """Replaces errors of the driver by errors that name the gallery and the remedy."""
+        """Replaces errors of the driver by errors that name the gallery and a remedy."""
         try:
             yield
         except psycopg.Error as error:
@@ -370,17 +373,17 @@ class PostgresStore:
 
 
 def _runner(connection):
-    """Returns a function that executes a statement with the marks `?`."""
+    """Returns a `Run`, which executes statements with `?` on a connection."""
     return lambda query, values=(): connection.execute(
         query.replace("?", "%s"), values, binary=True
     )
 
 
 def _halved(vector):
-    """Returns a vector in 16 bits.
+    """Returns a vector with 16 bits per number.
 
     Raises:
-        ValueError: If a number is too large.
+        ValueError: If a number is too large for 16 bits.
     """
     with np.errstate(over="ignore"):
         half = vector.astype(np.float16)
@@ -394,11 +397,11 @@ def _halved(vector):
 
 
 def places_of_deleted_rows(log_size: str, is_archived: bool, slots: int) -> tuple[str, ...]:
-    """Returns sentences about where deleted rows may still be after the tables were rewritten.
+    """Returns sentences that name where deleted rows may remain after `purge`.
 
     Args:
         log_size: Setting `max_wal_size` of the server.
-        is_archived: True if the server archives its write-ahead log.
+        is_archived: Whether the server archives its write-ahead log.
         slots: Number of replication slots.
     """
     places = [
@@ -416,9 +419,10 @@ def places_of_deleted_rows(log_size: str, is_archived: bool, slots: int) -> tupl
 
 
 def _explanation(path, error, if_lost):
-    """Returns the type and the message of the error to raise for an error of the driver.
+    """Returns the type and the message of the error that replaces an error of the driver.
 
-    Only the first line of the server's message is repeated: the others may hold values.
+    The message repeats only the first line of the server's message, because other lines may contain
+    stored values.
     """
     message = error.diag.message_primary or str(error).partition("\n")[0]
     if isinstance(error, psycopg.errors.LockNotAvailable):

@@ -1,4 +1,7 @@
-"""Records of a gallery: people, templates and thresholds, encrypted and sealed in a store."""
+"""Reads and writes the people, templates (stored embeddings) and thresholds of a gallery.
+
+This module encrypts the templates and seals all records, which a store holds.
+"""
 
 from __future__ import annotations
 
@@ -30,23 +33,25 @@ if TYPE_CHECKING:
     from keras_dml.gallery.model import Index
     from keras_dml.gallery.store import Run
 
-ENCRYPTION = "encryption"  # row of `about`: the mark of an encrypted gallery, or null
+ENCRYPTION = "encryption"  # row of `about` with the mark of an encrypted gallery, or null
 NUMBERS = np.dtype("<f4")
-NUMBER_BITS = 62  # of a person's number
+NUMBER_BITS = 62  # size of the number of a person
 
 
 class Records:
-    """The records of a gallery. Every method is one transaction, which is done completely or not at
-    all, and whose changes survive a killed process once the method has returned.
+    """The records of a gallery.
+
+    Every method is one transaction, which changes all its rows or none. The changes of a method
+    that has returned survive a killed process.
 
     Args:
-        path: Path of the file, created if it does not exist; or the URL of a database.
-        key: See `encryption.read_key`.
-        keys: Path of the file of the people's keys, of an encrypted gallery on a server.
+        path: Path of the file, or the URL of a database. A file that does not exist is created.
+        key: Key of the gallery, see `encryption.read_key`.
+        keys: Path of the file of the people's keys, for an encrypted gallery on a server.
 
     Raises:
-        ValueError: If the path leads to something else than a gallery, or the gallery is of another
-            version, is damaged or has another key.
+        ValueError: If `path` is not a gallery, or the gallery has another version, is damaged or
+            has another key.
         OSError: If the gallery cannot be used.
     """
 
@@ -67,7 +72,7 @@ class Records:
         return self._opened.enter_context(contextlib.closing(resource))
 
     def _open_keys(self):
-        """Opens the file of the people's keys if there is one, unless it is open already."""
+        """Opens the file of the people's keys, if a path was given and it is not open yet."""
         if self._keys_path is not None and self._keys_file is None:
             self._keys_file = self._close_later(
                 sqlite.SQLiteFile(
@@ -80,7 +85,7 @@ class Records:
             )
 
     def _seal_earlier(self, run):
-        """Seals a gallery of an earlier release, within the transaction that upgrades it."""
+        """Seals a gallery of an earlier release in the transaction that adds new tables."""
         self._open_keys()
         self._unlock(run, path=self._given_path)
         if self._counter.seen():
@@ -98,7 +103,7 @@ class Records:
 
     @property
     def path(self) -> Path:
-        """Path of the file, or the URL without its password."""
+        """Path of the file, or the URL without the password."""
         return self._store.path
 
     @property
@@ -115,7 +120,7 @@ class Records:
         return Claims(self._store, tries)
 
     def about(self) -> dict[str, Any]:
-        """Returns the facts in the table `about`, `{name: value}`."""
+        """Returns the rows of the table `about`, `{name: value}`."""
         with self._store.reading() as run:
             facts = _about(run)
         return {name: value for name, value in facts.items() if name != ENCRYPTION}
@@ -123,15 +128,15 @@ class Records:
     def describe(
         self, about: dict[str, Any], make_index: Callable[[], Index | None] | None = None
     ) -> dict[str, Any]:
-        """Writes the facts about a new gallery. An existing gallery keeps its facts.
+        """Writes the table `about` of a new gallery. Does not change an existing gallery.
 
         Args:
-            about: `{name: value}`.
-            make_index: Function that returns the `Index` of the model's embeddings, which a server
-                needs.
+            about: Facts about the gallery, `{name: value}`.
+            make_index: Function that returns the `Index` of the model's embeddings. A gallery on a
+                server needs it.
 
         Returns:
-            The facts in the table `about`.
+            The rows of the table `about`, `{name: value}`.
         """
         with self._store.writing() as run:
             if not _about(run):
@@ -147,11 +152,11 @@ class Records:
         return self.about()
 
     def _unlock(self, run, path=None):
-        """Checks the key of a gallery that has facts, and uses it from then on.
+        """Checks the key of the gallery and uses it from then on. Does nothing for a new gallery.
 
         Args:
             run: Function that executes a statement.
-            path: Path of the gallery, for errors; None: that of the open store.
+            path: Path of the gallery for error messages. Default: the path of the open store.
         """
         about = _about(run)
         if not about:
@@ -167,7 +172,7 @@ class Records:
             self._counter = self._open_counter(mark)
 
     def _open_counter(self, mark):
-        """Returns the counter outside the gallery; one that keeps nothing if it has no place."""
+        """Returns the `Counter` of changes. It stores nothing if it has no file."""
         if self._keys_file is not None:
             return Counter(self._keys_file, mark)
         if self._key.path is None:
@@ -179,14 +184,14 @@ class Records:
             )
         except NotPrivate:
             raise
-        except OSError:  # such as a key on a medium that cannot be written to
+        except OSError:  # such as a key on a read-only disk
             return Counter()
-        place = pathlib.Path(self._given_path).absolute()  # a copy elsewhere may be older
+        place = pathlib.Path(self._given_path).absolute()  # a copy of the gallery may be older
         return Counter(self._close_later(file), f"{mark} {place}")
 
     @contextlib.contextmanager
     def _decrypting(self, path=None):
-        """Names the gallery in the error of a failed decryption."""
+        """Replaces `DecryptionError` in the block by a `ValueError` that names the gallery."""
         try:
             yield
         except encryption.DecryptionError as error:
@@ -195,7 +200,7 @@ class Records:
 
     @contextlib.contextmanager
     def _unchanged(self):
-        """Names the gallery in the error of a wrong seal."""
+        """Replaces `SealError` in the block by a `ValueError` that names the gallery."""
         try:
             yield
         except SealError as error:
@@ -213,12 +218,12 @@ class Records:
         with self._store.reading() as run:
             number = self._check_rows(run)
             self._check_number(number)
-            if not self._store.is_server:  # an interrupted removal on a server may drop keys first
+            if not self._store.is_server:  # on a server, a removal destroys the key first
                 self._check_keys(run)
         self._counter.keep(number)
 
     def _check_keys(self, run):
-        """Raises `ValueError` if the key of a person is gone, which would hide the person."""
+        """Raises `ValueError` if a person has no key, because the person would then be hidden."""
         people = dict(run("SELECT id, name FROM people").fetchall())
         with self._decrypting(), self._unchanged():
             keys = self._keys.keys_of(run, people)
@@ -234,13 +239,13 @@ class Records:
         self._counter.keep(number)
 
     def _check_rows(self, run):
-        """Checks the rows of an encrypted gallery.
+        """Checks the seals of the rows of an encrypted gallery.
 
-        In a file, all rows are checked after each change by another connection. On a server no
-        template is checked here, because templates are checked when they are read.
+        In a file, all rows are checked after each change by another connection. On a server, this
+        method does not check templates, because `templates` checks them.
 
         Returns:
-            The number of changes of an encrypted gallery, otherwise 0.
+            Number of changes that an encrypted gallery counted. 0 for other galleries.
         """
         if not self._seals.has_key:
             return 0
@@ -255,7 +260,7 @@ class Records:
         return number
 
     def _check_number(self, number):
-        """Raises `ValueError` if a larger number of changes was seen."""
+        """Raises `ValueError` if the counter outside the gallery has a larger number of changes."""
         if number < self._counter.seen():
             raise ValueError(
                 f"{self.path} is an older copy of this gallery: {self._counter.seen()} changes "
@@ -279,18 +284,18 @@ class Records:
         return not isinstance(self._keys, NoKeys)
 
     def remember(self, name: str, value: Any) -> None:
-        """Adds a fact to the table `about`, unless it has a fact of this name.
+        """Adds a fact to the table `about`, unless the table has a fact with this name.
 
         Args:
             name: Name of the fact.
-            value: Anything that JSON holds.
+            value: Value that JSON can represent.
         """
         with self._writing() as run:
             query = "INSERT INTO about VALUES (?, ?) ON CONFLICT (name) DO NOTHING"
             run(query, (name, json.dumps(value)))
 
     def people(self) -> dict[str, int]:
-        """Returns the number of enrolled recordings by person, sorted by name."""
+        """Returns `{person: number of enrolled recordings}`, sorted by name."""
         query = (
             "SELECT people.name, count(*) FILTER (WHERE templates.enrolled = 1) FROM people LEFT "
             "JOIN templates ON templates.person = people.id GROUP BY people.id ORDER BY people.name"
@@ -302,12 +307,12 @@ class Records:
         """Adds embeddings of a person.
 
         Args:
-            person: Name.
-            embeddings: Shape `(count, ...)`.
-            enrolled: True for recordings of the person, False for recordings marked as not theirs.
+            person: Name of the person.
+            embeddings: Embeddings, shape `(count, ...)`.
+            enrolled: True to enroll the recordings, False to store imposters of the person.
 
         Returns:
-            Number of recordings of the person that are enrolled now.
+            Number of enrolled recordings of the person.
         """
         with self._writing() as run:
             number, key = self._add_person(run, composed(person))
@@ -320,10 +325,15 @@ class Records:
     def add_all(
         self, people: Sequence[str], enrolled: Iterable[bool], embeddings: np.ndarray
     ) -> dict[str, int]:
-        """Adds templates as `templates` returns them, except templates that are here already.
+        """Adds templates that this gallery does not contain yet.
+
+        Args:
+            people: Name of the person of each template.
+            enrolled: True for enrolled templates, False for imposters that `reject` stored.
+            embeddings: Embeddings, shape `(count, ...)`.
 
         Returns:
-            Number of embeddings added by person.
+            `{person: number of added templates}`.
         """
         rows_by_person, added = {}, {}
         for person, is_enrolled, embedding in zip(people, enrolled, embeddings, strict=True):
@@ -346,10 +356,11 @@ class Records:
         return added
 
     def _add_person(self, run, name):
-        """Returns the number and the key of a person, and adds the person if the name is new.
+        """Returns the number and the key of a person. Adds the person if the name is new.
 
-        Numbers are random. A server that was killed would return numbers of a sequence again, and
-        the key that a lost enrollment left in the file of keys would count as another person's.
+        The numbers of people are random. If they came from a sequence, a server could use a number
+        again after a crash. The file of keys may contain a key with this number from an enrollment
+        that was lost in the crash, and this key would then belong to another person.
         """
         new = "INSERT INTO people (id, name) VALUES (?, ?) ON CONFLICT (name) DO NOTHING"
         run(new, (_new_number(), name))
@@ -377,7 +388,7 @@ class Records:
                 self._store.add_to_index(run, template, number, vector)
 
     def remove(self, person: str) -> bool:
-        """Removes a person and all records of them. Returns whether the person existed."""
+        """Removes a person and all records of the person. Returns whether the person existed."""
         with self._writing() as run:
             number = _number_of(run, composed(person))
             if number is not None:
@@ -386,15 +397,16 @@ class Records:
         return number is not None
 
     def forget(self, person: str, recordings: Sequence[str], enrolled: bool = True) -> list[str]:
-        """Removes recordings of a person by their ids, and the person with the last enrolled one.
+        """Removes recordings of a person. Removes the person with the last enrolled recording.
 
         Args:
             person: Name of the person.
-            recordings: Ids.
-            enrolled: True for recordings of the person, False for recordings marked as not theirs.
+            recordings: Ids of the recordings.
+            enrolled: True for enrolled recordings, False for imposters that `reject` stored.
 
         Returns:
-            The ids that the person does not have. If there are any, nothing is removed.
+            The ids for which the person has no recording. If there are such ids, nothing is
+            removed.
         """
         query = "SELECT id, embedding FROM templates WHERE person = ? AND enrolled = ?"
         with self._writing() as run:
@@ -429,12 +441,13 @@ class Records:
     def rename(self, person: str, name: str) -> bool:
         """Gives a person another name.
 
-        The person gets a new number too. A key in a file of keys is then valid under both numbers
-        until the transaction ends, so a process that is killed leaves a gallery that opens.
+        The person also gets a new number. Until the transaction has ended, the file of keys
+        contains the person's key under both numbers. If the process is killed, the gallery can
+        therefore still be opened.
 
         Args:
             person: Name of the person.
-            name: The new name.
+            name: New name.
 
         Returns:
             Whether the person existed.
@@ -475,10 +488,10 @@ class Records:
 
         Args:
             person: Name of the person.
-            enrolled: True for recordings of the person, False for recordings marked as not theirs.
+            enrolled: True for enrolled recordings, False for imposters that `reject` stored.
 
         Returns:
-            `StoredRecording` of each, or None if the gallery has no such person.
+            The `StoredRecording` of each recording, or None if the person does not exist.
         """
         query = (
             "SELECT created, embedding FROM templates WHERE person = ? AND enrolled = ? ORDER BY id"
@@ -495,7 +508,7 @@ class Records:
         return tuple(StoredRecording(recording_id(data), created) for data, created in embeddings)
 
     def has(self, person: str) -> bool:
-        """Returns whether recordings of a person are enrolled."""
+        """Returns whether at least one recording of a person is enrolled."""
         query = (
             "SELECT templates.id FROM templates JOIN people ON people.id = templates.person "
             "WHERE people.name = ? AND templates.enrolled = 1 LIMIT 1"
@@ -504,11 +517,11 @@ class Records:
             return run(query, (composed(person),)).fetchone() is not None
 
     def counts(self) -> tuple[int, int, str | None]:
-        """Counts recordings.
+        """Counts the recordings of all people.
 
         Returns:
-            `(enrolled, marked, first)`: number of recordings enrolled, number of recordings marked
-            as not a person's, and the time at which the first recording was stored, or None.
+            `(enrolled, marked, first)`: the number of enrolled recordings, the number of imposters
+            that `reject` stored, and the time when the first recording was stored, or None.
         """
         query = (
             "SELECT count(*) FILTER (WHERE enrolled = 1), count(*) FILTER (WHERE enrolled = 0), "
@@ -520,15 +533,15 @@ class Records:
     def templates(
         self, people: Iterable[str] | None = None
     ) -> tuple[list[str], np.ndarray, np.ndarray]:
-        """Returns the templates of all people, or of some.
+        """Returns the templates of people.
 
         Args:
-            people: Names; unknown names are ignored. None: everybody.
+            people: Names of the people. Unknown names are ignored. Default: all people.
 
         Returns:
-            The name of each template's person, sorted; whether each template is enrolled; and the
-            embeddings, flat, float32 of shape `(count, numbers)`. Templates of people whose key was
-            destroyed are left out.
+            `(names, enrolled, embeddings)`: the name of the person of each template, sorted;
+            whether each template is enrolled; and the flat embeddings, float32 of shape
+            `(count, numbers)`. Templates of people whose key was destroyed are left out.
         """
         condition, values = "TRUE", ()
         if people is not None:
@@ -558,34 +571,34 @@ class Records:
         return list(names), np.array(enrolled, bool), flat
 
     def candidates(self, embeddings: np.ndarray) -> tuple[list[str], int] | None:
-        """Finds people near to embeddings, see `Store.candidates`."""
+        """Finds the people whose templates are near to embeddings, see `Store.candidates`."""
         return self._store.candidates(embeddings)
 
     def changes(self) -> tuple | None:
-        """Returns a value that differs after any change, by this or another process."""
+        """Returns a value that differs after every change by this or another process."""
         with self._store.reading() as run:
             self._check_rows(run)
             return run("SELECT number, seal FROM state").fetchone()
 
     def thresholds(self) -> dict[float, Threshold]:
-        """Returns the thresholds that were set, by false accept rate."""
+        """Returns the calibrated thresholds, `{false accept rate: Threshold}`."""
         return self._limits("thresholds", _threshold)
 
     def set_threshold(self, threshold: Threshold) -> None:
-        """Stores a threshold, and replaces an earlier threshold of the same rate."""
+        """Stores a threshold. Replaces an earlier threshold for the same false accept rate."""
         self._set_limit("thresholds", threshold)
 
     def remove_threshold(self, far: float) -> None:
-        """Removes the threshold of a rate, if there is one."""
+        """Removes the threshold for a false accept rate, if it exists."""
         with self._writing() as run:
             run("DELETE FROM thresholds WHERE far = ?", (far,))
 
     def boundaries(self) -> dict[float, Boundary]:
-        """Returns the boundaries that were set, by false match rate."""
+        """Returns the decision thresholds of `listen`, `{false match rate: Boundary}`."""
         return self._limits("boundaries", lambda values: Boundary(**values))
 
     def set_boundary(self, boundary: Boundary) -> None:
-        """Stores a boundary, and replaces an earlier boundary of the same rate."""
+        """Stores a `Boundary`. Replaces an earlier `Boundary` for the same false match rate."""
         self._set_limit("boundaries", boundary)
 
     def _limits(self, table, parse):
@@ -617,7 +630,7 @@ class Records:
 
 
 def _about(run: Run) -> dict[str, Any]:
-    """Returns the facts in the table `about`; empty for a new gallery.
+    """Returns the rows of the table `about`, `{name: value}`. Empty for a new gallery.
 
     Raises:
         ValueError: If the table is damaged.
@@ -642,7 +655,7 @@ def _damaged_about(name):
 
 
 def _by_person(stored):
-    """Returns names, template rows and seals by the number of each person, for `Seals`."""
+    """Returns the names, template rows and seals of people, each by the person's number."""
     names, rows, seals = {}, {}, {}
     for number, name, *row, seal in stored:
         names[number], seals[number] = name, seal
@@ -651,7 +664,7 @@ def _by_person(stored):
 
 
 def _number_of(run, name):
-    """Returns the number of the person of a `composed` name, or None."""
+    """Returns the number of the person with a `composed` name, or None."""
     row = run("SELECT id FROM people WHERE name = ?", (name,)).fetchone()
     return row and row[0]
 

@@ -1,4 +1,4 @@
-"""Results of galleries: enrollments, thresholds, decisions. No result holds an embedding."""
+"""Results of the methods of a gallery. No result contains an embedding."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ MOVED = "the card's, moved to these people"
 
 
 class Scale(NamedTuple):
-    """Closeness from 0 to 100, which people read more easily than the distances of a model.
+    """Scale that maps distances to scores from 0 to 100, which people read more easily.
 
     Attributes:
-        to_itself: Distance of a recording to itself, closeness 100.
-        to_others: Usual distance of a recording to another person, closeness 0.
+        to_itself: Distance from a recording to itself, which gets the score 100.
+        to_others: Mean distance from a recording to another person, which gets the score 0.
     """
 
     to_itself: float
@@ -30,11 +30,11 @@ class Scale(NamedTuple):
 
     @classmethod
     def from_card(cls, card: dict | None, to_itself: float) -> Scale | None:
-        """Returns the scale of a model, or None if its card has no distances of imposters.
+        """Returns the scale of a model, or None if the card has no imposter distances.
 
         Args:
             card: Card of the model, or None.
-            to_itself: Distance of a recording to itself.
+            to_itself: Distance from a recording to itself.
         """
         imposters = (card or {}).get("imposters")
         if imposters is None or not imposters["mean"] > to_itself:
@@ -42,13 +42,13 @@ class Scale(NamedTuple):
         return cls(float(to_itself), imposters["mean"])
 
     def closeness(self, distance: float) -> float:
-        """Returns the closeness of a distance.
+        """Returns the score from 0 to 100 for a distance.
 
-        It is 100 for the same recording, and 0 for a distance that is usual between two people or
-        larger.
+        The score is 100 for the same recording. It is 0 for distances that are at least as large as
+        the mean distance between two people.
 
         Args:
-            distance: The distance; infinity gives 0.
+            distance: The distance. An infinite distance gives 0.
         """
         share = (self.to_others - distance) / (self.to_others - self.to_itself)
         return 100 * float(np.clip(share, 0.0, 1.0))
@@ -56,16 +56,16 @@ class Scale(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Enrollment:
-    """Outcome of the enrollment of recordings.
+    """Result of enrolling recordings.
 
     Attributes:
         person: Name of the person.
-        kept: Indices of the recordings that are enrolled now.
-        refused: Reason for each recording that was refused, by its index.
-        enrolled: Number of the person's recordings in the gallery, including these.
+        kept: Indices of the recordings that were enrolled.
+        refused: `{index: reason}` for each refused recording.
+        enrolled: Number of all recordings of the person in the gallery.
         ids: Id of each recording in `kept`, for `Gallery.forget`.
-        repeated: For the index of each recording that counts once, the index of the earlier
-            recording that it repeats; None if the recording was enrolled before.
+        repeated: `{index: first}` for each repeated recording, where `first` is the index of the
+            same recording, or None if the recording was enrolled before.
     """
 
     person: str
@@ -88,7 +88,7 @@ class Enrollment:
 
 
 class StoredRecording(NamedTuple):
-    """A recording in a gallery: its id and the time of its enrollment, in ISO 8601 and UTC."""
+    """Id of a recording in a gallery, and the time when it was stored, in ISO 8601 and UTC."""
 
     id: str
     created: str
@@ -96,23 +96,23 @@ class StoredRecording(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class GalleryInfo:
-    """Facts about a gallery, without its embeddings and names.
+    """Facts about a gallery, without embeddings and names of people.
 
     Attributes:
-        path: Path of the file, or the URL without its password.
-        model: Name or path of the model; None if nothing was written to the gallery yet.
-        fingerprint: SHA-256 of the weights and the distance, see `model.GalleryModel`; None as for
-            `model`.
-        created: Time at which the gallery was made, in ISO 8601 and UTC. Galleries of earlier
-            releases did not store it: then the time of the first recording, or None.
+        path: Path of the file, or the URL without the password.
+        model: Name or path of the model. None if nothing was written to the gallery yet.
+        fingerprint: SHA-256 of the weights and the distance of the model, see `model.GalleryModel`.
+            None if nothing was written to the gallery yet.
+        created: Time when the gallery was created, in ISO 8601 and UTC. Earlier releases did not
+            store this time. For their galleries, it is the time of the first recording, or None.
         encrypted: Whether the embeddings are encrypted.
         people: Number of people.
-        recordings: Number of recordings enrolled.
-        marked: Number of recordings marked as not a person's.
-        reading: Options by which the files of the first enrollment were read, `{name: value}`.
-        thresholds: `Threshold` by false accept rate.
-        boundaries: `Boundary` by false match rate.
-        provisional: Thresholds of the model's card. They decide until a threshold is set.
+        recordings: Number of enrolled recordings.
+        marked: Number of imposter recordings that `reject` stored.
+        reading: Options with which the files of the first enrollment were read, `{name: value}`.
+        thresholds: Calibrated thresholds, `{false accept rate: Threshold}`.
+        boundaries: Decision thresholds of `listen`, `{false match rate: Boundary}`.
+        provisional: Thresholds of the model card, which decide until `calibrate` sets a threshold.
     """
 
     path: str
@@ -130,7 +130,15 @@ class GalleryInfo:
 
 
 class GroupRate(NamedTuple):
-    """False accept rate between people of one group, with its 95 % interval."""
+    """False accept rate between the people of one group, with the 95 % confidence interval.
+
+    Attributes:
+        group: Name of the group.
+        far: False accept rate.
+        low: Lower end of the interval.
+        high: Upper end of the interval.
+        people: Number of people in the group.
+    """
 
     group: str
     far: float
@@ -145,24 +153,25 @@ class GroupRate(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Threshold:
-    """A distance up to which a claim is accepted, and its measured rates.
+    """Largest distance with which a claim is accepted, and the error rates at this distance.
 
     Attributes:
         far: False accept rate that was asked for.
-        value: The threshold, a distance of the model.
-        far_ci95: 95 % interval of the false accept rate among as many other people, see
-            `keras_dml.evaluation.certificate`.
-        tar: Fraction of the genuine claims that are accepted (true accept rate).
-        tar_ci95: 95 % interval of `tar`.
-        people: Number of people who set the threshold.
-        trials: Number of their imposter trials.
-        independent: Number of independent pairs of people that carry as much information.
-        strictest: The lowest rate that these people support.
-        method: How the threshold was set: counted over people, extrapolated by a model of the tail,
-            `MOVED` or `PROVISIONAL`.
-        groups: `GroupRate` of each group, if groups were given.
-        enrolled: Median number of recordings per person. With more recordings enrolled per person,
-            false claims are accepted more often.
+        value: Largest accepted distance.
+        far_ci95: 95 % confidence interval of the false accept rate for another group of as many
+            people, see `keras_dml.evaluation.certificate`.
+        tar: Fraction of genuine claims that are accepted (true accept rate).
+        tar_ci95: 95 % confidence interval of `tar`.
+        people: Number of calibration people.
+        trials: Number of false claims (imposter trials) of the calibration people.
+        independent: Number of independent pairs of people that give as much information as all
+            trials.
+        strictest: Lowest false accept rate that the calibration people support.
+        method: Method that computed the threshold: counted over people, extrapolated with a model
+            of the tail, `MOVED` or `PROVISIONAL`.
+        groups: `GroupRate` of each group. Empty if no groups were given.
+        enrolled: Median number of recordings per calibration person. If more recordings per person
+            are enrolled, false claims are accepted more often.
     """
 
     far: float
@@ -179,30 +188,31 @@ class Threshold:
     enrolled: int | None = None
 
     def __post_init__(self):
-        if not math.isfinite(self.value):  # an infinite one from a foreign file accepts everybody
+        if not math.isfinite(self.value):  # infinity in a foreign file accepts everybody
             raise ValueError(f"A threshold is a finite distance. Received {self.value}.")
-        groups = tuple(GroupRate(*group) for group in self.groups)  # JSON gives lists
+        groups = tuple(GroupRate(*group) for group in self.groups)  # JSON has no tuples
         object.__setattr__(self, "groups", groups)
 
     @property
     def extrapolated(self) -> bool:
-        """True if the rate is lower than these people support: a model's estimate, no promise."""
+        """True if `far` is lower than the people support. The rate is then only an estimate."""
         return self.far < self.strictest and self.method not in (MOVED, PROVISIONAL)
 
     @property
     def is_counted(self) -> bool:
-        """True if the rate was counted over people of the gallery, who support it."""
+        """True if the rate was counted over enough calibration people of the gallery."""
         return not self.extrapolated and self.method not in (MOVED, PROVISIONAL)
 
     @property
     def provisional(self) -> bool:
-        """True if the threshold was set by the people of the model's card."""
+        """True if the threshold comes from the model card."""
         return self.method == PROVISIONAL
 
     def people_needed(self, far: float) -> tuple[int, int]:
-        """Returns the fewest and the most people that another rate would need.
+        """Returns the smallest and the largest number of people that another rate may need.
 
-        See `keras_dml.evaluation.Certificate`.
+        Args:
+            far: Other false accept rate, see `keras_dml.evaluation.Certificate.people_needed`.
         """
         counted = evaluation.FalseAccepts(
             self.value, self.far, self.far_ci95, self.people, self.trials, self.independent
@@ -212,15 +222,16 @@ class Threshold:
     def among(self, people: int) -> float:
         """Returns an upper bound of the false positive identification rate (FPIR).
 
-        FPIR is the rate at which identification takes a stranger for one of the people enrolled.
-        The bound is `people * far`, at most 1.
+        FPIR is the fraction of strangers whom `identify` takes for an enrolled person. The bound is
+        `people * far`, at most 1.
 
-        The rate of enrolled people who are not identified (FNIR) has no useful bound of this kind.
-        `1 - TAR + (people - 1) FAR` was 70 % among 30 people, and 12 % was measured. Measure FNIR
-        by `keras_dml.evaluation.identification` and `imposters`.
+        The false negative identification rate (FNIR) is the fraction of enrolled people who are not
+        identified. It has no useful bound of this kind: in one experiment with 30 enrolled people,
+        the bound `1 - TAR + (people - 1) FAR` was 70 %, and the measured FNIR was 12 %. Measure
+        FNIR with `keras_dml.evaluation.identification` and `imposters`.
 
         Args:
-            people: Number of people enrolled.
+            people: Number of enrolled people.
         """
         return min(1.0, people * self.far)
 
@@ -241,15 +252,16 @@ class Decision:
 
     Attributes:
         accepted: Whether the claim is accepted.
-        person: The person claimed.
-        score: Mean over the recordings of the least distance to the person's enrolled recordings.
-            Smaller is closer.
+        person: Name of the claimed person.
+        score: Least distance to the person's enrolled recordings, averaged over the observed
+            recordings. A smaller score means a better match.
         threshold: Largest score that is accepted.
-        denied: Whether a recording is nearest to one that was marked as not this person's.
-        far: False accept rate of the threshold; None if the caller gave the threshold.
+        denied: Whether an observed recording is nearest to an imposter that `reject` stored for
+            this person.
+        far: False accept rate of the threshold. None if the caller gave the threshold.
         extrapolated: See `Threshold.extrapolated`.
         provisional: See `Threshold.provisional`.
-        scale: Scale of `closeness`; None if the model's card has no distances of imposters.
+        scale: Scale for `closeness`. None if the model card has no imposter distances.
     """
 
     accepted: bool
@@ -264,15 +276,15 @@ class Decision:
 
     @property
     def closeness(self) -> float | None:
-        """Closeness of the recordings from 0 to 100, see `Scale`; None without a scale."""
+        """Score from 0 to 100, where 100 is the best match, see `Scale`. None without a scale."""
         return None if self.scale is None else self.scale.closeness(self.score)
 
     def in_words(self, distances: bool = False, scores: bool = True) -> str:
         """Returns the decision in words.
 
         Args:
-            distances: True to name the model's distances instead of closeness.
-            scores: True to name the score, and the reason if a recording was denied.
+            distances: Whether to state distances instead of scores from 0 to 100.
+            scores: Whether to state the score, and that an imposter is nearest if `denied` is True.
         """
         answer = f"{self.person} {'accepted' if self.accepted else 'rejected'}"
         limit = limit_in_words(self, distances)
@@ -287,7 +299,7 @@ class Decision:
 
 @dataclasses.dataclass(frozen=True)
 class Candidate:
-    """A person of the gallery, and the score of the recordings against that person."""
+    """An enrolled person, and the score of the observed recordings against this person."""
 
     person: str
     score: float
@@ -295,23 +307,24 @@ class Candidate:
 
 @dataclasses.dataclass(frozen=True)
 class Identification:
-    """Decision which person recordings belong to, or that they are a stranger's.
+    """Decision which person made recordings, or that a stranger made them (identification).
 
     Attributes:
-        person: The nearest person if within the threshold; None for a stranger, or if people tie.
-        candidates: The nearest people, nearest first.
-        threshold: Largest score that is not a stranger's. None: no threshold is set, and the result
-            has candidates but no decision.
-        people: Number of people that were compared.
-        fpir: Upper bound of the false positive identification rate with this number of people, see
-            `Threshold.among`; None if the threshold's rate was not counted over people, or the
+        person: Name of the identified person. None for a stranger, or if several people have equal
+            scores.
+        candidates: The people with the least scores, nearest first.
+        threshold: Largest score with which a person is identified. None if no threshold exists.
+            The result then contains candidates, but no decision.
+        people: Number of enrolled people.
+        fpir: Upper bound of the false positive identification rate for this number of people, see
+            `Threshold.among`. None if the rate of the threshold was not counted over people, or the
             bound is 1.
-        far: False accept rate of the threshold; None if the caller gave the threshold.
+        far: False accept rate of the threshold. None if the caller gave the threshold.
         extrapolated: See `Threshold.extrapolated`.
         provisional: See `Threshold.provisional`.
-        tied: The nearest people if two or more within the threshold are equally near, so that the
-            gallery does not decide between them. Otherwise empty.
-        scale: As in `Decision`.
+        tied: Names of the nearest people if several people have equal scores up to the threshold,
+            so that the gallery does not decide between them. Otherwise empty.
+        scale: Scale for `closeness`, as in `Decision`.
     """
 
     person: str | None
@@ -335,20 +348,20 @@ class Identification:
         return self.person or "a stranger"
 
     def limit(self, distances: bool = False) -> str:
-        """Returns the threshold in words; empty without a threshold.
+        """Returns the threshold in words. Empty without a threshold.
 
         Args:
-            distances: As in `Decision.in_words`.
+            distances: Whether to state distances instead of scores from 0 to 100.
         """
         return limit_in_words(self, distances)
 
     def closeness(self, candidate: Candidate) -> float | None:
-        """Returns the closeness of a candidate, see `Decision.closeness`."""
+        """Returns the score of a candidate from 0 to 100. None without a scale."""
         return None if self.scale is None else self.scale.closeness(candidate.score)
 
     @property
     def rates(self) -> str:
-        """FPIR in words; empty if it is unknown."""
+        """Bound of the false positive identification rate (FPIR) in words. Empty if unknown."""
         if self.fpir is None:
             return ""
         return f"among {self.people} people FPIR up to {100 * self.fpir:.3g} %"
@@ -367,8 +380,8 @@ def measured_in_words(score: float, scale: Scale | None, distances: bool = False
 
     Args:
         score: A distance.
-        scale: Scale of closeness, or None.
-        distances: True to name the distance even if there is a scale.
+        scale: Scale of scores from 0 to 100, or None.
+        distances: Whether to state the distance even if there is a scale.
     """
     if scale is None or distances:
         return f"distance {score:.4g}"
@@ -376,17 +389,17 @@ def measured_in_words(score: float, scale: Scale | None, distances: bool = False
 
 
 def limit_in_words(answer: Any, distances: bool = False) -> str:
-    """Returns the threshold of a result and its false accept rate; empty without a threshold.
+    """Returns the threshold and the false accept rate in words. Empty without a threshold.
 
     Args:
-        answer: A result with `threshold`, `far`, `extrapolated`, `provisional` and, unless
-            `distances`, `scale`, such as a `Decision`.
-        distances: As in `measured_in_words`.
+        answer: A result such as a `Decision`, with the attributes `threshold`, `far`,
+            `extrapolated` and `provisional`. It also needs `scale` unless `distances` is True.
+        distances: Whether to state distances instead of scores from 0 to 100.
     """
     if answer.threshold is None:
         return ""
     rate = "" if answer.far is None else f" for FAR {100 * answer.far:g} %"
-    warning = ", extrapolated: no promise" if answer.extrapolated else ""
+    warning = ", extrapolated: only an estimate" if answer.extrapolated else ""
     warning = f", provisional: {PROVISIONAL}" if answer.provisional else warning
     if distances or answer.scale is None:
         return f"threshold {answer.threshold:.4g}{rate}{warning}"

@@ -1,17 +1,19 @@
-"""Detection of changes that other programs made to a gallery: seals of its rows and counters.
+"""Detects changes that other programs made to a gallery, with seals of rows and a counter.
 
-With a key, a seal is an HMAC-SHA256 under a key that HKDF derives from the gallery's key, so nobody
-without the key can change, drop, double or swap rows. Without a key, a seal is a checksum that
-detects damage. Each person has a seal over their number, name and templates. One more seal, in the
-table `state`, covers the model, the thresholds, the boundaries, the number of changes and the sum
-of the seals of all people. The sum stands for the set of people (MSet-Add-Hash of Clarke2003), so a
-change of one person does not read the rows of other people.
+If the gallery has a key, a seal is an HMAC-SHA256 with a key that HKDF derives from the key of the
+gallery. Nobody can then change, delete, duplicate or swap rows without the key. If the gallery has
+no key, a seal is a checksum that detects damage.
 
-Not sealed are the vectors of a server's index, the keys of people, which AES-GCM authenticates, and
-the counts of tries.
+The seal of a person covers the person's number, name and templates (stored embeddings). One more
+seal, in the table `state`, covers the model, the thresholds, the number of changes and the sum of
+the seals of all people. The sum represents the set of people (MSet-Add-Hash of Clarke2003).
+Changing one person therefore does not require reading the rows of other people.
 
-An older copy of the whole gallery has valid seals, so a rollback needs another check: the number of
-changes is also kept outside the gallery, by a `Counter`.
+Seals do not cover the vectors in the index of a server, the counts of rejected claims, and the keys
+of people, which AES-GCM authenticates.
+
+An older copy of a whole gallery has valid seals. To detect such a copy (rollback), a `Counter` also
+stores the number of changes outside the gallery.
 """
 
 import hmac
@@ -25,23 +27,23 @@ if TYPE_CHECKING:
     from keras_dml.gallery.sqlite import SQLiteFile
     from keras_dml.gallery.store import Run
 
-BITS = 256  # of a seal
-PUBLIC = b"keras-dml"  # key of the seals of a gallery without a key: they are checksums
+BITS = 256  # size of a seal
+PUBLIC = b"keras-dml"  # public key of seals in a gallery without a key, where seals are checksums
 ALL_TEMPLATES = "SELECT person, id, enrolled, created, embedding FROM templates ORDER BY id"
 TEMPLATES = "SELECT id, enrolled, created, embedding FROM templates WHERE person = ? ORDER BY id"
-COUNTERS_SUFFIX = ".counters"  # of the file next to a key file
+COUNTERS_SUFFIX = ".counters"  # suffix of the file of counters next to a key file
 
 
 class SealError(ValueError):
-    """Rows that differ from those that keras-dml wrote."""
+    """Error for rows that another program has changed."""
 
 
 class Seals:
-    """The seals of a gallery. Each method runs within a transaction.
+    """The seals of a gallery. Each method must be called in a transaction.
 
     Args:
-        key: The key of the seals, 32 bytes; None for a gallery without a key.
-        gallery: A string that identifies the gallery; None without a key.
+        key: Key for the seals, 32 bytes. None for a gallery without a key.
+        gallery: Text that identifies the gallery. None for a gallery without a key.
     """
 
     def __init__(self, key: bytes | None = None, gallery: str | None = None):
@@ -49,11 +51,11 @@ class Seals:
 
     @property
     def has_key(self) -> bool:
-        """True if nobody can make a seal without the key."""
+        """True if the gallery has a key, without which nobody can make a seal."""
         return self._key is not None
 
     def begin(self, run: "Run") -> None:
-        """Seals all rows as they are and replaces earlier seals."""
+        """Seals all rows in their current state, and replaces all earlier seals."""
         run("DELETE FROM seals")
         run("DELETE FROM state")
         for person, name in run("SELECT id, name FROM people").fetchall():
@@ -84,7 +86,7 @@ class Seals:
         run("UPDATE state SET people = ?", (_bytes(total),))
 
     def sign(self, run: "Run") -> int:
-        """Counts a change and seals the state of the gallery after it.
+        """Adds 1 to the number of changes, and seals the new state of the gallery.
 
         Returns:
             The number of changes.
@@ -99,13 +101,13 @@ class Seals:
         return number + 1
 
     def check_state(self, run: "Run") -> int:
-        """Checks the model, the thresholds, the boundaries and the number of changes.
+        """Checks the model, all thresholds and the number of changes.
 
         Returns:
-            The number of changes, 0 if nothing was ever written.
+            The number of changes, 0 for a new gallery.
 
         Raises:
-            SealError: If another program has changed them.
+            SealError: If another program has changed one of these values.
         """
         state = _state(run)
         if state is None:
@@ -118,7 +120,7 @@ class Seals:
         return number
 
     def check_set(self, run: "Run") -> None:
-        """Checks that no person was dropped, added or put back. Reads no template.
+        """Checks that nobody was deleted, added or restored. Does not read templates.
 
         Raises:
             SealError: If another program has changed the set of people.
@@ -131,7 +133,7 @@ class Seals:
             raise SealError("a person was dropped, added or put back")
 
     def check_everybody(self, run: "Run") -> None:
-        """Checks the number, name and templates of all people, see `check_people`."""
+        """Checks the numbers, names and templates of all people, see `check_people`."""
         people = dict(run("SELECT id, name FROM people").fetchall())
         rows = {person: [] for person in people}
         for person, *row in run(ALL_TEMPLATES):
@@ -139,14 +141,14 @@ class Seals:
         self.check_templates(people, rows, dict(run("SELECT person, seal FROM seals").fetchall()))
 
     def check_people(self, run: "Run", people: dict[int, str]) -> None:
-        """Checks the number, name and templates of people.
+        """Checks the numbers, names and templates of people.
 
         Args:
             run: Function that executes a statement.
-            people: Names by number, `{number: name}`.
+            people: Name of each person, `{number: name}`.
 
         Raises:
-            SealError: If another program has changed them.
+            SealError: If another program has changed a number, a name or a template.
         """
         for person, name in people.items():
             row = run("SELECT seal FROM seals WHERE person = ?", (person,)).fetchone()
@@ -156,13 +158,16 @@ class Seals:
     def check_templates(
         self, people: dict[int, str], rows: dict[int, list], seals: dict[int, bytes | None]
     ) -> None:
-        """Checks templates that were read already, as `check_people` does.
+        """Checks the numbers, names and templates of people whose rows were read already.
 
         Args:
-            people: Names by number, `{number: name}`.
-            rows: For each number, `(id, enrolled, created, embedding)` of the person's templates in
-                the order of their ids.
-            seals: Seal of each person by number; None for a person without a seal.
+            people: Name of each person, `{number: name}`.
+            rows: For each person's number, the rows `(id, enrolled, created, embedding)` of the
+                person's templates, in the order of the ids.
+            seals: Seal of each person, `{number: seal}`. None for a person without a seal.
+
+        Raises:
+            SealError: If another program has changed a number, a name or a template.
         """
         for person, name in people.items():
             seal = self._seal(person, name, rows[person])
@@ -182,8 +187,8 @@ class Seals:
     def _seal_state(self, run, number, people):
         """Returns the seal of the state of a gallery.
 
-        Without a key, the texts of the model and the thresholds are not covered: everybody could
-        make the checksum anew, and it would refuse a text that the owner repaired by hand.
+        In a gallery without a key, the seal does not cover the model and the thresholds. Everybody
+        could compute such a checksum, and the check would fail after the owner repaired a text.
         """
         texts = []
         if self.has_key:
@@ -222,22 +227,23 @@ def _bytes(total):
 
 
 class Counter:
-    """A counter outside a gallery that detects an older copy in the gallery's place (rollback).
+    """Counter outside a gallery, which detects that an older copy replaced the gallery (rollback).
 
-    The largest number of changes that was seen is kept near the key: in the file of keys of a
-    gallery on a server, or in a file next to the key file. If the key comes from the environment,
-    from a keyring or as bytes, there is no such place, and an older copy is not detected.
+    The counter stores the largest number of changes of the gallery. For a gallery on a server, it
+    is in the file of the people's keys. For a gallery in a file, it is in a file next to the key
+    file. If the key comes from the environment, from a keyring or from bytes, no counter exists,
+    and an older copy is not detected.
 
     Args:
-        database: File with the table `counters`. None: nothing is kept.
-        gallery: A string that identifies the gallery.
+        database: File with the table `counters`. None: nothing is stored.
+        gallery: Text that identifies the gallery.
     """
 
     def __init__(self, database: "SQLiteFile | None" = None, gallery: str | None = None):
         self._database, self._gallery = database, gallery
 
     def seen(self) -> int:
-        """Returns the largest number that was kept, 0 without one."""
+        """Returns the largest number of changes that was stored, or 0."""
         if self._database is None:
             return 0
         with self._database.reading() as run:
@@ -246,7 +252,7 @@ class Counter:
         return 0 if row is None else row[0]
 
     def keep(self, number: int) -> None:
-        """Keeps a number unless a larger one is kept already."""
+        """Stores a number of changes, unless a larger number is stored already."""
         if self._database is None or number <= self.seen():
             return
         with self._database.writing() as run:

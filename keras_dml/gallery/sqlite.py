@@ -1,6 +1,6 @@
-"""Galleries in SQLite files, which several processes may use at once.
+"""Galleries in SQLite files, which several processes may use at the same time.
 
-Deleted rows are overwritten with zeros, and the log of changes is cut after a removal.
+SQLite overwrites deleted rows with zeros, and the log of changes is truncated after a removal.
 """
 
 import contextlib
@@ -23,16 +23,16 @@ VERSION = 2
 # Tables that files of an earlier version lack. Opening such a file adds them.
 LATER = {1: {"tries", "seals", "state", "counters"}}
 FILES = ("", "-wal", "-shm")  # suffixes of the files of an open database
-BUSY_SECONDS = 30.0  # a writer waits so long for another
+BUSY_SECONDS = 30.0  # longest time that a writer waits for another writer
 
-APPLICATION = 0x6B646D6C  # "kdml", application id of the file of a gallery
-APPLICATION_OF_KEYS = 0x6B646D6B  # "kdmk", of a file of keys or of counters
+APPLICATION = 0x6B646D6C  # "kdml", SQLite application id of a gallery
+APPLICATION_OF_KEYS = 0x6B646D6B  # "kdmk", id of a file of keys or counters
 KEYS_TABLE = (
     "CREATE TABLE keys (gallery TEXT NOT NULL, person INTEGER NOT NULL, wrapped BLOB NOT NULL,"
     " PRIMARY KEY (gallery, person)) STRICT"
 )
 COUNTERS_TABLE = "CREATE TABLE counters (gallery TEXT PRIMARY KEY, number INTEGER NOT NULL) STRICT"
-# A file is refused if its statements differ from these, so they must never change.
+# Files with other statements are refused, so these statements must never change.
 SCHEMA = (
     "CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT",
     "CREATE TABLE people (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT",
@@ -56,15 +56,15 @@ ERRORS = (sqlite3.DatabaseError, UnicodeDecodeError)
 
 
 def is_invalid_text(error: Exception) -> bool:
-    """Returns whether an error of `sqlite3` is about text of the file that is not valid UTF-8."""
+    """Returns whether an error of `sqlite3` reports text in the file that is not valid UTF-8."""
     is_about_a_value = str(error).startswith("Could not decode to UTF-8")
     return is_about_a_value or isinstance(error, UnicodeDecodeError)
 
 
 def reason(error: object) -> str:
-    """Returns the text of an error of SQLite, which may quote a damaged or untrusted file.
+    """Returns the text of an error of SQLite, which may quote text of an untrusted file.
 
-    Text that is not valid UTF-8 is not quoted, and control characters are escaped.
+    The result does not contain invalid UTF-8, and control characters in it are escaped.
     """
     if isinstance(error, Exception) and is_invalid_text(error):
         return "it holds text that is not valid UTF-8"
@@ -72,7 +72,7 @@ def reason(error: object) -> str:
 
 
 def check_kind(run: Run, path: Path, schema: Sequence[str], application: int, kind: str) -> int:
-    """Checks that a database has the expected application id, version and tables.
+    """Checks that a SQLite database has the expected application id, version and tables.
 
     Args:
         run: Function that executes a statement.
@@ -85,7 +85,7 @@ def check_kind(run: Run, path: Path, schema: Sequence[str], application: int, ki
         The version of the file: `VERSION` or a key of `LATER`.
 
     Raises:
-        ValueError: If it is a database of another kind or version, or has other tables.
+        ValueError: If the database is of another kind or version, or has other tables.
     """
     application_id, version = (
         run(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
@@ -108,7 +108,7 @@ def check_kind(run: Run, path: Path, schema: Sequence[str], application: int, ki
 
 
 def _later(schema, version):
-    """Returns the statements of a schema that make the tables which files of a version lack."""
+    """Returns the statements that create the tables which files of an earlier version lack."""
     tables = LATER.get(version, ())
     return [
         statement
@@ -121,12 +121,12 @@ class SQLiteFile:
     """A SQLite file with known tables: a gallery, a file of keys or a file of counters.
 
     Args:
-        path: Path of the file. It is created, for its owner alone, if it does not exist.
-        schema: Statements that make its tables.
-        application: Application id of this kind of file.
+        path: Path of the file. If it does not exist, it is created, readable only by its owner.
+        schema: Statements that create the tables.
+        application: SQLite application id of this kind of file.
         kind: Name of this kind of file in error messages.
-        upgrade: Function of `Run` that is called within the transaction that adds the tables which
-            a file of an earlier version lacks. None: the file stays as it is.
+        upgrade: Function that is called with a `Run` in the transaction that adds the tables which
+            a file of an earlier version lacks. None: such a file is not changed.
 
     Raises:
         ValueError: If the file is of another kind or version, or is damaged.
@@ -172,10 +172,10 @@ class SQLiteFile:
         refuse_if_shared(self.path, f"The {self._kind} {self.path}")
 
     def _create(self):
-        """Creates an empty file for its owner alone if it does not exist.
+        """Creates an empty file, readable only by its owner, if the file does not exist.
 
-        An existing file is not opened here: closing it would release the locks that SQLite holds
-        for other connections of this process (POSIX).
+        This method does not open an existing file. Closing the file would release the locks that
+        SQLite holds for other connections of this process (POSIX).
         """
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -194,7 +194,7 @@ class SQLiteFile:
         )
 
     def _identities(self, *suffixes):
-        """Returns device and inode of the file, its log and its index; None if one is gone."""
+        """Returns the device and inode of the files with these suffixes, None for missing files."""
         identities = []
         for suffix in suffixes:
             try:
@@ -205,12 +205,12 @@ class SQLiteFile:
         return identities
 
     def _check_place(self, consequence):
-        """Raises `OSError` if the files are not those that were opened.
+        """Raises `OSError` if the files at the path are not the files that were opened.
 
-        SQLite continues to use the files that it has open, and the changes to them are lost.
+        SQLite would continue to write to the opened files, and these changes would be lost.
 
         Args:
-            consequence: A sentence about the change in progress.
+            consequence: Sentence for the error message about the current change.
         """
         if self._identity is not None and self._identities(*FILES) != self._identity:
             raise OSError(
@@ -220,16 +220,16 @@ class SQLiteFile:
             )
 
     def _finish_removals(self):
-        """Cuts the log, in which a killed process may have left deleted rows.
+        """Truncates the log of changes, in which a killed process may have left deleted rows.
 
-        It does not wait for another process that reads at this moment.
+        This method does not wait for another process that reads the file at the same time.
         """
         run = self._connection.execute
         with self._explained():
             run("PRAGMA busy_timeout = 100")
             try:
                 run("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-            except sqlite3.OperationalError:  # such as a full disk; reading is still correct
+            except sqlite3.OperationalError:  # such as a full disk, which does not affect reading
                 pass
             run(f"PRAGMA busy_timeout = {round(1000 * BUSY_SECONDS)}")
 
@@ -244,7 +244,7 @@ class SQLiteFile:
         run("PRAGMA temp_store = MEMORY")  # no copies elsewhere on the disk
         run("PRAGMA foreign_keys = ON")
         with self.writing():
-            if self._is_empty():  # otherwise another process was first
+            if self._is_empty():  # another process may have created the tables
                 run(f"PRAGMA application_id = {self._application}")
                 self._make(self._schema)
             elif self._upgrade is not None and self._check_kind() != VERSION:
@@ -269,11 +269,11 @@ class SQLiteFile:
         self._connection.close()
 
     def writing(self) -> AbstractContextManager[Run]:
-        """Opens a transaction that changes the file, completely or not at all."""
+        """Opens a transaction that makes all its changes to the file or none."""
         return self._transaction("BEGIN IMMEDIATE")
 
     def reading(self) -> AbstractContextManager[Run]:
-        """Opens a transaction that sees the file as it is at one moment."""
+        """Opens a transaction that reads the state of the file at one moment."""
         return self._transaction("BEGIN")
 
     @contextlib.contextmanager
@@ -297,10 +297,10 @@ class SQLiteFile:
             yield self._connection
 
     def purge(self) -> tuple[str, ...]:
-        """Rewrites the file without free space, and cuts the log.
+        """Rewrites the file without free space, and truncates the log of changes.
 
         Returns:
-            An empty tuple: deleted rows are nowhere else.
+            An empty tuple, because deleted rows do not remain anywhere.
         """
         with self._lock, self._explained():
             self._connection.execute("VACUUM")
@@ -308,7 +308,7 @@ class SQLiteFile:
         return ()
 
     def cut_log(self) -> None:
-        """Cuts the log, which holds deleted rows.
+        """Truncates the log of changes, which contains deleted rows.
 
         Raises:
             TimeoutError: If another process reads the file all the time.
@@ -331,7 +331,7 @@ class SQLiteFile:
 
     @contextlib.contextmanager
     def _explained(self):
-        """Replaces errors of SQLite by errors that name the file and the remedy."""
+        """Replaces errors of SQLite in the block by errors that name the file and a remedy."""
         try:
             yield
         except ERRORS as error:
@@ -363,7 +363,7 @@ class SQLiteStore(SQLiteFile):
 
     Args:
         path: Path of the file.
-        upgrade: See `SQLiteFile`.
+        upgrade: Function for files of earlier versions, see `SQLiteFile`.
     """
 
     is_server = False
@@ -376,11 +376,11 @@ class SQLiteStore(SQLiteFile):
         warn_if_shared(self.path)
 
     def counting(self) -> AbstractContextManager[Run]:
-        """Opens a transaction that changes the counts of claims, as `writing`."""
+        """Opens a transaction that changes the counts of rejected claims, like `writing`."""
         return self.writing()
 
     def among(self, column: str, values: Iterable[str]) -> tuple[str, str]:
-        """Returns an SQL condition that a column is one of many texts, and its mark's value."""
+        """Returns an SQL condition that a column equals one of many texts, and the value of `?`."""
         return f"{column} IN (SELECT value FROM json_each(?))", json.dumps(list(values))
 
     def changes_by_others(self) -> int:
@@ -389,14 +389,14 @@ class SQLiteStore(SQLiteFile):
             return self._connection.execute("PRAGMA data_version").fetchone()[0]
 
     def prepare_index(self, run: Run, make_index: Callable) -> None:
-        """Does nothing: a file has no index, and all its templates fit into memory."""
+        """Does nothing. A file has no index, because all its templates fit into memory."""
 
     def add_to_index(self, run: Run, template: int, person: int, embedding: np.ndarray) -> None:
-        """Does nothing, see `prepare_index`."""
+        """Does nothing, because a file has no index."""
 
     def renumber_in_index(self, run: Run, person: int, number: int) -> None:
-        """Does nothing, see `prepare_index`."""
+        """Does nothing, because a file has no index."""
 
     def candidates(self, embeddings: np.ndarray) -> None:
-        """Returns None: all templates are to be compared."""
+        """Returns None, because a file has no index and all templates must be compared."""
         return None

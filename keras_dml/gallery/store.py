@@ -1,7 +1,7 @@
-"""Interface of a store, which holds the tables of a gallery, and the stores by URL scheme.
+"""The interface `Store` of the databases that hold galleries, and functions for gallery URLs.
 
-To add a store, write a class with the methods of `Store` in a new file and add its URL scheme to
-`SCHEMES`.
+To support another database, write a class with the methods of `Store` in a new file, and add the
+URL scheme of the database to `SCHEMES`.
 """
 
 import importlib
@@ -15,42 +15,45 @@ import numpy as np
 
 from keras_dml._typing import Path
 
-SCHEMES = {  # URL scheme: module and class of its store
+SCHEMES = {  # URL scheme: module and class of the store
     "postgresql": ("postgres", "PostgresStore"),
     "postgres": ("postgres", "PostgresStore"),
 }
-FILE = ("sqlite", "SQLiteStore")  # of a path without a scheme
+FILE = ("sqlite", "SQLiteStore")  # module and class for a path without a scheme
 
 Run: TypeAlias = Callable[..., Any]
-"""A function of an SQL statement and the values of its marks `?`, which returns a DB-API cursor."""
+"""Function that executes an SQL statement with values for `?`, and returns a DB-API cursor."""
 
 
 class Store(Protocol):
     """A database with the tables of one gallery.
 
-    A store opens transactions. The classes that use it (`records.Records`, `tries.Claims`,
-    `seals.Seals`, `encryption.Keys`) execute SQL statements in them, with `?` as the mark of a
-    value. The statements are the same for every store. Each store has its schema in its SQL
-    dialect, with these tables:
+    A store opens transactions. The classes `records.Records`, `tries.Claims`, `seals.Seals` and
+    `encryption.Keys` execute SQL statements in these transactions, with `?` as the mark of a value.
+    The statements are the same for all stores. Each store creates these tables in its own SQL
+    dialect:
 
-    - `about (name, value)`: facts about the gallery, JSON by name
-    - `people (id, name)`: numbers and names; deleting a person deletes their templates and tries
-    - `templates (id, person, enrolled, created, embedding)`
-    - `thresholds (far, found)` and `boundaries (far, found)`: JSON by false accept rate
-    - `tries (person, client, identified, failures, failed)`: counts of rejected claims
-    - `seals (person, seal)` and `state (number, people, seal)`: see `seals.Seals`
-    - `keys (gallery, person, wrapped)`: see `encryption.Keys`; not on a server, whose galleries
-      have their keys in a separate file
+    - `about (name, value)`: facts about the gallery as JSON.
+    - `people (id, name)`: numbers and names of people. Deleting a person deletes the person's rows
+      in `templates` and `tries`.
+    - `templates (id, person, enrolled, created, embedding)`: stored embeddings.
+    - `thresholds (far, found)`: calibrated thresholds as JSON, by false accept rate.
+    - `boundaries (far, found)`: decision thresholds of `listen` as JSON, by false match rate.
+    - `tries (person, client, identified, failures, failed)`: counts of rejected claims.
+    - `seals (person, seal)` and `state (number, people, seal)`: see `seals.Seals`.
+    - `keys (gallery, person, wrapped)`: see `encryption.Keys`. A server does not have this table,
+      because its galleries have their keys in a separate file.
 
-    A constructor takes `(path, upgrade)`: the path or URL, and a function of `Run` that seals a
-    gallery of an earlier release, which the store calls within the transaction that upgrades it.
+    The constructor of a store takes `(path, upgrade)`. `path` is a path or URL. `upgrade` is a
+    function that takes a `Run` and seals a gallery of an earlier release. The store calls this
+    function in the transaction that adds the tables which such a gallery lacks.
 
     Attributes:
-        path: Path of the file, or the URL without its password, for error messages.
-        is_server: True if the gallery may be too large for memory. Then people near to an embedding
-            come from `candidates`, the whole gallery is not read to check seals, and an encrypted
-            gallery needs a file of keys.
-        removal: Instruction to remove the whole store, for error messages.
+        path: Path of the file, or the URL without the password, for error messages.
+        is_server: True if the gallery may be too large for memory. Then `candidates` finds the
+            people near to an embedding, checking the seals does not read the whole gallery, and an
+            encrypted gallery needs a separate file of keys.
+        removal: Instruction how to remove the whole store, for error messages.
     """
 
     path: Path
@@ -62,38 +65,39 @@ class Store(Protocol):
         ...
 
     def reading(self) -> AbstractContextManager[Run]:
-        """Opens a transaction that sees the tables as they are at one moment."""
+        """Opens a transaction that reads the state of all tables at one moment."""
         ...
 
     def writing(self) -> AbstractContextManager[Run]:
-        """Opens a transaction that changes the tables, completely or not at all.
+        """Opens a transaction that makes all its changes or none.
 
-        Other writers wait. A change survives a killed process once the block has ended.
+        Other transactions that write wait. After the block has ended, the changes survive a killed
+        process.
         """
         ...
 
     def counting(self) -> AbstractContextManager[Run]:
-        """Opens a transaction that changes only `tries`, so that other writers need not wait."""
+        """Opens a transaction that changes only the table `tries`. Other writers need not wait."""
         ...
 
     def among(self, column: str, values: Iterable[str]) -> tuple[str, Any]:
-        """Returns an SQL condition that a column is one of many texts, and its mark's value."""
+        """Returns an SQL condition that a column equals one of many texts, and the value of `?`."""
         ...
 
     def changes_by_others(self) -> int:
         """Returns a number that differs after another connection has changed the tables.
 
-        A store that cannot tell returns 0.
+        A store that cannot detect such changes returns 0.
         """
         ...
 
     def prepare_index(self, run: Run, make_index: Callable[[], Any]) -> None:
-        """Makes the index of embeddings if it does not exist. A file needs none.
+        """Creates the index of embeddings if it does not exist. Only a server has an index.
 
         Args:
             run: Function that executes a statement.
-            make_index: Function that returns the `model.Index` of the embeddings, or None if they
-                cannot be indexed.
+            make_index: Function that returns the `model.Index` of the embeddings, or None if the
+                embeddings cannot be indexed.
 
         Raises:
             ValueError: If the embeddings cannot be indexed.
@@ -109,22 +113,22 @@ class Store(Protocol):
         ...
 
     def candidates(self, embeddings: np.ndarray) -> tuple[list[str], int] | None:
-        """Finds people near to embeddings.
+        """Finds the people whose templates are near to embeddings.
 
         Args:
-            embeddings: Shape `(count, ...)`.
+            embeddings: Embeddings, shape `(count, ...)`.
 
         Returns:
-            Names of the people whose templates the index returns as nearest, and the number of all
-            people. None if the store has no index, and all templates are to be compared.
+            Names of the people with the nearest templates in the index, and the number of all
+            people. None if the store has no index, so that all templates must be compared.
         """
         ...
 
     def cut_log(self) -> None:
-        """Removes deleted rows from the log of changes, if the store can do so at once.
+        """Truncates the log of changes, which contains deleted rows, if the store can do so.
 
         Raises:
-            TimeoutError: If another process prevents it.
+            TimeoutError: If another process uses the log.
             OSError: If the disk is full.
         """
         ...
@@ -133,16 +137,16 @@ class Store(Protocol):
         """Rewrites all tables without deleted rows.
 
         Returns:
-            Sentences that name places where deleted rows may still be.
+            Sentences that name places where deleted rows may remain.
         """
         ...
 
 
 def is_url(path: Path) -> bool:
-    """Returns whether a gallery is on a server.
+    """Returns whether the path of a gallery is a URL, so that the gallery is on a server.
 
     Raises:
-        ValueError: If the path is a URL of an unknown scheme.
+        ValueError: If the path is a URL with an unknown scheme.
     """
     scheme, separator, _ = str(path).partition("://")
     if separator and scheme not in SCHEMES:
@@ -154,11 +158,12 @@ def is_url(path: Path) -> bool:
 
 
 def open_store(path: Path, upgrade: Callable[[Run], None] | None) -> Store:
-    """Opens the store at a path or URL; a file is created if it does not exist.
+    """Opens the store at a path or URL. Creates a file that does not exist.
 
     Args:
-        path: Path of a file, or URL.
-        upgrade: See `Store`. None: a file of an earlier release stays as it is.
+        path: Path of a file, or URL of a database.
+        upgrade: Function for galleries of earlier releases, see `Store`. None: a file of an earlier
+            release is not changed.
 
     Raises:
         ImportError: If the driver of the URL's database is not installed.
@@ -169,7 +174,7 @@ def open_store(path: Path, upgrade: Callable[[Run], None] | None) -> Store:
 
 
 def hide_password(path: Path) -> str:
-    """Returns the path of a gallery for a message: a URL loses its password."""
+    """Returns the path of a gallery as text. Removes the password from a URL."""
     if "://" not in str(path):
         return str(path)
     scheme, user, _, place = _split(path)
@@ -182,7 +187,7 @@ def hide_password(path: Path) -> str:
 
 
 def check_password(url: Path) -> None:
-    """Raises `ValueError` if the password in a URL has a character that ends it."""
+    """Raises `ValueError` if the password in a URL contains `@` or `/`, which would end it."""
     _, _, password, _ = _split(url)
     if {*password} & {*"@/"}:
         raise ValueError(
@@ -192,7 +197,7 @@ def check_password(url: Path) -> None:
 
 
 def _split(url):
-    """Splits a URL into the scheme, the user, the password, and the rest from the host on."""
+    """Splits a URL into the scheme, the user, the password, and the rest with the host."""
     scheme, _, rest = str(url).partition("://")
     credentials = re.match(r"([^:@/?#]*):(?!\d+(?:[/?]|$))(.*)@", rest, re.DOTALL)
     if credentials:

@@ -1,15 +1,14 @@
-"""Files of a gallery's templates, for another gallery or for a device.
+"""Writes templates (the stored embeddings of a gallery) to files, and reads these files.
 
-A file is a `.npz` without compression and pickles. `numpy.load(path, allow_pickle=False)` reads it:
+A file is an uncompressed `.npz` without pickles, and `numpy.load(path, allow_pickle=False)` reads
+it. Nothing in the file is encrypted. The file contains these arrays:
 
-- `header`: JSON text: `format` "keras-dml templates", `version` 1, `model` and `fingerprint` as the
-  gallery names them
-- `people`: names, shape `(count,)`, text
-- `enrolled`: True for templates of the person, False for templates marked as not theirs, shape
-  `(count,)`
-- `embeddings`: shape `(count, ...)`, float32
-
-Nothing in a file is encrypted.
+- `header`: JSON text with `format` "keras-dml templates", `version` 1, and the `model` and
+  `fingerprint` of the gallery.
+- `people`: name of the person of each template, text, shape `(count,)`.
+- `enrolled`: True for enrolled templates, False for imposters that `reject` stored, shape
+  `(count,)`.
+- `embeddings`: the templates, float32, shape `(count, ...)`.
 """
 
 import json
@@ -32,14 +31,16 @@ def write(
     enrolled: np.ndarray,
     embeddings: np.ndarray,
 ) -> None:
-    """Writes a file, completely or not at all, for its owner alone.
+    """Writes templates to a file that only its owner may read.
+
+    After an error, the path has the old file or no file.
 
     Args:
-        path: Path of the file; an existing file is replaced.
+        path: Path of the file. An existing file is replaced.
         about: Name and fingerprint of the model, `{"model": ..., "fingerprint": ...}`.
-        people: Name of each template's person.
-        enrolled: True for templates of the person, False for templates marked as not theirs.
-        embeddings: Shape `(count, ...)`.
+        people: Name of the person of each template.
+        enrolled: True for enrolled templates, False for imposters that `reject` stored.
+        embeddings: Templates, shape `(count, ...)`.
 
     Raises:
         ValueError: If `path` cannot be the path of a file.
@@ -57,17 +58,17 @@ def write(
                 embeddings=np.asarray(embeddings, "<f4"),
             )
         if os.path.exists(path):
-            os.chmod(path, 0o600)  # the new file takes over the mode of the old one
+            os.chmod(path, 0o600)  # otherwise the new file gets the mode of the old file
 
 
 def read(path: Path) -> tuple[dict, list[str], np.ndarray, np.ndarray]:
-    """Reads a file.
+    """Reads templates from a file.
 
     Args:
-        path: Path of the file, which may be of an unknown origin.
+        path: Path of the file, which may come from an untrusted source.
 
     Returns:
-        `about`, `people`, `enrolled` and `embeddings` as `write` takes them.
+        `(about, people, enrolled, embeddings)`, see the arguments of `write`.
 
     Raises:
         FileNotFoundError: If the file does not exist.

@@ -1,4 +1,4 @@
-"""Templates of a gallery in memory, and scores of probes against them."""
+"""Templates, the stored embeddings of a gallery, and scores of new recordings against them."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -10,24 +10,24 @@ from keras_dml._contents import alike
 if TYPE_CHECKING:
     from keras_dml.gallery.model import GalleryModel
 
-FIRST, MOST = 64, 512  # people that are compared at once, at first and later
-ROUNDING = 1e-4  # fraction by which a lower bound may exceed the distance
-TIE = 1e-5  # fraction by which scores of equal embeddings differ: the rounding of a batch
+FIRST, MOST = 64, 512  # number of people in the first comparison and in later comparisons
+ROUNDING = 1e-4  # fraction by which rounding may lift a lower bound above the distance
+TIE = 1e-5  # fraction by which rounding may change the scores of equal embeddings
 NOT_COMPUTED = object()
 
 
 class Templates:
-    """Embeddings sorted by the names of their people.
+    """Stored embeddings, sorted by the names of the people.
 
     Args:
-        people: Name of each embedding's person, sorted.
-        enrolled: True for embeddings of the person, False for embeddings marked as not theirs.
-        embeddings: Shape `(count, ...)`.
+        people: Name of the person of each embedding, sorted.
+        enrolled: True for enrolled embeddings, False for imposters that `reject` stored.
+        embeddings: Embeddings, shape `(count, ...)`.
 
     Attributes:
-        people: Name of each embedding's person.
-        enrolled: As above.
-        names: People with at least one enrolled recording.
+        people: Name of the person of each embedding.
+        enrolled: True for enrolled embeddings, False for imposters that `reject` stored.
+        names: Names of the people with at least one enrolled recording.
     """
 
     def __init__(self, people: Sequence[str], enrolled: np.ndarray, embeddings: np.ndarray):
@@ -37,7 +37,7 @@ class Templates:
         owners = self.people[self._enrolled_rows]
         first = np.ones(len(owners), bool)
         first[1:] = owners[1:] != owners[:-1]
-        self._starts = np.flatnonzero(first)  # of each person in `_enrolled_rows`
+        self._starts = np.flatnonzero(first)  # first index of each person in `_enrolled_rows`
         self._lower_bounds = NOT_COMPUTED
         self.names = tuple(owners[self._starts])
         self._codes = {name: code for code, name in enumerate(self.names)}
@@ -46,7 +46,7 @@ class Templates:
         )
 
     def enrolled_of(self, person: str) -> np.ndarray:
-        """Returns the enrolled embeddings of a person, shape `(count, ...)`; none if unknown."""
+        """Returns the enrolled embeddings of a person, shape `(count, ...)`. Empty if unknown."""
         if person not in self._codes:
             return self._embeddings[:0]
         return self._embeddings[self._rows_of(self._codes[person])]
@@ -57,33 +57,33 @@ class Templates:
         return self._enrolled_rows[self._starts[code] : end]
 
     def equal_to(self, embeddings: np.ndarray) -> list[np.ndarray]:
-        """Finds the templates of the same recordings.
+        """Finds templates that are equal to embeddings.
 
         Args:
-            embeddings: Shape `(count, ...)`.
+            embeddings: Embeddings, shape `(count, ...)`.
 
         Returns:
-            For each of `embeddings`, the indices of the templates that are equal to it.
+            For each embedding, the indices of the templates that are equal to the embedding.
         """
         return alike(embeddings, self._embeddings)
 
     def nearest(
         self, model: "GalleryModel", probes: np.ndarray, top: int
     ) -> tuple[list[tuple[str, float]], tuple[str, ...]]:
-        """Finds the people with the least scores, exactly, and those who tie for the first place.
+        """Finds the people with the least scores.
 
-        If the distance has lower bounds, people are compared in the order of their bounds, until
-        the next bound exceeds the score of the last of the nearest people.
+        The result is exact. If the distance has lower bounds, people are compared in the order of
+        these bounds, until the next bound exceeds the largest of the `top` least scores.
 
         Args:
             model: Model of the gallery.
             probes: Embeddings of the observed recordings, shape `(probes, ...)`.
-            top: Number of people.
+            top: Number of people to find.
 
         Returns:
-            `(candidates, tied)`. `candidates` holds `(name, score)` of each person, nearest first,
-            with an infinite score for a person to whom a probe was denied. `tied` holds the names
-            of the people who are as near as the first one, including the first one.
+            `(candidates, tied)`. `candidates` contains `(name, score)` of the nearest people,
+            nearest first. A score is infinite if a probe is nearer to an imposter that `reject`
+            stored. `tied` contains the names of all people with the least score.
         """
         order, least = self._order(model, probes)
         scores = np.full(len(order), np.inf)
@@ -101,10 +101,10 @@ class Templates:
         return candidates, self._tied(model, probes, scores)
 
     def _tied(self, model, probes, scores):
-        """Returns the names of the people who are as near as the first one.
+        """Returns the names of all people with the least score.
 
-        People tie if their scores are equal up to rounding, or if they share the embeddings that
-        are nearest to the probes.
+        Two people tie if their scores are equal up to rounding, or if the embeddings that are
+        nearest to the probes are enrolled as both people.
         """
         least = scores.min(initial=np.inf)
         if not np.isfinite(least):
@@ -116,7 +116,7 @@ class Templates:
         return tuple(self.names[code] for code in np.flatnonzero(tied))
 
     def _sharing(self, model, probes, person):
-        """Returns the codes of people who have the embeddings of a person nearest to the probes."""
+        """Returns the codes of people who share a person's embeddings nearest to the probes."""
         enrolled = self.enrolled_of(person)
         matches = [rows[self.enrolled[rows]] for rows in self.equal_to(enrolled)]
         owners = [{self._codes[name] for name in self.people[rows]} for rows in matches]
@@ -126,7 +126,7 @@ class Templates:
         return set.intersection(*(owners[row] for row in nearest))
 
     def _order(self, model, probes):
-        """Returns codes of people by ascending lower bounds of their scores, and the bounds."""
+        """Returns the codes of people, sorted by lower bounds of their scores, and the bounds."""
         bounds = self._bounds(model.distance) if len(self.names) > FIRST else None
         if bounds is None:
             return np.arange(len(self.names)), np.full(len(self.names), -np.inf)
@@ -142,16 +142,18 @@ class Templates:
     def scores(
         self, model: "GalleryModel", probes: np.ndarray, names: Sequence[str]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Computes scores: the mean over probes of the least distance to a person's recordings.
+        """Computes the scores of probes against people.
+
+        A score is the least distance to the person's enrolled recordings, averaged over the probes.
 
         Args:
             model: Model of the gallery.
             probes: Embeddings of the observed recordings, shape `(probes, ...)`.
-            names: People to compare with.
+            names: Names of the people.
 
         Returns:
-            Scores, shape `(names,)`; and whether a probe is nearer to a recording marked as not the
-            person's than to the enrolled ones, shape `(names,)`.
+            `(scores, denied)`, both of shape `(names,)`. `denied` is True if a probe is nearer to
+            an imposter that `reject` stored for the person than to the enrolled recordings.
         """
         if tuple(names) == self.names:
             rows, starts = self._enrolled_rows, self._starts

@@ -1,12 +1,14 @@
 """Limits on rejected identity claims (rate limiting, lockout with exponential backoff).
 
-An attacker who sees the score of each claim can change a rejected recording until it is accepted
-(hill climbing). An evolution strategy needs about 200 answers. This is slow if the attacker sees no
-scores and has to wait longer after each rejected claim. The counts are kept in the database of the
-gallery, so other processes share them and a restart does not clear them.
+An attacker who sees the score of each claim can change a rejected recording step by step until it
+is accepted (hill climbing). With an evolution strategy, this takes about 200 claims. The attack is
+slow if the attacker sees no scores and has to wait longer after each rejected claim. The database
+of the gallery stores the counts of rejected claims. All processes therefore share the counts, and a
+restart does not reset them.
 
-Identifications are counted separately from claims, for the nearest person, and their pauses stay
-short: strangers who pass a door claim nothing and must not lock out the people whom they resemble.
+Identifications of strangers are counted separately, for the nearest person, and cause only short
+pauses. A stranger who passes a camera at a door makes no claim, and must not lock out the person
+whom the stranger resembles.
 """
 
 from __future__ import annotations
@@ -18,18 +20,18 @@ from keras_dml._arrays import positive, whole
 from keras_dml.gallery.names import composed, name_or_none
 from keras_dml.gallery.store import Store
 
-LONGEST_CLIENT = 200  # characters
-# Rejected claims are forgotten after this many of the longest pauses. An attacker who waits that
-# long gets fewer answers than an attacker who claims again after each pause.
+LONGEST_CLIENT = 200  # characters of a client's name
+# The counts of rejected claims are deleted after so many times the longest pause. An attacker who
+# waits for this gets fewer decisions than an attacker who claims again after each pause.
 FORGOTTEN_AFTER = 24
 MOST_DOUBLINGS = 60  # 2.0 ** 60 seconds are longer than any pause
 
 
 class TooManyTries(RuntimeError):
-    """A claim during the pause after rejected claims.
+    """Error for a claim that is made during the pause after rejected claims.
 
     Attributes:
-        seconds: Time until the next claim is answered.
+        seconds: Number of seconds until the pause ends.
     """
 
     def __init__(self, seconds: float):
@@ -41,14 +43,15 @@ class TooManyTries(RuntimeError):
 
 @dataclasses.dataclass(frozen=True)
 class Tries:
-    """Limit of rejected claims, and the pauses after them.
+    """Limit on rejected claims, and lengths of the pauses after them.
 
     Attributes:
-        free: Number of rejected claims, for each person and client, without a pause after them.
-        pause: Seconds of the pause after the next rejected claim. Each later rejection doubles it.
-        longest: Seconds of the longest pause. Rejected claims are forgotten after 24 times as long.
-        longest_identified: Seconds of the longest pause between identifications of strangers who
-            are nearest to the same person.
+        free: Number of rejected claims per person and client that cause no pause.
+        pause: Length of the first pause, in seconds. Each further rejected claim doubles the pause.
+        longest: Length of the longest pause after claims, in seconds. Counts are deleted after 24
+            times this length without a further rejected claim.
+        longest_identified: Length of the longest pause after identifications of strangers who are
+            nearest to the same person, in seconds.
     """
 
     free: int = 5
@@ -62,11 +65,11 @@ class Tries:
             positive(name, getattr(self, name))
 
     def seconds_after(self, failures: int, identified: bool = False) -> float:
-        """Returns the length of the pause after a number of rejected claims, in seconds.
+        """Returns the length of the pause after some rejected claims, in seconds.
 
         Args:
             failures: Number of rejected claims.
-            identified: True for identifications, False for claims.
+            identified: Whether identifications were counted. Default: claims were counted.
         """
         if failures <= self.free:
             return 0.0
@@ -75,13 +78,13 @@ class Tries:
         return min(longest, self.pause * 2.0**doublings)
 
     def left(self, failures: int, last: float, now: float, identified: bool = False) -> float:
-        """Returns the seconds that are left of a pause.
+        """Returns the number of seconds until a pause ends.
 
         Args:
             failures: Number of rejected claims.
             last: Time of the last rejected claim, in seconds.
-            now: Current time, in seconds. If the clock was set back, the whole pause is left.
-            identified: See `seconds_after`.
+            now: Current time, in seconds. If the clock was set back, the whole pause remains.
+            identified: Whether identifications were counted. Default: claims were counted.
         """
         pause = self.seconds_after(failures, identified)
         return min(pause, max(0.0, last + pause - now))
@@ -95,17 +98,17 @@ class Claims:
 
     Args:
         store: Store of the gallery.
-        tries: Limit of rejected claims. None: nothing is counted and no claim is refused.
+        tries: Limit on rejected claims. None: claims are not counted and never refused.
     """
 
     def __init__(self, store: Store, tries: Tries | None):
         self._store, self._tries = store, tries
 
     def check(self, person: str, client: str) -> None:
-        """Raises `TooManyTries` during a pause of a person and a client.
+        """Raises `TooManyTries` during a pause for a person and a client.
 
         Args:
-            person: The person claimed.
+            person: Name of the claimed person.
             client: Name of the client, see `checked_client`.
         """
         name = name_or_none(person)
@@ -124,21 +127,21 @@ class Claims:
     def begin(self, person: str, client: str, identified: bool = False) -> None:
         """Counts a claim as rejected until `accept` is called.
 
-        A claim is counted before it is decided. Otherwise many claims at the same time would be
-        answered without a pause.
+        A claim is counted before it is decided. Otherwise many claims at the same time would get
+        decisions without a pause.
 
         Args:
-            person: Name of an enrolled person: the person claimed, or the nearest person.
+            person: Name of the claimed person, or of the nearest person in an identification.
             client: Name of the client.
-            identified: True for an identification, False for a claim.
+            identified: Whether the call is an identification. Default: it is a claim.
 
         Raises:
-            TooManyTries: During a pause. The claim is not counted then.
+            TooManyTries: If the claim is made during a pause. It is then not counted.
         """
         if self._tries is None:
             return
         now = time.time()
-        # An update that changes nothing locks the row on a server.
+        # On a server, an update locks the row even if it changes nothing.
         lock = (
             "INSERT INTO tries (person, client, identified, failures, failed) "
             "SELECT id, ?, ?, 0, ? FROM people WHERE name = ? "
@@ -160,7 +163,14 @@ class Claims:
             run(update, (failures + 1, now, number, client, int(identified)))
 
     def accept(self, person: str, client: str, identified: bool = False) -> None:
-        """Resets the count of rejected claims, or of identifications, of a person and a client."""
+        """Resets the count of rejected claims for a person and a client.
+
+        Args:
+            person: Name of the person.
+            client: Name of the client.
+            identified: Whether to reset the count of identifications. Default: the count of claims
+                is reset.
+        """
         if self._tries is None:
             return
         with self._store.counting() as run:
@@ -181,7 +191,7 @@ class Claims:
 
 
 def checked_client(client: str) -> str:
-    """Returns the name of a client, after a check that it is valid.
+    """Checks the name of a client, and returns the name.
 
     Raises:
         TypeError: If `client` is not a string.

@@ -863,7 +863,7 @@ def test_an_extrapolated_threshold_is_noted_and_can_be_removed(
     for asked in (("verify", db, "alice", probe), ("identify", db, probe)):
         result = run_json(command, *asked)[1]
         assert (result["far"], result["extrapolated"]) == (0.05, True)
-        assert "for FAR 5 %, extrapolated: no promise" in command(*asked)[1]
+        assert "for FAR 5 %, extrapolated: only an estimate" in command(*asked)[1]
         result = run_json(command, *asked, "--far", "0.5")[1]
         assert (result["far"], result["extrapolated"]) == (0.5, False)
     removed = ("calibrate", db, "--remove", "0.05")

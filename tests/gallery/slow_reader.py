@@ -1,6 +1,6 @@
-"""A program that reads files as `keras_dml.gallery.server.worker` does, but waits for slow files.
+"""Replaces `keras_dml.gallery.server.worker` by a program that reads some files slowly.
 
-Reading a file whose name begins with `slow` lasts until the file is removed.
+If the name of a file begins with `slow`, reading the file ends when the file is removed.
 """
 
 import pathlib

@@ -1,8 +1,8 @@
-"""A server of a gallery without a model, so that tests of the server load no backend.
+"""Runs the server with a simulated gallery, so that tests of the server do not load a backend.
 
-`python -m tests.gallery.stub_server FILE [TOKENS]` serves until a signal ends it, and prints its
-address. Each request for a decision reads FILE instead of the files that were sent. TOKENS is a
-file of tokens.
+`python -m tests.gallery.stub_server FILE [TOKENS]` prints the address of the server and serves
+until a signal arrives. Each request for a decision reads FILE instead of the uploaded files. TOKENS
+is a file of tokens.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ from tests.gallery import slow_reader
 
 
 class StubGallery:
-    """A gallery that accepts recordings of alice whose first number is positive."""
+    """Simulated gallery, which accepts recordings for alice if the first number is positive."""
 
     path = "/secret-folder/family.db"
     model = None
@@ -46,7 +46,7 @@ class StubGallery:
 
 
 class StubReader:
-    """Reads files as they are."""
+    """Simulated reader, which does not check the files."""
 
     unsaid, notes = (), {}
 
@@ -65,9 +65,10 @@ def application(monkeypatch=None, gallery=None, **options):
     """Returns the application of a stub gallery.
 
     Args:
-        monkeypatch: Fixture that puts `StubReader` into the handlers for one test. None: it stays.
-        gallery: `StubGallery` or a subclass.
-        **options: Options of `Settings`.
+        monkeypatch: Fixture that installs `StubReader` for one test. None: `StubReader` remains
+            installed.
+        gallery: A `StubGallery` or an object of a subclass.
+        **options: Arguments of `Settings`.
     """
     stub = types.SimpleNamespace(Reader=StubReader)
     if monkeypatch is None:
@@ -79,7 +80,7 @@ def application(monkeypatch=None, gallery=None, **options):
 
 @contextlib.contextmanager
 def serving(application):
-    """Serves in a thread; yields the host and the port."""
+    """Runs the server in a thread, and yields the host and the port."""
     with listening.to("127.0.0.1", 0) as listener:
         server = listening.server(application)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})

@@ -1,4 +1,4 @@
-"""Tests of backup copies of a gallery's file and of restoring them."""
+"""Tests that `backup` copies the file of a gallery and `restore` restores the copy."""
 
 import contextlib
 import pathlib
@@ -46,7 +46,7 @@ def path(tmp_path, key):
 
 def test_a_copy_is_the_gallery_at_one_moment(path, key, tmp_path):
     before, copy = content(path, key), tmp_path / "copy.db"
-    with contextlib.closing(Records(path, key)) as store:  # in use, so that the file has a log
+    with contextlib.closing(Records(path, key)) as store:  # open, so there is a log
         galleries.backup(path, copy)
         store.remove("alice")
     assert content(copy, key) == before

@@ -1,4 +1,4 @@
-"""Tests of thresholds from the model's card: provisional ones, and ones moved by few people."""
+"""Tests that galleries use thresholds of the model card and adapt them to few people."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def card(rates):
 
 
 def claims(rng, people, mean=10.0, stddev=2.0, gap=8.0, each=4):
-    """Returns scores of everybody's claims, normal for imposters, and the people of each claim."""
+    """Returns scores of claims, normally distributed for imposters, and the people of claims."""
     names = np.repeat([f"person {i:02d}" for i in range(people)], each)
     probes, claimed = (x.ravel() for x in np.broadcast_arrays(names[:, None], np.unique(names)))
     scores = rng.normal(mean, stddev, len(probes))
@@ -104,7 +104,10 @@ def test_without_a_card_the_nearest_people_are_listed_and_nothing_is_decided(
 
 @pytest.mark.parametrize(("mean", "stddev"), [(10.0, 2.0), (35.0, 2.0), (10.0, 0.1), (-1.0, 50.0)])
 def test_a_card_is_moved_to_the_mean_and_the_spread_of_few_people(rng, mean, stddev):
-    """The card's quantile is 1.64 standard deviations below its mean, and c(6) = 1 + 2.9 / 6."""
+    """The threshold of the card is 1.64 standard deviations below the mean of the card.
+
+    For six people, the factor of the rule is 1 + 2.9 / 6.
+    """
     scores, *people = claims(rng, 6, mean, stddev)
     false = people[0] != people[1]
     moments = scores[false].mean(), scores[false].std()
@@ -126,8 +129,8 @@ def test_enough_people_set_a_threshold_without_the_card(rng):
     ("people", "far", "model_card"),
     [
         (4, 0.05, card({0.05: 7.0})),  # too few people
-        (6, 0.02, card({0.05: 7.0})),  # no such rate on the card
-        (6, 0.001, card({0.001: 1.0})),  # a rate for which the rule was not measured
+        (6, 0.02, card({0.05: 7.0})),  # the card has no threshold for this rate
+        (6, 0.001, card({0.001: 1.0})),  # the rule was not measured for this rate
         (6, 0.05, {"thresholds": card({0.05: 7.0})["thresholds"]}),  # an older card
         (6, 0.05, None),
     ],
@@ -139,9 +142,9 @@ def test_a_rate_that_the_people_do_not_support_is_refused(rng, people, far, mode
 
 
 def test_about_nine_of_ten_groups_keep_the_rate(rng):
-    """The mean and spread of imposters differ from the card's, and differ by person."""
+    """The imposter scores have another mean and spread than in the card, which vary by person."""
     model_card, groups, above = card({0.05: 10 - 2 * 1.645}), 200, 0
-    pairs = np.nonzero(~np.eye(6, dtype=bool))  # of six volunteers
+    pairs = np.nonzero(~np.eye(6, dtype=bool))  # pairs of six volunteers
     for _ in range(groups):
         person = rng.normal(0, 1, 40)
         between = 30 + rng.normal(0, 2, (4, 40, 40)) + person[:, None] + person
@@ -149,7 +152,7 @@ def test_about_nine_of_ten_groups_keep_the_rate(rng):
         limit = calibration.moved(model_card, 0.05, between[:, *pairs].ravel(), sides)
         above += (
             between[:, 10:, 6:10] <= limit.value
-        ).mean() > 0.05  # strangers and enrolled people
+        ).mean() > 0.05  # claims of strangers to be enrolled people
     assert 0.01 < above / groups < 0.15
 
 

@@ -1,4 +1,4 @@
-"""Tests of closeness from 0 to 100."""
+"""Tests that scores from 0 to 100 are computed from distances and the model card."""
 
 import numpy as np
 import pytest

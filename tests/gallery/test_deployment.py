@@ -1,4 +1,4 @@
-"""Tests of the Dockerfile, whose lines run without Docker, and of the ASGI application."""
+"""Tests that the lines of the Dockerfile and the ASGI application work, without Docker."""
 
 import json
 import os
@@ -20,7 +20,7 @@ from keras_dml.gallery import asgi
 ROOT = pathlib.Path(__file__).parent.parent.parent
 FILE = ROOT / "keras_dml/gallery/Dockerfile"
 PAGE = ROOT / "keras_dml/gallery/DEPLOYMENT.md"
-STARTED_SECONDS = 300  # bound for the start of the server on a busy machine
+STARTED_SECONDS = 300  # longest start of the server on a busy machine
 MODEL = "vowels_qp_wl"
 
 
@@ -57,7 +57,7 @@ def test_the_application_needs_a_gallery(monkeypatch):
 
 @pytest.mark.slow
 def test_the_run_lines_of_the_dockerfile_install_the_package(tmp_path):
-    """The lines run in a new environment with the packages of this one, without the network."""
+    """The test needs no network: the new environment uses the packages of this environment."""
     environment = tmp_path / "environment"
     venv.create(environment, with_pip=True)
     (site,) = environment.glob("lib/python*/site-packages")
@@ -134,7 +134,7 @@ def test_the_command_serves_a_gallery(tmp_path):
 
 
 def answer(url, process, log):
-    """Waits for a server that is starting, and returns its answer."""
+    """Sends a request until the server has started, and returns the response."""
     end = time.monotonic() + STARTED_SECONDS
     while time.monotonic() < end and process.poll() is None:
         try:

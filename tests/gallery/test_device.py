@@ -1,4 +1,4 @@
-"""Tests of galleries that are exported for devices with NumPy and LiteRT alone."""
+"""Tests that exported galleries decide on devices that have only NumPy and LiteRT."""
 
 import importlib.metadata
 import json
@@ -27,7 +27,7 @@ WITHOUT_LITERT = (
 
 
 def compared_by(head):
-    """Returns a model whose embeddings are compared by the distance of its head."""
+    """Returns a model with a distance in its head."""
     keras.utils.set_random_seed(1)
     signal = keras.Input((None, CHANNELS))
     inputs_ = layers.InputContract(["x", "y", "z"], "g", 50, min_steps=8)(signal)
@@ -47,7 +47,7 @@ def covariances():
 
 @keras.saving.register_keras_serializable("tests")
 class LogEuclideanCovariance(layers.Covariance):
-    """A head whose matrices are compared by their logarithms."""
+    """Covariance layer with the log-Euclidean distance."""
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
@@ -92,7 +92,7 @@ def filled(path, model, far=0.8):
 
 
 def decided(folder):
-    """Returns decisions of the exported files in this process."""
+    """Returns the decisions of the exported files, computed in this process."""
     return _decide.Gallery(folder)
 
 
@@ -118,10 +118,10 @@ def test_a_gate_that_refuses_noise_does_not_refuse_the_export(tmp_path):
 
 
 def check_one(gallery, device, observed, error):
-    """Checks the scores and decisions of a device.
+    """Checks that a device has the scores and decisions of the gallery.
 
-    Scores may differ from the gallery's by a fraction `error` of the largest score. Decisions must
-    be equal if the score is further from the threshold than that.
+    The scores on the device may differ from the scores in the gallery by a fraction `error` of the
+    largest score. The decisions must be equal if the score differs from the threshold by more.
     """
     scores_on_device = device.scores(*observed)
     expected = {name: gallery.verify(name, observed) for name in NAMES}
@@ -141,7 +141,7 @@ def check_one(gallery, device, observed, error):
 
 @pytest.fixture(scope="module")
 def watch(tmp_path_factory):
-    """Folder of an exported gallery, paths of recordings by name, and the `DeviceGallery`."""
+    """Folder of an exported gallery, `{name: path of a recording}`, and the `DeviceGallery`."""
     folder = tmp_path_factory.mktemp("watch")
     with filled(folder / "family.db", MODELS["wasserstein"]()) as gallery:
         exported = galleries.export_tflite(gallery, folder / "device", None)
@@ -155,7 +155,7 @@ def watch(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory):
-    """Folder with NumPy, ai-edge-litert and their requirements, and nothing else."""
+    """Folder that contains only NumPy, ai-edge-litert and the packages that they need."""
     folder, wanted, seen = tmp_path_factory.mktemp("bare"), [*NEEDS], set()
     while wanted:
         name = wanted.pop()
@@ -165,7 +165,7 @@ def bare(tmp_path_factory):
         try:
             distribution = importlib.metadata.distribution(name)
         except importlib.metadata.PackageNotFoundError:
-            continue  # of another Python or system
+            continue  # a package for another Python or system
         wanted += [
             re.match(r"[\w.-]+", requirement)[0]
             for requirement in distribution.requires or ()
@@ -179,7 +179,7 @@ def bare(tmp_path_factory):
 
 
 def run_bare(bare, *words):
-    """Runs Python with these packages alone."""
+    """Runs Python with only the packages in a folder."""
     code = (
         "import runpy, sys; sys.path.insert(0, sys.argv[1]); sys.argv = sys.argv[2:]\n"
         "try: import keras, tensorflow\n"
@@ -287,7 +287,7 @@ def test_without_people_or_a_threshold_nothing_is_written(tmp_path):
     with Gallery(tmp_path / "family.db", MODELS["cosine"]()) as gallery:
         with pytest.raises(ValueError, match="no threshold.*call `calibrate`") as caught:
             galleries.export_tflite(gallery, tmp_path / "watch")
-        assert "`threshold`" not in str(caught.value)  # the function does not take it
+        assert "`threshold`" not in str(caught.value)  # `export_tflite` has no such argument
     with filled(tmp_path / "other.db", MODELS["cosine"]()) as gallery:
         with pytest.raises(ValueError, match="`far` must be a rate that was calibrated: 0.8"):
             galleries.export_tflite(gallery, tmp_path / "watch", far=0.1)

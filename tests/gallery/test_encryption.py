@@ -1,4 +1,4 @@
-"""Tests of encrypted galleries: ciphertexts, refused keys, and keys that no message shows."""
+"""Tests that encrypted galleries store ciphertexts, refuse wrong keys and never print keys."""
 
 import base64
 import logging
@@ -52,13 +52,13 @@ def changed(path, statement, *values):
 
 def test_no_number_of_a_template_is_in_the_files(filled):
     store = opened(filled)
-    store.add("carol", embeddings(1, 4))  # in the log too
+    store.add("carol", embeddings(1, 4))  # this person is in the log of changes
     names, _, flat = store.templates()
     assert names == ["alice"] * 2 + ["bob"] * 3 + ["carol"]
     np.testing.assert_array_equal(flat[:2], embeddings(2, 1).reshape(2, 6))
     content = b"".join(file.read_bytes() for file in filled.parent.iterdir())
     store.close()
-    assert b"alice" in content  # names are in clear, as documented
+    assert b"alice" in content  # names are not encrypted, as documented
     for row in flat:
         assert row.tobytes()[:8] not in content and row.tobytes()[-8:] not in content
     assert KEY not in content and base64.b64encode(KEY) not in content
@@ -159,10 +159,10 @@ def test_a_missing_package_is_named(path, monkeypatch, module, message):
     [
         "UPDATE people SET name = 'mallory' WHERE name = 'bob'",  # a renamed person
         f"UPDATE templates SET person = {ALICE}",  # templates moved to another person
-        "UPDATE templates SET enrolled = 1 - enrolled",  # rejected, now enrolled
+        "UPDATE templates SET enrolled = 1 - enrolled",  # an imposter that is enrolled now
         "UPDATE templates SET embedding = substr(embedding, 1, 20)",  # truncated
         "UPDATE templates SET embedding = CAST('0' || substr(embedding, 2) AS BLOB)",
-        "UPDATE templates SET embedding = zeroblob(24)",  # in clear
+        "UPDATE templates SET embedding = zeroblob(24)",  # not encrypted
         f"UPDATE keys SET wrapped = (SELECT wrapped FROM keys WHERE person = {ALICE}) "
         f"WHERE person = {BOB}",
     ],
@@ -254,7 +254,7 @@ def test_no_message_or_repr_holds_a_key_or_template(filled, tmp_path, caplog, ca
 
     short = base64.b64encode(KEY[:-1])
     attempt(Records, filled, OTHER)
-    attempt(Records, filled, secret)  # the key itself, given where a path is expected
+    attempt(Records, filled, secret)  # a key in place of a path
     attempt(Records, filled, short)
     attempt(Records, filled, [KEY])
     attempt(Records, tmp_path / "new.db", str(KEY))

@@ -1,4 +1,4 @@
-"""Tests of `Gallery.explain`."""
+"""Tests that `Gallery.explain` explains the distance to the nearest enrolled recording."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Tests of files of templates: content, permissions, and invalid files."""
+"""Tests that files of templates are written privately, read correctly and checked."""
 
 import io
 import json
@@ -90,7 +90,7 @@ def packed():
 
 
 def claimed(shape):
-    """Returns a file that claims a shape of embeddings and does not hold them."""
+    """Returns a file whose header states a shape of embeddings that the file does not contain."""
     file, array = io.BytesIO(arrays()), io.BytesIO()
     np.lib.format.write_array_header_1_0(
         array, {"descr": "<f4", "fortran_order": False, "shape": shape}

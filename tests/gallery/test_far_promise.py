@@ -1,4 +1,4 @@
-"""Tests that false accept rates of real walkers keep their promise, by the benchmark's code."""
+"""Tests that the guaranteed false accept rates are kept for real recordings of walks."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ GAIT, SPLITS = far_promise.SETS["gait"], 60
 
 @pytest.fixture(scope="module")
 def claims(data_dir, tmp_path_factory):
-    """Claims of thresholds and of listening, and the folder of their embeddings."""
+    """Scores of claims for thresholds of `verify` and for thresholds of `listen`."""
     folder = tmp_path_factory.mktemp("embeddings")
     return [
         find("gait", GAIT, folder) for find in (far_promise.of_thresholds, far_promise.of_listening)
@@ -33,7 +33,7 @@ def test_other_walkers_have_at_most_the_promised_rate_when_a_claim_ends(claims):
 
 
 def test_a_gallery_sets_the_threshold_and_the_boundary_that_are_measured(claims, tmp_path):
-    """The people include the one with the shortest walk, which sets the length of a claim."""
+    """The shortest walk sets the length of a claim, so its walker is one of the people."""
     walkers = GAIT.walkers().at_least(GAIT.window * GAIT.windows, 2)
     shortest = walkers.subjects[np.argmin([len(signal) for signal in walkers.signals])]
     volunteers = [shortest, *sorted(set(walkers.subjects) - {shortest})[:21]]

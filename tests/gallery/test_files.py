@@ -1,4 +1,4 @@
-"""Tests of files that are moved, replaced, readable by others, or left by a killed process."""
+"""Tests the files of galleries: moved, replaced, readable by others, or from killed processes."""
 
 import contextlib
 import os
@@ -129,8 +129,10 @@ def test_restores_and_writers_at_once_lose_nothing_that_was_added_after(path, tm
 
 
 def test_other_openings_in_this_process_keep_the_locks(path):
-    """Closing any descriptor of a file releases all locks of the process on it (POSIX). The last
-    other process would then remove the log that this process uses."""
+    """Opening a gallery again must not release the locks of other connections.
+
+    Closing any descriptor of a file releases all locks of the process on this file (POSIX). Another
+    process would then remove the log that this process still uses."""
     with opened(path) as store:
         Records(path).close()
         code = f"from keras_dml.gallery.records import Records; Records({str(path)!r}).close()"
@@ -156,7 +158,7 @@ def test_a_removal_that_was_killed_before_the_log_was_cut_is_finished(path):
     files = list(path.parent.glob("people.db*"))
     assert any(
         secret in file.read_bytes() for file in files
-    )  # the data that an attacker would find
+    )  # data that an attacker would find on the disk
     with opened(path) as store:
         files = list(path.parent.glob("people.db*"))
         assert len(files) == 3 and not any(secret in file.read_bytes() for file in files)
@@ -184,7 +186,7 @@ def test_a_key_file_that_others_may_use_is_refused(tmp_path, mode):
     key.chmod(mode)
     with pytest.raises(PermissionError, match="chmod 600") as error:
         Records(tmp_path / "people.db", key)
-    assert str(key) not in str(error.value)  # it may be a key that was given in its place
+    assert str(key) not in str(error.value)  # the text may be a key
     assert not (tmp_path / "people.db").exists()
     key.chmod(0o600)
     Records(tmp_path / "people.db", key).close()

@@ -1,4 +1,4 @@
-"""Tests of `Gallery`: enrollment, verification, identification, calibration and removal."""
+"""Tests that `Gallery` enrolls, verifies, identifies, calibrates and removes people."""
 
 import dataclasses
 import pathlib
@@ -88,7 +88,7 @@ def test_a_threshold_says_what_its_people_support(gallery, people):
 
 
 def test_people_needed_counts_independent_pairs():
-    """n people who are near to everybody or to nobody count as n / 2 independent pairs."""
+    """If each of n people is near to all or to no others, they count as n / 2 pairs."""
     scores, sides = claims(np.random.default_rng(0), 4, resemblance=1.0)
     genuine = np.full(4, scores.min() - 1)
     people = [np.append(side, np.arange(4)) for side in sides]
@@ -124,7 +124,7 @@ def test_decisions_state_their_rate_and_whether_it_is_extrapolated(gallery, peop
         threshold = calibrated(gallery, people, far, extrapolate=True)
     for answer in (gallery.verify("alice", observed), gallery.identify(observed)):
         assert (answer.far, answer.extrapolated) == (threshold.far, True)
-        assert f"for FAR {100 * far:g} %, extrapolated: no promise" in str(answer)
+        assert f"for FAR {100 * far:g} %, extrapolated: only an estimate" in str(answer)
     assert not gallery.identify(observed, far=0.1).extrapolated
     assert gallery.identify(observed, threshold=1.0).far is None
 
@@ -145,7 +145,7 @@ def test_a_threshold_is_removed(gallery, model, people, place):
 
 
 def test_a_session_is_compared_with_other_sessions(gallery, people):
-    """Recordings are alike within a session, and the sessions of a person are far apart."""
+    """The recordings of a session are similar, and the sessions of a person differ strongly."""
     names = np.repeat([f"volunteer {i}" for i in range(24)], 4)
     sessions = ["monday", "monday", "tuesday", "tuesday"] * 24
     recordings = [
@@ -199,7 +199,7 @@ def test_more_recordings_than_in_calibration_give_a_warning(gallery, people, rec
 
 
 def test_the_rate_within_each_group_is_measured_and_stored(gallery, model, people, place):
-    """Volunteers of a group resemble each other, so their rate is above the overall rate."""
+    """People of a group resemble each other, so the rate in a group exceeds the overall rate."""
     level = people.level("volunteer 0")
     for i in range(1, 8):
         people.is_like(f"volunteer {i}", level)
@@ -298,7 +298,7 @@ def test_rejected_recordings_are_no_longer_accepted(gallery, people):
     assert gallery.people()["alice"] == 4
     for name in ("bob", "carol"):
         gallery.remove(name)
-    assert gallery.identify(twin[:1], threshold=np.inf).person is None  # the only one is denied
+    assert gallery.identify(twin[:1], threshold=np.inf).person is None  # excluded by `reject`
 
 
 def test_rates_of_identification_grow_with_the_people(gallery, people):
@@ -318,9 +318,7 @@ def test_a_removed_person_leaves_no_byte(gallery, model, people, place):
 
     secret = people("mallory", 3)
     gallery.enroll("mallory", secret)
-    z = keras_dml.embed(model, secret)[
-        :, :CHANNELS
-    ]  # the last row holds the levels, which are equal for all people
+    z = keras_dml.embed(model, secret)[:, :CHANNELS]  # the last row is equal for all people
     embeddings = [embedding.tobytes() for embedding in z.astype("<f4")]
     is_plain = "key" not in place
     assert any(_found(gallery.path, embedding) for embedding in embeddings) == is_plain
@@ -482,7 +480,7 @@ def test_a_model_path_is_the_same_model_from_every_folder(tmp_path, model, peopl
 
 @pytest.mark.parametrize("path", [None, 5, b"people.db"])
 def test_an_invalid_path_is_refused(model, path):
-    """None is the value of an environment variable that is not set."""
+    """None is tested because `os.environ.get` returns None for a missing variable."""
     with pytest.raises(TypeError, match="`path` must be the path of a gallery's file, or the URL"):
         Gallery(path, model)
 
@@ -669,7 +667,7 @@ def test_a_score_equal_to_the_threshold_is_accepted_and_the_next_one_is_not(gall
 
 
 def test_denied_claims_have_the_largest_scores_in_evaluate(gallery, people):
-    """One of two true claims is denied and loses against every false claim, also against ties."""
+    """If `reject` excludes one of two genuine claims, this claim ranks after all false claims."""
     twin, probe = people("alice", 1), people("alice", 1)
     before = gallery.evaluate([*twin, *probe], ["alice"] * 2)
     gallery.reject("alice", twin)
@@ -703,7 +701,7 @@ def test_calibrating_with_training_people_gives_a_warning(gallery, people, monke
     monkeypatch.setattr(model_module.reading, "card_of", lambda model: card)
     with pytest.warns(UserWarning, match="made with 1 of these 24 people, such as 'volunteer 3'"):
         calibrated(gallery, people)
-    card["is_own"] = False  # a model of the zoo was trained on numbered people of a data set
+    card["is_own"] = False  # zoo models were trained with numbered people
     calibrated(gallery, people)
 
 

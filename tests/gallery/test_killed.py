@@ -1,4 +1,4 @@
-"""A short run of `tests.bench.gallery_killed`: acknowledged changes survive, completely."""
+"""Tests that confirmed changes survive killed processes, with a short run of the benchmark."""
 
 import pathlib
 import subprocess

@@ -1,4 +1,4 @@
-"""Tests of `Gallery.listen` and `Gallery.calibrate_listening`."""
+"""Tests that `listen` decides early and keeps the rate that `calibrate_listening` guarantees."""
 
 import contextlib
 import dataclasses
@@ -30,7 +30,7 @@ def people():
 
 @pytest.fixture(scope="module")
 def once(model, people, tmp_path_factory):
-    """Path of a gallery with a boundary, and a recording of one of its people."""
+    """Path of a gallery with a threshold of `listen`, and a recording of an enrolled person."""
     path = tmp_path_factory.mktemp("listening") / "family.db"
     with Gallery(path, model, tries=None) as opened:
         for name in ("alice", "bob"):
@@ -49,7 +49,7 @@ def gallery(model, once, tmp_path):
 
 
 def heard(gallery, person, recording, sizes=(7,)):
-    """Returns the answers to a recording that is cut into chunks of some sizes in turn."""
+    """Returns the state of a claim after each chunk of a recording. `sizes` are repeated."""
     listening, answers, start = gallery.listen(person), [], 0
     while start < len(recording):
         size = sizes[len(answers) % len(sizes)]
@@ -75,9 +75,9 @@ def test_an_imposter_is_rejected_after_all_windows_at_the_latest(gallery, people
 def test_an_undecided_claim_is_rejected_after_the_last_window(gallery):
     limits = gallery.boundaries[FAR]
     wide = dataclasses.replace(limits, spread=2.0, reject_above=limits.value + 1)
-    least = np.nextafter(wide.value, np.inf)  # not accepted
+    least = np.nextafter(wide.value, np.inf)  # too large to be accepted
     assert [wide.decide(least, wide.value, k) for k in range(1, 5)] == [None, None, None, False]
-    mean = wide.value + 2.5  # above the limits of 2 and 3 windows, which are 2.41 and 2.15 higher
+    mean = wide.value + 2.5  # the limits after 2 and 3 windows are 2.41 and 2.15 higher
     assert [wide.decide(least, mean, k) for k in range(1, 4)] == [None, False, False]
     assert [wide.decide(wide.value, mean, k) for k in range(1, 5)] == [True] * 4
 
@@ -126,7 +126,7 @@ def test_a_boundary_states_its_promise_and_its_times(gallery):
 
 
 def drawn(rng, people, windows=6):
-    """Returns scores of claims whose windows resemble each other, two recordings per person."""
+    """Draws scores of claims with similar windows, for two recordings per person."""
     pair = rng.normal(4, 1, (people, people)) + rng.normal(0, 1, people)
     np.fill_diagonal(pair, 0)
     pair = pair[np.repeat(np.arange(people), 2)]
@@ -137,7 +137,7 @@ def drawn(rng, people, windows=6):
 
 
 def decisions(boundary, scores):
-    """Returns the last answers of `listen` to claims, and the numbers of windows until then."""
+    """Returns the decision on each claim, and the number of windows until the decision."""
     answers, times = [], []
     for trial in scores:
         steps = (boundary.decide(min(trial[:k]), np.mean(trial[:k]), k) for k in heard_of(trial))
@@ -152,7 +152,7 @@ def heard_of(trial):
 
 
 def test_the_promise_holds_for_new_people_whenever_a_claim_ends():
-    """It also holds for the people that it was set on, whose rates it states."""
+    """On average over 30 calibrations, new people have at most the guaranteed rate."""
     rng, rates, missed = np.random.default_rng(0), [], []
     for _ in range(30):
         boundary = compute_boundary(*drawn(rng, 24), 0.15, 1)
@@ -174,7 +174,7 @@ ORDERS = {
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_the_promise_holds_for_windows_in_any_order(order):
-    """Limits of mean scores accept 42 % of the claims with the best window in a loop."""
+    """With thresholds of mean scores, repeating the best window succeeds in 42 % of claims."""
     rng, rates = np.random.default_rng(0), []
     for _ in range(60):
         limits = compute_boundary(*drawn(rng, 8, 12), 0.3, 1)
@@ -187,13 +187,16 @@ def test_the_promise_holds_for_windows_in_any_order(order):
 
 @pytest.fixture(scope="module")
 def alike(model, tmp_path_factory):
-    """A gallery of people who resemble each other, and false claims: the person, the windows of the
-    recording, the best window, and whether a window is accepted."""
+    """A gallery of people who resemble each other, and false claims.
+
+    A claim has the claimed person, the windows of the recording, the index of the best window, and
+    whether a window is accepted.
+    """
     rng = np.random.default_rng(0)
 
     def recordings(people):
         levels = rng.normal(scale=2, size=(people, 1, 1, 1, CHANNELS))
-        levels = levels + rng.normal(size=(people, 2, WINDOWS, 1, CHANNELS))  # of windows
+        levels = levels + rng.normal(size=(people, 2, WINDOWS, 1, CHANNELS))  # levels of windows
         steps = levels + rng.normal(size=(people, 2, WINDOWS, WINDOW, CHANNELS))
         return steps.reshape(people, 2, WINDOWS * WINDOW, CHANNELS)
 
@@ -408,7 +411,7 @@ def test_limits_of_a_boundary_are_those_of_a_loop_over_its_claims():
 
 
 def test_listening_keeps_a_twentieth_of_false_claims_by_default(gallery, people):
-    """17 people are too few for this rate."""
+    """With 17 people, the default rate of 5 % is refused, because it needs 18 people."""
     names = np.repeat([f"volunteer {i}" for i in range(17)], 2)
     recordings = [people(name, 1, WINDOW * WINDOWS)[0] for name in names]
     with pytest.raises(ValueError, match="FAR 5 %"):

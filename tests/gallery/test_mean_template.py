@@ -1,4 +1,4 @@
-"""Tests of mean templates: one embedding in place of several."""
+"""Tests that mean templates add, merge and remove recordings exactly."""
 
 import numpy as np
 import pytest
@@ -84,7 +84,7 @@ def test_the_template_is_an_embedding_with_the_least_sum_of_squares(kind):
 
     def cost(point):
         distances_ = keras_dml.distance(distance, z, point[None]).ravel().astype(float)
-        if kind == "wasserstein":  # a filter per row, as in the barycenter
+        if kind == "wasserstein":  # one filter per row, as in the barycenter
             expected_ = [wasserstein.distance(z[:, [k]], point[[k]], KNOTS, 2) for k in range(3)]
             return float(np.sum(np.square(expected_)))
         return (distances_ if kind == "cosine" else distances_**2).sum()

@@ -1,4 +1,4 @@
-"""Tests that merging refuses the recordings that enrolling refuses, such as an imposter's."""
+"""Tests that `merge` refuses the recordings that `enroll` refuses, such as an imposter's."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def gallery(model, people, place):
 
 @pytest.fixture(params=["gallery", "templates"])
 def merge(request, gallery, model, tmp_path):
-    """A function that merges `{person: recordings}` from a gallery without a threshold."""
+    """Function that merges `{person: recordings}` from a gallery without a threshold."""
 
     def merge(recordings):
         with Gallery(tmp_path / "other.db", model) as second:
@@ -64,7 +64,7 @@ def test_merging_a_new_person_adds_the_largest_group(gallery, merge, people):
 
 
 def test_imposters_do_not_vouch_for_each_other_when_merged(gallery, merge, people):
-    """Many recordings that are near to each other may still be far from the person."""
+    """Many recordings of an imposter are near to each other but far from the person."""
     far = [recording + 100 for recording in people("alice", 6)]
     with pytest.warns(UserWarning, match="6 recordings of .* were left out"):
         assert merge({"alice": far}) == {}

@@ -1,4 +1,4 @@
-"""Tests of galleries on a PostgreSQL server: foreign changes, removal, killed processes."""
+"""Tests galleries on a PostgreSQL server: foreign changes, removals and killed processes."""
 
 import contextlib
 import pathlib
@@ -23,7 +23,7 @@ NUMBERS = 40
 
 
 class Flat:
-    """An index whose vectors are the embeddings."""
+    """Index with the embeddings themselves as vectors."""
 
     metric, numbers = "l1", NUMBERS
 
@@ -61,7 +61,7 @@ def test_candidates_are_the_owners_of_the_nearest_templates(store):
     z = embeddings(600)
     for i in range(300):
         store.add(f"{i:03d}", z[2 * i : 2 * i + 2])
-    store.add("none", z[:1], enrolled=False)  # marked as not theirs, so not a candidate
+    store.add("none", z[:1], enrolled=False)  # imposters are not in the index
     names, people = store.candidates(z[42:43] + 1e-3)
     distances = np.abs(z - z[42]).sum(axis=1)
     expected = {f"{i // 2:03d}" for i in np.argsort(distances)[:200]}
@@ -75,7 +75,7 @@ def test_candidates_are_the_owners_of_the_nearest_templates(store):
 
 
 def test_the_index_can_be_rebuilt_after_enrollments(database):
-    """Statements of the documentation make it. Without it, all vectors are compared."""
+    """Without the index, the server compares all vectors, and the candidates are the same."""
     with opened(database):
         index = run(database, "SELECT pg_get_indexdef('keras_dml.nearest_vectors'::regclass)")
         (index,) = index.fetchone()
@@ -85,7 +85,7 @@ def test_the_index_can_be_rebuilt_after_enrollments(database):
         store.add_all([f"{i:03d}" for i in range(300)], np.ones(300, bool), z)
         names, _ = store.candidates(z[42:43])
         expected = np.argsort(np.abs(z - z[42]).sum(axis=1))[:200]
-        assert len({f"{i:03d}" for i in expected} & set(names)) > 190  # of 16 bits
+        assert len({f"{i:03d}" for i in expected} & set(names)) > 190  # rounded to 16 bits
         run(database, index)
     with opened(database) as store:
         assert "042" in store.candidates(z[42:43])[0]
@@ -102,7 +102,7 @@ def test_the_key_of_a_lost_enrollment_is_not_used_for_another_person(database, t
         with pytest.raises(KeyboardInterrupt), store._store.writing() as lost:
             store._add_person(lost, "lost")
             raise KeyboardInterrupt
-        run(database, "ALTER TABLE keras_dml.people ALTER COLUMN id RESTART")  # as a kill may
+        run(database, "ALTER TABLE keras_dml.people ALTER COLUMN id RESTART")  # as after a crash
         store.add("ann", embeddings(2))
         assert store.templates()[0] == ["ann", "ann"]
 
@@ -171,7 +171,7 @@ def test_embeddings_that_are_too_long_for_the_index_are_refused(database):
     with pytest.raises(ValueError, match="up to 4,000 numbers, and this model's embeddings have"):
         with opened(database, index=Wide):
             pass
-    with opened(database) as store:  # the index was not made
+    with opened(database) as store:  # without an index
         assert store.about() == {"model": "m", "fingerprint": "f"}
 
 
@@ -196,7 +196,7 @@ def test_a_killed_server_is_an_error_and_what_was_acknowledged_is_there(server, 
         with pytest.raises(OSError, match="cannot be used: .* Nothing was changed"):
             store.people()
         server.start()
-        assert store.people() == {"alice": 2}  # connected again
+        assert store.people() == {"alice": 2}  # after a new connection
         store.add("carol", embeddings(1))
         with pytest.raises(OSError):
             second.people()
@@ -256,7 +256,7 @@ def test_a_password_that_ends_in_a_url_is_refused_and_not_printed(password):
 
 @pytest.fixture
 def roles(server):
-    """Two roles that are not superusers, and the URL of a database that the first role owns."""
+    """URL of a database whose owner is not a superuser. A second role `clerk` exists, too."""
     server.run("CREATE ROLE owner LOGIN")
     server.run("CREATE ROLE clerk LOGIN")
     server.run("CREATE DATABASE owned OWNER owner")
@@ -287,7 +287,7 @@ def test_a_missing_privilege_is_named_with_the_grant(server, roles):
 
 
 def test_only_the_owner_purges_a_gallery(server, roles):
-    """For other roles the server only warns and skips the tables, so deleted rows would stay."""
+    """For other roles, VACUUM only warns and skips the tables, so deleted rows would remain."""
     run(server.url("owned"), "CREATE EXTENSION vector")
     clerk = roles.replace("owner@", "clerk@")
     rights = "SELECT, INSERT, UPDATE, DELETE"
@@ -343,17 +343,15 @@ def test_removal_destroys_the_key_and_lists_remaining_places(server, database, t
         wrapped = [
             secret_ for (secret_,) in sqlite3.connect(keys).execute("SELECT wrapped FROM keys")
         ]
-        assert len(wrapped) == 3  # of two people and of the gallery
+        assert len(wrapped) == 3  # keys of two people, and one row for the gallery
         run(database, "ANALYZE")  # ANALYZE copies samples of columns into a table of the server
         store.remove("mallory")
         contents = [path.read_bytes() for path in tmp_path.iterdir()]
         assert sum(any(secret_[:16] in file for file in contents) for secret_ in wrapped) == 2
         places = store.purge()
     server.run("CHECKPOINT")
-    patterns = [
-        row.tobytes()[:16] for row in secret
-    ]  # exact numbers are nowhere, because they are encrypted
-    patterns += [row.astype("float16").tobytes()[:16] for row in secret]  # numbers of the index
+    patterns = [row.tobytes()[:16] for row in secret]  # exact numbers are encrypted
+    patterns += [row.astype("float16").tobytes()[:16] for row in secret]  # numbers in the index
     patterns.append(b"mallory")
     files = [path for path in server.files() if any(secret_ in read(path) for secret_ in patterns)]
     assert [path for path in files if path.parent.name != "pg_wal"] == []
@@ -376,7 +374,7 @@ def test_an_interrupted_removal_can_be_repeated(database, tmp_path):
         connection.execute("DELETE FROM keys WHERE rowid = (SELECT max(rowid) FROM keys)")
         connection.commit()
         connection.close()
-        assert set(store.templates()[0]) == {"alice"}  # forgotten with the key
+        assert set(store.templates()[0]) == {"alice"}  # without a key, the templates are left out
         assert store.remove("bob") and store.people() == {"alice": 1}
 
 
@@ -448,7 +446,7 @@ def test_a_command_purges_a_server_and_lists_remaining_places(server, model, peo
 def test_no_command_prints_the_password_of_a_url(
     server, model, people, tmp_path, capfd, monkeypatch
 ):
-    """`export` names files after the database, not after the URL."""
+    """`export` names files after the database, because the URL may contain a password."""
     monkeypatch.chdir(tmp_path)
     model.save("channels.keras")
     url = server.database().replace("postgres@", "postgres:sesame@")

@@ -1,4 +1,4 @@
-"""Runs the lines of the page on PostgreSQL in order, as roles that are not superusers."""
+"""Tests that all commands of the page on PostgreSQL run in order, for ordinary roles."""
 
 import collections
 import os
@@ -31,7 +31,7 @@ ID = r"\b[0-9a-f]{16}\b"
 
 
 def blocks():
-    """Returns the language and the lines of the page's blocks that users type."""
+    """Returns `(language, lines)` of each code block of the page that users type."""
     pattern = r"^```(bash|sql|ini)\n(.*?)^```$"
     return re.findall(pattern, PAGE.read_text(), re.DOTALL | re.MULTILINE)
 
@@ -47,7 +47,7 @@ def write_recordings(folder, arrays):
 
 
 def write_family(folder, monkeypatch):
-    """Writes the files that the page names: a model, recordings, and another gallery."""
+    """Writes the files that the page uses: a model, recordings, and another gallery."""
     from keras_dml.training import publish
 
     signal = keras.Input((None, 3))
@@ -73,7 +73,7 @@ def write_family(folder, monkeypatch):
 
 @pytest.fixture
 def proxies(server, tmp_path):
-    """Folder of certificates, the port with TLS and the port without."""
+    """Folder of certificates, the port with TLS and the port without TLS."""
     from tests.gallery import tls
 
     folder = tmp_path / "certificates"
@@ -86,7 +86,7 @@ def proxies(server, tmp_path):
 
 @pytest.fixture
 def family(server, proxies, tmp_path, monkeypatch):
-    """A folder with the files that the page names, and a server with passwords and TLS."""
+    """Working folder with the files that the page uses, and a server with passwords and TLS."""
     certificates, port, plain_port = proxies
     for name in [name for name in os.environ if name.startswith("PG")]:
         monkeypatch.delenv(name)
@@ -114,10 +114,10 @@ def family(server, proxies, tmp_path, monkeypatch):
 
 
 class Page:
-    """Runs lines of the page.
+    """Runs the lines of the page.
 
-    The commands connect by TLS. `psql` and `pg_dump` have the server's version, are built without
-    TLS and connect without it.
+    The commands connect with TLS. `psql` and `pg_dump` are built without TLS, so they connect
+    without TLS.
     """
 
     def __init__(self, server, monkeypatch, port, plain_port):
@@ -135,7 +135,7 @@ class Page:
         self.printed["serve"] = client.get("/people").json()
 
     def write(self, text):
-        """Writes the file of the home folder that the first line names."""
+        """Writes a file in the home folder. The first line of `text` names the file."""
         name = re.match(r"# ~/(\S+)\n", text)[1]
         for role, password in PASSWORDS.items():
             text = text.replace(f"{role}:PASSWORD", f"{role}:{password}")
@@ -145,7 +145,7 @@ class Page:
         path.chmod(0o600)
 
     def sql(self, text):
-        """Runs statements in `psql` as the role of the first line, and types the passwords."""
+        """Runs statements in `psql`. The first line names the role. Types the passwords."""
         role = re.match(r"-- as the (superuser|owner)", text)[1]
         environment = {name: x for name, x in os.environ.items() if not name.startswith("PG")}
         environment["PGHOST"] = str(self._server.folder)
@@ -176,7 +176,7 @@ class Page:
         return done.stdout
 
     def bash(self, line, capsys):
-        """Runs a line of the shell."""
+        """Runs a line in the shell."""
         if assignment := re.fullmatch(r"(?:export )?(\w+)=(\S+)( +#.*)?", line):
             self._monkeypatch.setenv(assignment[1], assignment[2])
         elif line.startswith("read "):
@@ -241,7 +241,7 @@ def test_the_lines_of_the_page_run_one_after_the_other(family, capsys):
 
 @pytest.mark.slow
 def test_a_connection_by_tls_is_made_after_tensorflow_was_imported(server, proxies):
-    """TensorFlow's BoringSSL received the calls of libpq, which was a segmentation fault."""
+    """Without a fix, libpq calls BoringSSL of TensorFlow, which causes a segmentation fault."""
     pytest.importorskip("tensorflow")
     certificates, port, _ = proxies
     options = f"hostaddr=127.0.0.1&sslmode=verify-full&sslrootcert={certificates}/ca.crt"
@@ -260,7 +260,7 @@ def test_a_server_with_a_wrong_certificate_is_refused(server, proxies):
     certificates, port, plain_port = proxies
     authority = f"sslrootcert={certificates}/ca.crt"
     for host, number, options in (
-        ("db.example.com", port, f"sslmode=verify-full&{authority}"),  # of another host
+        ("db.example.com", port, f"sslmode=verify-full&{authority}"),  # another host
         (HOST, plain_port, f"sslmode=verify-full&{authority}"),  # without TLS
         (HOST, port, "sslmode=verify-full&sslrootcert=nowhere.crt"),
         (HOST, port, "sslmode=disable"),

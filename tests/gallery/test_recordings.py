@@ -1,4 +1,4 @@
-"""Tests of single recordings: ids, lists, and forgetting."""
+"""Tests that single recordings have ids, are listed and can be removed."""
 
 import datetime
 
@@ -31,7 +31,7 @@ def gallery(model, place):
 
 
 def state(gallery):
-    """Returns the content of a gallery, independent of the order of enrollment."""
+    """Returns the content of a gallery in a form that does not depend on the order."""
     counts = gallery.people()
     scores = {
         name: [gallery.verify(name, probe, threshold=0.0).score for probe in PROBES]
@@ -141,7 +141,7 @@ def test_unknown_recordings_cannot_be_forgotten(gallery):
     assert gallery.people() == {"alice": 1, "bob": 1}
 
 
-# a recording belongs to one person
+# Each recording belongs to one person.
 steps = st.dictionaries(st.integers(0, 5), st.sampled_from(NAMES), max_size=6).map(
     lambda owners: [(name, i) for i, name in owners.items()]
 )
@@ -153,7 +153,7 @@ steps = st.dictionaries(st.integers(0, 5), st.sampled_from(NAMES), max_size=6).m
 def test_the_order_of_enrolling_forgetting_and_merging_does_not_matter(
     model, tmp_path_factory, remaining, gone, order
 ):
-    """Recordings are enrolled and forgotten in a random order, on two devices that merge."""
+    """Two devices enroll and forget recordings in a random order, and then merge."""
     folder = tmp_path_factory.mktemp("devices")
     gone = [(name, i) for name, i in gone if i not in dict(map(reversed, remaining))]
     with (

@@ -1,4 +1,4 @@
-"""Tests of renaming people."""
+"""Tests that `rename` changes the name of a person and keeps everything else."""
 
 import contextlib
 
@@ -86,7 +86,7 @@ def test_a_rename_leaves_no_byte_of_the_old_name_in_a_file(gallery, place):
 
 @pytest.mark.parametrize("place", ["encrypted file", "encrypted server"], indirect=True)
 def test_an_interrupted_rename_leaves_a_gallery_that_opens(gallery, place, people, monkeypatch):
-    """The interruption is at the step that makes the old key invalid."""
+    """The process is interrupted at the step that destroys the old key."""
 
     def killed(*_):
         raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""Tests of repeated recordings: of one person, of two people, and in galleries that merge."""
+"""Tests that repeated recordings of one person, two people or two galleries are detected."""
 
 import warnings
 
@@ -21,12 +21,12 @@ def gallery(model, people, place):
 
 
 def add_unchecked(gallery, person, recordings, enrolled=True):
-    """Adds recordings as earlier releases did, without comparing them."""
+    """Adds recordings without a search for repetitions, as earlier releases did."""
     gallery._records.add(person, gallery._model.embed(recordings), enrolled=enrolled)
 
 
 def copies(recording):
-    """Returns a recording as another program may have saved it."""
+    """Returns copies of a recording in the forms that other programs may save."""
     return {
         "as it is": recording.copy(),
         "float32": recording.astype(np.float32),
@@ -82,7 +82,7 @@ def test_recordings_with_channels_of_small_units_are_not_repeats(gallery, people
     units = np.array([1.0, scale, 1.0])
     recordings = [units * recording for recording in people("carol", 8)]
     level = recordings[0].mean(axis=0)
-    recordings.append(recordings[0] + [0, level[1] + scale, 0])  # differs in one channel only
+    recordings.append(recordings[0] + [0, level[1] + scale, 0])  # differs only in one channel
     assert len(gallery.enroll("carol", recordings).kept) == 9
 
 
@@ -111,7 +111,7 @@ def test_a_recording_is_not_both_enrolled_and_marked(gallery, people):
     gallery.enroll("alice", genuine)
     with pytest.raises(ValueError, match="Recording 1 is enrolled as 'alice'"):
         gallery.reject("alice", [strange, genuine])
-    assert gallery.enroll("alice", strange).kept == (0,)  # nothing was marked
+    assert gallery.enroll("alice", strange).kept == (0,)  # `reject` has stored nothing
     intruder = people("mallory", 1)[0]
     gallery.reject("alice", [intruder, intruder])
     gallery.reject("alice", intruder)
@@ -169,7 +169,7 @@ def test_merging_adds_a_recording_of_a_person_once(gallery, model, people, tmp_p
 @pytest.mark.slow
 @pytest.mark.parametrize("names", [("bella", "anna"), ("anna", "bella"), ("c", "b", "a")])
 def test_the_order_of_names_does_not_decide_a_tie(model, people, place, names):
-    """Earlier releases enrolled one recording under two names."""
+    """Several people tie because an earlier release enrolled one recording for all of them."""
     shared = people("shared", 1)
     with Gallery(model=model, **place) as gallery:
         for name in names:

@@ -1,4 +1,4 @@
-"""Tests that rows changed by other programs, and an older copy of a gallery, are detected."""
+"""Tests that seals detect rows that other programs changed, and older copies of a gallery."""
 
 import contextlib
 import os
@@ -75,13 +75,13 @@ def fill(place):
 
 
 def change(place, statement):
-    """Changes the rows of a gallery as another program would."""
+    """Changes the rows of a gallery with SQL, as another program would."""
     if "://" in str(place["path"]):
         import psycopg
 
         with psycopg.connect(place["path"]) as connection:
             connection.execute("SET search_path = keras_dml, public")
-            connection.execute("SET session_replication_role = replica")  # no foreign keys
+            connection.execute("SET session_replication_role = replica")  # without foreign keys
             assert connection.execute(statement).rowcount
     else:
         with contextlib.closing(sqlite3.connect(place["path"])) as connection:
@@ -140,7 +140,7 @@ def test_rows_that_change_under_an_open_gallery_are_refused_before_decisions(pla
             store.thresholds(), store.templates(["alice"])
         if statement in OF_STATE.values():
             with pytest.raises(ValueError, match="has changed it"):
-                store.add("bob", embeddings(1, 3))  # it would sign the foreign change
+                store.add("bob", embeddings(1, 3))  # adding a person would sign the foreign change
 
 
 @pytest.mark.parametrize("place", ENCRYPTED, indirect=True)
@@ -214,7 +214,7 @@ def test_changed_templates_of_a_plain_gallery_are_refused(place, statement):
 
 
 def as_version_1(path):
-    """Changes a file into one of the releases before seals."""
+    """Changes a file into a file of a release without seals."""
     with contextlib.closing(sqlite3.connect(path)) as connection:
         for table in LATER[1]:
             connection.execute(f"DROP TABLE IF EXISTS {table}")
@@ -235,7 +235,7 @@ def test_a_gallery_of_an_earlier_release_is_sealed_at_the_next_opening(tmp_path)
     with pytest.warns(UserWarning, match="made by an earlier release and is sealed now"):
         with opened(place) as store:
             assert store.templates()[0] == ["alice"] * 3 + ["bob"] * 2
-    with opened(place):  # without a warning
+    with opened(place):  # opening emits no warning
         pass
     change(place, OF_STATE["a looser threshold"])
     with pytest.raises(ValueError, match="has changed it"):
@@ -279,7 +279,7 @@ def test_a_backup_of_an_earlier_release_is_copied_as_it_is(tmp_path):
 
 @pytest.fixture
 def with_key_file(tmp_path):
-    """A gallery whose key is in a file of another folder."""
+    """Gallery with the key in a file of another folder."""
     (tmp_path / "safe").mkdir()
     key = tmp_path / "safe" / "family.key"
     key.touch(mode=0o600)
@@ -290,7 +290,7 @@ def with_key_file(tmp_path):
 
 
 def copied(place, name):
-    """Copies the file of a gallery that is not open."""
+    """Copies the file of a closed gallery."""
     copy = place["path"].with_name(name)
     shutil.copy(place["path"], copy)
     return copy
@@ -313,7 +313,7 @@ def test_an_older_copy_in_the_place_of_the_gallery_is_refused(with_key_file):
 
 def test_a_process_killed_before_the_counter_is_written_leaves_a_gallery_that_opens(with_key_file):
     with opened(with_key_file) as store:
-        store._counter.keep = lambda number: None  # as if it were killed before
+        store._counter.keep = lambda number: None  # as if the process were killed before this step
         store.remove("bob")
     assert galleries.people(**with_key_file) == {"alice": 3}
     with opened(with_key_file) as store:

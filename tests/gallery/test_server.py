@@ -1,4 +1,4 @@
-"""Tests of the interface for other programs: probes, metrics, logs, CORS and JSON arrays."""
+"""Tests the server for other programs: probes, metrics, logs, CORS and JSON arrays."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Attacks on the server that need no gallery: they fail, and do not delay other clients."""
+"""Tests that attacks on the server fail and do not delay other clients."""
 
 import asyncio
 import concurrent.futures
@@ -28,7 +28,7 @@ HERE = "http://127.0.0.1:8000"
 FULL, VERIFY = b"0123456789abcdef", b"fedcba9876543210"
 CSV = b"x,y,z\n" + 30 * b"1,2,3\n"
 SECONDS = 2  # longest wait of other clients during an attack
-SECONDS_TO_END = 5  # between a signal and the end of the server
+SECONDS_TO_END = 5  # longest time between a signal and the end of the server
 IDLE_SECONDS = 0.2  # if a request takes longer, the machine is busy with other work
 HALF_SENT = {
     "nothing": b"",
@@ -54,24 +54,24 @@ def sent(content=CSV, name="walk.csv"):
 
 
 def seconds(address, path="/healthz", headers=()):
-    """Returns the seconds until a request is answered."""
+    """Returns the number of seconds until the server responds to a request."""
     start = time.monotonic()
     assert status(address, path, headers) == 200
     return time.monotonic() - start
 
 
 def usual_seconds(address, path="/healthz", headers=()):
-    """Returns the longest wait of some requests without an attack."""
+    """Returns the longest time of several requests without an attack, in seconds."""
     return max(seconds(address, path, headers) for _ in range(5))
 
 
 def bound(limit, usual, allowance=1):
-    """Returns the bound of a wait during an attack.
+    """Returns the longest time that a request may take during an attack, in seconds.
 
     Args:
-        limit: The promised bound.
-        usual: Seconds of a request without an attack.
-        allowance: Number of usual waits that are added on a busy machine.
+        limit: Longest time on an idle machine, in seconds.
+        usual: Time of a request without an attack, in seconds.
+        allowance: Number of times that `usual` is added on a busy machine.
     """
     return limit if usual < IDLE_SECONDS else limit + allowance * usual
 
@@ -101,7 +101,7 @@ def test_half_sent_requests_are_closed_and_other_clients_are_answered(monkeypatc
         assert seconds(address) < bound(SECONDS, usual)
         for connection in half_sent:
             connection.settimeout(30)
-            while connection.recv(4096):  # reads an answer, if there is one, up to the end
+            while connection.recv(4096):  # reads a possible response up to the end
                 pass
 
 
@@ -169,7 +169,7 @@ def test_folders_of_killed_servers_are_swept(tmp_path, monkeypatch):
         (path,) = paths
         stub_server.application(monkeypatch)
         assert not killed.exists() and foreign.exists()
-        assert path.parent.exists()  # a running server uses it
+        assert path.parent.exists()  # a running server uses this folder
 
 
 def test_a_killed_server_leaves_nothing_of_a_recording(tmp_path):
@@ -216,7 +216,7 @@ def test_the_documented_command_makes_a_private_file(tmp_path):
     assert len(tokens.read_tokens(path)) == 1
 
 
-# Rights of clients, and wrong tokens
+# Permissions of clients, and wrong tokens
 
 
 @pytest.fixture
@@ -286,7 +286,7 @@ def test_a_client_with_wrong_tokens_is_told_to_wait(guarded):
 
 
 def test_many_wrong_tokens_do_not_slow_other_clients(monkeypatch):
-    """1,000 wrong tokens are sent as fast as possible, at more than 10,000 per minute."""
+    """Threads send 1,000 wrong tokens as fast as possible, more than 10,000 per minute."""
     allowed = tokens.Tokens([FULL])
     application = stub_server.application(monkeypatch, tokens=allowed)
     with stub_server.serving(application) as address:
@@ -304,7 +304,7 @@ def test_many_wrong_tokens_do_not_slow_other_clients(monkeypatch):
     assert longest < bound(SECONDS, usual, 8)  # eight threads send wrong tokens
 
 
-# Scores and tries
+# Scores, and pauses after rejected claims
 
 
 def test_answers_hold_closeness_only_with_the_option_for_scores(client, monkeypatch):
@@ -339,7 +339,7 @@ def test_too_many_tries_are_answered_with_a_time_to_wait(monkeypatch):
 
 @pytest.fixture
 def slow_file(tmp_path, monkeypatch):
-    """A file whose reading lasts until the file is removed."""
+    """File whose reading takes until the file is removed."""
     monkeypatch.setattr(readers, "COMMAND", slow_reader.COMMAND)
     path = tmp_path / "slow.csv"
     path.write_bytes(CSV)
@@ -363,7 +363,7 @@ def test_a_reading_has_a_deadline(slow_file, tmp_path, monkeypatch):
 
 
 def program(monkeypatch, script):
-    """Puts a shell script in the place of the program that reads files."""
+    """Replaces the program that reads files by a shell script."""
     monkeypatch.setattr(readers, "COMMAND", ["sh", "-c", script])
 
 
@@ -424,7 +424,7 @@ def test_a_server_starts_a_process_before_the_first_request(tmp_path, monkeypatc
 def test_a_process_imports_all_libraries_before_the_first_job(tmp_path):
     pytest.importorskip("pyarrow")
     pytest.importorskip("soundfile")
-    rates = {  # of files without a rate of their own
+    rates = {  # rates of files that do not state a rate
         ("csv", "a recording with dates"): None,
         ("csv", "times with gaps"): None,
         ("gzip", "rows of 1"): 50,
@@ -508,7 +508,7 @@ def started(*words, **environment):
 @pytest.mark.parametrize("person", ["alice", "slow"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_server_within_five_seconds(slow_file, tmp_path, person, number):
-    """The signal arrives while the server reads a file, and while it decides."""
+    """The signal arrives while the server reads a file or while the gallery decides."""
     fast = tmp_path / "fast.csv"
     fast.write_bytes(CSV)
     file = slow_file if person == "alice" else fast
@@ -567,7 +567,7 @@ def test_settings_of_the_environment(monkeypatch, tmp_path):
     ],
 )
 def test_invalid_answers_of_a_reader_process_are_errors(tmp_path, monkeypatch, answer):
-    """A file of an attacker may have taken over the process."""
+    """A malicious file may have taken control of the process that reads files."""
     output = tmp_path / "output"
     output.write_bytes(b'"ready"\n' + answer)
     monkeypatch.setattr(readers, "COMMAND", ["cat", str(output)])

@@ -1,4 +1,4 @@
-"""Tests of the SQLite file of a gallery: damage, foreign changes, full disks, versions."""
+"""Tests that SQLite files report damage, foreign changes, full disks and other versions."""
 
 import contextlib
 import errno
@@ -189,9 +189,7 @@ def test_a_full_disk_is_an_error_and_loses_nothing(path):
     store = Records(path)
     store.add("alice", embeddings(2))
     run = store._store._connection.execute
-    run(
-        f"PRAGMA max_page_count = {run('PRAGMA page_count').fetchone()[0] + 1}"
-    )  # as if the disk were full
+    run(f"PRAGMA max_page_count = {run('PRAGMA page_count').fetchone()[0] + 1}")  # like a full disk
     with pytest.raises(OSError, match="database or disk is full. Nothing was changed"):
         store.add("bob", embeddings(2000))
     assert store.people() == {"alice": 2}
@@ -202,7 +200,7 @@ def test_a_full_disk_is_an_error_and_loses_nothing(path):
 
 @contextlib.contextmanager
 def with_files_of_at_most(size):
-    """Limits the size of files, as a full disk does."""
+    """Limits the size of files to simulate a full disk."""
     resource = pytest.importorskip("resource")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
@@ -253,14 +251,14 @@ VERSION_1 = [statement for statement in SCHEMA if statement.split()[2] not in LA
 
 
 def of_version_1(path):
-    """Writes an empty gallery as the releases before the limits of tries did."""
+    """Writes an empty gallery of a release that did not count rejected claims."""
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute(f"PRAGMA application_id = {APPLICATION}")
         connection.execute("PRAGMA user_version = 1")
         for statement in VERSION_1:
             connection.execute(statement)
         connection.commit()
-    path.chmod(0o600)  # otherwise opening it warns
+    path.chmod(0o600)  # otherwise opening the file emits a warning
     return path
 
 

@@ -1,4 +1,4 @@
-"""Tests of `Records` in a file and on a server."""
+"""Tests that `Records` stores the same data in a file and on a server."""
 
 import contextlib
 import importlib
@@ -16,7 +16,7 @@ SHAPE = (2, 3)
 
 
 class Flat:
-    """An index whose vectors are the embeddings."""
+    """Index with the embeddings themselves as vectors."""
 
     metric, numbers = "l1", 6
 
@@ -42,7 +42,7 @@ def embeddings(count, seed=0):
 
 
 def test_templates_of_any_number_of_people_are_read_at_once(store):
-    """A statement takes 32,766 values in a file and 65,535 on a server."""
+    """A statement may have at most 32,766 values in a file and 65,535 on a server."""
     z = embeddings(2)
     store.add("ann o'hara \N{SNOWMAN}", z[:1])
     store.add("bob", z[1:])
@@ -162,7 +162,7 @@ def test_a_failed_write_leaves_nothing(store):
     with pytest.raises(ValueError, match="(?i)not.null"):
         store.add(None, embeddings(2))
     assert store.people() == {"a": 2}
-    store.add("b", embeddings(1))  # and nothing is locked
+    store.add("b", embeddings(1))  # the store is not locked
 
 
 def test_a_closed_store_gives_a_clear_error(store):

@@ -1,4 +1,4 @@
-"""Tests of the search for the nearest people, with and without lower bounds."""
+"""Tests that the nearest people are found with and without lower bounds of the distance."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from keras_dml.gallery.templates import FIRST, Templates
 
 
 class Model:
-    """A model that counts the embeddings that it compares."""
+    """Simulated model that counts the embeddings that it compares."""
 
     def __init__(self, distance):
         self.distance, self.compared = distance, 0

@@ -1,4 +1,4 @@
-"""Tests of the limit of rejected claims per person and client."""
+"""Tests that rejected claims are counted per person and client and cause pauses."""
 
 import contextlib
 import threading
@@ -14,7 +14,7 @@ FEW = Tries(free=2, pause=10.0, longest=40.0, longest_identified=20.0)
 
 
 class Clock:
-    """A clock that tests set."""
+    """Simulated clock that tests can set."""
 
     def __init__(self):
         self.now = 1e9
@@ -53,7 +53,7 @@ def store(place):
 
 
 def seconds_of(claims, person="alice", client=""):
-    """Claims to be a person and returns the pause that refuses it, 0 if none does."""
+    """Makes a claim and returns the length of the pause that refuses the claim, or 0."""
     try:
         claims.begin(person, client)
     except TooManyTries as error:
@@ -116,7 +116,7 @@ def test_another_process_and_a_restart_share_the_count(store, place, clock):
 
 
 def test_claims_at_once_are_all_counted(store, place, clock):
-    """Many threads that claim at the same time get no more answers than sequential claims."""
+    """Claims at the same time must not get more decisions than claims one after the other."""
     answers = []
 
     def claim():
@@ -136,7 +136,7 @@ def test_setting_the_clock_neither_helps_nor_locks_out(store, clock):
     for _ in range(3):
         claims.begin("alice", "")
     clock.now -= 1e6
-    assert seconds_of(claims) == 10  # at most the pause
+    assert seconds_of(claims) == 10  # not longer than the pause
 
 
 def test_old_claims_are_forgotten(store, clock):
@@ -192,7 +192,7 @@ def test_a_rejected_person_waits_and_an_accepted_one_does_not(gallery, people, c
     limit = limit_between(gallery, "alice", genuine, false)
     for _ in range(3):
         assert not gallery.verify("alice", false, threshold=limit).accepted
-    for recordings in (false, genuine):  # a claim that would be accepted waits too
+    for recordings in (false, genuine):  # genuine claims have to wait, too
         with pytest.raises(TooManyTries) as error:
             gallery.verify("alice", recordings, threshold=limit)
         assert error.value.seconds == 10
@@ -217,7 +217,7 @@ def test_a_stranger_counts_as_the_nearest_person(gallery, people, clock):
         assert "alice" not in str(error.value)
     assert (
         gallery.identify(people("bob", 1), threshold=limit).person == "bob"
-    )  # resets only bob's count
+    )  # resets only the count of bob
     with pytest.raises(TooManyTries):
         gallery.identify(stranger, threshold=limit)
 
@@ -227,12 +227,12 @@ def test_strangers_do_not_lock_a_person_out(gallery, people, clock):
     people.is_like("alice's brother", people.level("alice") + 2)
     stranger = people("alice's brother", 1)
     limit = limit_between(gallery, "alice", genuine, stranger)
-    for _ in range(6):  # far more often than the free tries
+    for _ in range(6):  # more identifications than cause no pause
         assert gallery.identify(stranger, threshold=limit).person is None
         clock.now += 20
     assert gallery.verify("alice", genuine, threshold=limit).accepted
     assert gallery.identify(genuine, threshold=limit).person == "alice"
-    for _ in range(3):  # the accepted identification forgot the strangers
+    for _ in range(3):  # the accepted identification has reset the count
         assert gallery.identify(stranger, threshold=limit).person is None
     with pytest.raises(TooManyTries) as error:
         gallery.identify(genuine, threshold=limit)

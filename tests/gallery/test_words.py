@@ -1,4 +1,4 @@
-"""Tests that foreign content of a gallery leads to errors that name a remedy."""
+"""Tests that untrusted content of a gallery leads to errors that name a remedy."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""A TLS proxy for a PostgreSQL server that is built without TLS, and its certificates."""
+"""Runs a TLS proxy for a PostgreSQL server that was built without TLS."""
 
 import contextlib
 import datetime
@@ -18,7 +18,7 @@ CHUNK = 65536
 
 
 def write_certificates(folder, host):
-    """Writes `ca.crt` of an authority, and `server.crt` with `server.key` for a host."""
+    """Writes the certificate `ca.crt` of an authority, and `server.crt` and `server.key`."""
     authority_key, key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
     authority = _certificate("authority", authority_key, "authority", authority_key, None)
     certificate = _certificate(host, key, "authority", authority_key, host)
@@ -56,15 +56,15 @@ def _certificate(name, key, issuer, issuer_key, host):
 
 @contextlib.contextmanager
 def proxy(socket_path, folder=None):
-    """Forwards connections to the socket of a server.
+    """Runs a proxy that forwards connections to the socket of a server.
 
     Args:
-        socket_path: Path of the socket.
-        folder: Folder of `write_certificates`. Connections without TLS are refused. None: TLS is
-            not offered.
+        socket_path: Path of the socket of the server.
+        folder: Folder with the files of `write_certificates`. The proxy then refuses connections
+            without TLS. Default: the proxy does not offer TLS.
 
     Yields:
-        The port at 127.0.0.1.
+        The port of the proxy at 127.0.0.1.
     """
     context = None
     if folder is not None:

@@ -1,4 +1,4 @@
-"""`python -m tests.hostile` tries hostile and invalid input."""
+"""Command `python -m tests.hostile`, which runs attempts with hostile and invalid input."""
 
 import enum
 from typing import Annotated
@@ -17,23 +17,26 @@ out = Console(soft_wrap=True, highlight=False)
 
 @app.command(epilog="Example: python -m tests.hostile --only cards --only paths --times 10")
 def main(
-    seed: Annotated[int, typer.Option(help="Seed of all draws.")] = trials.SEED,
+    seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = trials.SEED,
     times: Annotated[int, typer.Option(min=1, help="Number of repetitions of each group.")] = 1,
     only: Annotated[
-        list[Group] | None, typer.Option(help="Group to try; may be repeated. [default: all]")
+        list[Group] | None,
+        typer.Option(help="Group of attempts to run. Can be repeated. [default: all]"),
     ] = None,
     attempt: Annotated[
-        int | None, typer.Option(help="Number of the only attempt of each group to run.")
+        int | None, typer.Option(help="Run only the attempt with this number in each group.")
     ] = None,
 ):
-    """Try damaged model files, cards, archives, recordings and galleries, odd arrays, labels,
-    names, paths and requests, and kills.
+    """Run attempts to break the library with hostile and invalid input.
 
-    An attempt is right if it ends in a clear error, or in an output that an independent check
-    accepts. Anything else is wrong: another output, a traceback, NaN, changes of unrelated files,
-    files left behind. Wrong attempts are listed below the table with the command that repeats
-    them, and the exit status is 1. Processes are killed at random times; everything else depends on
-    the seed.
+    The input is damaged model files, cards, archives, recordings and galleries, and unusual arrays,
+    labels, names, paths and requests. Some attempts kill processes that write files.
+
+    The outcome of an attempt is right if it is a clear error, or an output that an independent
+    check accepts. Any other outcome is wrong, such as another output, a traceback, NaN, changed
+    unrelated files, or temporary files that remain. The command lists wrong attempts below the
+    table, each with a command that repeats the attempt, and exits with status 1. Processes are
+    killed at random times. Everything else depends only on the seed.
     """
     groups = [group.value for group in only or Group]
     attempts = [

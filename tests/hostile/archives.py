@@ -1,4 +1,4 @@
-"""Attempts with archives of data sets: damaged bytes, invalid members and texts, IDX files."""
+"""Attempts to read data sets from damaged archives, invalid texts and damaged IDX files."""
 
 import gzip
 import io
@@ -26,7 +26,7 @@ DTYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: "
 
 
 def _read(folder):
-    """Reads the utterances and the speakers of both splits from the archive in a folder."""
+    """Reads the utterances and speakers of the train and test splits from an archive."""
     source = find_config(folder, builder.CONFIGS, "ts")
     try:
         return {
@@ -38,7 +38,7 @@ def _read(folder):
 
 
 def _by_hand(data):
-    """Parses the bytes of one valid file: utterances and speakers, as `_read` returns them."""
+    """Parses the bytes of a valid file into utterances and speakers, as `_read` returns them."""
     lines = data.decode("utf-8-sig").lower().replace("\r\n", "\n").split("\n")
     rows = [line.strip() for line in lines[[line.strip() for line in lines].index("@data") + 1 :]]
     pairs = [row.rsplit(":", 1) for row in rows if row]
@@ -68,7 +68,7 @@ def _sound(parts):
 
 
 def damage(rng, folder):
-    """Damages bytes of a zip or tar archive. A plain tar has no checksum of its members."""
+    """Damages bytes of a zip or tar archive. An uncompressed tar has no checksums of members."""
     kind = draws.draw(rng, ("zip", "w:xz", "w:gz", "w:bz2", "w"))
     whole = samples.zipped(FILES) if kind == "zip" else samples.tar(FILES, kind)
     (folder / f"{NAME}.{'zip' if kind == 'zip' else 'tar'}").write_bytes(draws.damaged(rng, whole))
@@ -77,7 +77,7 @@ def damage(rng, folder):
 
 
 def text(rng, folder):
-    """Changes the text in an archive: swapped lines, invalid numbers, another encoding, a cut."""
+    """Swaps lines, changes numbers or the encoding, or cuts the text in an archive."""
     seed = int(rng.integers(2**31))
     name = draws.draw(rng, list(FILES))
     draw = random.Random(seed)
@@ -99,7 +99,7 @@ def _tar(rng, info):
 
 
 def members(rng, folder):
-    """Adds invalid members: paths out of the archive, links, devices, doubled names."""
+    """Adds invalid members: paths outside the archive, links, devices or duplicate names."""
     kind = rng.integers(5)
     odd = draws.draw(rng, ("../../bystander/inner/notes.txt", "/etc/hostile", "a/../../b", "C:\\b"))
     if kind == 0:
@@ -131,7 +131,7 @@ def members(rng, folder):
 
 
 def bomb(rng, folder):
-    """Reads kilobytes that unpack to more than a hundred megabytes."""
+    """Reads an archive of kilobytes that unpacks to more than a hundred megabytes."""
     zeros = bytes(int(rng.integers(100, 150)) << 20)
     name = draws.draw(rng, [*FILES, "more.txt"])
     files = {**FILES, name: zeros}
@@ -143,7 +143,7 @@ def bomb(rng, folder):
 
 
 def numbers(rng, folder):
-    """Reads an IDX file, damaged or not: the result has the shape in its header, or an error."""
+    """Reads a valid or damaged IDX file. Without an error, the header states the right shape."""
     code = draws.draw(rng, list(DTYPES))
     array = rng.integers(0, 100, rng.integers(1, 5, rng.integers(1, 4))).astype(DTYPES[code])
     data = bytes([0, 0, code, array.ndim]) + struct.pack(f">{array.ndim}I", *array.shape)
@@ -166,7 +166,7 @@ def numbers(rng, folder):
 
 
 def prepared(rng, folder):
-    """Prepares a data set from a damaged archive. After an error no file is left."""
+    """Prepares a data set from a damaged archive. After an error, no new file remains."""
     whole = samples.zipped(FILES)
     data = draws.damaged(rng, whole) if rng.random() < 0.7 else whole
     (folder / "manual").mkdir()
@@ -187,7 +187,7 @@ def prepared(rng, folder):
 
 
 def names(rng, folder):
-    """Names data sets that do not exist."""
+    """Reads data sets with names that do not exist."""
     name = draws.draw(rng, ("", "/", "mnist", "japanese_vowels_lpc/uc", "../x", "[/]", "\x1b[0m"))
     return settle(lambda: reading.records(name, folder, folder / "data"), refuses=True)
 

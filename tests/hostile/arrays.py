@@ -1,4 +1,4 @@
-"""Attempts with arrays of any dtype, shape and length, and with networks of random layers."""
+"""Attempts to embed arrays of any dtype, shape and length with networks of random layers."""
 
 import functools
 
@@ -12,7 +12,7 @@ from tests.hostile.checks import same, settle
 
 CHANNELS = 3
 SOUND = ("f2", "f4", "f8", ">f4", ">f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", ">i2", "?")
-RTOL = 1e-3  # relative to the largest number, for rounding in another order in random networks
+RTOL = 1e-3  # tolerance for rounding, relative to the largest number
 
 
 def _fully(x, model):
@@ -21,7 +21,7 @@ def _fully(x, model):
 
 @functools.cache
 def _models():
-    """Returns small models that embed as quantiles, statistics or tangent vectors."""
+    """Returns small models with embeddings of quantiles, statistics or tangent vectors."""
     keras.utils.set_random_seed(3)
     heads = {
         "quantile": [layers.QuantileLayer(4)],
@@ -35,7 +35,7 @@ def _models():
 
 
 def _sound(rng, steps):
-    """Draws a valid recording of any numeric type, as a list or one of several kinds of arrays."""
+    """Draws a valid recording of a random numeric type, as a list or as a NumPy array."""
     values = np.rint(np.clip(draws.recording(rng, steps) * 20 + 50, 0, 100))
     values = (values % 2 if rng.random() < 0.1 else values).astype(draws.draw(rng, SOUND))
     form = rng.integers(5)
@@ -79,7 +79,7 @@ def _spoiled(rng, steps):
 
 
 def embed_sound(rng, folder):
-    """Embeds recordings of any type and length; batches do not change an embedding."""
+    """Embeds recordings of any type and length. Batches must not change an embedding."""
     model = _models()[draws.draw(rng, list(_models()))]
     given = [_sound(rng, int(rng.integers(5, 40))) for _ in range(rng.integers(1, 6))]
     size = int(rng.integers(1, 5))
@@ -91,7 +91,7 @@ def embed_sound(rng, folder):
 
 
 def embed_spoiled(rng, folder):
-    """Embeds one invalid recording among valid recordings; the error names it."""
+    """Embeds an invalid recording among valid recordings. The error must name the recording."""
     model = _models()[draws.draw(rng, list(_models()))]
     given = [_sound(rng, int(rng.integers(5, 40))) for _ in range(rng.integers(1, 5))]
     at = int(rng.integers(len(given)))
@@ -101,7 +101,7 @@ def embed_spoiled(rng, folder):
 
 
 def embed_extreme(rng, folder):
-    """Embeds extreme float32 numbers, single steps and constants: finite results or an error."""
+    """Embeds extreme numbers, single steps and constants. Embeddings must be finite."""
     model = _models()[draws.draw(rng, list(_models()))]
     steps = int(rng.integers(1, 9))
     scale = draws.draw(rng, (1e-45, 1e-30, 1e10, 1e20, 1e30, 3e38))
@@ -134,7 +134,7 @@ def arguments(rng, folder):
 
 
 def distances(rng, folder):
-    """Computes distances in blocks, which equal those of pairs, and of invalid embeddings."""
+    """Computes distances in blocks, which must equal distances of pairs. Tries invalid input."""
     name = draws.draw(rng, ("quantile", "statistics"))
     model, metric = _models()[name], keras_dml.distances.Euclidean()
     metric = model if name == "quantile" else metric
@@ -164,7 +164,11 @@ def distances(rng, folder):
 
 
 def potatoes(rng, folder):
-    """Scores matrices by a potato, as each matrix alone; invalid matrices are far or refused."""
+    """Scores matrices with a Riemannian potato (an outlier detector).
+
+    The scores must equal the scores of single matrices. Invalid matrices get an infinite score or
+    an error.
+    """
     signals = rng.normal(size=(20, 30, CHANNELS))
     clean = np.einsum("nti,ntj->nij", signals, signals) / 30
     fitted = potato.Potato().fit(clean)
@@ -234,7 +238,7 @@ HEADS = {
 
 
 def networks(rng, folder):
-    """Embeds by a network of random layers; padding does not change an embedding."""
+    """Embeds recordings with a network of random layers. Padding must not change embeddings."""
     keras.utils.set_random_seed(int(rng.integers(2**31)))
     name, model = _network(rng)
     given = [draws.recording(rng, int(n)) for n in rng.integers(16, 60, rng.integers(2, 6))]
@@ -251,7 +255,7 @@ def networks(rng, folder):
 
 
 def _network(rng):
-    """Returns a network of one to three random layers and a head, and a description of it."""
+    """Returns a description and a model of one to three random layers and a head."""
     names = [draws.draw(rng, list(STACK)) for _ in range(rng.integers(1, 4))]
     head = draws.draw(rng, list(HEADS))
     inputs = x = keras.Input((None, CHANNELS))

@@ -1,7 +1,7 @@
-"""Files that take much memory or time for their size (decompression bombs and the like).
+"""Files that need much memory or time for their size, such as decompression bombs.
 
-`python -m tests.hostile.bombs` reads a file of 20 MB of each kind in a process of its own, and
-prints the memory and the processor time of the process.
+`python -m tests.hostile.bombs` reads a file of 20 MB of each kind in a separate process, and prints
+the memory and the processor time of the process.
 """
 
 import gzip
@@ -15,8 +15,8 @@ import tempfile
 
 import numpy as np
 
-SIZE = 20_000_000  # bytes, the limit of the server
-MOST_MB, MOST_SECONDS = 500, 20  # for a process that reads one file
+SIZE = 20_000_000  # bytes, the largest upload of the server
+MOST_MB, MOST_SECONDS = 500, 20  # largest memory and time to read a file
 LONGEST = 100  # seconds after which a process is killed
 SUFFIX = {"flac": ".flac", "gzip": ".csv.gz", "npy": ".npy", "parquet": ".parquet", "wav": ".wav"}
 
@@ -26,12 +26,12 @@ def _lines(line, size, head=b""):
 
 
 def _packed(data, size):
-    """Returns a text of four times the size, packed by gzip."""
+    """Returns a text of `4 * size` bytes, compressed with gzip."""
     return gzip.compress(_lines(data, 4 * size), 6, mtime=0)
 
 
 def _signal(size):
-    """Returns rows of an accelerometer as a logger writes them."""
+    """Returns rows of acceleration in the format of a data logger."""
     rng = np.random.default_rng(1)
     lines = [
         f"{i / 100:.3f},{row[0]:.6f},{row[1]:.6f},{row[2]:.6f}\n"
@@ -61,14 +61,14 @@ def _dates(size):
 
 
 def _counted(size, step):
-    """Returns rows with times; every second step is longer."""
+    """Returns rows with uneven times. Every second time step is longer."""
     count = size // 12
     times = np.cumsum(np.where(np.arange(count) % 2, 1.0, step)).round(1)
     return ("time_ms,x\n" + "".join(f"{time},{i % 7}\n" for i, time in enumerate(times))).encode()
 
 
 def _table(count, size):
-    """Returns the names and rows of a csv of many columns."""
+    """Returns a csv file with many columns."""
     names = ",".join(f"c{i}" for i in range(count)).encode() + b"\n"
     return _lines(b",".join([b"1"] * count) + b"\n", size, names)
 
@@ -83,7 +83,7 @@ def _parquet(columns, **options):
 
 
 def _row_groups(rows, groups, **options):
-    """Returns a Parquet file of equal row groups of constant columns."""
+    """Returns a Parquet file with many equal row groups of constant columns."""
     import pyarrow
     from pyarrow import parquet
 
@@ -106,7 +106,7 @@ def _varint(number):
 
 
 def _footer_of_20(rows):
-    """Returns a Parquet file whose footer states 20 rows, and whose row group holds more.
+    """Returns a Parquet file that contains more rows than the 20 rows in its footer.
 
     The number of rows is the third field of the footer (`FileMetaData.num_rows`).
     """
@@ -117,7 +117,7 @@ def _footer_of_20(rows):
     length = struct.unpack("<I", data[-8:-4])[0]
     footer = data[-8 - length : -8]
     long, short = _varint(rows), _varint(20)
-    first = footer.index(b"\x16" + long)  # the field of i64 after the schema
+    first = footer.index(b"\x16" + long)  # the field after the schema
     footer = footer[: first + 1] + short + footer[first + 1 + len(long) :]
     data = data[: -8 - length] + footer + struct.pack("<I", len(footer)) + b"PAR1"
     assert parquet.read_metadata(pyarrow.BufferReader(data)).num_rows == 20
@@ -176,7 +176,7 @@ def _noise(size):
     return np.random.default_rng(1).integers(0, 256, size, np.uint8).tobytes()
 
 
-# Functions of a size in bytes that return the bytes of a file, by kind and name.
+# `{(kind, name): function}`. A function takes a size in bytes and returns the bytes of a file.
 FILES = {
     ("csv", "a recording of an accelerometer"): _signal,
     ("csv", "a recording with dates"): _dates,
@@ -305,7 +305,7 @@ def _nested(size):
 
 
 def write(folder, kind, name, size=SIZE):
-    """Writes a file of `FILES` into a folder, and returns its path."""
+    """Writes a file of `FILES` into a folder, and returns the path of the file."""
     path = pathlib.Path(folder, f"{name.replace('/', ' ')}{SUFFIX.get(kind, '.csv')}")
     path.write_bytes(FILES[kind, name](size))
     return path
@@ -324,7 +324,7 @@ except (ValueError, ImportError) as error:
 except BaseException as error:
     end = f"!! {type(error).__name__}: {str(error)}"
 used = resource.getrusage(resource.RUSAGE_SELF)
-with open("/proc/self/status") as status:  # ru_maxrss begins with the memory of the parent
+with open("/proc/self/status") as status:  # ru_maxrss includes the memory of the parent process
     peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
 print(json.dumps({"MB": peak / 1000, "s": used.ru_utime + used.ru_stime
                   - before.ru_utime - before.ru_stime, "end": ascii(end)[1:-1]}))
@@ -352,14 +352,14 @@ for line in sys.stdin:
 
 
 class Timer:
-    """Process that reads files and measures its processor time, without imports."""
+    """Process that reads files and measures the processor time of reading."""
 
     def __init__(self):
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
         self._process = subprocess.Popen([sys.executable, "-c", TIMING], **pipes)
 
     def read(self, path):
-        """Returns the processor time of reading a file in seconds, and a text on the result."""
+        """Reads a file. Returns the processor time in seconds, and the result in words."""
         self._process.stdin.write(f"{json.dumps(str(path))}\n")
         self._process.stdin.flush()
         return json.loads(self._process.stdout.readline())
@@ -370,11 +370,11 @@ class Timer:
 
 
 def measure(path, **options):
-    """Reads a file in a process of its own.
+    """Reads a file in a separate process.
 
     Returns:
-        A dict of the peak memory of the process, `MB`, the processor time of reading, `s`, and a
-        description of the result, `end`.
+        A dict with the peak memory of the process (`MB`), the processor time of reading (`s`) and
+        the result in words (`end`).
     """
     call = [sys.executable, "-c", READING, str(path), json.dumps(options)]
     try:

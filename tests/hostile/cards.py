@@ -1,4 +1,4 @@
-"""Attempts with cards: a changed value, damaged bytes, control characters, golden files."""
+"""Attempts with model cards and golden files that were changed or damaged."""
 
 import contextlib
 import functools
@@ -28,7 +28,7 @@ NULLABLE = {"length", "p", "fraction", "quantization"}
 
 @functools.cache
 def _published():
-    """Returns a folder with the folder of one small model, deleted at the end of the process."""
+    """Returns a temporary zoo folder with a small model. It is deleted when the process ends."""
     root = tempfile.TemporaryDirectory(prefix="hostile-zoo-")
     keras.utils.set_random_seed(3)
     rng = np.random.default_rng(7)
@@ -40,7 +40,7 @@ def _published():
 
 @contextlib.contextmanager
 def _zoo(folder):
-    """Makes a copy of that zoo, in which names are looked up, and returns the model's folder."""
+    """Makes the library use a copy of the zoo of `_published`. Yields the model's folder."""
     shutil.copytree(_published().name, folder, dirs_exist_ok=True)
     with mock.patch.dict(os.environ, {"KERAS_DML_ZOO": str(folder)}):
         yield folder / NAME
@@ -58,7 +58,7 @@ def _kind(value):
 
 
 def _agrees(text, path=()):
-    """Returns a check that a card equals its file, is finite, and has the original's types."""
+    """Returns a check that a card equals the file, is finite, and has the original types."""
 
     def check(found):
         card, line = found
@@ -80,7 +80,7 @@ def _read(place, text, path=()):
 
 
 def value(rng, folder):
-    """Replaces one value: NaN, huge numbers, other types, control characters, deep nesting."""
+    """Replaces a value by NaN, a huge number, another type, odd text or deep nesting."""
     with _zoo(folder) as place:
         return _read(place, *draws.spoiled_json(rng, (place / "card.json").read_text()))
 
@@ -95,11 +95,11 @@ def damage(rng, folder):
 
 
 def shown(rng, folder):
-    """Prints a card that has control characters and markup in its texts."""
+    """Prints a card with control characters and markup in the texts."""
     with _zoo(folder) as place:
         content = json.loads((place / "card.json").read_text())
         texts = [path for path in draws.json_paths(content) if type(draws.at(content, path)) is str]
-        few_words = ("repeats", "kind", "metric")  # of a headline and its baselines
+        few_words = ("repeats", "kind", "metric")  # texts of the main result that cannot be changed
         free = [
             path
             for path in texts
@@ -124,7 +124,7 @@ def shown(rng, folder):
 
 
 def tolerance(rng, folder):
-    """Replaces the model by another one, with a tolerance in the card that would accept it."""
+    """Replaces the model, and sets a tolerance in the card that would accept the new model."""
     with _zoo(folder) as place:
         other = zoo.load(NAME)
         other.set_weights([rng.normal(size=one.shape) for one in other.get_weights()])
@@ -139,7 +139,7 @@ def tolerance(rng, folder):
 
 
 def golden(rng, folder):
-    """Damages a golden file: it is refused, or its content is unchanged."""
+    """Damages a golden file. The file must be refused unless its content is unchanged."""
     with _zoo(folder) as place:
         path = place / "golden.npz"
         whole = reading.read_golden(path)
@@ -158,7 +158,7 @@ def golden(rng, folder):
 
 
 def folders(rng, folder):
-    """Sets KERAS_DML_ZOO to a path that is not a folder of models, or renames a card."""
+    """Sets KERAS_DML_ZOO to a path without models, or renames a card."""
     with _zoo(folder) as place:
         kind = rng.integers(4)
         named = (place, folder / "none", place / "card.json", folder)[kind]

@@ -1,7 +1,7 @@
-"""Checks of the outcome of an attempt.
+"""Checks the outcomes of attempts.
 
 The outcome is right if it is a clear error message, or an output that an independent check accepts.
-Anything else is wrong, including a change of unrelated files.
+Any other outcome is wrong, such as a change of unrelated files.
 """
 
 import enum
@@ -16,9 +16,9 @@ import numpy as np
 import keras_dml
 import tfds_builders
 
-ERRORS = (ImportError, OSError, RuntimeError, TypeError, ValueError)  # raised by the library
-MIN_LENGTH = 20  # characters of a message
-MAX_LENGTH = 3000  # the error about a card lists all mistakes
+ERRORS = (ImportError, OSError, RuntimeError, TypeError, ValueError)  # errors of the library
+MIN_LENGTH = 20  # characters of an error message
+MAX_LENGTH = 3000  # characters; the error about a card lists all mistakes
 _PACKAGES = tuple(
     str(pathlib.Path(package.__file__).parent) for package in (keras_dml, tfds_builders)
 )
@@ -32,22 +32,23 @@ class Verdict(enum.StrEnum):
 
 
 class Wrong(Exception):
-    """Error for a wrong outcome; the message describes it."""
+    """Error for a wrong outcome. The message describes the outcome."""
 
 
 def settle(call, agrees=None, *, refuses=None, names=(), speakers=()):
-    """Runs an attempt and checks its outcome.
+    """Runs an attempt and checks the outcome.
 
     Args:
-        call: The attempt, a function without arguments.
-        agrees: Function of the output that raises `Wrong` or `AssertionError` if it is wrong; None
-            if any output is wrong.
-        refuses: Whether the attempt must raise (True), must not (False), or may do either (None).
+        call: Attempt to run, a function without arguments.
+        agrees: Function of the output that raises `Wrong` or `AssertionError` if the output is
+            wrong. None if every output is wrong.
+        refuses: True if the attempt must raise an error, False if it must not, None if both are
+            right.
         names: Texts that an error message must contain.
-        speakers: Folders in addition to the library whose code may raise the error.
+        speakers: Folders other than the library whose code may raise the error.
 
     Returns:
-        A `Verdict`.
+        The `Verdict`.
 
     Raises:
         Wrong: If the outcome is wrong.
@@ -72,7 +73,7 @@ def check_words(error, names=(), speakers=()):
     """Checks that the library raised an error with a readable message.
 
     Raises:
-        Wrong: If another program raised it, or the message is not readable.
+        Wrong: If other code raised the error, or the message is not readable.
     """
     text = str(error)
     own = type(error).__module__.partition(".")[0] in ("builtins", "keras_dml", "tfds_builders")
@@ -90,7 +91,7 @@ def check_words(error, names=(), speakers=()):
 
 
 def bounded(call, max_bytes):
-    """Returns a call that raises `Wrong` if its memory exceeds a bound."""
+    """Returns a function that calls `call`, and raises `Wrong` if the call needs more memory."""
 
     def measured():
         tracemalloc.start()
@@ -106,7 +107,7 @@ def bounded(call, max_bytes):
 
 
 def same(found, expected, rtol=0.0):
-    """Compares arrays, with a tolerance relative to the largest expected number.
+    """Compares two arrays, with a tolerance relative to the largest expected number.
 
     Raises:
         AssertionError: If values or shapes differ, or a value is not finite.
@@ -121,7 +122,7 @@ def same(found, expected, rtol=0.0):
 
 
 def tree(folder):
-    """Returns the content of a folder by path: type, permissions, and a digest of the data."""
+    """Returns the type, permissions and digest of everything in a folder, by path."""
     folder = pathlib.Path(folder)
     return {path.relative_to(folder).as_posix(): _entry(path) for path in folder.rglob("*")}
 
@@ -130,9 +131,9 @@ def check_tree(folder, before, but=()):
     """Checks that a folder has not changed.
 
     Args:
-        folder: The folder.
-        before: Result of `tree` before.
-        but: Paths that may have changed, and everything in them.
+        folder: Path of the folder.
+        before: Earlier result of `tree`.
+        but: Paths that may have changed, with everything in them.
 
     Raises:
         Wrong: If another path was changed, created or deleted.

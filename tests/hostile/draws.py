@@ -1,4 +1,4 @@
-"""Random draws: damaged bytes, unexpected values of JSON, recordings."""
+"""Draws random damaged bytes, unexpected JSON values and recordings."""
 
 import json
 
@@ -24,7 +24,7 @@ KINDS = (None, True, -1, 0.5, "text", [], {}, [[]], {"a": None}, [None, "x"])
 
 
 def damaged(rng, data):
-    """Returns bytes with one to four random flips, cuts, insertions, copies or zeroed pieces."""
+    """Returns bytes with one to four random changes: flips, cuts, insertions, copies or zeros."""
     for _ in range(rng.integers(1, 5)):
         at, length = int(rng.integers(len(data) + 1)), int(rng.integers(1, 65))
         piece = data[at : at + length]
@@ -48,14 +48,14 @@ def json_paths(value, path=()):
 
 
 def at(value, path):
-    """Returns the value at a path."""
+    """Returns the value at a path in parsed JSON."""
     for key in path:
         value = value[key]
     return value
 
 
 def spoiled_json(rng, text):
-    """Returns a JSON text with one value replaced, and the path of that value."""
+    """Replaces a random value in a JSON text. Returns the text and the path of the value."""
     content = json.loads(text)
     paths = json_paths(content)
     path = paths[rng.integers(len(paths))]

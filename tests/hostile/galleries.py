@@ -1,8 +1,8 @@
-"""Attempts with gallery files that were changed without the key: rows and bits.
+"""Attempts with gallery files whose rows or bits were changed without the key.
 
-Rows are written, swapped, doubled or deleted. A changed gallery gives an error, or the same
-decisions as before. A plain gallery has no key, so an attacker who can write to it can write whole
-templates. Its rows are therefore not attacked.
+The attempts write, swap, duplicate or delete rows. A changed gallery must cause an error, or make
+the same decisions as before. An attacker who can write to an unencrypted gallery can write complete
+templates. The attempts therefore do not change rows of unencrypted galleries.
 """
 
 import contextlib
@@ -52,7 +52,7 @@ model = functools.cache(_model)
 
 @functools.cache
 def files():
-    """Returns a plain and an encrypted gallery of three people with a threshold, as bytes."""
+    """Returns the bytes of an unencrypted and an encrypted gallery of three people."""
     made = {}
     for kind, key in (("plain", None), ("encrypted", KEY)):
         rng = np.random.default_rng(3)
@@ -82,7 +82,7 @@ def _probes():
 
 
 def _decisions(path, key):
-    """Returns the decisions on all claims with all probes."""
+    """Returns the decision on each claim of a test recording to be an enrolled person."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with Gallery(path, model(), key=key) as gallery:
@@ -129,7 +129,7 @@ def _copy(folder, kind):
 
 
 def _statement(rng, database):
-    """Draws an SQL statement that writes, swaps or doubles rows."""
+    """Draws an SQL statement that writes, swaps or duplicates rows."""
     kind = rng.integers(4)
     if kind == 0:
         value = draws.draw(rng, (1e30, 0.0, -1e30, 1e-300, 1e999))
@@ -145,7 +145,7 @@ def _statement(rng, database):
 
 
 def rows(rng, folder):
-    """Writes one to three rows of an encrypted gallery without the key."""
+    """Changes one to three rows of an encrypted gallery without the key."""
     path = _copy(folder, "encrypted")
     with contextlib.closing(sqlite3.connect(path)) as database, database:
         for _ in range(rng.integers(1, 4)):
@@ -155,7 +155,7 @@ def rows(rng, folder):
 
 
 def flips(rng, folder):
-    """Flips bits of the templates of a gallery."""
+    """Flips bits in the templates (stored embeddings) of a gallery."""
     kind = draws.draw(rng, ("plain", "encrypted"))
     path = _copy(folder, kind)
     with contextlib.closing(sqlite3.connect(path)) as database, database:
@@ -169,7 +169,7 @@ def flips(rng, folder):
 
 
 def damage(rng, folder):
-    """Damages bytes of the file."""
+    """Damages bytes of the file of a gallery."""
     kind = draws.draw(rng, ("plain", "encrypted"))
     path = folder / "family.db"
     path.write_bytes(draws.damaged(rng, files()[kind]))
@@ -178,7 +178,7 @@ def damage(rng, folder):
 
 
 def whole(rng, folder):
-    """Opens the unchanged gallery."""
+    """Opens an unchanged gallery."""
     kind = draws.draw(rng, ("plain", "encrypted"))
     path, key = _copy(folder, kind), KEY if kind == "encrypted" else None
 

@@ -1,7 +1,7 @@
-"""Attempts to kill processes while they write.
+"""Attempts to kill processes while they write files.
 
-Afterwards the file is complete, with its old or its new content, and the next process removes
-temporary files.
+After the kill, the file must be complete, with the old or the new content. The next process must
+remove temporary files.
 """
 
 import contextlib
@@ -40,12 +40,12 @@ for number in range(1, 10**9):
 
 
 def write_file(path, number):
-    """Writes a file whose content shows whether it is complete."""
+    """Writes a file whose content shows whether the file is complete."""
     write_json(path, {"number": number, "text": LENGTH * str(number % 10)})
 
 
 def write_folder(path, number):
-    """Writes a folder of some files that hold a number."""
+    """Writes a folder with several files that contain the same number."""
     with _files.staged(path, _files.replaceable_saved_model) as candidate:
         (candidate / "variables").mkdir(parents=True)
         for name in MEMBERS:
@@ -65,7 +65,7 @@ def _check_folder(path):
 
 
 def _killed(rng, words, **options):
-    """Starts a process and kills it some milliseconds after it begins to write."""
+    """Starts a process, and kills the process some milliseconds after it begins to write."""
     with (
         _interruptible(),
         subprocess.Popen(
@@ -78,16 +78,16 @@ def _killed(rng, words, **options):
         process.send_signal(draws.draw(rng, SIGNALS))
         try:
             process.communicate(timeout=10)
-        except subprocess.TimeoutExpired:  # Python drops an interrupt that comes in a finalizer
+        except subprocess.TimeoutExpired:  # Python ignores an interrupt during a finalizer
             process.kill()
             process.communicate()
 
 
 @contextlib.contextmanager
 def _interruptible():
-    """Handles SIGINT in the block, and in processes that the block starts.
+    """Makes SIGINT interrupt this process and the processes that are started in the block.
 
-    A shell ignores SIGINT in processes that it starts in the background.
+    This is necessary because a shell ignores SIGINT in background processes.
     """
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
@@ -97,7 +97,7 @@ def _interruptible():
 
 
 def file(rng, folder):
-    """Kills a process that writes a file repeatedly."""
+    """Kills a process that writes the same file again and again."""
     path = folder / "notes.json"
     _killed(rng, ["-c", WRITES, str(path), "write_file"], seconds=(0, 0.02))
     _check_file(path)
@@ -106,7 +106,7 @@ def file(rng, folder):
 
 
 def folder_of_files(rng, folder):
-    """Kills a process that replaces a folder repeatedly; the next process restores the folder."""
+    """Kills a process that replaces a folder again and again. The next process restores it."""
     path = folder / "model"
     _killed(rng, ["-c", WRITES, str(path), "write_folder"], seconds=(0, 0.02))
     try:
@@ -118,7 +118,7 @@ def folder_of_files(rng, folder):
 
 
 def build(rng, folder):
-    """Kills a process that prepares a data set; the next process prepares it."""
+    """Kills a process that prepares a data set. The next process must finish the data set."""
     samples.write(folder / "manual", VOWELS)
     name, data = "japanese_vowels_lpc/ts", folder / "data"
     words = ["-m", "tfds_builders.build", name, "--manual-dir", folder / "manual"]
@@ -128,7 +128,7 @@ def build(rng, folder):
     if [len(records[split]) for split in ("train", "test")] != [9, 9]:
         raise Wrong("not all records")
     prepared = data / "array_record" / name / str(tfds_builders.builder_cls(name).VERSION)
-    own = (prepared, prepared.parents[1] / ".config")  # of TFDS: the names of all configs
+    own = (prepared, prepared.parents[1] / ".config")  # a file of TFDS
     left = [
         path
         for path in data.rglob("*")

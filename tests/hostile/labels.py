@@ -1,4 +1,4 @@
-"""Attempts with labels of any type, range and shape, in losses, in `fit` and in classifiers."""
+"""Attempts with labels of any type, range and shape in losses, `fit` and classifiers."""
 
 import functools
 
@@ -10,7 +10,7 @@ from tests.hostile import draws
 from tests.hostile.checks import same, settle
 
 ROWS, CLASSES = 6, 3
-LOSSES = {  # with the shape of their inputs; the last two have fixed classes
+LOSSES = {  # loss and shape of the inputs; the last two losses have fixed classes
     "contrastive": (losses.ContrastiveLoss, (5,)),
     "dsml": (losses.DSMLTripletLoss, (5,)),
     "lifted_structure": (losses.LiftedStructureLoss, (5,)),
@@ -28,12 +28,12 @@ RTOL = 1e-5
 
 
 def _pairs(rng):
-    """Returns ids that appear twice each, int32."""
+    """Returns int32 ids. Each id appears twice."""
     return rng.permutation(np.repeat(np.arange(CLASSES), 2)).astype("i4")
 
 
 def _predictions(rng, shape):
-    """Returns vectors, or quantile embeddings with their knots in the last row."""
+    """Returns vectors, or quantile embeddings with the knots in the last row."""
     x = rng.normal(size=(ROWS, *shape)).astype("f4")
     if len(shape) == 2:
         x = np.sort(x, axis=-1)
@@ -42,7 +42,7 @@ def _predictions(rng, shape):
 
 
 def _sound(rng, ids, dense):
-    """Returns the same classes with other numbers, of any type and form."""
+    """Returns valid labels of the same classes, with other numbers and a random type."""
     dtype = draws.draw(rng, (*INTEGERS, "f2", "f4", "f8"))
     most = min(LARGEST, np.iinfo(dtype).max if dtype[0] in "iu" else OF_FLOATS[dtype])
     names = np.arange(CLASSES) if dense else np.array([0, most // 2, most])
@@ -56,7 +56,7 @@ def _sound(rng, ids, dense):
 
 
 def _spoiled(rng, ids):
-    """Returns invalid labels, one per row."""
+    """Returns invalid labels of any kind."""
     values = ids.astype("f4")
     values[rng.integers(ROWS)] = draws.draw(rng, (np.nan, np.inf, 0.5, -1, 2.0**24, 1e30))
     beyond = ids.astype("i8")
@@ -77,7 +77,7 @@ def _loss(rng):
 
 
 def sound(rng, folder):
-    """Computes a loss of labels of any type, which equals the loss of int32 labels."""
+    """Computes a loss with labels of any type, which must equal the loss with int32 labels."""
     name, loss, x = _loss(rng)
     ids = _pairs(rng)
     expected = ops.convert_to_numpy(loss(ids, x))
@@ -90,14 +90,14 @@ def sound(rng, folder):
 
 
 def spoiled(rng, folder):
-    """Computes a loss of invalid labels."""
+    """Computes a loss with invalid labels."""
     _, loss, x = _loss(rng)
     labels = _spoiled(rng, _pairs(rng))
     return settle(lambda: ops.convert_to_numpy(loss(labels, x)), refuses=True)
 
 
 def no_pairs(rng, folder):
-    """Computes losses of pairs on batches that are not pairs, eagerly."""
+    """Computes losses that need pairs on batches without pairs, in eager mode."""
     make, shape = LOSSES[draws.draw(rng, OF_PAIRS)]
     x = _predictions(rng, shape)
     labels = _pairs(rng)
@@ -106,7 +106,7 @@ def no_pairs(rng, folder):
 
 
 class _Step:
-    """Model that takes one training step from the same weights at each call."""
+    """Model that takes a training step from the same weights at each call."""
 
     def __init__(self, model, options, x):
         model.compile("sgd", **options)
@@ -114,7 +114,7 @@ class _Step:
         self.before = [ops.convert_to_numpy(one) for one in model.variables]
 
     def __call__(self, labels):
-        """Returns the loss and the weights after a step on a batch with these labels."""
+        """Returns the loss and the weights after a training step with these labels."""
         for variable, value in zip(self.model.variables, self.before, strict=True):
             variable.assign(value)
         history = self.model.fit(self.x, labels, batch_size=ROWS, shuffle=False, verbose=0)
@@ -136,9 +136,9 @@ def _step(name, eager):
 
 @functools.cache
 def _refitted():
-    """Returns a classifier for `refit_prototypes`, which adds weights to a model.
+    """Returns a classifier for attempts with `refit_prototypes`.
 
-    `_Step` needs a model whose weights stay the same, so it uses another classifier.
+    `refit_prototypes` adds weights to the model, so `_Step` needs another classifier.
     """
     keras.utils.set_random_seed(3)
     return _classifier()
@@ -150,7 +150,7 @@ def _classifier():
 
 
 def fit_sound(rng, folder):
-    """Trains on labels of any type, compiled or not; the step equals that on int32 labels."""
+    """Trains with labels of any type. The step must equal the step with int32 labels."""
     eager = bool(rng.random() < 0.7)
     names = [name for name in LOSSES if name != "wasserstein"] if eager else ["n_pair"]
     name = draws.draw(rng, ["classifier", *names])
@@ -162,7 +162,7 @@ def fit_sound(rng, folder):
 
 
 def fit_spoiled(rng, folder):
-    """Trains on invalid labels: an error, and no weight has changed."""
+    """Trains with invalid labels, which must cause an error without a change of the weights."""
     step, labels = _step("classifier", bool(rng.random() < 0.5)), _spoiled(rng, _pairs(rng))
     verdict = settle(lambda: step(labels), refuses=True)
     weights = [ops.convert_to_numpy(one) for one in step.model.variables]
@@ -172,14 +172,14 @@ def fit_spoiled(rng, folder):
 
 
 def _are_names(labels, names):
-    """Returns whether all labels are texts that name a class."""
+    """Returns whether all labels are names of classes."""
     if getattr(labels, "dtype", np.dtype("O")).kind not in "SU":
         return False
     return set(labels.astype("U").tolist()) <= set(names)
 
 
 def classes(rng, folder):
-    """Sets new classes and prototypes of a classifier from labels of any type."""
+    """Computes new prototypes of a classifier from labels of any type."""
     model = _refitted()
     x, ids = _step("classifier", True).x, _pairs(rng)
     bad = rng.random() < 0.6
@@ -199,7 +199,7 @@ def classes(rng, folder):
 
 
 def classify(rng, folder):
-    """Classifies inputs with an invalid number: an error, never a class."""
+    """Classifies inputs with an invalid number, which must cause an error."""
     step = _step("classifier", True)
     x = step.x.copy()
     bad = rng.random() < 0.6

@@ -1,4 +1,4 @@
-"""Attempts with model files: damaged, rewritten, bombs, with code, with and without a card."""
+"""Attempts to load model files that are damaged, rewritten, huge when unpacked, or with code."""
 
 import functools
 import io
@@ -17,11 +17,11 @@ from tests.hostile import draws
 from tests.hostile.checks import bounded, check_tree, settle, tree
 
 CONFIG, WEIGHTS = "config.json", "model.weights.h5"
-MAX_BYTES = 64 << 20  # bytes of memory for a file of a few kilobytes
+MAX_BYTES = 64 << 20  # bytes of memory to read a file of a few kilobytes
 
 
 def _saved(model):
-    """Returns the bytes of the file of a model, and the configuration of the loaded model."""
+    """Saves and loads a model. Returns the bytes of the file and the loaded configuration."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "model.keras")
         model.save(path)
@@ -30,7 +30,7 @@ def _saved(model):
 
 @functools.cache
 def original():
-    """Returns the bytes of the file of a small model, its weights and its configuration."""
+    """Returns the bytes of a model file, and the weights and configuration of the model."""
     keras.utils.set_random_seed(3)
     inputs = keras.Input((None, 3))
     x = keras.layers.Dense(4, activation="relu", name="first")(inputs)
@@ -41,7 +41,7 @@ def original():
 
 
 def members(data):
-    """Returns the members of a zip file, bytes by name."""
+    """Returns the members of a zip file, `{name: bytes}`."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
@@ -78,12 +78,12 @@ def _load(folder, data, agrees=None, name="model.keras", **rules):
 
 
 def damage(rng, folder):
-    """Damages bytes of the file. If the checksums of its members are right, it is the original."""
+    """Damages bytes of a model file. A file with valid checksums must load unchanged."""
     return _load(folder, draws.damaged(rng, original()[0]), _is_original)
 
 
 def damage_beside_a_card(rng, folder):
-    """Damages bytes of a file that has a card, which holds the digest of the file."""
+    """Damages bytes of a model file with a card, which contains the digest of the file."""
     whole = original()[0]
     data = draws.damaged(rng, whole) if rng.random() < 0.9 else whole
     (folder / "model.keras").write_bytes(whole)
@@ -95,7 +95,7 @@ def damage_beside_a_card(rng, folder):
 
 
 def configuration(rng, folder):
-    """Replaces one value of the configuration, in a file with right checksums."""
+    """Replaces a value of the configuration, and writes valid checksums."""
     files = members(original()[0])
     text, _ = draws.spoiled_json(rng, files[CONFIG].decode())
     files[CONFIG] = text.encode("utf-8", "surrogatepass")
@@ -103,9 +103,9 @@ def configuration(rng, folder):
 
 
 def weights(rng, folder):
-    """Damages HDF5 weights in a file with right checksums.
+    """Damages the HDF5 weights, and writes valid checksums.
 
-    Numbers may change without notice, but the shapes must be those of the model.
+    The numbers may change, but the shapes of the weights must not.
     """
     files = members(original()[0])
     files[WEIGHTS] = draws.damaged(rng, files[WEIGHTS])
@@ -113,7 +113,7 @@ def weights(rng, folder):
 
 
 def bomb(rng, folder):
-    """Reads a few kilobytes that unpack to more than a hundred megabytes."""
+    """Reads a model file of kilobytes that unpacks to more than a hundred megabytes."""
     files = members(original()[0])
     name = draws.draw(rng, (CONFIG, "metadata.json", "assets/more.txt", WEIGHTS))
     if name == WEIGHTS:
@@ -130,7 +130,7 @@ def bomb(rng, folder):
 
 
 def members_of_a_wrong_kind(rng, folder):
-    """Writes members that are missing, doubled, encrypted, or outside the folder."""
+    """Reads a model file with missing, duplicate, encrypted or outside members."""
     files = members(original()[0])
     kind = rng.integers(5)
     if kind == 0:
@@ -152,13 +152,13 @@ def members_of_a_wrong_kind(rng, folder):
 
 
 def code(rng, folder):
-    """Adds a layer with a function that would write a file when the model is read or run."""
+    """Reads a model with a function that would write a file when it is loaded or called."""
     inputs = keras.Input((None, 3))
     steps = int(rng.integers(1, 9))
     ran = str(folder / "ran")
     outputs = keras.layers.Lambda(lambda x: (open(ran, "w").close(), x * steps)[1])(inputs)
     data, _ = _saved(keras.Model(inputs, outputs))
-    pathlib.Path(ran).unlink()  # written when the model was built
+    pathlib.Path(ran).unlink()  # building the model wrote this file
     before = tree(folder)
     verdict = _load(folder, data, refuses=True)
     check_tree(folder, before, but=("model.keras",))
@@ -166,7 +166,7 @@ def code(rng, folder):
 
 
 def other_things(rng, folder):
-    """Reads paths that are not model files: other formats, folders, invalid arguments."""
+    """Loads other formats, folders and invalid arguments in place of a model file."""
     (folder / "empty.keras").touch()
     np.savez(folder / "arrays.keras", a=np.zeros(3))
     (folder / "folder.keras").mkdir()
@@ -179,7 +179,7 @@ def other_things(rng, folder):
 
 
 def whole(rng, folder):
-    """Reads the original file under any name."""
+    """Reads the original model file under an unusual name."""
     name = draws.draw(rng, ("model.keras", "ä [1].keras", "a b.keras", f"{100 * 'x'}.keras"))
     return _load(folder, original()[0], _is_original, name=name, refuses=False)
 

@@ -1,4 +1,4 @@
-"""Attempts with names of people and paths of files that commands print."""
+"""Attempts to control the terminal with names of people and paths that commands print."""
 
 import contextlib
 import functools
@@ -22,7 +22,7 @@ URLS += ("postgresql://h:99999999/x", "postgresql://\x1b[2J/x", "sqlite:///x\ny"
 
 @functools.cache
 def family():
-    """Returns the bytes of a gallery of two people."""
+    """Returns the bytes of the file of a gallery with two people."""
     import pathlib
     import tempfile
 
@@ -39,7 +39,7 @@ def family():
 
 
 def printed(*words):
-    """Returns the exit status and the standard output of a command."""
+    """Runs a command. Returns the exit status and the standard output."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
         try:
@@ -65,7 +65,7 @@ def _hostile(rng):
 
 
 def people(rng, folder):
-    """Prints a name of an untrusted gallery: on one line, with control characters escaped."""
+    """Prints a name from an untrusted gallery, which must be on one line and escaped."""
     path = folder / "family.db"
     path.write_bytes(family())
     path.chmod(0o600)
@@ -80,7 +80,7 @@ def people(rng, folder):
 
 
 def enrolled(rng, folder):
-    """Enrolls a name that is not printable."""
+    """Gives a person a name that is not printable."""
     path = folder / "family.db"
     path.write_bytes(family())
     path.chmod(0o600)
@@ -90,7 +90,7 @@ def enrolled(rng, folder):
 
 
 def about(rng, folder):
-    """Changes the metadata of a gallery: truncated, of another type, nested or missing."""
+    """Makes the metadata of a gallery truncated, nested, missing or of another type."""
     path = folder / "family.db"
     path.write_bytes(family())
     path.chmod(0o600)

@@ -1,6 +1,7 @@
-"""Attempts with output paths: folders, pipes, sockets, links, invalid names.
+"""Attempts to write to folders, pipes, sockets, links and invalid names.
 
-Afterwards a file is complete or unchanged. Nothing is written to the root folder or to devices.
+After an attempt, each file must be complete or unchanged. Nothing is written to the root folder or
+to devices.
 """
 
 import functools
@@ -52,7 +53,7 @@ def _check_signatures(path):
     assert path.stat().st_size > 1000 and b"TFL3" == path.read_bytes()[4:8]
 
 
-WRITERS = {  # by name: functions that write and check a file
+WRITERS = {  # name: function that writes a file, and function that checks the file
     "JSON": (lambda path: write_json(pathlib.Path(path), CONTENT), _check_json),
     "a potato": (lambda path: _potato().save(path), _check_potato),
 }
@@ -60,7 +61,7 @@ WRITERS = {  # by name: functions that write and check a file
 
 def _socket(path):
     with socket.socket(socket.AF_UNIX) as made:
-        made.bind(os.path.relpath(path))  # its full path may be too long for a socket
+        made.bind(os.path.relpath(path))  # an absolute path may be too long for a socket
 
 
 def _thing(path):
@@ -68,7 +69,7 @@ def _thing(path):
     (path / "mine" / "photo.jpg").write_bytes(b"not yours")
 
 
-# Functions that make an obstacle at a path, by name.
+# `{name: function that makes an obstacle at a path}`.
 OBSTACLES = {
     "an empty folder": pathlib.Path.mkdir,
     "a folder": _thing,
@@ -103,7 +104,7 @@ ODD_NAMES += ("new", "lock", "replaced", f"{230 * 'x'}.npz", "CON", "a b.npz", "
 
 
 def _surroundings(folder):
-    """Makes a working folder among files that must not change, and returns its path."""
+    """Makes a working folder next to files that must not change. Returns the path."""
     inner = folder / "outer" / "inner"
     inner.mkdir(parents=True)
     _thing(inner / "others")
@@ -115,7 +116,7 @@ def _surroundings(folder):
 
 
 def _write(folder, writer, path, target, **rules):
-    """Writes to a path. Only the target may change, and only after success."""
+    """Writes to a path. Only the target may change, and only if writing succeeds."""
     write, check = writer
     before = tree(folder)
     verdict = settle(lambda: write(path), lambda _: check(target), **rules)
@@ -125,7 +126,7 @@ def _write(folder, writer, path, target, **rules):
 
 
 def obstacle(rng, folder):
-    """Writes a file to a path that exists and is not a file."""
+    """Writes a file to a path at which something else than a file exists."""
     path = _surroundings(folder) / "new.npz"
     OBSTACLES[draws.draw(rng, list(OBSTACLES))](path)
     given = draws.draw(rng, (path, str(path), "new.npz", os.path.join("..", "inner", "new.npz")))
@@ -140,14 +141,14 @@ def no_name(rng, folder):
 
 
 def odd_name(rng, folder):
-    """Writes to a path with an unusual name: a file or a clear error."""
+    """Writes to a path with an unusual name, which must give a file or a clear error."""
     inner = _surroundings(folder)
     name = draws.draw(rng, ODD_NAMES)
     return _write(folder, draws.draw(rng, list(WRITERS.values())), name, inner / name)
 
 
 def sound(rng, folder):
-    """Writes a new file or replaces a file, with permissions, links, or in a read-only folder."""
+    """Writes or replaces a file: with permissions, links, or in a read-only folder."""
     inner = _surroundings(folder)
     path = target = inner / "new.npz"
     kind = rng.integers(5)
@@ -172,7 +173,7 @@ def sound(rng, folder):
 
 
 def exports(rng, folder):
-    """Exports to a path that is occupied: refused before any work."""
+    """Exports a model to an occupied path, which must be refused before any work."""
     path = _surroundings(folder) / "new"
     to_folder = rng.random() < 0.5
     kinds = [kind for kind in OBSTACLES if not (to_folder and kind == "an empty folder")]
@@ -186,7 +187,7 @@ def exports(rng, folder):
 
 
 def whole_export(rng, folder):
-    """Replaces a file by an exported TFLite file."""
+    """Replaces an existing file by an exported TFLite file."""
     path = _surroundings(folder) / "new.tflite"
     path.write_text("old")
     writer = (lambda path: export.tflite(_model(), path, None), _check_signatures)
@@ -194,7 +195,7 @@ def whole_export(rng, folder):
 
 
 def pictures(rng, folder):
-    """Saves a figure as three files. If one cannot be written, none is written."""
+    """Saves a figure as three files. If a file cannot be written, no file may be written."""
     path = _surroundings(folder) / "new.svg"
     bad = rng.random() < 0.7
     if bad:
@@ -216,7 +217,7 @@ def pictures(rng, folder):
 
 
 def runs(rng, folder):
-    """Stores runs in a folder with an obstacle: refused before any run."""
+    """Stores runs in a folder with an obstacle, which must be refused before any run."""
     _surroundings(folder)
     settings = [{"name": "run", "seed": seed} for seed in range(3)]
     kept = Runs("kept")
@@ -243,7 +244,7 @@ def runs(rng, folder):
 
 
 def asked(rng, folder):
-    """Checks the root folder and devices as output paths, without writing."""
+    """Checks without writing that the root folder and devices are refused as output paths."""
     from keras_dml import _files
 
     place = draws.draw(rng, (_files.replaceable_file, _files.replaceable_saved_model))

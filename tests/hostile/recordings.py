@@ -1,4 +1,4 @@
-"""Attempts with untrusted recordings: damaged files, unusual names and cells, bombs."""
+"""Attempts to read recordings with damaged bytes, unusual names and cells, or huge content."""
 
 import functools
 import io
@@ -19,7 +19,7 @@ SMALLEST, LARGEST = 10**5, bombs.SIZE
 
 @functools.cache
 def _valid_files():
-    """Returns the bytes of a valid file of each format, by suffix."""
+    """Returns a valid file of each format, `{suffix: bytes}`."""
     import pyarrow
     import soundfile
     from pyarrow import parquet
@@ -58,7 +58,7 @@ def _read(folder, name, data, **rules):
 
 
 def damage(rng, folder):
-    """Damages bytes of a file of any format."""
+    """Reads a damaged file of any format."""
     suffix = draws.draw(rng, list(_valid_files()))
     return _read(folder, f"walk{suffix}", draws.damaged(rng, _valid_files()[suffix]))
 
@@ -70,7 +70,7 @@ def whole(rng, folder):
 
 
 def columns(rng, folder):
-    """Reads names of columns with control characters, marks of writing direction and markup."""
+    """Reads a csv file with control characters and markup in the names of columns."""
     names = [f"x{draws.draw(rng, CONTROLS)}{i}" for i in range(3)]
     delimiter = draws.draw(rng, ",;\t")
     rows = [delimiter.join(f"{x:.4g}" for x in row) for row in rng.normal(size=(STEPS, 3))]
@@ -81,7 +81,7 @@ def columns(rng, folder):
 
 
 def cells(rng, folder):
-    """Reads cells that are almost numbers."""
+    """Reads a csv file with cells that are almost numbers."""
     rows = [[f"{x:.4g}" for x in row] for row in rng.normal(size=(STEPS, 3))]
     for _ in range(rng.integers(1, 30)):
         rows[int(rng.integers(STEPS))][int(rng.integers(3))] = draws.draw(rng, CELLS)
@@ -90,7 +90,7 @@ def cells(rng, folder):
 
 
 def large(rng, folder):
-    """Reads a file that takes much memory or time for its size, in another process."""
+    """Reads a file that needs much memory or time for its size, in another process."""
     kind, name = draws.draw(rng, list(bombs.FILES))
     size = round(SMALLEST * (LARGEST / SMALLEST) ** rng.random())
     path = bombs.write(folder, kind, name, size)

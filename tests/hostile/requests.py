@@ -1,4 +1,4 @@
-"""Attempts with heads of requests to the server: tokens, Host, Origin, methods and paths."""
+"""Attempts to read names of people with wrong tokens, hosts, origins, methods and paths."""
 
 import asyncio
 import functools
@@ -48,7 +48,7 @@ def _application():
 
 
 def _answer(headers, method="GET", path="/people", address="10.0.0.1"):
-    """Returns the status and the body of the answer to a request with these headers."""
+    """Sends a request with some headers. Returns the status and body of the response."""
     scope = {
         "type": "http",
         "asgi": {"version": "3.0"},
@@ -79,7 +79,7 @@ def _answer(headers, method="GET", path="/people", address="10.0.0.1"):
 
 
 def _settle(status, body, is_right):
-    """Returns the verdict on an answer, which must hold data only if the request is right."""
+    """Checks that a response contains names of people only if the request is right."""
     if b"alice" in body and not is_right:
         raise Wrong(f"status {status} with names of people")
     if is_right:
@@ -94,12 +94,12 @@ def _settle(status, body, is_right):
 
 
 def _address(rng):
-    """Draws an address without wrong tokens before."""
+    """Draws an address that has not sent wrong tokens."""
     return ".".join(map(str, [10, *rng.integers(0, 256, 3)]))
 
 
 def authorization(rng, folder):
-    """Sends tokens that are truncated, doubled, damaged or of another scheme."""
+    """Sends a truncated, duplicate or damaged token, or another authorization scheme."""
     token = draws.draw(rng, (FULL, VERIFY))
     kind = rng.integers(6)
     if kind == 0:
@@ -121,7 +121,7 @@ def authorization(rng, folder):
 
 
 def hosts(rng, folder):
-    """Sends foreign, doubled and damaged names of the server as Host."""
+    """Sends foreign, duplicate and damaged values of the header Host."""
     names = [draws.draw(rng, NAMES)]
     if rng.random() < 0.3:
         names.insert(int(rng.integers(2)), HOST)
@@ -133,7 +133,7 @@ def hosts(rng, folder):
 
 
 def origins(rng, folder):
-    """Sends requests as pages of other sites do, with and without the headers of browsers."""
+    """Sends requests like pages of other sites, with and without the headers of browsers."""
     headers = [(b"host", HOST), (b"authorization", b"Bearer " + FULL)]
     method, is_link = draws.draw(rng, ("GET", "POST", "DELETE")), False
     if rng.random() < 0.6:
@@ -148,7 +148,7 @@ def origins(rng, folder):
 
 
 def rights(rng, folder):
-    """Sends other methods and paths, with a token that may only verify or without a token."""
+    """Sends unusual methods and paths, with a token that may only verify or without a token."""
     method, path = draws.draw(rng, METHODS), draws.draw(rng, PATHS)
     headers, is_known = [(b"host", HOST)], rng.random() < 0.5
     if is_known:
@@ -161,7 +161,7 @@ def rights(rng, folder):
 
 
 def right(rng, folder):
-    """Sends the right token, Host and Origin."""
+    """Sends a request with a correct token, Host and Origin."""
     headers = [(b"host", draws.draw(rng, (HOST, b"localhost:8000", b"127.0.0.1", b"[::1]:8000")))]
     headers.append((b"authorization", b"Bearer " + FULL))
     if rng.random() < 0.5:

@@ -1,11 +1,11 @@
-"""Tests that hostile input gives a clear error or a correct output, and changes no other file."""
+"""Tests that hostile input causes a clear error or a correct output, and nothing else."""
 
 import numpy as np
 import pytest
 
 from tests.hostile import checks, trials
 
-# The tests run every n-th attempt of these groups; `python -m tests.hostile` runs all attempts.
+# The tests run every n-th attempt of these groups. `python -m tests.hostile` runs all attempts.
 EACH = {"recordings": 8, "names": 3, "galleries": 4, "requests": 2}
 
 

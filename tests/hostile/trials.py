@@ -1,4 +1,4 @@
-"""Attempts of all groups: drawn from a seed and a number, and run in separate folders."""
+"""Runs the attempts of all groups in separate folders, with a seed and a number."""
 
 import importlib
 import os
@@ -17,20 +17,20 @@ from tests.hostile import checks
 GROUPS = ("model_files", "cards", "archives", "arrays", "labels", "paths", "kills")
 GROUPS += ("recordings", "names", "galleries", "requests")
 SEED = 20
-TIMEOUT = 120  # seconds after which an attempt hangs
+TIMEOUT = 120  # seconds after which an attempt counts as hanging
 
 
 class Attempt(NamedTuple):
-    """One attempt. Its `number` does not depend on the number of repetitions of the group."""
+    """An attempt. `number` does not depend on the number of repetitions of the group."""
 
     group: str
     number: int
     kind: str
-    run: object  # function of a generator and an empty folder, which returns a `checks.Verdict`
+    run: object  # function (generator, empty folder) -> `checks.Verdict`
 
 
 class Outcome(NamedTuple):
-    """Outcome of an attempt: `verdict` is None if the outcome is wrong, and `why` says why."""
+    """Outcome of an attempt. If the outcome is wrong, `verdict` is None and `why` is a reason."""
 
     attempt: Attempt
     verdict: checks.Verdict | None
@@ -41,9 +41,9 @@ def attempts(group, times=1):
     """Returns the attempts of a group, in order.
 
     Args:
-        group: Name in `GROUPS`. `KINDS` of its module holds, for each kind of attempt, the number
-            of attempts and the function that runs an attempt.
-        times: Number of repetitions of all kinds.
+        group: Name in `GROUPS`. The constant `KINDS` of the module with this name contains, for
+            each kind of attempt, the number of attempts and the function that runs an attempt.
+        times: Number of repetitions of all attempts.
     """
     kinds = importlib.import_module(f"tests.hostile.{group}").KINDS
     once = [(kind, run) for kind, (count, run) in kinds.items() for _ in range(count)]
@@ -54,11 +54,11 @@ def run(attempt, seed=SEED):
     """Runs an attempt next to a folder that it must not change.
 
     Args:
-        attempt: An `Attempt`.
-        seed: Seed of the draws, together with group and number.
+        attempt: The `Attempt` to run.
+        seed: Seed of the random numbers, which also depend on the group and the number.
 
     Returns:
-        An `Outcome`.
+        The `Outcome`.
     """
     rng = np.random.default_rng([seed, zlib.crc32(attempt.group.encode()), attempt.number])
     cwd = pathlib.Path.cwd()

@@ -1,5 +1,5 @@
-"""The server of a gallery: a REST interface and a page.
+"""The web server of a gallery: a REST interface and a web page.
 
-The server is the only part of the package that needs FastAPI. `keras-dml serve` runs it, and
-`keras_dml.gallery.asgi` is the application for other ASGI servers.
+Only this folder of the package needs FastAPI. `keras-dml serve` runs the server, and other ASGI
+servers run the application `keras_dml.gallery.asgi:application`.
 """

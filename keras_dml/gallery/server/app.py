@@ -1,4 +1,4 @@
-"""The ASGI application of the server: its table of routes, and the answers to errors."""
+"""The ASGI application of the server: the table of routes and the responses to errors."""
 
 import dataclasses
 import pathlib
@@ -29,15 +29,15 @@ class Route:
     """A route of the REST interface.
 
     Attributes:
-        method: Method of HTTP.
+        method: HTTP method.
         path: Pattern of the path.
-        handler: Name of the method of `Handlers` that answers. Its parameters are those of the
-            path, `client` for the `Client`, and `sent` for the recordings.
-        summary: Line for the page of documentation.
-        fields: Model of the fields that a request has besides its recordings. None: a request
-            holds no recordings.
+        handler: Name of a method of `Handlers`. The method gets the parameters of the path. If it
+            has parameters `client` and `sent`, it also gets the `Client` and the recordings.
+        summary: Sentence about the route for the page of documentation.
+        fields: Class of the fields of a request other than the recordings. None if requests contain
+            no recordings.
         may_verify_only: Whether clients that may only verify may use the route.
-        media_type: Type of an answer that is not JSON.
+        media_type: Media type of responses that are not JSON.
     """
 
     method: str
@@ -49,7 +49,7 @@ class Route:
     media_type: str | None = None
 
 
-# The first route that fits a request answers it: names of people may hold slashes.
+# The first route that fits a request is used. Names of people may contain slashes.
 ROUTES = (
     Route("GET", "/healthz", "healthz", "Check that the server runs"),
     Route("GET", "/readyz", "readyz", "Check that the gallery can be used"),
@@ -57,7 +57,7 @@ ROUTES = (
         "GET",
         "/metrics",
         "prometheus",
-        "Read numbers about the server, for Prometheus",
+        "Read counts of requests and decisions, for Prometheus",
         may_verify_only=True,
         media_type="text/plain",
     ),
@@ -65,7 +65,7 @@ ROUTES = (
         "POST",
         "/people/{person:path}/verify",
         "verify",
-        "Decide whether recordings are of a person",
+        "Decide whether recordings belong to a person",
         schemas.Claim,
         may_verify_only=True,
     ),
@@ -73,7 +73,7 @@ ROUTES = (
         "POST",
         "/people/{person:path}/listen",
         "listen",
-        "Begin to decide on a recording that is sent in pieces",
+        "Begin a claim with the first piece of a recording",
         schemas.Claim,
         may_verify_only=True,
     ),
@@ -81,7 +81,7 @@ ROUTES = (
         "POST",
         "/listening/{number}",
         "listen_on",
-        "Send the next piece of such a recording",
+        "Continue a claim with the next piece of the recording",
         schemas.Reading,
         may_verify_only=True,
     ),
@@ -89,56 +89,57 @@ ROUTES = (
         "POST",
         "/people/{person:path}/explanation",
         "explain",
-        "Draw which parts of the first recording make its distance; needs --scores",
+        "Draw which parts of the first recording make its distance to a person; needs --scores",
         schemas.Reading,
         media_type="image/svg+xml",
     ),
-    Route(
-        "POST", "/identify", "identify", "Find the person, or none for a stranger", schemas.Search
-    ),
+    Route("POST", "/identify", "identify", "Identify who made recordings", schemas.Search),
     Route(
         "POST",
         "/people/{person:path}/rejections",
         "reject",
-        "Mark recordings that are not of a person",
+        "Store recordings of imposters of a person",
         schemas.Reading,
     ),
     Route(
         "GET",
         "/people/{person:path}/rejections",
         "rejections",
-        "List recordings that are marked as not of a person",
+        "List the stored recordings of imposters of a person",
     ),
     Route(
         "DELETE",
         "/people/{person:path}/rejections/{recording}",
         "unreject",
-        "Remove the mark of a recording",
+        "Remove a stored recording of an imposter of a person",
     ),
-    Route("GET", "/people", "people", "List the people who are enrolled"),
-    # The page asks which sensor records what the model takes.
+    Route("GET", "/people", "people", "List the enrolled people"),
+    # The web page asks which sensor makes recordings for the model.
     Route(
         "GET",
         "/model",
         "model",
-        "Describe the recordings that the model takes",
+        "Describe the recordings that the model accepts",
         may_verify_only=True,
     ),
     Route(
-        "GET", "/thresholds", "thresholds", "List the thresholds that are set, the strictest first"
+        "GET",
+        "/thresholds",
+        "thresholds",
+        "List the calibrated thresholds, sorted by false accept rate",
     ),
     Route(
         "POST",
         "/calibration",
         "calibrate",
-        "Set a threshold by recordings of people who are not enrolled",
+        "Compute and set a threshold from recordings of people, who need not be enrolled",
         schemas.Volunteers,
     ),
     Route(
         "GET",
         "/people/{person:path}/recordings",
         "recordings",
-        "List the times at which recordings of a person were enrolled",
+        "List the enrollment times of the recordings of a person",
     ),
     Route(
         "POST",
@@ -165,24 +166,24 @@ MEDIA_TYPES = {
     ".svg": "image/svg+xml",
 }
 ADDRESSES = {"index.html": "/", "docs.html": "/docs"}
-STATIC = {  # files that hold nothing of the gallery
+STATIC = {  # files that do not reveal anything about the gallery
     ADDRESSES.get(path.name, f"/{path.name}"): path
     for path in sorted(PAGE.iterdir())
     if path.suffix in MEDIA_TYPES
 }
 OPENAPI = "/openapi.json"
-OPEN = {*STATIC, OPENAPI, "/healthz", "/readyz"}  # need no token
+OPEN = {*STATIC, OPENAPI, "/healthz", "/readyz"}  # paths that need no token
 TOKEN = HTTPBearer(auto_error=False, description="A token, if the server requires one.")
 PROBLEMS = {
     code: {"model": schemas.Problem, "description": text}
     for code, text in {
         401: "The token is missing or wrong",
         403: "The token may only verify",
-        404: "Nobody of this name is enrolled",
+        404: "Nobody with this name is enrolled",
         408: "The request did not arrive in time",
         413: "The request is too large",
-        422: "A recording or a field does not fit",
-        429: "Too many tries: wait for the seconds of Retry-After",
+        422: "A recording or a field is invalid",
+        429: "Too many claims or tokens were rejected: wait as many seconds as Retry-After states",
         503: "The gallery cannot be used now, or too many requests wait",
     }.items()
 }
@@ -192,7 +193,7 @@ def application(gallery: "Gallery", settings: Settings) -> ASGIApp:
     """Returns the ASGI application that serves a gallery.
 
     Args:
-        gallery: The gallery, open.
+        gallery: The open gallery.
         settings: Settings of the server.
     """
     uploads.sweep()
@@ -203,7 +204,7 @@ def application(gallery: "Gallery", settings: Settings) -> ASGIApp:
         version=__version__,
         description="Enrolls people in a gallery, verifies claims and identifies people.",
         openapi_url=OPENAPI,
-        docs_url=None,  # FastAPI's own page loads scripts of another site
+        docs_url=None,  # the page of FastAPI loads scripts from another site
         redoc_url=None,
         lifespan=handlers.open,
         responses=PROBLEMS,
@@ -228,11 +229,11 @@ def application(gallery: "Gallery", settings: Settings) -> ASGIApp:
 
 
 def _check_rights(request: Request):
-    """Refuses a request that the token of its client does not allow."""
+    """Raises an error for a request that the token of the client does not allow."""
     client = request.scope.get("client_of_token")
     name = request.scope["route"].name
     if client is not None and not client.may_change and name not in VERIFY_ONLY:
-        raise HTTPException(403, "This token may only verify: it may not do this.")
+        raise HTTPException(403, "This token may only verify. Send a token that may do everything.")
 
 
 def _add(app: FastAPI, route: Route, handler: Callable):
@@ -253,7 +254,7 @@ def _add(app: FastAPI, route: Route, handler: Callable):
 
 
 def _content(path: pathlib.Path) -> bytes:
-    """Reads a file of the page, and fills in the formats of recordings."""
+    """Reads a file of the web page, and inserts the formats of recordings."""
     content = path.read_bytes()
     if path.suffix == ".html":
         content = content.replace(b"FORMATS", recordings.format_names().encode())
@@ -262,7 +263,7 @@ def _content(path: pathlib.Path) -> bytes:
 
 
 def _sender(content: bytes, media_type: str) -> Callable:
-    """Returns a handler that answers with a fixed content."""
+    """Returns a handler that responds with a fixed content."""
 
     async def send():
         return Response(content, media_type=media_type)
@@ -271,12 +272,12 @@ def _sender(content: bytes, media_type: str) -> Callable:
 
 
 def _add_errors(app: FastAPI, translator: errors.Translator):
-    """Adds handlers of errors, which answer with `{"error": ...}`."""
+    """Adds handlers of errors, which respond with `{"error": ...}`."""
 
     async def of_library(_, error):
         status, text = translator.answer(error)
         if status == errors.CLOSED[0]:
-            logs.error(str(error))  # names files or servers, not people
+            logs.error(str(error))  # contains names of files or servers, not of people
         headers = {"Retry-After": "1"} if status == 503 else None
         return guard.refused(status, text, headers)
 
@@ -291,7 +292,7 @@ def _add_errors(app: FastAPI, translator: errors.Translator):
         return guard.refused(422, "; ".join(problems))
 
     async def unforeseen(*_):
-        return guard.refused(500, "The server failed; its log says where.")
+        return guard.refused(500, "The server failed. Its log states where.")
 
     app.add_exception_handler(Exception, unforeseen)
     for kind in errors.KINDS:

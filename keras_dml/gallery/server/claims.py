@@ -1,4 +1,4 @@
-"""Claims that are decided over several requests."""
+"""Stores claims of `listen` between requests until they are decided."""
 
 import secrets
 import time
@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # loads a backend
     from keras_dml.gallery import Listening
 
-MOST = 256  # claims at once
-MOST_OF_CLIENT = 16
-IDLE_SECONDS = 120  # after which a claim is forgotten
+MOST = 256  # undecided claims of all clients
+MOST_OF_CLIENT = 16  # undecided claims of one client
+IDLE_SECONDS = 120  # time without a request after which a claim is removed
 
 
 class Claims:
-    """Undecided claims by id, each of one client.
+    """Undecided claims by id. Each claim belongs to one client.
 
-    They are used by the thread of the gallery alone, so nothing is locked.
+    Only the thread of the gallery uses this object, so it has no lock.
     """
 
     def __init__(self):
@@ -29,31 +29,35 @@ class Claims:
             listening: State of the claim.
 
         Raises:
-            ValueError: If the client, or all clients together, have too many claims.
+            ValueError: If the client or all clients together have too many undecided claims.
         """
         self._forget_idle()
         count = sum(entry[0] == client for entry in self._claims.values())
         if count >= MOST_OF_CLIENT or len(self._claims) >= MOST:
             raise ValueError(
                 f"The client has {count} undecided claims. A client may have {MOST_OF_CLIENT}, and "
-                f"all clients together {MOST}. End one, or wait {IDLE_SECONDS} seconds."
+                f"all clients together {MOST}. Finish a claim, or wait {IDLE_SECONDS} seconds."
             )
         number = secrets.token_urlsafe(12)
         self._claims[number] = client, time.monotonic(), listening
         return number
 
     def get(self, client: str, number: str) -> "Listening":
-        """Returns the claim of an id.
+        """Returns the undecided claim with an id.
+
+        Args:
+            client: Name of the client.
+            number: Id of the claim.
 
         Raises:
-            KeyError: If the client has no claim of this id, or the claim is decided or forgotten.
+            KeyError: If the client has no undecided claim with this id.
         """
         self._forget_idle()
         owner, _, listening = self._claims.get(number, (None, 0, None))
         if listening is None or owner != client:
             raise KeyError(
-                "The claim does not exist. It is decided, nothing was sent for "
-                f"{IDLE_SECONDS} seconds, or another server has it."
+                "The claim does not exist. It was decided, the client sent nothing for "
+                f"{IDLE_SECONDS} seconds, or another server has the claim. Begin a new claim."
             )
         self._claims[number] = owner, time.monotonic(), listening
         return listening

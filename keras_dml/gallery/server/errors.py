@@ -1,4 +1,4 @@
-"""Answers to errors: the status, and the message without paths of this machine."""
+"""Translates errors into HTTP status codes and messages without paths of this machine."""
 
 import pathlib
 import re
@@ -6,14 +6,14 @@ import re
 from keras_dml._typing import Path
 from keras_dml.gallery.server.threads import Busy
 
-STATUSES = {  # the first kind that fits; their messages are written for users
+STATUSES = {  # the first type that fits decides; clients see the message of the error
     KeyError: 404,
     TimeoutError: 503,
     ImportError: 501,
     TypeError: 422,
     ValueError: 422,
 }
-CLOSED = (503, "The server cannot use its gallery or its disk now; its log says why.")
+CLOSED = (503, "The server cannot use its gallery or its disk now. Its log states why.")
 BUSY = (503, "The server has too many requests. Send this one again in a second.")
 KINDS = (*STATUSES, OSError, Busy)
 WORDS = {
@@ -21,7 +21,7 @@ WORDS = {
     r"Call `purge` when": "Run `keras-dml people` when",
     r"`people\(\)`": "GET /people",
     r"`resample_hz`": "`resample`",
-    # no score may reach a client
+    # clients must not see scores
     r"it is \S+ (from the nearest other recording of .*), more than the threshold of \S+": (
         r"it is further than the threshold \1"
     ),
@@ -29,10 +29,10 @@ WORDS = {
 
 
 class Translator:
-    """Translator of error messages of the library into words of the REST interface.
+    """Translator of error messages into words that clients of the REST interface understand.
 
     Args:
-        path: Path or URL of the gallery. Clients see the name of its file only.
+        path: Path or URL of the gallery. Clients see only the name of the file.
     """
 
     def __init__(self, path: Path):
@@ -40,11 +40,11 @@ class Translator:
         self._hidden = {str(path): "the gallery" if is_url else pathlib.Path(path).name}
 
     def answer(self, error: Exception) -> tuple[int, str]:
-        """Returns the status and the message for an error of `KINDS`.
+        """Returns the HTTP status and the message for an error of a type in `KINDS`.
 
         Args:
-            error: The error. An attribute `files`, if it has one, holds the names of the files that
-                were sent, by their paths.
+            error: The error. If it has an attribute `files`, this attribute contains the names of
+                the files in the request, `{path: name}`.
         """
         if isinstance(error, Busy):
             return BUSY
@@ -54,11 +54,11 @@ class Translator:
         return CLOSED if status is None else (status, self.translate(text, names))
 
     def translate(self, text: str, names: dict[Path, str]) -> str:
-        """Returns a message in words of the REST interface.
+        """Returns a message with the names of files instead of paths, for clients.
 
         Args:
-            text: The message.
-            names: Name of each file that was sent, by its path on this machine.
+            text: Message of the library.
+            names: Names of the files in the request, `{path on this machine: name}`.
         """
         for path, name in {**self._hidden, **names}.items():
             text = text.replace(str(path), name)

@@ -1,4 +1,4 @@
-"""Checks of requests before the application sees them, and headers of all answers."""
+"""Checks requests before the application reads them, and adds headers to all responses."""
 
 import asyncio
 import ipaddress
@@ -20,10 +20,10 @@ from keras_dml.gallery.server.metrics import Metrics
 from keras_dml.gallery.server.settings import Settings
 from keras_dml.gallery.server.tokens import Client, Pauses
 
-MOST_BYTES = 20 * 10**6  # of a request
-BODY_SECONDS = 60  # for the body of a request
-CHUNK_SECONDS = 10  # for the next part of a body
-TOO_LARGE = f"A request may hold {MOST_BYTES // 10**6} MB: send fewer or shorter recordings."
+MOST_BYTES = 20 * 10**6  # size of a request
+BODY_SECONDS = 60  # longest time to receive a body
+CHUNK_SECONDS = 10  # longest time to receive the next part of a body
+TOO_LARGE = f"A request may have {MOST_BYTES // 10**6} MB. Send fewer or shorter recordings."
 REQUEST_ID = re.compile(r"[\w.-]{1,64}", re.ASCII)
 HEADERS = {
     "Cache-Control": "no-store",
@@ -42,20 +42,19 @@ HEADERS = {
 class Guard:
     """ASGI middleware that protects the application.
 
-    It refuses requests that have a foreign name of the server, a foreign origin or a wrong token,
-    and requests that are too large or too slow. It hides the reasons of unforeseen errors, and it
-    logs without names of people.
+    The guard refuses requests with a foreign host name, a foreign origin or a wrong token, and
+    requests that are too large or too slow. It hides the reasons of unforeseen errors from clients.
+    It writes a log without names of people.
 
-    A page of another site can reach this server through the browser of a user. It may use a name
-    of its own site that resolves to this server, so the Host is checked. Or it may send requests
-    across origins, so the Origin is checked.
+    The page of another site can send requests to this server through the browser of a user. The
+    other site may use a host name that resolves to this server, so the guard checks the header
+    `Host`. The page may also send requests across origins, so the guard checks the header `Origin`.
 
     Args:
-        app: The application. It finds the `Client` in `scope["client_of_token"]`, and its routes
-            are logged.
+        app: The application. It reads the `Client` from `scope["client_of_token"]`.
         settings: Settings of the server.
-        open_paths: Paths that hold nothing of the gallery and need no token.
-        metrics: Counts the requests.
+        open_paths: Paths that do not reveal anything about the gallery and need no token.
+        metrics: Counts of requests.
     """
 
     def __init__(
@@ -75,7 +74,7 @@ class Guard:
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
             return
-        if scope["type"] != "http":  # the start and the end of the server
+        if scope["type"] != "http":  # messages at the start and the end of the server
             await self._app(scope, receive, send)
             return
         start, status = time.monotonic(), 500
@@ -99,8 +98,8 @@ class Guard:
         try:
             answer = self._refusal(scope, method) or self._app
             await answer(scope, _bounded(receive), send_guarded)
-        except asyncio.CancelledError:  # the server ends before the answer
-            await refused(503, "The server ends.")(scope, receive, send_guarded)
+        except asyncio.CancelledError:  # the server ends before the response
+            await refused(503, "The server is shutting down.")(scope, receive, send_guarded)
         except Exception as error:
             trace = error.__traceback__
             while trace.tb_next:
@@ -122,11 +121,11 @@ class Guard:
         self._metrics.count_request(method, route, status, seconds)
 
     def _refusal(self, scope, method):
-        """Returns the refusal of a request, or None."""
+        """Returns the response that refuses a request, or None."""
         headers = Headers(scope=scope)
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not self._is_own(hosts[0]):
-            return refused(421, "This server does not answer to that name; use its address.")
+            return refused(421, "This server does not answer to this host name. Use its address.")
         if not self._is_same_origin(headers, hosts[0], method):
             return refused(403, "Requests from the pages of other sites are refused.")
         if scope["path"] not in self._open:
@@ -139,36 +138,36 @@ class Guard:
         return None
 
     def _is_own(self, host):
-        """Returns whether a Host names this server."""
+        """Returns whether the header `Host` names this server."""
         try:
             name = urllib.parse.urlsplit(f"//{host}").hostname or ""
         except ValueError:
             return False
         address = _address(name)
-        if address is not None:  # a site can resolve a name to this server, but not an address
+        if address is not None:  # other sites can redirect host names, but not addresses
             return address.is_loopback or not self._is_local
         return name in self._names
 
     def _is_same_origin(self, headers, host, method):
-        """Returns whether a request comes from the pages of this server or of an allowed site."""
+        """Returns whether a request comes from a page of this server or of an allowed site."""
         origins = headers.getlist("origin")
         if origins and all(origin in self._origins for origin in origins):
             return True
         if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
-            # a link of another site may lead here: it changes nothing, and that site reads nothing
+            # Links from other sites are allowed, because they change nothing and reveal nothing.
             is_link = headers.get("sec-fetch-mode") == "navigate" and method in ("GET", "HEAD")
             return is_link and not origins
         return all(_netloc(origin) == host.lower() for origin in origins)
 
     def _refusal_of_token(self, scope, headers):
-        """Returns the refusal of a request without a right token.
+        """Returns the response that refuses a request without a correct token, or None.
 
-        Otherwise it puts the `Client` into the scope and returns None.
+        For a correct token, this method stores the `Client` in the scope.
         """
         address = (scope.get("client") or ("unknown",))[0]
         if not self._tokens:
             if self._is_anywhere and not is_loopback(address):
-                return refused(403, "This server answers this machine only: it has no tokens.")
+                return refused(403, "Without tokens, this server answers only its own machine.")
             scope["client_of_token"] = Client(address, True)
             return None
         header = headers.get("authorization", "")
@@ -182,16 +181,16 @@ class Guard:
             seconds = self._pauses.after_wrong(address)
             if seconds > 0:
                 return too_many("Too many wrong tokens.", seconds, challenge)
-        return refused(401, "Give the token of this server.", challenge)
+        return refused(401, "Send a token in the header `Authorization: Bearer TOKEN`.", challenge)
 
 
 def refused(status: int, reason: str, headers: dict[str, str] | None = None) -> JSONResponse:
-    """Returns the answer to a request that is refused."""
+    """Returns a response that refuses a request, with a reason."""
     return JSONResponse({"error": reason}, status, headers)
 
 
 def too_many(reason: str, seconds: float, headers: dict[str, str] | None = None) -> JSONResponse:
-    """Returns the answer to a client that has to wait for some seconds."""
+    """Returns a response that refuses requests of a client for some seconds."""
     wait = max(1, math.ceil(seconds))
     headers = {"Retry-After": str(wait), **(headers or {})}
     return refused(429, f"{reason} Wait {wait} seconds before the next request.", headers)
@@ -210,18 +209,18 @@ def _address(host):
 
 
 def is_loopback(host: str) -> bool:
-    """Returns whether only this machine reaches an address."""
+    """Returns whether only this machine can reach an address."""
     address = _address(host)
     return host == "localhost" if address is None else address.is_loopback
 
 
 def _bounded(receive):
-    """Returns a `receive` of ASGI that limits the size and the time of a body."""
+    """Returns an ASGI function `receive` that limits the size and the time of a body."""
     received, end, is_whole = 0, None, False
 
     async def bounded():
         nonlocal received, end, is_whole
-        if is_whole:  # the next message is the end of the connection
+        if is_whole:  # then the next message is the end of the connection
             return await receive()
         now = time.monotonic()
         end = end or now + BODY_SECONDS

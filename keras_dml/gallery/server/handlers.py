@@ -1,4 +1,4 @@
-"""Handlers of the routes: each reads the files of a request and asks the gallery."""
+"""Handlers of the routes, which read the files of requests and call methods of the gallery."""
 
 import asyncio
 import contextlib
@@ -22,21 +22,21 @@ from keras_dml.gallery.server.threads import Turns
 if TYPE_CHECKING:  # loads a backend
     from keras_dml.gallery import Gallery
 
-MOST_TO_CALIBRATE = 1000  # files
-READY_SECONDS = 2  # for the answer of the gallery to a probe
+MOST_TO_CALIBRATE = 1000  # files in a request to calibrate
+READY_SECONDS = 2  # longest time until the gallery responds to `GET /readyz`
 
 
 class Handlers:
     """Handlers of the routes of one gallery.
 
-    Files of several requests are read at the same time. One thread asks the gallery, one request
-    after the other. Another process may serve the same gallery.
+    The server reads the files of several requests at the same time. One thread calls the gallery
+    for one request after the other. Other processes may serve the same gallery.
 
     Args:
-        gallery: The gallery, open.
-        translator: Puts error messages into words for clients.
-        scores: Whether answers hold closeness and reasons of denials.
-        metrics: Counts the decisions.
+        gallery: The open gallery.
+        translator: Translator of error messages for clients.
+        scores: Whether responses contain scores and state that an imposter was nearest.
+        metrics: Counts of decisions.
     """
 
     def __init__(
@@ -48,17 +48,17 @@ class Handlers:
 
     @contextlib.asynccontextmanager
     async def open(self, _) -> AsyncIterator[None]:
-        """Keeps a process that reads files ready while the server runs (lifespan of ASGI)."""
+        """Starts a process that reads files, and ends it with the server (ASGI lifespan)."""
         self._readers.start()
         yield
         self._readers.end()
 
     async def healthz(self) -> schemas.Health:
-        """Answers while the process runs."""
+        """Reports that the process runs."""
         return schemas.Health()
 
     async def readyz(self) -> schemas.Health:
-        """Checks that the gallery answers within `READY_SECONDS`."""
+        """Checks that the gallery responds within `READY_SECONDS`."""
         try:
             async with asyncio.timeout(READY_SECONDS):
                 await self._turns.run(self._gallery.people)
@@ -67,16 +67,16 @@ class Handlers:
         return schemas.Health()
 
     async def prometheus(self) -> Response:
-        """Returns numbers about the server in the text format of Prometheus."""
+        """Returns counts of requests and decisions in the text format of Prometheus."""
         return Response(self._metrics.text(), media_type=CONTENT_TYPE)
 
     async def people(self) -> list[schemas.Person]:
-        """Lists the people who are enrolled."""
+        """Lists the enrolled people."""
         counts = await self._turns.run(self._gallery.people)
         return [schemas.Person(person=name, recordings=count) for name, count in counts.items()]
 
     async def model(self) -> schemas.Model:
-        """Describes the recordings that the model takes."""
+        """Describes the recordings that the model accepts."""
         from keras_dml import inputs  # loads a backend
 
         contract = inputs.from_model(self._gallery.model).contract
@@ -85,19 +85,19 @@ class Handlers:
         return schemas.Model(**values, sensor=sensors.sensor(contract))
 
     async def recordings(self, person: str) -> list[schemas.Recording]:
-        """Lists the times at which recordings of a person were enrolled, in their order."""
+        """Lists the enrollment times of a person's recordings, in the order of enrollment."""
         stored = await self._turns.run(self._gallery.list_recordings, person)
         return [schemas.Recording(created=recording.created) for recording in stored]
 
     async def thresholds(self) -> list[schemas.Threshold]:
-        """Lists the thresholds that are set, the strictest first."""
+        """Lists the calibrated thresholds, sorted by false accept rate."""
         thresholds = await self._turns.run(lambda: self._gallery.thresholds)
         return [_threshold(threshold) for _, threshold in sorted(thresholds.items())]
 
     async def enroll(
         self, client: requests.FromClient, person: str, sent: requests.Recordings
     ) -> schemas.Enrollment:
-        """Enrolls the recordings of files."""
+        """Enrolls the recordings in the files of a request."""
 
         def enroll(reader, files):
             paths = list(files)
@@ -122,7 +122,7 @@ class Handlers:
     async def verify(
         self, client: requests.FromClient, person: str, sent: requests.Claim
     ) -> schemas.Decision:
-        """Decides whether recordings are of a person."""
+        """Decides whether recordings belong to a person."""
 
         def verify(reader, files):
             windows = _windows(reader, files)
@@ -146,7 +146,7 @@ class Handlers:
     async def identify(
         self, client: requests.FromClient, sent: requests.Search
     ) -> schemas.Identification:
-        """Finds the person whose recordings were sent."""
+        """Identifies the person who made the recordings."""
         fields = sent.fields
 
         def identify(reader, files):
@@ -180,7 +180,7 @@ class Handlers:
     async def listen(
         self, client: requests.FromClient, person: str, sent: requests.Claim
     ) -> schemas.Heard:
-        """Begins to decide on a claim, with the first piece of a recording."""
+        """Begins a claim with the first piece of a recording."""
 
         def listen(reader, files):
             (path,) = files
@@ -195,7 +195,7 @@ class Handlers:
     async def listen_on(
         self, client: requests.FromClient, number: str, sent: requests.Recordings
     ) -> schemas.Heard:
-        """Goes on to decide on a claim, with the next piece of a recording."""
+        """Continues a claim with the next piece of a recording."""
 
         def listen(reader, files):
             (path,) = files
@@ -224,10 +224,10 @@ class Handlers:
     async def explain(
         self, client: requests.FromClient, person: str, sent: requests.Recordings
     ) -> Response:
-        """Draws which parts of the first recording make its distance to a person, as SVG."""
+        """Draws which parts of the first recording make its distance to a person (SVG)."""
         if not self._scores:
             raise HTTPException(
-                403, "The server gives out decisions only. Start it with --scores for pictures."
+                403, "This server sends only decisions. Start it with --scores for pictures."
             )
 
         def explain(reader, files):
@@ -243,7 +243,7 @@ class Handlers:
     async def reject(
         self, client: requests.FromClient, person: str, sent: requests.Recordings
     ) -> schemas.Marked:
-        """Marks recordings that are not of a person."""
+        """Stores recordings of imposters of a person."""
 
         def reject(reader, files):
             recordings = _windows(reader, files)
@@ -254,12 +254,12 @@ class Handlers:
         return schemas.Marked(person=person, marked=count, notes=notes)
 
     async def rejections(self, person: str) -> list[schemas.Rejection]:
-        """Lists recordings that are marked as not of a person."""
+        """Lists the stored recordings of imposters of a person."""
         stored = await self._turns.run(self._gallery.list_rejections, person)
         return [schemas.Rejection(id=mark.id, created=str(mark.created)) for mark in stored]
 
     async def unreject(self, person: str, recording: str) -> schemas.Left:
-        """Removes the mark of a recording."""
+        """Removes a stored recording of an imposter of a person."""
 
         def unreject():
             self._gallery.unreject(person, recording)
@@ -270,7 +270,7 @@ class Handlers:
     async def calibrate(
         self, client: requests.FromClient, sent: requests.Volunteers
     ) -> schemas.Calibration:
-        """Sets a threshold, or the boundary of `listen`, by recordings of people."""
+        """Computes and sets a threshold, or the threshold of `listen` if `window` is given."""
         fields = sent.fields
         if len(fields.people) != len(sent.files):
             raise ValueError(
@@ -326,14 +326,14 @@ class Handlers:
         """Reads the files of a request, and calls a function in the thread of the gallery.
 
         Args:
-            client: The client.
-            sent: The recordings and fields of the request.
-            function: Called with a `keras_dml.gallery.files.Reader` that has read the files, and
-                with the names of the files by path.
-            most: Number of files that are accepted.
+            client: Client that sent the request.
+            sent: Recordings and fields of the request.
+            function: Function of a `keras_dml.gallery.files.Reader` that has read the files, and of
+                the names of the files, `{path: name}`.
+            most: Largest number of files that is accepted.
 
         Returns:
-            The result of the function, and notes on the files and the decision.
+            The result of the function, and notes about the files and the decision.
         """
         options = sent.fields.options()
         reader = await self._turns.run(files_of_galleries.Reader, self._gallery, options)
@@ -355,7 +355,7 @@ class Handlers:
             await self._readers.run(client.name, read_ahead)
             result, texts = await self._turns.run(decide)
         except (KeyError, ImportError, TypeError, ValueError) as error:
-            error.files = files  # for the answer, when their paths are gone
+            error.files = files  # the response needs the names after the paths are removed
             raise
         notes = dict.fromkeys([*reader.unsaid, *reader.notes, *texts])
         return result, [self._translator.translate(note, files) for note in notes]
@@ -369,7 +369,7 @@ class Handlers:
         ]
 
     def _closeness(self, scale, distance):
-        """Returns the rounded closeness of a distance; None if it is secret or unknown."""
+        """Returns the rounded score from 0 to 100 of a distance. None if secret or unknown."""
         is_known = self._scores and scale is not None and distance is not None
         return float(round(scale.closeness(distance))) if is_known else None
 
@@ -380,7 +380,7 @@ def _threshold(threshold):
 
 
 def _number(value):
-    """Returns a finite number, or None, because JSON has no infinity."""
+    """Returns a number, or None for infinity, which JSON cannot represent."""
     return value if value is not None and math.isfinite(value) else None
 
 

@@ -1,4 +1,4 @@
-"""The socket of the server, its loop, its end, and its HTTP protocol."""
+"""Opens the socket of the server, runs and ends the server, and limits the time of requests."""
 
 import asyncio
 import contextlib
@@ -16,29 +16,29 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from keras_dml.gallery.server import guard
 from keras_dml.gallery.server.tokens import Tokens
 
-HEAD_SECONDS = 5  # for the head of a request, since the connection or the last answer
-MOST_WAITING = 256  # connections without a whole head; then the oldest is closed
-SECONDS_TO_FINISH = 2  # for requests without an answer when the server ends
-SECONDS_TO_END = 4  # after which the process ends without waiting for threads
+HEAD_SECONDS = 5  # time for the head of a request after the connection or the last response
+MOST_WAITING = 256  # connections without a complete head; the oldest ones are closed
+SECONDS_TO_FINISH = 2  # time to respond to requests while the server ends
+SECONDS_TO_END = 4  # time until the process ends without waiting for threads
 
 
 def to(host: str, port: int, tokens: Tokens | None = None) -> socket.socket:
     """Opens a listening socket.
 
     Args:
-        host: Address.
-        port: Port. 0: any free port.
-        tokens: Tokens that clients must give, or None.
+        host: Address at which the server listens.
+        port: Port. 0 selects any free port.
+        tokens: Tokens of clients, or None.
 
     Raises:
-        ValueError: If other machines would reach the server without a token.
+        ValueError: If other machines could use the server without a token.
         OSError: If the address and port cannot be used.
     """
     if not tokens and not guard.is_loopback(host):
         raise ValueError(
-            f"At {host} other machines reach the gallery. Give --token-file FILE, a file of tokens "
-            "for clients, or leave out --host. Make a token: (umask 077; openssl rand -hex 32 > "
-            "FILE)"
+            f"Other machines can use the gallery at {host} without a token. Give --token-file FILE "
+            "with tokens for clients, or leave out --host. Make a token: (umask 077; openssl rand "
+            "-hex 32 > FILE)"
         )
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
@@ -57,17 +57,18 @@ def address(listener: socket.socket) -> str:
 
 
 def serve(application: ASGIApp, listener: socket.socket) -> None:
-    """Serves until Ctrl-C, and ends within five seconds, even if requests have no answer yet.
+    """Runs the server until Ctrl-C.
 
-    Threads cannot be stopped. If a thread still works for a request when the time is over, the
-    process ends without it. A gallery has written everything that it acknowledged.
+    The server ends within five seconds after Ctrl-C, even if it has not responded to all requests.
+    Threads cannot be stopped. If a thread still works after this time, the process ends without
+    waiting. The gallery has then saved all changes that it has confirmed.
     """
     with contextlib.suppress(KeyboardInterrupt):
         server(application).run(sockets=[listener])
 
 
 def server(application: ASGIApp) -> uvicorn.Server:
-    """Returns a server that writes no access log, because paths hold names of people."""
+    """Returns a server without an access log, because paths contain names of people."""
     return _Server(
         uvicorn.Config(
             application,
@@ -86,10 +87,10 @@ def server(application: ASGIApp) -> uvicorn.Server:
 
 
 class _Server(uvicorn.Server):
-    """Server that ends within five seconds."""
+    """Server that ends within five seconds after a signal."""
 
     def handle_exit(self, sig: int, frame: types.FrameType | None) -> None:
-        """Ends the server after a signal. A second SIGINT ends it at once."""
+        """Ends the server after a signal. A second SIGINT ends the process at once."""
         if self.should_exit and sig == signal.SIGINT:
             _end()
         timer = threading.Timer(SECONDS_TO_END, _end)
@@ -98,10 +99,10 @@ class _Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Ends the process even if a thread still works for a cancelled request."""
+        """Ends the process even if a thread still processes a cancelled request."""
         await super().shutdown(sockets)
         if self._captured_signals and self.server_state.tasks:
-            await asyncio.sleep(0.1)  # lets the refusals of cancelled requests be sent
+            await asyncio.sleep(0.1)  # time to send the responses of cancelled requests
             _end()
 
 
@@ -116,19 +117,19 @@ def _end():
 class Protocol(H11Protocol):
     """HTTP with a time limit for the head of a request, for `uvicorn --http`.
 
-    uvicorn limits only the time between requests, and the first byte of a head stops its clock.
+    uvicorn limits only the time between requests, and the first byte of a head stops its timer.
     """
 
-    _waiting = {}  # connections of all servers without a whole head, the oldest first
+    _waiting = {}  # connections without a complete head, the oldest first
 
     def connection_made(self, transport: asyncio.Transport) -> None:
-        """Starts the clock."""
+        """Starts the timer for the first head."""
         super().connection_made(transport)
         self._clock = None
         self._start()
 
     def data_received(self, data: bytes) -> None:
-        """Stops the clock if the head of a request is complete."""
+        """Stops the timer if the head of a request is complete."""
         super().data_received(data)
         if self._is_answering():
             self._stop()
@@ -136,13 +137,13 @@ class Protocol(H11Protocol):
             self._start()
 
     def on_response_complete(self) -> None:
-        """Starts the clock for the next head, or for the rest of an unread body."""
+        """Starts the timer for the next head, or for the rest of an unread body."""
         super().on_response_complete()
         if not self.transport.is_closing() and not self._is_answering():
             self._start()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stops the clock."""
+        """Stops the timer."""
         self._stop()
         super().connection_lost(exc)
 

@@ -1,4 +1,4 @@
-"""The log of the server: one JSON object per line, without names of people."""
+"""Writes the log of the server, one JSON object per line, without names of people."""
 
 import contextvars
 import datetime
@@ -16,7 +16,7 @@ class JsonLines(logging.Formatter):
     """Formatter that writes time, level, request id, message and `fields` as one JSON object."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Returns a line without tracebacks, because values in them may name people."""
+        """Returns a line without a traceback, because a traceback may contain names of people."""
         time = datetime.datetime.fromtimestamp(record.created, datetime.UTC)
         line = {
             "time": time.isoformat(timespec="milliseconds"),
@@ -28,21 +28,21 @@ class JsonLines(logging.Formatter):
 
 
 class StandardError(logging.StreamHandler):
-    """Handler that writes to the current `sys.stderr`, which may change after the start."""
+    """Handler that writes to `sys.stderr`, even if another stream replaces it later."""
 
     def __init__(self):
         logging.Handler.__init__(self)
 
     @property
     def stream(self) -> TextIO:
-        """The stream."""
+        """The current `sys.stderr`."""
         return sys.stderr
 
 
 def install() -> None:
     """Sends the logs of the server and of uvicorn to standard error as JSON.
 
-    The access log of uvicorn is turned off, because paths hold names of people.
+    The access log of uvicorn is turned off, because the paths in this log contain names of people.
     """
     handler = StandardError()
     handler.setFormatter(JsonLines())

@@ -1,7 +1,7 @@
-"""Messages between the server and its processes that read files, as JSON and plain numbers.
+"""Messages between the server and its processes that read files, in JSON and raw numbers.
 
-No message is pickled. If a file makes a library in such a process run code of an attacker, that
-code cannot reach the server.
+Messages contain no pickles. If a malicious file makes a process that reads files run
+code of an attacker, this code therefore cannot run in the server.
 """
 
 import json
@@ -14,9 +14,9 @@ import numpy as np
 from keras_dml._typing import Path
 from keras_dml.recordings import Recording
 
-READY = "ready"  # the first line of a process, after its imports
-MOST_LINE = 2**24  # bytes
-MOST_NUMBERS = 10**8  # in one answer
+READY = "ready"  # first line that a process writes after its imports
+MOST_LINE = 2**24  # bytes of a line
+MOST_NUMBERS = 10**8  # numbers in a piece
 FIELDS = ("channels", "units", "notes", "left_out")
 
 
@@ -40,7 +40,7 @@ def read_line(stream: BinaryIO) -> Any:
 
 
 def write_pieces(stream: BinaryIO, pieces: list[Recording]) -> None:
-    """Writes the pieces of a recording: a line of JSON, and then their numbers."""
+    """Writes the pieces of a recording: a line of JSON, followed by the numbers of all pieces."""
     heads = [
         {name: getattr(piece, name) for name in FIELDS}
         | {"rate_hz": piece.rate_hz and float(piece.rate_hz), "shape": piece.values.shape}
@@ -56,13 +56,13 @@ def read_pieces(stream: BinaryIO, heads: list[dict], path: Path) -> list[Recordi
     """Reads the numbers of the pieces of a recording.
 
     Args:
-        stream: The stream, after the line of JSON.
-        heads: Descriptions of the pieces in the line of JSON.
-        path: The file of the recording.
+        stream: The stream, from which the line of JSON was read already.
+        heads: Descriptions of the pieces from the line of JSON.
+        path: Path of the file of the recording.
 
     Raises:
         EOFError: If the stream has ended.
-        ValueError: If a piece holds too many numbers.
+        ValueError: If a piece has too many numbers.
     """
     pieces = []
     for head in heads:

@@ -1,22 +1,22 @@
-"""Counts of requests and decisions in the text format of Prometheus, without names of people."""
+"""Counts requests and decisions for Prometheus, without names of people."""
 
 import prometheus_client
 
 
 class Metrics:
-    """Counts of the requests, decisions and wrong tokens of one application."""
+    """Counts of requests, decisions and wrong tokens."""
 
     def __init__(self):
         self._registry = prometheus_client.CollectorRegistry()
         self._requests = prometheus_client.Counter(
             "keras_dml_requests",
-            "Requests that were answered.",
+            "Requests to which the server has responded.",
             ["method", "route", "status"],
             registry=self._registry,
         )
         self._seconds = prometheus_client.Histogram(
             "keras_dml_request_seconds",
-            "Time to the answer of a request.",
+            "Seconds from a request to the response.",
             ["route"],
             registry=self._registry,
         )
@@ -31,12 +31,12 @@ class Metrics:
         )
 
     def count_request(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Counts a request by the pattern of its path."""
+        """Counts a request, under the pattern of its path."""
         self._requests.labels(method, route, status).inc()
         self._seconds.labels(route).observe(seconds)
 
     def count_decision(self, kind: str, answer: str) -> None:
-        """Counts a decision, such as the answer "accepted" to a request of the kind "verify"."""
+        """Counts a decision, such as kind "verify" with answer "accepted"."""
         self._decisions.labels(kind, answer).inc()
 
     def count_wrong_token(self) -> None:
@@ -44,7 +44,7 @@ class Metrics:
         self._wrong_tokens.inc()
 
     def text(self) -> bytes:
-        """Returns all counts in the format of Prometheus."""
+        """Returns all counts in the text format of Prometheus."""
         return prometheus_client.generate_latest(self._registry)
 
 

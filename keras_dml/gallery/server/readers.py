@@ -1,4 +1,4 @@
-"""Processes that read untrusted files and can be ended."""
+"""Starts processes that read untrusted files, and kills processes that take too long."""
 
 import collections
 import contextlib
@@ -15,13 +15,13 @@ from typing import Any
 from keras_dml.gallery.server import logs, messages
 from keras_dml.gallery.server.threads import Busy, in_thread
 
-SECONDS = 20  # for the files of one request
-START_SECONDS = 60  # for the start of a process and its imports, which no request is charged for
-END_SECONDS = 5  # for the end of a process that has closed its output
-MOST = 8  # processes
-MOST_OF_CLIENT = 4  # processes, so that a client with slow files leaves some to other clients
-MOST_WAITING = 64  # requests
-MOST_IDLE = 2  # processes that wait for the next request
+SECONDS = 20  # longest time to read the files of one request
+START_SECONDS = 60  # longest time for the start of a process, in addition to SECONDS
+END_SECONDS = 5  # longest time until a process that has closed its output ends
+MOST = 8  # processes of all clients
+MOST_OF_CLIENT = 4  # processes of one client; a client with slow files must not block others
+MOST_WAITING = 64  # requests that wait for a process
+MOST_IDLE = 2  # processes that wait for a request
 COMMAND = [sys.executable, "-m", "keras_dml.gallery.server.worker"]
 ERRORS = {"value": ValueError, "import": ImportError, "system": OSError}
 
@@ -31,7 +31,7 @@ class ReadingTimeout(ValueError):
 
 
 class ReaderCrash(ValueError):
-    """Error for a file at which the process ended or sent an invalid answer."""
+    """Error for a file that made the process end or send an invalid response."""
 
 
 class Readers:
@@ -44,7 +44,7 @@ class Readers:
         weakref.finalize(self, _end_all, self._idle, self._working)
 
     def start(self) -> None:
-        """Starts a process for the first request, which meanwhile imports its libraries."""
+        """Starts a process, which imports its libraries before the first request arrives."""
         with self._changed:
             if not self._idle:
                 self._idle.append(_Process())
@@ -56,12 +56,12 @@ class Readers:
                 self._idle.pop().end()
 
     async def run(self, client: str, function: Callable[[Callable], Any]) -> Any:
-        """Runs a function that reads files, and returns its result.
+        """Runs a function that reads files, and returns the result.
 
         Args:
-            client: Name of the client. A client has at most half of the processes.
-            function: Called in a thread with a function that reads a file as
-                `keras_dml.recordings.read_pieces` does.
+            client: Name of the client. A client may use at most half of the processes.
+            function: Function that is called in a thread. Its argument is a function that reads a
+                file like `keras_dml.recordings.read_pieces`.
 
         Raises:
             Busy: If too many requests wait.
@@ -108,7 +108,7 @@ class _Process:
     """
 
     def __init__(self):
-        # with the module path of this process, as `multiprocessing` does, but without its program
+        # The process gets the module path of this process, as in `multiprocessing`.
         path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
         self._process = subprocess.Popen(
             COMMAND,
@@ -123,7 +123,7 @@ class _Process:
         """Waits until the process has imported its libraries.
 
         Raises:
-            OSError: If it ends before that, or takes longer than `START_SECONDS`.
+            OSError: If the process ends during the imports, or they exceed `START_SECONDS`.
         """
         if self._is_ready:
             return
@@ -138,17 +138,17 @@ class _Process:
             )
 
     def read(self, end, path, channels=None, **options):
-        """Reads a file as `keras_dml.recordings.read_pieces` does, until the time `end`.
+        """Reads a file like `keras_dml.recordings.read_pieces`, until the time `end`.
 
         Raises:
-            ReadingTimeout: If the time is over.
-            ReaderCrash: If the process ends for another reason, or sends an invalid answer.
-            ValueError, ImportError, OSError: As `read_pieces` raises them.
+            ReadingTimeout: If the file was not read at the time `end`.
+            ReaderCrash: If the process ends for another reason, or sends an invalid response.
+            ValueError, ImportError, OSError: If `read_pieces` raises such an error.
         """
         if not self.is_usable and not self._is_late:
             raise ReaderCrash(
-                f"{path} was not read: the process ended at an earlier file of the request. Send "
-                "it again without that file."
+                f"{path} was not read, because the process ended at an earlier file of the "
+                "request. Send the request again without that file."
             )
         try:
             with self._killed_after(end - time.monotonic()):
@@ -163,14 +163,14 @@ class _Process:
         except (ValueError, TypeError, KeyError, RecursionError):
             self.is_usable = False
             raise ReaderCrash(
-                f"{path} cannot be read: the process that read it sent an invalid answer. Convert "
-                "it to csv."
+                f"{path} cannot be read: the process that read it sent an invalid response. "
+                "Convert the file to csv."
             ) from None
         raise error
 
     @contextlib.contextmanager
     def _killed_after(self, seconds):
-        """Kills the process if the block takes longer. Then reading from its output ends."""
+        """Kills the process if the block takes longer. A read from the process then ends."""
 
         def kill():
             self._is_late = True
@@ -185,7 +185,7 @@ class _Process:
             timer.cancel()
 
     def _reason_of_end(self, path):
-        """Returns the error of a file at which the process ended."""
+        """Returns the error for a file at which the process ended."""
         if self._is_late:
             return ReadingTimeout(
                 f"{path} cannot be read within {SECONDS} seconds. Send a shorter recording, or one "
@@ -194,7 +194,7 @@ class _Process:
         try:
             status = self._process.wait(END_SECONDS)
         except subprocess.TimeoutExpired:
-            status = 0  # it closed its output and goes on
+            status = 0  # it closed its output but still runs
         reason = f"signal {-status}" if status < 0 else f"exit status {status}"
         with contextlib.suppress(ValueError):
             reason = signal.Signals(-status).name
@@ -206,11 +206,11 @@ class _Process:
         )
 
     def kill(self):
-        """Kills the process. Then reading from its output ends."""
+        """Kills the process. A read from the process then ends."""
         self._process.kill()
 
     def end(self):
-        """Ends the process and closes its pipes. No thread may read from it."""
+        """Ends the process and closes its pipes. No thread may read from the pipes."""
         self.kill()
         with contextlib.suppress(OSError):
             self._process.stdin.close()

@@ -1,4 +1,4 @@
-"""Parameters of routes: the client, and recordings as files of a form or as arrays in JSON."""
+"""Reads the client and the recordings of a request, from files of a form or arrays in JSON."""
 
 import contextlib
 import dataclasses
@@ -18,18 +18,18 @@ from keras_dml import recordings as formats
 from keras_dml.gallery.server import schemas
 from keras_dml.gallery.server.tokens import Client
 
-MOST_JSON = 4 * 10**6  # bytes; read into Python's numbers they take 16 times as much
+MOST_JSON = 4 * 10**6  # bytes, which take 16 times as much memory as Python numbers
 JSON = "application/json"
 FORM = "multipart/form-data"
 
 
 @dataclasses.dataclass
 class Sent:
-    """Recordings of a request, and its other fields.
+    """Recordings and other fields of a request.
 
     Attributes:
         files: `(name, file)` of each recording.
-        fields: The other fields, an instance of a model of `schemas`.
+        fields: The other fields, an instance of a class in `schemas`.
     """
 
     files: list
@@ -37,10 +37,10 @@ class Sent:
 
 
 def reader(model: type[BaseModel]) -> Callable:
-    """Returns a dependency that reads the `Sent` of a request.
+    """Returns a FastAPI dependency that reads the recordings and fields of a request.
 
     Args:
-        model: Model of `schemas` for the fields besides the recordings.
+        model: Class in `schemas` for the fields other than the recordings.
     """
 
     async def read(request: Request):
@@ -52,8 +52,8 @@ def reader(model: type[BaseModel]) -> Callable:
                 files, fields = _files(form, model)
             if "threshold" in fields:
                 raise ValueError(
-                    "A client may not send `threshold`: the server decides by its own. `far` "
-                    "chooses one of those that are set."
+                    "A client may not send `threshold`, because the server has its own thresholds. "
+                    "Choose one of them by its false accept rate, `far`."
                 )
             try:
                 checked = model.model_validate(fields)
@@ -65,10 +65,10 @@ def reader(model: type[BaseModel]) -> Callable:
 
 
 def described(model: type[BaseModel]) -> dict:
-    """Returns the `openapi_extra` of a route that takes recordings.
+    """Returns the OpenAPI description of the body of a request with recordings.
 
     Args:
-        model: Model of `schemas` for the fields besides the recordings.
+        model: Class in `schemas` for the fields other than the recordings.
     """
     fields = model.model_json_schema()
     closed = {"type": "object", "additionalProperties": False}
@@ -95,7 +95,7 @@ def described(model: type[BaseModel]) -> dict:
 
 
 def _files(form, model):
-    """Returns the files of a form and its other fields, without the empty ones."""
+    """Returns the files and the other fields of a form, `(files, fields)`."""
     files, fields = [], {}
     for name, value in form.multi_items():
         if name == "files" and isinstance(value, UploadFile):
@@ -103,19 +103,19 @@ def _files(form, model):
         elif name == "people" and name in model.model_fields:
             fields.setdefault(name, []).append(value)
         elif name == "files" or not isinstance(value, str) or name in fields:
-            raise ValueError(f"`{name[:100]}` must be sent once, and `files` as files.")
+            raise ValueError(f"Send the field `{name[:100]}` only once, and send `files` as files.")
         else:
             fields[name] = value
     return files, fields
 
 
 async def _json(request):
-    """Returns the JSON object of a request."""
+    """Reads the JSON object in the body of a request."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
         if len(body) > MOST_JSON:
-            text = f"JSON may have {MOST_JSON // 10**6} MB: send longer recordings as files."
+            text = f"JSON may have {MOST_JSON // 10**6} MB. Send longer recordings as files."
             raise HTTPException(413, text)
     try:
         fields = json.loads(bytes(body))
@@ -130,7 +130,7 @@ async def _json(request):
 
 
 def _arrays(fields, opened):
-    """Writes the arrays of a JSON object as npy files, and returns the files and other fields."""
+    """Writes the recordings of a JSON object as npy files. Returns `(files, other fields)`."""
     recordings = fields.pop("recordings", None)
     if not isinstance(recordings, list):
         raise ValueError("`recordings` must be a list of recordings.")
@@ -146,8 +146,8 @@ def _file(number, rows, opened):
         values = None
     if values is None or values.ndim != 2:
         raise ValueError(
-            f"recordings[{number}] must have one row per time step, and each row one number per "
-            "channel."
+            f"recordings[{number}] must have one row per time step, with one number per channel in "
+            "each row."
         )
     file = opened.enter_context(tempfile.TemporaryFile())
     np.save(file, values, allow_pickle=False)

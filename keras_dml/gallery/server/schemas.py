@@ -1,6 +1,6 @@
-"""Models of requests and answers, from which FastAPI makes the OpenAPI description.
+"""Classes of requests and responses, from which FastAPI makes the OpenAPI description.
 
-No answer holds an embedding. By default no answer holds a score.
+Responses contain no embeddings and, by default, no scores.
 """
 
 from typing import Annotated, Literal
@@ -9,17 +9,17 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 FAR = "False accept rate of the threshold."
 CLOSENESS = (
-    "0: as far as other people usually are. 100: as close as a copy. null unless the "
-    "server runs with --scores."
+    "Score from 0 to 100. 0: as far as other people on average. 100: as close as a copy. null "
+    "unless the server runs with --scores."
 )
 DENIED = (
-    "Whether the nearest recording is one that is marked as not of this person. null unless the "
+    "Whether the nearest stored recording is from an imposter of this person. null unless the "
     "server runs with --scores."
 )
-NEEDED = "Lowest closeness that is accepted. null if it is unknown, or as for `closeness`."
-PROVISIONAL = "Whether the threshold is from the model's card, which was measured on other people."
-EXTRAPOLATED = "Whether there were too few people for the rate, which is then an estimate."
-WHICH_FAR = "False accept rate of one of the set thresholds. Default: the smallest rate."
+NEEDED = "Smallest accepted `closeness`. null if it is unknown or the server runs without --scores."
+PROVISIONAL = "Whether the threshold comes from the model card and was measured on other people."
+EXTRAPOLATED = "Whether the rate is only an estimate, because the people were too few for the rate."
+WHICH_FAR = "False accept rate of a calibrated threshold. Default: the smallest rate."
 
 
 def _without_empty(value):
@@ -32,34 +32,35 @@ def _split(value):
 
 
 class Reading(BaseModel):
-    """Options for reading files. Without an option, the first enrollment or the file decides."""
+    """Options for reading files. Default: the options of the first enrollment, or of the file."""
 
     model_config = ConfigDict(extra="forbid")
 
     channels: Annotated[list[str] | None, BeforeValidator(_split)] = Field(
         None,
-        description="Columns that are the channels of the model, in a list or separated by commas.",
+        description="Columns with the channels of the model, in a list or separated by commas.",
     )
     rate_hz: Annotated[float | None, BeforeValidator(_without_empty)] = Field(
-        None, description="Steps per second of files that do not state it."
+        None, description="Number of time steps per second, for files that do not state it."
     )
     resample: Annotated[bool | None, BeforeValidator(_without_empty)] = Field(
-        None, description="Resample recordings to the rate of the model; times may be uneven."
+        None,
+        description="Whether to resample recordings to the rate of the model. Times may be uneven.",
     )
     time: Annotated[str | None, BeforeValidator(_without_empty)] = Field(
-        None, description="Column that holds the times."
+        None, description="Column that contains the times."
     )
     time_unit: Annotated[Literal["s", "ms", "us", "ns"] | None, BeforeValidator(_without_empty)] = (
         Field(None, description="Unit of the times.")
     )
     max_gap: Annotated[float | None, BeforeValidator(_without_empty)] = Field(
-        None, description="Seconds of the longest gap that is interpolated."
+        None, description="Longest gap to interpolate, in seconds."
     )
 
     def options(self):
-        """Options of `keras_dml.gallery.files.Reader`."""
+        """Returns the options for `keras_dml.gallery.files.Reader`."""
         fields = {name: getattr(self, name) for name in Reading.model_fields}
-        # older galleries remember `resample` False for recordings without resampling
+        # older galleries store `resample` False if nothing was resampled
         return {name: value for name, value in fields.items() if value not in (None, False)}
 
 
@@ -72,15 +73,15 @@ class Claim(Reading):
 
 
 class Search(Claim):
-    """Recordings of a person to identify."""
+    """Recordings of an unknown person, and the choice of a threshold."""
 
     top: int = Field(
-        5, ge=1, le=100, description="Number of nearest people in the answer, with --scores."
+        5, ge=1, le=100, description="Number of nearest people in the response, with --scores."
     )
 
 
 class Volunteers(Reading):
-    """Recordings of people who are not enrolled, from which a threshold is computed."""
+    """Recordings of people from whom a threshold is computed. They need not be enrolled."""
 
     people: list[str] = Field(description="Name or number of the person of each recording.")
     far: float = Field(0.01, gt=0, lt=1, description="False accept rate.")
@@ -88,7 +89,7 @@ class Volunteers(Reading):
         None,
         gt=0,
         le=3600,
-        description="Seconds until the first decision of `listen`, whose boundary is then set.",
+        description="Seconds until the first decision of `listen`. Sets a threshold for `listen`.",
     )
 
 
@@ -108,7 +109,7 @@ class Person(BaseModel):
 
 
 class Model(BaseModel):
-    """Recordings that the model takes. Fields are empty if the model does not state them."""
+    """Recordings that the model accepts. A field is empty if the model does not state it."""
 
     channels: list[str] = []
     units: list[str] = []
@@ -116,14 +117,14 @@ class Model(BaseModel):
     min_steps: int = 1
     max_steps: int | None = None
     sensor: Literal["microphone", "accelerometer", "linear-acceleration"] | None = Field(
-        description="Sensor of a phone that makes such recordings, or null."
+        description="Sensor of a phone that makes such recordings. null for other recordings."
     )
 
 
 class Recording(BaseModel):
     """Enrolled recording."""
 
-    created: str = Field(description="Time of its enrollment, in ISO 8601 and UTC.")
+    created: str = Field(description="Time of the enrollment, in ISO 8601 and UTC.")
 
 
 class Refused(BaseModel):
@@ -134,12 +135,10 @@ class Refused(BaseModel):
 
 
 class Repeated(BaseModel):
-    """File that repeats another recording and counts once."""
+    """File with the same recording as another file. The recording counts once."""
 
     file: str
-    of: str | None = Field(
-        description="The repeated file. null: the recording was enrolled before."
-    )
+    of: str | None = Field(description="The other file. null: the recording was enrolled before.")
 
 
 class Enrollment(BaseModel):
@@ -147,7 +146,7 @@ class Enrollment(BaseModel):
 
     person: str
     stored: list[str] = Field(
-        serialization_alias="kept", description="Files of which a recording is enrolled."
+        serialization_alias="kept", description="Files from which a recording was enrolled."
     )
     refused: list[Refused]
     repeated: list[Repeated]
@@ -173,29 +172,29 @@ class Decision(BaseModel):
 
 
 class Candidate(BaseModel):
-    """Enrolled person, with the closeness of the recordings."""
+    """Enrolled person, and the score of the recordings against this person."""
 
     person: str
     closeness: float | None = Field(description=CLOSENESS)
 
 
 class Identification(BaseModel):
-    """Result of an identification. `person` is null for a stranger, or if people tie."""
+    """Identification. `person` is null for a stranger, or if several people are equally near."""
 
     person: str | None
     tied: list[str] = Field(
-        description="Nearest people at equal distances. Then there is no decision."
+        description="The nearest people, if their distances are equal. `person` is then null."
     )
     candidates: list[Candidate] = Field(
         description="The nearest people. Empty unless the server runs with --scores."
     )
     threshold: float | None = Field(
-        description="Largest accepted distance. null: no threshold is set, so there is no decision."
+        description="Largest accepted distance. null: no threshold, so nobody is identified."
     )
     needed: float | None = Field(description=NEEDED)
     people: int
     fpir: float | None = Field(
-        description="Upper bound of the share of strangers who are identified as a person, or null."
+        description="Upper bound of the fraction of strangers who are identified, or null."
     )
     far: float | None = Field(description=FAR)
     extrapolated: bool = Field(description=EXTRAPOLATED)
@@ -204,12 +203,14 @@ class Identification(BaseModel):
 
 
 class Heard(BaseModel):
-    """State of a claim after some steps."""
+    """State of a claim after some pieces of the recording."""
 
-    id: str | None = Field(description="For `POST /listening/{id}`. null after the decision.")
-    accepted: bool | None = Field(description="null: not decided yet. Send the next piece.")
+    id: str | None = Field(description="Id for `POST /listening/{id}`. null after the decision.")
+    accepted: bool | None = Field(
+        description="null: the claim is not decided yet. Send the next piece."
+    )
     person: str
-    steps: int = Field(description="Number of steps in whole windows.")
+    steps: int = Field(description="Number of time steps in complete windows.")
     seconds: float | None
     closeness: float | None = Field(description=CLOSENESS)
     denied: bool | None = Field(description=DENIED)
@@ -217,22 +218,22 @@ class Heard(BaseModel):
 
 
 class Marked(BaseModel):
-    """Number of recordings that were marked as not of a person."""
+    """Number of recordings that were stored as imposters of a person."""
 
     person: str
-    marked: int = Field(description="Number of recordings that this request marked.")
+    marked: int = Field(description="Number of recordings that this request stored.")
     notes: list[str]
 
 
 class Rejection(BaseModel):
-    """Recording that is marked as not of a person."""
+    """Recording of an imposter of a person."""
 
     id: str
     created: str
 
 
 class Left(BaseModel):
-    """Number of remaining marks of a person."""
+    """Number of recordings of imposters that are still stored for a person."""
 
     person: str
     marked: int
@@ -246,7 +247,7 @@ class Renamed(BaseModel):
 
 
 class Limit(BaseModel):
-    """Boundary at which `listen` accepts."""
+    """Decision threshold of `listen`."""
 
     far: float
     far_ci95: tuple[float, float]
@@ -254,16 +255,16 @@ class Limit(BaseModel):
     tar_ci95: tuple[float, float]
     people: int
     trials: int
-    window: int = Field(description="Steps until the first decision.")
+    window: int = Field(description="Number of time steps until the first decision.")
     windows: int = Field(description="Number of windows after which a claim is rejected.")
 
 
 class Calibration(BaseModel):
-    """Threshold or boundary that was set."""
+    """Threshold of `verify`, or threshold of `listen` in `boundary`, that was set."""
 
     threshold: "Threshold | None"
     boundary: Limit | None
-    refused: list[Refused] = Field(description="Files that the model does not take.")
+    refused: list[Refused] = Field(description="Files that the model does not accept.")
     notes: list[str]
 
 
@@ -274,7 +275,7 @@ class Health(BaseModel):
 
 
 class Removed(BaseModel):
-    """Person who was removed, and the number of people left."""
+    """Person who was removed, and the number of remaining people."""
 
     removed: str
     people: int

@@ -1,4 +1,4 @@
-"""The sensor of a phone that records what a model takes."""
+"""Finds the sensor of a phone whose recordings a model accepts."""
 
 import pathlib
 from typing import TYPE_CHECKING
@@ -12,19 +12,20 @@ if TYPE_CHECKING:  # loads a backend
 
 # The page writes acceleration in this unit, and the reader converts it to the unit of the model.
 ACCELERATION = "m/s2"
-WITHOUT_GRAVITY = ("linear", "user")  # in the names of channels of phyphox and Core Motion
+WITHOUT_GRAVITY = ("linear", "user")  # words in channel names of phyphox and Core Motion
 
 
 def sensor(contract: "Contract | None") -> str | None:
-    """Returns the sensor whose recordings a model takes.
+    """Returns the name of the phone sensor whose recordings a model accepts.
 
     Args:
         contract: Contract of the model, or None.
 
     Returns:
-        `"microphone"` for one channel named `sound`; `"accelerometer"` for three channels of
-        acceleration whose names end in x, y and z; `"linear-acceleration"` if these names say that
-        gravity is removed; None for other models.
+        `"microphone"` if the model has one channel with the name `sound`. `"accelerometer"` if the
+        model has three channels of acceleration whose names end in x, y and z.
+        `"linear-acceleration"` if these names also state that gravity is removed. None for other
+        models.
     """
     if contract is None or contract.rate_hz is None:
         return None
@@ -38,7 +39,7 @@ def sensor(contract: "Contract | None") -> str | None:
 
 
 def _is_acceleration(contract):
-    """Returns whether recordings in `ACCELERATION` can be converted to the units of a model."""
+    """Returns whether a recording in m/s2 can be converted to the units of a model."""
     count = len(contract.channels)
     recording = recordings.Recording(
         pathlib.Path("recording.csv"),

@@ -15,12 +15,15 @@ class Settings:
     """Settings of the server.
 
     Attributes:
-        host: Address that the server listens on. None: another program listens.
-        tokens: Tokens of clients. Empty: this machine may do everything, other machines nothing.
-        scores: Whether answers hold rounded closeness, and pictures of the parts of a distance.
+        host: Address at which the server listens. None if another program, such as uvicorn,
+            listens.
+        tokens: Tokens of clients. If empty, clients on this machine may do everything, and other
+            machines may do nothing.
+        scores: Whether responses contain rounded scores from 0 to 100, and pictures of the parts of
+            a distance.
         origins: Origins of other sites whose pages may send requests, such as
             "https://app.example.org".
-        names: Further names of the server, such as "people.example.org".
+        names: Host names of the server in addition to its addresses, such as "people.example.org".
     """
 
     host: str | None = "127.0.0.1"
@@ -35,7 +38,7 @@ class Settings:
 
 
 def check_origin(origin: str) -> None:
-    """Raises `ValueError` if a text is not an origin: a scheme, a host and perhaps a port."""
+    """Raises `ValueError` if a text is not an origin, such as "https://app.example.org"."""
     try:
         parts = urllib.parse.urlsplit(origin)
         is_valid = parts.scheme in ("http", "https") and parts.hostname
@@ -50,7 +53,7 @@ def check_origin(origin: str) -> None:
 
 
 def of_files(full: Path | None = None, verify: Path | None = None) -> Tokens:
-    """Reads the tokens of files.
+    """Reads the tokens in two files.
 
     Args:
         full: File of tokens that allow everything, or None.

@@ -1,4 +1,4 @@
-"""Daemon threads, which do not delay the end of the process."""
+"""Runs functions in daemon threads, which do not delay the end of the process."""
 
 import asyncio
 import contextlib
@@ -7,15 +7,15 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-MOST_WAITING = 64  # requests that wait for their turn
+MOST_WAITING = 64  # requests in the queue
 
 
 class Busy(Exception):
-    """Error if too many requests wait for their turn."""
+    """Error for a request that arrives while too many requests wait."""
 
 
 async def in_thread(function: Callable, *args: Any) -> Any:
-    """Runs a function in a daemon thread of its own, and returns its result."""
+    """Runs a function in a new daemon thread, and returns the result."""
     future = asyncio.get_running_loop().create_future()
     _start(lambda: _run(future, function, args), "request")
     return await future
@@ -24,8 +24,8 @@ async def in_thread(function: Callable, *args: Any) -> Any:
 class Turns:
     """Queue of functions that one daemon thread runs one after the other.
 
-    A gallery answers one request at a time, because the notes of an answer are warnings, and Python
-    catches the warnings of all threads together.
+    The notes in a response are warnings of the gallery. Python catches the warnings of all threads
+    together, so the gallery must process only one request at a time.
     """
 
     def __init__(self):
@@ -33,10 +33,10 @@ class Turns:
         self._is_started, self._lock = False, threading.Lock()
 
     async def run(self, function: Callable, *args: Any) -> Any:
-        """Runs a function after the functions before it, and returns its result.
+        """Runs a function after the functions that were added before, and returns the result.
 
         Raises:
-            Busy: If too many functions wait.
+            Busy: If too many functions are in the queue.
         """
         future = asyncio.get_running_loop().create_future()
         try:
@@ -52,7 +52,7 @@ class Turns:
     def _work(self):
         while True:
             future, function, args = self._queue.get()
-            if not future.cancelled():  # the end of the connection cancels it
+            if not future.cancelled():  # cancelled when the connection ends
                 _run(future, function, args)
 
 
@@ -61,7 +61,7 @@ def _start(target, name):
 
 
 def _run(future, function, args):
-    """Runs a function and sets its result or error in a future."""
+    """Runs a function and stores its result or error in a future."""
     try:
         result, error = function(*args), None
     except BaseException as caught:

@@ -1,4 +1,4 @@
-"""Tokens of clients, their rights, and pauses after wrong tokens."""
+"""Checks the tokens of clients, the permissions of tokens, and pauses after wrong tokens."""
 
 import collections
 import dataclasses
@@ -11,10 +11,10 @@ from collections.abc import Iterable
 from keras_dml._typing import Path
 from keras_dml.gallery.permissions import refuse_if_shared
 
-SHORTEST_TOKEN = 16
-FREE = 5  # wrong tokens of an address before the first pause
+SHORTEST_TOKEN = 16  # characters
+FREE = 5  # number of wrong tokens from an address that cause no pause
 LONGEST_PAUSE = 60  # seconds; the first pause is one second, and each later one is twice as long
-MOST_ADDRESSES = 10_000  # with counts of wrong tokens
+MOST_ADDRESSES = 10_000  # addresses for which wrong tokens are counted
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,8 +22,9 @@ class Client:
     """Sender of a request.
 
     Attributes:
-        name: Id of the token, or the address, by which tries are counted.
-        may_change: Whether the client may do everything. Otherwise it may only verify.
+        name: Id of the client's token, or its address if the server has no tokens. Rejected claims
+            are counted for this name.
+        may_change: Whether the client may use all routes. Otherwise it may only verify.
     """
 
     name: str
@@ -31,7 +32,7 @@ class Client:
 
 
 class Tokens:
-    """Tokens that clients must give.
+    """Set of valid tokens. A client must send one of these tokens.
 
     Args:
         full: Tokens that allow everything.
@@ -46,9 +47,9 @@ class Tokens:
         return bool(self._clients)
 
     def client(self, header: str) -> Client | None:
-        """Returns the client of an `Authorization` header, or None if its token is wrong.
+        """Returns the client for an `Authorization` header, or None if the token is wrong.
 
-        The header is compared with all tokens in constant time.
+        The method compares the header with all tokens in constant time.
         """
         scheme, _, token = header.partition(" ")
         token, match = token.strip().encode("latin-1"), None
@@ -59,20 +60,21 @@ class Tokens:
 
 
 class Pauses:
-    """Pauses after wrong tokens of an address. Each pause doubles, up to a minute.
+    """Pauses after an address has sent wrong tokens. Each pause is twice the last, up to a minute.
 
-    A right token never waits. Behind a proxy all clients have one address, and a client with wrong
-    tokens would lock out all other clients. A token of 16 characters cannot be guessed.
+    A request with a correct token never waits. All clients behind a proxy share one address, so a
+    client with wrong tokens would otherwise lock out all other clients. A random token of 16
+    characters cannot be guessed.
     """
 
     def __init__(self):
         self._wrong = collections.OrderedDict()  # (count, end of the pause) by address
 
     def after_wrong(self, address: str) -> float:
-        """Counts a wrong token, unless it came during a pause.
+        """Counts a wrong token, unless it arrives during a pause.
 
         Returns:
-            Seconds that the address has to wait, or 0.
+            Number of seconds that the address has to wait, or 0.
         """
         now = time.monotonic()
         count, end = self._wrong.pop(address, (0, 0.0))
@@ -89,11 +91,11 @@ class Pauses:
 
 
 def read_tokens(path: Path) -> list[bytes]:
-    """Reads the tokens of a file, one per line.
+    """Reads tokens from a file, one per line.
 
     Raises:
         PermissionError: If other users may read or change the file.
-        ValueError: If a line is not a token, or the file is empty. The message does not hold the
+        ValueError: If a line is not a token, or the file is empty. The message does not contain the
             line.
         OSError: If the file cannot be read.
     """

@@ -1,4 +1,4 @@
-"""Temporary paths of files that clients sent."""
+"""Gives temporary paths to files that clients sent."""
 
 import contextlib
 import os
@@ -17,27 +17,28 @@ except ImportError:  # on Windows
 
 MOST_FILES = 20
 LONGEST_NAME = 100
-PREFIX = "keras-dml-upload-"  # of the names of folders
+PREFIX = "keras-dml-upload-"  # prefix of the names of folders
 
 
 @contextlib.contextmanager
 def paths(
     uploads: Sequence[tuple[str, IO[bytes]]], most: int = MOST_FILES
 ) -> Iterator[dict[pathlib.Path, str]]:
-    """Makes paths for files, in a private folder that is removed after the block.
+    """Makes paths for uploaded files, in a private folder that is removed after the block.
 
-    The paths are links to open files that have no name, if the system allows such links. So nothing
-    of a recording stays on the disk if the process is killed.
+    If the system allows it, the paths are links to open files without names. If the process is
+    killed, nothing of such a recording remains on the disk.
 
     Args:
-        uploads: `(name, file)` of each upload. The file is open and has a descriptor.
-        most: Number of files that are accepted.
+        uploads: `(name, file)` of each upload. The file must be open and have a descriptor.
+        most: Largest number of files that is accepted.
 
     Yields:
-        The names of the uploads, by their paths.
+        Names of the uploads, `{path: name}`.
 
     Raises:
-        ValueError: If there are no files, too many files, or a file of an unknown format.
+        ValueError: If the number of files is 0 or larger than `most`, or the format of a file is
+            unknown.
     """
     if not 0 < len(uploads) <= most:
         raise ValueError(f"Send 1 to {most} files. Received {len(uploads)}.")
@@ -51,11 +52,11 @@ def paths(
 
 
 def sweep() -> None:
-    """Removes the folders of killed servers of this user."""
+    """Removes the folders that killed servers of this user left."""
     if fcntl is None:
         return
     for folder in pathlib.Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        with contextlib.suppress(OSError):  # the folder is of another user, or in use
+        with contextlib.suppress(OSError):  # the folder belongs to another user or is in use
             if folder.is_symlink() or folder.stat().st_uid != os.geteuid():
                 continue
             with _locked(folder):
@@ -64,7 +65,7 @@ def sweep() -> None:
 
 @contextlib.contextmanager
 def _locked(folder):
-    """Locks a folder for the block, so that no other server sweeps it."""
+    """Locks a folder during the block, so that `sweep` of another server does not remove it."""
     if fcntl is None:
         yield
         return
@@ -77,8 +78,8 @@ def _locked(folder):
 
 
 def _link(path, file):
-    """Makes a link to an open file, or a copy where links are impossible."""
-    # `fileno` moves an upload from memory to a disk
+    """Makes a link to an open file, or a copy if the system does not allow such links."""
+    # `fileno` moves an upload from memory to the disk
     descriptor = pathlib.Path(f"/proc/{os.getpid()}/fd/{file.fileno()}")
     file.flush()
     if descriptor.exists():
@@ -90,16 +91,16 @@ def _link(path, file):
 
 
 def _printable(name, number):
-    """Returns the end of the name of an upload, without folders and control characters."""
+    """Returns the name of an upload, shortened, without folders and control characters."""
     last = name.replace("\\", "/").rpartition("/")[2]
     visible = "".join(letter for letter in last if letter.isprintable())
-    return visible[-LONGEST_NAME:] or f"file {number}"  # the end holds the suffix
+    return visible[-LONGEST_NAME:] or f"file {number}"  # keeps the suffix
 
 
 def _suffix(name):
     suffix = pathlib.PurePosixPath(name).suffix.lower()
     if suffix not in recordings.suffixes():
         raise ValueError(
-            f"{name} is not a recording: send files that end in {', '.join(recordings.suffixes())}."
+            f"{name} is not a recording. Send files that end in {', '.join(recordings.suffixes())}."
         )
     return suffix

@@ -1,7 +1,8 @@
-"""Program of a process that reads untrusted files for the server.
+"""Program of the processes that read untrusted files for the server.
 
-The process reads jobs from standard input and writes answers to standard output, see `messages`.
-The server ends the process if reading takes too long. A thread could not be ended.
+Such a process reads jobs from standard input and writes responses to standard output, see
+`messages`. The server kills the process if reading takes too long, which is not possible with a
+thread.
 """
 
 import os
@@ -12,16 +13,16 @@ import warnings
 from keras_dml import recordings
 from keras_dml.gallery.server import messages
 
-MEMORY = 3 * 2**30  # bytes of addresses, most of which libraries reserve and do not use
-ORPHAN_SECONDS = 30  # after which the process ends by itself, because the server was killed
+MEMORY = 3 * 2**30  # bytes of address space, most of which libraries reserve without use
+ORPHAN_SECONDS = 30  # longest time for a file, in case the server was killed
 
 
 def main() -> None:
-    """Answers jobs until standard input ends."""
+    """Processes jobs until standard input ends."""
     jobs, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # the output of libraries is not an answer
+    os.dup2(2, 1)  # libraries must not write to the pipe of responses
     sys.stdin.close()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends only the server
     _limit_memory()
     recordings.import_libraries()  # before the deadline of the first file begins
     messages.write_line(answers, messages.READY)
@@ -55,7 +56,7 @@ def _answer(path, channels, options):
         return "system", str(error)
     except (TypeError, ValueError) as error:
         return "value", str(error)
-    except Exception as error:  # libraries raise any error on damaged files
+    except Exception as error:  # libraries raise errors of any type for damaged files
         return "value", f"{path} cannot be read: {type(error).__name__}. Convert it to csv."
 
 

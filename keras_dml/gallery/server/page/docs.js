@@ -1,5 +1,5 @@
 "use strict";
-// Lists what openapi.json describes.
+// Lists the routes that openapi.json describes.
 
 const element = (tag, text, parent) => {
   const node = document.createElement(tag);

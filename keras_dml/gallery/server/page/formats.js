@@ -1,8 +1,8 @@
-// Writes samples as files: sound as WAV, motion as CSV.
+// Writes audio as WAV files and motion as CSV files.
 
 const FULL_INT16 = 32768;
 
-/** Returns a WAV file, PCM of 16 bits, of one channel of samples in [-1, 1]. */
+/** Returns a WAV file (16-bit PCM, one channel) of samples in [-1, 1]. */
 export const wav = (samples, rate) => {
   const size = 2 * samples.length;
   const view = new DataView(new ArrayBuffer(44 + size));
@@ -11,7 +11,7 @@ export const wav = (samples, rate) => {
   text(0, "RIFF");
   view.setUint32(4, 36 + size, true);
   text(8, "WAVEfmt ");
-  view.setUint32(16, 16, true); // bytes of the format
+  view.setUint32(16, 16, true); // size of the format in bytes
   view.setUint16(20, 1, true); // PCM
   view.setUint16(22, 1, true); // channels
   view.setUint32(24, rate, true);

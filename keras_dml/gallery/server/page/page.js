@@ -1,5 +1,5 @@
-// The page on a gallery: it records, sends recordings and shows answers. All text is inserted as
-// text, never as HTML.
+// The web page of a gallery. It records with the sensors of a phone, sends recordings to the server
+// and shows the responses. All text is inserted as text, never as HTML.
 import { csv, wav } from "./formats.js";
 import { SensorError, allowMotion, pause, recordMotion, recordSound } from "./sensors.js";
 import { drawMotion, drawSound } from "./trace.js";
@@ -43,21 +43,23 @@ const warned = (threshold) =>
   threshold.provisional
     ? ", provisional: from the model's card"
     : threshold.extrapolated
-      ? ", extrapolated: no promise"
+      ? ", extrapolated: only an estimate"
       : "";
 const promised = (threshold) => `${percent(threshold.far)}${warned(threshold)}`;
-const SECONDS = { usual: 6, most: 60 }; // of a recording
+const SECONDS = { usual: 6, most: 60 }; // default and largest length of a recording
 const limited = (decision) =>
-  decision.far === null ? "" : ` The threshold is for FAR ${promised(decision)}.`;
+  decision.far === null
+    ? ""
+    : ` The threshold is for a false accept rate of ${promised(decision)}.`;
 const personPath = (person, rest = "") => `people/${encodeURIComponent(person)}${rest}`;
 
-// Returns the chosen files with the options for reading them, and the threshold for a decision.
+// Returns a form with the chosen files, the options for reading them, and the threshold's rate.
 const form = (decides = false) => {
   if (!chosen.length) throw new Refused("Record first, drop a recording, or choose a file.");
   const data = new FormData();
   for (const file of chosen) data.append("files", file);
   const reading = chosen.every((file) => recorded.has(file))
-    ? { resample: "true" } // sensors have other rates than models, and uneven times
+    ? { resample: "true" } // the rates of sensors differ from those of models, and times are uneven
     : {
         channels: by("channels").value.trim(),
         rate_hz: by("rate").value.trim(),
@@ -72,7 +74,7 @@ const named = () => {
   const person = by("person").value.trim();
   if (!person) {
     by("person").focus();
-    throw new Refused("Name a person first.");
+    throw new Refused("Enter the name of a person first.");
   }
   return person;
 };
@@ -127,7 +129,9 @@ const verify = async () => {
   const person = named();
   const path = personPath(person, "/verify");
   const decision = await (await ask(path, { method: "POST", body: form(true) })).json();
-  const reason = decision.denied ? "The nearest recording is marked as not of this person." : "";
+  const reason = decision.denied
+    ? "The nearest stored recording is from an imposter of this person."
+    : "";
   const heading = decision.accepted ? `Accepted: it is ${person}` : `Rejected: not ${person}`;
   say(heading, `${reason}${limited(decision)}`, decision.accepted ? "yes" : "no");
   draw([decision], decision.needed);
@@ -140,7 +144,7 @@ const identify = async () => {
   const rates =
     result.fpir === null
       ? ""
-      : ` Among so many, up to ${percent(result.fpir)} of strangers are taken for somebody (FPIR).`;
+      : ` Among so many people, up to ${percent(result.fpir)} of strangers are accepted (FPIR).`;
   const tied = `No decision: ${result.tied.join(" and ")} are equally near`;
   const stranger = result.tied.length ? tied : "A stranger";
   const nobody = result.threshold === null ? "No decision: no threshold is set" : stranger;
@@ -162,7 +166,7 @@ const enroll = async () => {
   const files = count + repeated + enrollment.refused.length;
   say(
     count || repeated ? `${person} is enrolled` : `${person} is not enrolled`,
-    `${count} of ${files} files kept, ${enrollment.enrolled} recordings in all.`,
+    `${count} of ${files} files were enrolled. This person has ${enrollment.enrolled} recordings.`,
     count || repeated ? "yes" : "no",
   );
   note(enrollment.refused.map((file) => file.reason));
@@ -174,9 +178,9 @@ const enroll = async () => {
 };
 
 const remove = async (person) => {
-  if (!confirm(`Remove ${person}, and all that is stored of them?`)) return;
+  if (!confirm(`Remove ${person} and everything that is stored about this person?`)) return;
   await ask(personPath(person), { method: "DELETE" });
-  say(`${person} is removed`, "The gallery holds nothing of this person any more.");
+  say(`${person} is removed`, "The gallery has no data about this person any more.");
   await listPeople();
 };
 
@@ -189,8 +193,8 @@ const day = new Intl.DateTimeFormat("en", {
 const time = new Intl.DateTimeFormat("en", { timeStyle: "short" });
 const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
 
-// Lists the recordings of a person by day in the time zone of this device, and shows the hint of
-// `keras-dml enroll` if two or more recordings are all of one day.
+// Lists the recordings of a person by day, in the time zone of this device. If two or more
+// recordings are all from one day, shows the same hint as `keras-dml enroll`.
 const showDays = async (person, parent) => {
   const stored = await (await ask(personPath(person, "/recordings"))).json();
   const days = {};
@@ -211,8 +215,8 @@ const showDays = async (person, parent) => {
   const hint = element("p", "", parent, "notice");
   element("strong", `One more ${more} on another day.`, hint);
   hint.append(
-    ` All recordings of ${person} are of one day, and recordings of a person differ more from ` +
-      "one day to another.",
+    ` All recordings of ${person} are from one day. Recordings of a person differ more between ` +
+      "days.",
   );
 };
 
@@ -246,8 +250,9 @@ const listThresholds = async () => {
   }
   const [first] = thresholds;
   by("promise").textContent = first
-    ? `The strictest: 95 % interval ${first.far_ci95.map(percent).join(" to ")}, ${first.people} ` +
-      `people; it accepts ${percent(first.tar)} of the true claims.`
+    ? "The strictest threshold: the 95 % confidence interval of the false accept rate is " +
+      `${first.far_ci95.map(percent).join(" to ")}, measured on ${first.people} people. The ` +
+      `threshold accepts ${percent(first.tar)} of the genuine claims.`
     : "No threshold is set. Until keras-dml calibrate sets one, the provisional threshold of the " +
       "model's card decides, if there is one.";
 };
@@ -291,8 +296,8 @@ const offer = async () => {
   by("insecure").hidden = !kind || isSecureContext;
   if (!kind) return;
   by("insecure").textContent =
-    `This page was opened over plain HTTP, so the browser does not give it ${kind.sensor}. Open ` +
-    "it over HTTPS, or at 127.0.0.1 on the server's own machine. You can still choose files.";
+    `This page was opened over plain HTTP, so it cannot use ${kind.sensor}. Open ` +
+    "the page over HTTPS, or at 127.0.0.1 on the server's own machine. You can still choose files.";
   by("record").textContent = kind.button;
   by("advice").textContent = kind.advice;
   const least = model.min_steps / model.rate_hz;

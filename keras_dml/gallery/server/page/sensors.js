@@ -1,10 +1,10 @@
 // Records with the microphone or the motion sensors of this device.
 
-const LONGEST_SILENCE_MS = 3000; // a sensor without samples for this time does not work
+const LONGEST_SILENCE_MS = 3000; // a sensor that sends nothing for so long does not work
 
 export class SensorError extends Error {}
 
-/** Waits; rejects when the signal aborts. */
+/** Waits for some milliseconds. Rejects if the signal aborts. */
 export const pause = (milliseconds, signal) =>
   new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, milliseconds);
@@ -63,8 +63,8 @@ export const allowMotion = async () => {
  *
  * Values on iOS have the opposite sign of values on Android (dorukeker/gyronorm.js#54).
  *
- * @param axes For each channel its axis of the device: "x", "y" or "z".
- * @param withGravity Whether gravity is part of the values, as accelerometers measure it.
+ * @param axes Axis of the device for each channel: "x", "y" or "z".
+ * @param withGravity Whether the values include gravity, as accelerometers measure it.
  * @param show Function that takes the seconds since the first sample and the values of a sample.
  * @returns Rows `[milliseconds, ...values]`.
  */
@@ -126,13 +126,13 @@ const sourceOf = (stream, context) => {
 };
 
 /**
- * Records sound, beginning with the first sample that is not 0.
+ * Records audio, beginning with the first sample that is not 0.
  *
  * @param rate Requested number of samples per second.
  * @param show Function that takes the seconds since the first sample and the largest magnitude of
  *     a block of samples.
- * @returns `{samples, rate}`: samples in [-1, 1] and their rate. Firefox does not resample, so the
- *     rate is that of the microphone there.
+ * @returns `{samples, rate}`: samples in [-1, 1] and the rate of the samples. Firefox does not
+ *     resample, so in Firefox this is the rate of the microphone.
  */
 export const recordSound = async (rate, seconds, show, signal) => {
   let context = new AudioContext({ sampleRate: rate }); // iOS: during a click

@@ -1,6 +1,6 @@
 // Draws the trace of a recording from left to right while it is recorded.
 
-const LARGEST = 25; // m/s², about 2.5 g, which walks with a phone in a pocket rarely exceed
+const LARGEST = 25; // m/s², about 2.5 g; a phone in a pocket rarely exceeds this during a walk
 
 const prepare = (canvas, seconds) => {
   const scale = window.devicePixelRatio || 1;
@@ -42,7 +42,7 @@ export const drawMotion = (canvas, seconds) => {
   };
 };
 
-/** Returns a function that draws the level of sound; the square root makes speech visible. */
+/** Returns a function that draws the square root of the audio level, which shows speech better. */
 export const drawSound = (canvas, seconds) => {
   const { pen, color, x, y } = prepare(canvas, seconds);
   pen.strokeStyle = color("--trace-0");

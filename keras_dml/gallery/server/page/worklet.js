@@ -1,4 +1,4 @@
-// Sends the samples of the microphone to the page.
+// Sends the samples of the microphone to the web page.
 class Recorder extends AudioWorkletProcessor {
   process([[samples]]) {
     if (samples) this.port.postMessage(samples.slice());
