@@ -20,7 +20,7 @@ def outputs(layers: Sequence[Callable], recordings: Recordings) -> list[np.ndarr
     """Computes the outputs of layers for each recording.
 
     Args:
-        layers: Fixed layers. If there are no layers, the recordings are returned unchanged.
+        layers: Fixed layers. If the list is empty, the recordings are returned unchanged.
         recordings: List of arrays `(time_i, channels)`.
     """
     if not layers:

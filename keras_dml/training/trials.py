@@ -1,4 +1,4 @@
-"""Verification trials, computed from distances: who is the probe, and who is claimed."""
+"""Verification trials, computed from distances between recordings of people."""
 
 from __future__ import annotations
 

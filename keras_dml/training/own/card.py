@@ -1,4 +1,4 @@
-"""Card of a trained model: its input, its measured figures and its limits."""
+"""Builds the card of a model trained on a user's recordings: input, figures and limits."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ class TrainedModel:
     """A trained model with its evaluations, from which the card is written.
 
     Attributes:
-        task: The task.
-        people: Recordings of the training, divided into two sides.
-        method: Method of the model.
+        task: Task of the training.
+        people: Recordings of the training, divided into enrolled recordings and probes.
+        method: Method that the model uses.
         model: The `keras.Model`.
-        evaluations: Evaluation of each method; empty if there are too few people.
+        evaluations: Evaluation of each method. Empty if there are too few people.
         notes: Sentences about events during the training.
-        unmeasured: Reason why figures are missing; None if they are measured.
+        unmeasured: Reason why the card has no figures. None if it has figures.
         name_people: Whether the card lists the names of the people.
     """
 
@@ -64,7 +64,7 @@ def describe_too_few(people: int, measurable: int) -> str:
 
     Args:
         people: Number of people.
-        measurable: Number of people with recordings to enroll and to observe.
+        measurable: Number of people who have recordings to enroll and recordings to use as probes.
     """
     return (
         f"No error rate is given: there {'is' if people == 1 else 'are'} {people} "
@@ -75,15 +75,16 @@ def describe_too_few(people: int, measurable: int) -> str:
 
 
 def rate_support(method: Evaluation) -> dict:
-    """Computes which false accept rates the people support.
+    """Computes which false accept rates the number of people supports.
 
     Args:
         method: Evaluation of the chosen method.
 
     Returns:
-        Dict of `people`, `independent`, the number of independent pairs of people that the trials
-        are worth, `strictest`, the lowest rate that these pairs support (rule of three, 95 %), and
-        `people_needed`, the smallest and the largest number of people for each lower rate.
+        Dict of `people`, `independent`, `strictest` and `people_needed`. `independent` is the
+        number of independent pairs of people that carry as much information as the trials.
+        `strictest` is the lowest false accept rate that these pairs support (rule of three, 95 %).
+        `people_needed` has the smallest and the largest number of people for each lower rate.
     """
     supported = cross_validation.supported_rates(method, FARS[0])
     return {
@@ -99,7 +100,7 @@ def rate_support(method: Evaluation) -> dict:
 
 
 def describe_support(support: dict) -> str:
-    """Describes the false accept rates that the people support.
+    """Describes in words which false accept rates the number of people supports.
 
     Args:
         support: Result of `rate_support`.
@@ -120,16 +121,16 @@ def describe_support(support: dict) -> str:
 
 
 def build(trained: TrainedModel, gate: dict, command: str, minutes: float) -> dict:
-    """Builds the card, except for the entries that `publish` reads from the model.
+    """Builds the card without the entries that `publish` reads from the model.
 
     Args:
         trained: The model with its evaluations.
-        gate: The card's `quality`.
+        gate: Value of the card's `quality`.
         command: Command that trains the model again.
         minutes: Minutes of training.
 
     Returns:
-        Dict by `keras_dml.zoo.schema.CARD`, without the name.
+        Dict that follows `keras_dml.zoo.schema.CARD`, without the name.
     """
     task, evaluations = trained.task, trained.evaluations
     about = {
@@ -175,7 +176,7 @@ def build(trained: TrainedModel, gate: dict, command: str, minutes: float) -> di
 
 
 def _people(trained):
-    """Returns the card's entries about the people: numbers unless names were requested."""
+    """Returns the card's entries about the people, with numbers unless names were requested."""
     names = sorted(set(trained.people.subjects))
     return {"train_subjects": names} if trained.name_people else pseudonyms.numbered(names)
 
@@ -183,7 +184,8 @@ def _people(trained):
 def thresholds(trained: TrainedModel) -> dict:
     """Computes the card's `thresholds` and `imposters`.
 
-    Both are carried over from the models of the groups to the model of all people.
+    The values are computed with the models of the groups and converted to units of the model that
+    was trained on all people.
 
     Args:
         trained: The model with its evaluations.
