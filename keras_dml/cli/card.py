@@ -18,7 +18,7 @@ def run(
     ],
     as_json: _options.AsJson = False,
 ):
-    """Show the card of a model: input, data and license, error rates, thresholds, limits.
+    """Show the card of a model: input, data, license, error rates, thresholds and limits.
 
     Example: keras-dml card gait_qp_wl
     """

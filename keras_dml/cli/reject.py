@@ -1,4 +1,4 @@
-"""Command `keras-dml reject GALLERY PERSON FILES...`: marks recordings as not of a person."""
+"""Command `keras-dml reject GALLERY PERSON FILES...`: stores recordings of imposters."""
 
 from typing import Annotated
 
@@ -30,14 +30,14 @@ def run(
     options: _options.GalleryOptions = _options.GalleryOptions(),
     as_json: _options.AsJson = False,
 ):
-    """Mark recordings that were falsely accepted as a person.
+    """Store recordings of other people that were falsely accepted as a person.
 
-    Later, a recording that is nearer to a marked recording than to the enrolled ones is rejected.
-    If the model does not take one of the files, no file is marked. --list lists the marked
-    recordings, and --undo removes marks. Both need no model. `keras-dml remove` also removes the
-    marks of a person.
+    Later, a recording is rejected if it is nearer to a stored imposter recording than to the
+    person's enrolled recordings. If the model does not accept one of the files, no file is stored.
+    --list lists the imposter recordings, and --undo removes some of them. Both options need no
+    model. `keras-dml remove` also removes the imposter recordings of a person.
 
-    Exit status: 0 marked, listed or unmarked, 2 nothing was changed.
+    Exit status: 0 if recordings are stored, listed or removed, 2 if nothing is changed.
 
     Example: keras-dml reject family.db alice intruder.csv
     """
@@ -71,7 +71,7 @@ def run(
 
 
 def _list(gallery, person, access, *, as_json):
-    """Prints the marked recordings of a person."""
+    """Lists the imposter recordings that are stored for a person."""
     from keras_dml import gallery as galleries
     from keras_dml.cli import _answers, _console
 
@@ -87,7 +87,7 @@ def _list(gallery, person, access, *, as_json):
 
 
 def _undo(gallery, person, ids, access, *, as_json):
-    """Removes the marks of recordings of a person."""
+    """Removes stored imposter recordings of a person."""
     from keras_dml import gallery as galleries
     from keras_dml.cli import _answers, _console
 
