@@ -1,4 +1,4 @@
-"""Tests of standard output and error: hostile text, encodings, broken pipes and full disks."""
+"""Tests that output is safe for any text, encoding, broken pipe and full disk."""
 
 import io
 import json
@@ -30,7 +30,7 @@ def run(*words, folder=None, code=None, **options):
 
 @pytest.fixture
 def hostile_zoo(zoo_folder):
-    """Zoo in which every text of a card contains terminal codes and markup."""
+    """Returns a zoo in which every text of a card contains terminal codes and markup."""
     path = zoo_folder / "gait_qp_wl" / "card.json"
     card = json.loads(path.read_text())
     for key in ("task", "paper"):

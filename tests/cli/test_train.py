@@ -141,7 +141,7 @@ def test_errors_and_reasons_name_the_options_of_the_command(command, walks, tmp_
 
 
 def test_the_error_for_sound_at_44100_hz_names_resampling(command, tmp_path, rng):
-    """Most sound files have 44,100 Hz."""
+    """Most audio files have a rate of 44,100 Hz."""
     for name in ("ann", "bob"):
         (tmp_path / "voices" / name).mkdir(parents=True)
         path = tmp_path / "voices" / name / "1.wav"

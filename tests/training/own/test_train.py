@@ -1,4 +1,4 @@
-"""`train` turns recordings of people into a folder like those of the zoo."""
+"""Tests that `train` writes a model into a folder like those of the zoo."""
 
 import json
 import shutil
@@ -219,7 +219,7 @@ def test_a_model_is_replaced_only_when_asked(train):
     with pytest.raises(FileExistsError, match="`replace=True`"):
         train(people=2)
     with pytest.raises(FileExistsError, match="`replace=True`"):
-        train(people=2, resume=True)  # there is nothing to go on with
+        train(people=2, resume=True)  # there is no interrupted training to resume
     assert (first.folder / "card.json").read_bytes() == before
     again = train(people=2, replace=True)
     assert "roc_det.png" not in (first.folder / "README.md").read_text()
@@ -228,7 +228,10 @@ def test_a_model_is_replaced_only_when_asked(train):
 
 
 def test_no_model_is_made_if_one_person_remains(train, tmp_path):
-    """All others are left out: 3 of 4 people have flat recordings, or nearly all recordings are."""
+    """In the first case, three of four people have only flat recordings.
+
+    In the second case, nearly all recordings are flat.
+    """
     recordings, owners = recordings_of(4)
     flat = [one if i < 4 else np.zeros((STEPS, 3)) for i, one in enumerate(recordings)]
     with pytest.raises(ValueError, match="12 of 16 recordings were left out, and 1 of 4 people"):
