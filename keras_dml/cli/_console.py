@@ -64,7 +64,8 @@ def echo(text=""):
         if not _stdout().is_terminal:
             _stdout().print(text, highlight=False, soft_wrap=True)
             return
-        for line in Text.from_markup(text, emoji=False).split("\n", allow_blank=True):
+        text = Text.from_markup(_streams.fit_encoding(text, _stdout().encoding), emoji=False)
+        for line in text.split("\n", allow_blank=True):
             for part in _wrap(line):
                 _stdout().print(part, highlight=False, soft_wrap=True)
 
