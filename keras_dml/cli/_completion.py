@@ -1,5 +1,4 @@
-"""Shell completion of models, people and paths. Typer itself completes paths in some shells
-only."""
+"""Shell completion of models, people and paths. Typer completes paths in some shells only."""
 
 import os
 import pathlib
@@ -39,8 +38,7 @@ def complete_people_or_paths(context: typer.Context, incomplete: str):
 
 
 def complete_paths(incomplete: str):
-    """Returns the files and folders that begin with the text typed so far. Folders end in a
-    slash."""
+    """Returns files and folders that begin with the text typed so far. Folders end in a slash."""
     typed, start = os.path.split(incomplete)
     folder = pathlib.Path(typed or ".").expanduser()
     if not folder.is_dir():

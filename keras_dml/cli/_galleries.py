@@ -109,8 +109,7 @@ class Reader(gallery_files.Reader):
         super().__init__(gallery, _explicit_options(reading))
 
     def remember(self):
-        """Stores the options for reading files in the gallery, unless options are stored
-        already."""
+        """Stores the options for reading files in the gallery, unless it has options already."""
         options = super().remember()
         if options:
             words = ", ".join(f"{name} {_format_option(value)}" for name, value in options.items())
@@ -224,8 +223,7 @@ def read_recordings(reader, paths):
 
 
 def read_each(reader, paths):
-    """Reads files with `gallery.files.sorted_out`. Reasons for refusals name command-line
-    options."""
+    """Reads files with `gallery.files.sorted_out`. Reasons name options, not arguments."""
     values, indices, refused = gallery_files.sorted_out(reader, paths)
     refused = {i: _words.rephrase(reason, _words.GALLERY) for i, reason in refused.items()}
     return values, indices, refused

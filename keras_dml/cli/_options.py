@@ -201,8 +201,8 @@ class Reading:
     Attributes:
         channels: Columns of the files, separated by commas. None for the channels of the model.
         rate_hz: Steps per second, for files that do not state the rate. None if unknown.
-        resample: True to resample recordings to the rate of the model. None to leave them
-            unchanged.
+        resample: True to resample recordings to the rate of the model. None to keep the rate of the
+            recordings.
         time: Column of the times. None to find the column by its name.
         time_unit: Unit of the times. None to find the unit from the column.
         max_gap: Longest gap to interpolate, in seconds. None for 5 steps.

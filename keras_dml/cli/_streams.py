@@ -91,8 +91,7 @@ def discard(stream):
 
 
 def escape(text):
-    """Escapes control characters, terminal codes and text direction marks, for example as
-    `\\x1b`."""
+    """Escapes control characters, terminal codes and text direction marks, such as `\\x1b`."""
     return "".join(char if _is_printable(char) else _escape_char(char) for char in text)
 
 
@@ -122,7 +121,6 @@ def _occupy_descriptors(number):
 
     Without this, the next opened file could get the descriptor of a standard stream, and errors
     would be printed into that file.
-    into that file.
     """
     while (last := os.open(os.devnull, os.O_RDWR)) < number:
         pass

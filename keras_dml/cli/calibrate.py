@@ -190,8 +190,7 @@ def run(
 
 
 def _note_left_out(reasons, *, any_used):
-    """Prints why files were left out: all reasons, or only the first reasons if no file was
-    used."""
+    """Prints why files were left out. If no file was used, only the first reasons are printed."""
     from keras_dml.cli import _console
 
     count = len(reasons) if any_used else MOST_LEFT_OUT

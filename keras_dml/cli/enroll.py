@@ -38,14 +38,14 @@ def run(
     If the gallery does not exist, the command creates it.
 
     The command refuses a recording if the model does not accept it, if its distance to the person's
-    other recordings is above the threshold, or if it is enrolled as another person. It prints the
-    reasons, and enrolls the remaining recordings. If the person is new, the largest group of
-    recordings within the threshold is enrolled. A recording that is given twice, or that is already
-    enrolled, counts once.
+    other recordings is above the threshold, or if it is enrolled as another person. The command
+    prints the reasons, and enrolls the remaining recordings. If the person is new, the largest
+    group of recordings within the threshold is enrolled. A recording that is given twice, or that
+    is already enrolled, counts once.
 
     The gallery stores names, embeddings and thresholds, but no recordings. The gallery file is
-    personal data. It also stores the channels, the rate, the column of times and the units of the
-    first enrollment, which later commands use by default.
+    personal data. The gallery also stores the channels, the rate, the column of times and the units
+    of the first enrollment, which later commands use by default.
 
     Exit status: 0 if all recordings are enrolled, 1 if some are refused, 2 if none is enrolled.
 

@@ -10,7 +10,7 @@ def run(
 ):
     """Show facts about a gallery: model, numbers of people and recordings, date and thresholds.
 
-    The command needs no model. It prints neither names nor embeddings.
+    The command needs no model. The output contains neither names nor embeddings.
 
     Exit status: 0 if the facts are printed, 2 if not.
 

@@ -37,11 +37,11 @@ def run(
     """Verify a claimed person as early as possible, while the recording is still being made.
 
     The command compares with a decision threshold that `keras-dml calibrate --window SECONDS` sets
-    for a false match rate. The rate holds no matter when the command decides. It is an average over
-    the choice of the people on whom the threshold was set. The rate holds for one recording, even
-    if parts of the recording are repeated or reordered. The rate does not hold for the best of
-    several recordings, for a recording that is changed until it is accepted, or for a replay of the
-    person.
+    for a false match rate. The rate holds no matter when the command decides. The rate is an
+    average over all groups of people on whom the threshold could have been set. The rate holds for
+    one recording, even if parts of the recording are repeated or reordered. The rate does not hold
+    for the best of several recordings, for a recording that is changed until it is accepted, or for
+    a replay of the person.
 
     If the recording ends before a decision, it counts as a rejected claim, see `keras-dml verify`.
 

@@ -34,7 +34,7 @@ def run(
 
     Later, a recording is rejected if it is nearer to a stored imposter recording than to the
     person's enrolled recordings. If the model does not accept one of the files, no file is stored.
-    --list lists the imposter recordings, and --undo removes some of them. Both options need no
+    --list lists the imposter recordings, and --undo removes some of them. --list and --undo need no
     model. `keras-dml remove` also removes the imposter recordings of a person.
 
     Exit status: 0 if recordings are stored, listed or removed, 2 if nothing is changed.

@@ -83,10 +83,11 @@ def run(
 
     The page is at /, and /docs and /openapi.json describe the REST interface. By default, all users
     of this machine can reach the server, and no other machine can. The server uses HTTP without
-    encryption. To reach it from other machines, use an SSH tunnel or a reverse proxy with TLS.
+    encryption. To reach the server from other machines, use an SSH tunnel or a reverse proxy with
+    TLS.
 
-    The server decides with the thresholds of the gallery. Its responses contain decisions, and
-    scores only if --scores is given.
+    The server decides with the thresholds of the gallery. The responses of the server contain
+    decisions, and scores only if --scores is given.
 
     Exit status: 0 if ended by Ctrl-C, 2 if the server cannot start.
 

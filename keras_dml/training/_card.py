@@ -37,9 +37,9 @@ def build_card(
         figures: Rows of the card's `figures`.
         recipe: The card's `recipe`, such as the result of `training_record`.
         baselines: Entries of the card's `baselines`.
-        thresholds: Rows of the card's `thresholds`. They are omitted if the card's `test_subjects`
-            is an empty list, because thresholds need people whose recordings were not used in
-            training.
+        thresholds: Rows of the card's `thresholds`. The rows are omitted if the card's
+            `test_subjects` is an empty list, because thresholds need people whose recordings were
+            not used in training.
         device_thresholds: Rows of the card's `device_thresholds`. Needed for a model whose exported
             files compute another distance than the model.
         data: Further keys of the card's `data`, such as `train_subjects`.

@@ -104,13 +104,13 @@ def fit(
     Args:
         model: A `keras.Model`, trained in place.
         batches: A sampler of `keras_dml.samplers`, or a `keras.utils.PyDataset` with a settable
-            `epoch`. Its length is the number of steps per epoch.
+            `epoch`. The length of `batches` is the number of steps per epoch.
         steps: Training steps, rounded up to whole epochs.
         optimization: Optimizer and learning rate.
         folder: Folder of the checkpoint, created if missing. None for no checkpoint.
         resume: Whether to continue from the checkpoint in `folder`, if a checkpoint exists. If
             False, an existing checkpoint is deleted.
-        callbacks: Further callbacks. They are called before the checkpoint is saved.
+        callbacks: Further callbacks. These callbacks are called before the checkpoint is saved.
         **compiled: Further arguments of `model.compile`, such as `loss`.
 
     Raises:
@@ -142,10 +142,10 @@ def fit(
 class Checkpoint(keras.callbacks.Callback):
     """Callback that saves a checkpoint after each epoch.
 
-    A checkpoint holds weights, optimizer, random states, history and duration. Its folder is
-    written completely or not at all. `keras.callbacks.BackupAndRestore` does not save random
-    states, so dropout would differ after a restart. That callback also writes weights and epoch
-    number one after the other, so a run that is killed in between repeats an epoch.
+    A checkpoint holds weights, optimizer, random states, history and duration. The folder of the
+    checkpoint is written completely or not at all. `keras.callbacks.BackupAndRestore` does not save
+    random states, so dropout would differ after a restart. The Keras callback also writes the
+    weights before the epoch number, so a run that is killed in between repeats an epoch.
 
     Args:
         folder: Folder that contains the checkpoint, created if missing.

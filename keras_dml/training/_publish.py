@@ -38,8 +38,8 @@ def publish(
     """Writes a trained model into its folder of the zoo.
 
     The card's `model`, `embedding` and `golden` are read from the model. The new files are written
-    to a temporary folder, read back, and checked as `zoo.load` and `zoo.check` do. They replace the
-    old files only if these checks pass.
+    to a temporary folder, read back, and checked as `zoo.load` and `zoo.check` do. The new files
+    replace the old files only if these checks pass.
 
     Args:
         folder: Folder of the model. The name of the folder is the name of the model.
@@ -48,9 +48,9 @@ def publish(
         card: Dict that follows `keras_dml.zoo.schema.CARD`, such as the result of `build_card`.
             `thresholds` and `exports` may be missing.
         golden_recordings: A few arrays `(time, channels)`, or images `(height, width, channels)`.
-            The golden file contains them with their embeddings and is published. Use synthetic
-            recordings (`keras_dml.training.golden`) unless the license and the people allow
-            publication.
+            The golden file contains these recordings with their embeddings and is published. Use
+            synthetic recordings (`keras_dml.training.golden`) unless the license and the people
+            allow publication.
         curves: Path of an image for the page, such as the error curves of `Measurement.save`.
         files: Paths of further files that are copied into the folder.
 
@@ -147,8 +147,7 @@ def without_optimizer(model: keras.Model) -> keras.Model:
 
 
 def _tolerance(embedding):
-    """Returns the absolute tolerance: relative tolerance times largest value, one digit, rounded
-    up."""
+    """Returns the relative tolerance times the largest value, rounded up to one digit."""
     wanted = RELATIVE_TOLERANCE * max(1.0, float(np.abs(embedding).max()))
     unit = 10.0 ** np.floor(np.log10(wanted))
     return float(f"{np.ceil(wanted / unit - 1e-9) * unit:.0e}")

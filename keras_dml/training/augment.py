@@ -36,8 +36,7 @@ def rotate(
 
 
 def scale(batch: np.ndarray, rng: np.random.Generator, fraction: float) -> np.ndarray:
-    """Multiplies each channel of each row by a random gain between 1 - fraction and 1 +
-    fraction."""
+    """Multiplies each channel of each row by a random gain of 1 - fraction to 1 + fraction."""
     return batch * rng.uniform(1 - fraction, 1 + fraction, (len(batch), 1, batch.shape[-1]))
 
 

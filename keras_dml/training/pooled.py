@@ -109,9 +109,9 @@ def thresholds(trials: Trials, groups: Mapping[str, Mapping] | None = None) -> l
     Returns:
         List of dicts with `far`, `value`, `trials`, `tar`, `tar_ci95`, `score` in words,
         `enrolled`, `people`, `certificate` (see the function `certificate`), `within` and
-        `best_of_tries`. `within` is a list of the FAR in one group for each confounder.
-        `best_of_tries` has the rates if a person may try three times, and is missing if no person
-        has three probes.
+        `best_of_tries`. `within` lists, for each confounder, the FAR between people of the same
+        group. `best_of_tries` has the rates if a person may try three times, and is missing if no
+        person has three probes.
     """
     imposters = int((~trials.genuine).sum())
     return [_threshold(trials, far, groups or {}) for far in FARS if imposters >= np.rint(1 / far)]
@@ -199,8 +199,7 @@ def _threshold(trials, far, groups):
 
 
 def _tries(trials, value):
-    """Returns error rates if a person may try several times. Empty if no person has enough
-    probes."""
+    """Returns error rates for several tries of a person. Empty if nobody has enough probes."""
     pairs = np.stack([_codes(side) for side in trials.people])
     for rows in (trials.genuine, ~trials.genuine):
         if np.unique(pairs[:, rows], axis=1, return_counts=True)[1].max() < TRIES:

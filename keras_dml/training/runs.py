@@ -77,7 +77,7 @@ class Runs:
             description: Short description of the work, shown with the progress.
 
         Raises:
-            ValueError: If the path of a result is a folder. This is checked before the first run.
+            ValueError: If the path of a result is a folder. Raised before the first run.
         """
         paths = {self.path(settings): settings for settings in plan}
         for path in paths:

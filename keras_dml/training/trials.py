@@ -58,7 +58,7 @@ class Trials:
 
     @property
     def people(self) -> tuple[np.ndarray, np.ndarray]:
-        """Returns probe and claim of each trial, as `evaluation.verification` needs them."""
+        """Person of the probe and claimed person of each trial, for `evaluation.verification`."""
         return self.probes, self.claims
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -210,8 +210,8 @@ def concatenate(parts: Sequence[Trials]) -> Trials:
 def nearest_distances(distances: np.ndarray, owners: Sequence, names: Sequence) -> np.ndarray:
     """Computes the distance of each probe to the nearest recording of each person or class.
 
-    distances: Distances, shape `(probes, recordings)`.
-        distances: Shape `(probes, recordings)`.
+    Args:
+        distances: Distances, shape `(probes, recordings)`.
         owners: Person or class of each recording, shape `(recordings,)`.
         names: People or classes, in the order of the columns.
 

@@ -17,8 +17,7 @@ STDDEV = zoo.card("vowels_qp_wl")["quality"]["stddev"]
 
 @pytest.fixture
 def utterances(tmp_path):
-    """Returns the paths of two recordings with twelve channels each, which differ in their
-    levels."""
+    """Returns the paths of two recordings with twelve channels of different levels."""
     paths = []
     for level in (0, 5):
         values = np.random.default_rng(level).normal(level / 10, 1, (30, 12)) * STDDEV

@@ -23,8 +23,7 @@ FAR = "0.02"
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
-    """Writes a model that computes the quantile functions of the channels, and returns its
-    folder."""
+    """Writes a model that computes quantile functions of the channels. Returns the folder."""
     signal = keras.Input((None, 3))
     inputs = InputContract(["x", "y", "z"], "g", RATE_HZ, min_steps=10, max_steps=100)(signal)
     folder = tmp_path_factory.mktemp("own") / "phone"
@@ -517,7 +516,7 @@ def test_people_move_to_a_new_model_by_enrolling_kept_recordings_again(command, 
 
 
 def test_no_output_contains_an_embedding(command, family, walks):
-    """The embeddings of this model are quantiles of the recording. They must not be printed."""
+    """No output contains the embeddings, which are quantiles of the recording for this model."""
     with galleries.Gallery(family) as opened:
         numbers = {f"{abs(value):.3f}" for value in opened._records.templates()[2].ravel()}
     probe = walks.file("alice")

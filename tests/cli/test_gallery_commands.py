@@ -1,6 +1,6 @@
 """Tests of the gallery commands that need no model.
 
-These are rename, recordings, forget, thresholds, info, backup, restore and reject --list.
+These commands are rename, recordings, forget, thresholds, info, backup, restore and reject --list.
 """
 
 import contextlib

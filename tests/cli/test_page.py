@@ -192,8 +192,7 @@ def walk(person, number):
 
 
 def record(act, rows):
-    """Simulates the sensors of a device during a walk, and records the whole seconds of the
-    walk."""
+    """Simulates the sensors of a device during a walk, and records the walk's whole seconds."""
     seconds = int(rows[-1][0] // 1000)
     act(f"await start({seconds}); move({json.dumps(rows)}); await idle();")
     return seconds

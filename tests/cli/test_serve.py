@@ -516,7 +516,7 @@ def test_errors_of_the_gallery_file_are_not_sent(family, gallery, monkeypatch):
 
 
 def test_no_answer_contains_an_embedding(family, gallery):
-    """The embeddings of this model are quantiles of the recording. They must not be sent."""
+    """No response contains the embeddings, which are quantiles of the recording for this model."""
     numbers = {f"{abs(value):.3f}" for value in gallery._records.templates()[2].ravel()}
     probe = walk("alice", 9)
     messages = [post(family, "alice", what, probe).text for what in ("verify", "recordings")]

@@ -130,7 +130,6 @@ def train(
             Networks take as many steps as the time allows. If the machine becomes slower, networks
             take fewer steps or are left out, and the card reports this. If the machine becomes up
             to 2.5 times slower, the training ends within about 1.2 times the minutes.
-            training ends within about 1.2 times the minutes.
         steps: Number of steps of each training of a network. Replaces `minutes`. The same steps and
             seed give the same model.
         seed: Seed of weights, batches and groups of people.

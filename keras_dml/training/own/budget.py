@@ -32,8 +32,8 @@ class Budget:
     """Steps of several trainings that share the remaining time.
 
     If all remaining trainings can end in time at the recent speed, each training takes the planned
-    number of steps. Otherwise the remaining time is divided evenly among them, and a running
-    training is reduced to fewer steps.
+    number of steps. Otherwise the remaining time is divided evenly among the trainings, and a
+    running training is reduced to fewer steps.
 
     Args:
         seconds_left: Function that returns the remaining seconds.
@@ -202,8 +202,7 @@ def fixed_budget(trainings: int, steps: int) -> Budget:
 
 
 def _measure_times(method, task, people):
-    """Returns two durations: the extra seconds of the first step, and the seconds of a later
-    step."""
+    """Returns the extra seconds of the first step, and the seconds of a later step."""
     keras.utils.set_random_seed(task.seed)
     learner = method.learner(task, people, FEWEST)
     learner.model.compile(learner.optimization.optimizer(FEWEST), **learner.compiled)

@@ -33,7 +33,8 @@ def select_usable(
         people: Person of each recording.
         sessions: Session of each recording, or None.
         names: Name of each recording, used in the reasons.
-        usual: `keras_dml.quality.Usual` of the channels. Its standard deviations are measured here.
+        usual: `keras_dml.quality.Usual` of the channels. This function measures the standard
+            deviations.
 
     Returns:
         Tuple of four values: `People`, whose sessions are numbered per person in order; the names

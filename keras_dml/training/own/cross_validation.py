@@ -126,8 +126,7 @@ class Embedder:
         self._model, self._embeddings = None, {}
 
     def __call__(self, model: keras.Model, signals: Recordings) -> np.ndarray:
-        """Returns the embeddings of windows, computed by `keras_dml.embed` or taken from the
-        cache."""
+        """Returns the embeddings of windows, computed by `keras_dml.embed` or already stored."""
         if model is not self._model:
             self._model, self._embeddings = model, {}
         keys = [content(signal) for signal in signals]
@@ -256,7 +255,8 @@ def _threshold(claims, far):
 def nested_pairs(groups: int, is_slow: bool) -> list[tuple[int, int]]:
     """Returns the pairs of groups without which further models are trained.
 
-    The figures of such a model on one group of the pair choose the method for the other group.
+    If a model is trained without a pair of groups, its figures on one group choose the method for
+    the second group.
 
     Args:
         groups: Number of groups.

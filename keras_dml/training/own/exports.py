@@ -82,8 +82,8 @@ def _windows(task, people):
 def _auc_changes(model, file, windows):
     """Returns the change in AUC by the file, and the change by the distance of the file alone.
 
-    A change is None if people are too few to measure it. The second change is also None if file
-    and model compute the same distance.
+    A change is None if people are too few to measure it. The second change is also None if file and
+    model compute the same distance.
     """
     if len(measurable(windows, 1)) < 2:
         return None, None

@@ -93,7 +93,7 @@ def train_folder(
         **options: Further arguments of `train`, such as `out`.
 
     Returns:
-        `Trained`. Its `refused` also lists files that cannot be read.
+        `Trained`. `refused` of the result also lists files that cannot be read.
 
     Raises:
         ValueError: If no file can be read, the rate is unknown, nearly all files are left out, only

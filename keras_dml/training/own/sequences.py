@@ -76,8 +76,7 @@ def methods(task: Task) -> list[Method]:
 
 
 def as_recorded() -> Method:
-    """Returns the method that compares covariances of the channels as recorded, without
-    training."""
+    """Returns a method without training that compares covariances of the recorded channels."""
     return Method(
         "log_euclidean",
         "log-Euclidean distance of covariances, nothing trained",
@@ -90,9 +89,10 @@ def as_recorded() -> Method:
 def log_euclidean(task: Task, people: People, in_frame: bool) -> keras.Model:
     """Returns a model that compares covariances by the log-Euclidean distance.
 
-    task: Task of the training.
-    people: Recordings whose statistics normalize the channels.
-    in_frame: Whether acceleration is first rotated into the frame of gravity.
+    Args:
+        task: Task of the training.
+        people: Recordings whose statistics normalize the channels.
+        in_frame: Whether acceleration is first rotated into the frame of gravity.
     """
     front = _front(task, "axes" if in_frame else None)
     normalization = ChannelNormalization(name="normalization")
@@ -106,10 +106,11 @@ def log_euclidean(task: Task, people: People, in_frame: bool) -> keras.Model:
 def linear_discriminants(task: Task, people: People, in_frame: bool) -> keras.Model:
     """Fits linear discriminants (LDA) of lagged correlations.
 
-    task: Task of the training.
-    people: Recordings that the discriminants are fitted to.
-    in_frame: Whether acceleration is first rotated into the frame of gravity. If True, walks at
-    other speeds are added as additional people.
+    Args:
+        task: Task of the training.
+        people: Recordings that the discriminants are fitted to.
+        in_frame: Whether acceleration is first rotated into the frame of gravity. If True, walks at
+            other speeds are added as additional people.
     """
     windows = task.to_fit(people, TEMPOS if in_frame else (1,))
     front = _front(task, "both" if in_frame else None)

@@ -133,8 +133,9 @@ def log_covariances(task: Task) -> keras.Model:
 def logcov_lda(task: Task, people: People) -> keras.Model:
     """Fits linear discriminants (LDA) to the outputs of `log_covariances`.
 
-    task: Task of the training.
-    people: Recordings that the discriminants are fitted to.
+    Args:
+        task: Task of the training.
+        people: Recordings that the discriminants are fitted to.
     """
     windows = task.to_fit(people, SPEEDS)
     return discriminants.discriminant_model(

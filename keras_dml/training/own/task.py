@@ -150,9 +150,8 @@ def resolve_window(window: float | None, kind: str, rate_hz: float, lengths: Seq
 def has_gravity(signals: Recordings) -> bool:
     """Returns whether signals are x, y and z of an accelerometer that measures gravity.
 
-    This is assumed if the mean vector of nearly every recording has the length of gravity, in g or
-    in m/s^2.
-    m/s^2.
+    The function returns True if the mean vector of nearly every recording has the length of
+    gravity, in g or in m/s^2.
     """
     if signals[0].shape[1] != 3:
         return False
@@ -165,7 +164,7 @@ def split_sides(people: People, files: Sequence[Hashable] | None = None) -> tupl
     """Divides recordings into enrolled recordings and probes.
 
     If at least half of the people have several sessions, recordings of the last session are probes.
-    Otherwise the first half of each person's recordings is enrolled, and the second half are
+    Otherwise the first half of each person's recordings is enrolled, and the second half is used as
     probes. If a person has a single recording, it is cut in two.
 
     Args:

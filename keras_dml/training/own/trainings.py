@@ -139,7 +139,7 @@ class Trainings:
     """Trainings of a network: one without each group or pair of groups, and one on all people.
 
     Args:
-        work: Folder of the unfinished training. Its `begin` has been called.
+        work: Folder of the unfinished training. `begin` must have been called.
         limit: Time budget.
     """
 

@@ -21,10 +21,10 @@ def scored(name, gaps, apart=None, seed=0, learner=None):
     Args:
         name: Name of the method.
         gaps: Distance between imposter scores and genuine scores, for each group.
-        apart: `gaps` for models that were trained without a second group, by the indices of both
-            groups.
+        apart: The same distance for models that were trained without two groups, by the indices of
+            the measured group and of the second group.
         seed: Seed of the scores.
-        learner: Function that makes the method a network.
+        learner: `learner` of the method. If given, the method counts as a network.
     """
     rng = np.random.default_rng(seed)
 

@@ -80,7 +80,7 @@ def test_a_slower_machine_exceeds_the_time_by_at_most_a_fifth(
 
 @pytest.mark.parametrize("trainings", [3, 7, 11])
 def test_all_trainings_run_at_less_than_half_the_speed(trainings):
-    """On a real machine, such a slowdown led to 21.9 minutes instead of 10 minutes."""
+    """On a real machine, this slowdown led to a training of 21.9 minutes instead of 10 minutes."""
     clock = Clock(2.5, since=1)
     planned, steps = trained(clock, trainings, step=0.05)
     assert len(steps) == trainings and clock.now <= SECONDS

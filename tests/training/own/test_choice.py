@@ -48,8 +48,7 @@ def test_the_method_of_a_group_is_best_by_models_without_it():
 
 
 def test_a_network_is_compared_on_the_groups_that_it_is_measured_on():
-    """Without group 0, the network has figures on groups 1 and 3 only. It is better on these
-    groups."""
+    """Without group 0, the network has figures on groups 1 and 3 only, and is better there."""
     pairs = itertools.permutations(range(4), 2)
     closed = scored("lda", (1,) * 4, {(i, j): 2 - i % 2 for i, j in pairs})
     ring = [each for pair in cross_validation.nested_pairs(4, True) for each in (pair, pair[::-1])]

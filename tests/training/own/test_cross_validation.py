@@ -33,7 +33,8 @@ def test_a_carried_threshold_keeps_its_rate_on_unseen_people():
 def test_a_threshold_is_measured_on_unseen_people():
     """Models that were trained on the measured group would set a threshold that is too lax.
 
-    Their distances between people of this group are too large, so imposters would be accepted.
+    These models give too large distances between people of the group, so imposters would be
+    accepted.
     """
     pairs = list(itertools.permutations(range(9), 2))
     chosen = [scored("one", (1.5,) * 9, dict.fromkeys(pairs, 1.5))] * 9

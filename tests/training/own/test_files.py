@@ -112,8 +112,7 @@ def logged(path, recording, clock, rate_hz=20, extra=(), name="ticks"):
 
 @pytest.mark.parametrize("name", ["ticks", "clock reading"])
 def test_all_files_have_the_same_channels(tmp_path, name):
-    """A clock that restarts in one file, and a column with one value per file, are left out of
-    all."""
+    """A clock that restarts in one file is not a channel, nor is a column of one value per file."""
     recordings, people = recordings_of(3)
     for i, (recording, person) in enumerate(zip(recordings, people, strict=True)):
         clock = 100 * i + np.arange(len(recording))

@@ -30,7 +30,7 @@ class Clock:
 class Fit:
     """Replacement for `training.fit` that trains nothing, but calls the callbacks.
 
-    It raises KeyboardInterrupt at the training named `stop_at`.
+    The training named `stop_at` raises KeyboardInterrupt.
     """
 
     def __init__(self, clock):
