@@ -37,7 +37,7 @@ class People:
         )
 
     def take(self, rows: ArrayLike) -> People:
-        """Returns the recordings at indices, or the recordings for which a boolean array is True."""
+        """Returns the recordings at indices, or those for which a boolean array is True."""
         rows = np.arange(len(self.signals))[rows]
         return People(*([column[i] for i in rows] for column in vars(self).values()))
 
