@@ -1,4 +1,4 @@
-"""Renders the page of a model in Markdown from its card, so that page and card always agree."""
+"""Page of a model in Markdown, written from its card so that the two always agree."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _usage(card):
 
 
 def _name_or_path(card):
-    """Returns the name of a zoo model, or the path of a model that a user trained."""
+    """Returns the name of a model of the zoo, or the path of a model that users trained."""
     return f"./{card['name']}" if card.get("is_own") else card["name"]
 
 
@@ -93,7 +93,7 @@ def _encoder_usage(card):
 
 
 def _classifier_usage(card):
-    """Returns lines of code; images are one array, and recordings of different lengths a list."""
+    """Returns lines of code; images are one array, recordings of different lengths a list."""
     if "size" in card["input"]:
         shape = _shape(card, "count")
         return [
@@ -218,7 +218,7 @@ def figure_table(card: dict) -> tuple[list[str], list[list]]:
     """Returns columns and rows of a card's figures, without empty columns.
 
     Args:
-        card: A card, or a dict with `figures` and `headline`.
+        card: A card, or a dict of its `figures` and `headline`.
     """
     columns = (
         "protocol",
@@ -250,7 +250,7 @@ def figure_table(card: dict) -> tuple[list[str], list[list]]:
 
 
 def _uncertainty(rows):
-    """Returns the column title that says how `catalog.value_in_words` prints uncertainties."""
+    """Returns how `catalog.value_in_words` gives the uncertainty of figures."""
     with_interval = ["ci95" in row for row in rows]
     if all(with_interval):
         return "[95 % interval]"
@@ -258,7 +258,7 @@ def _uncertainty(rows):
 
 
 def _range_of_folds(row):
-    """Returns the smallest and the largest value of all folds."""
+    """Returns the smallest and the largest value of the folds."""
     if "folds" not in row:
         return "–"
     low, high = min(row["folds"]), max(row["folds"])
@@ -268,7 +268,7 @@ def _range_of_folds(row):
 
 
 def thresholds(card: dict) -> str:
-    """Returns the sections about thresholds. The text is empty if the card has no thresholds."""
+    """Returns the sections of the thresholds; empty if a card has none."""
     device = card.get("device_thresholds", [])
     sections = []
     if card["thresholds"]:
@@ -322,7 +322,7 @@ def _threshold_section(title, rows_of_card, card):
 
 
 def _tries(rows):
-    """Returns a sentence and a table of the error rates if a person may try several times.
+    """Returns a sentence and a table of the rates if a person may try several times.
 
     The list is empty if these rates were not measured.
     """
@@ -338,7 +338,7 @@ def _tries(rows):
 
 
 def _certificate(row):
-    """Describes which false accept rates the people of a threshold support."""
+    """Describes which rates the people of a threshold support."""
     certificate = row["certificate"]
     needed = " ".join(
         f"A rate of {100 * float(far):g} % needs {catalog.people_in_words(count)} people."
@@ -353,12 +353,12 @@ def _certificate(row):
 
 
 def rounded_up(rate: float) -> str:
-    """Returns a supported false accept rate in percent, rounded up to one digit."""
+    """Returns a supported rate in percent, rounded up to one digit."""
     return f"{math.ceil(1000 * rate - 1e-9) / 10:g} %"
 
 
 def exports(card: dict) -> str:
-    """Returns the section about exported files. The text is empty if the card has no exports."""
+    """Returns the section of the exported files; empty if a card has none."""
     if not card["exports"]:
         return ""
     change = next(key for key in ("auc_change", "accuracy_change") if key in card["exports"][0])
@@ -399,7 +399,7 @@ def markdown_table(columns: Sequence[str], rows) -> str:
 
     Args:
         columns: Headings.
-        rows: Rows, each a sequence with one cell per column.
+        rows: Sequences of cells, as many as columns.
     """
     lines = [columns, ["---"] * len(columns), *rows]
     return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
