@@ -50,7 +50,7 @@ def run(
     if card["thresholds"]:
         _console.echo("\n[bold]Thresholds[/bold]")
         _console.print_table(
-            ("accept distances up to", "FAR", "its 95 % interval", "TAR", "imposter trials"),
+            ("accept distances up to", "FAR", "FAR, 95 % interval", "TAR", "imposter trials"),
             _thresholds(card["thresholds"]),
         )
     if rows_of_tries := [row for row in card["thresholds"] if "best_of_tries" in row]:
@@ -61,7 +61,7 @@ def run(
         name = card["device_thresholds"][0]["distance"]
         _console.echo(f"\n[bold]Thresholds of files for devices[/bold] ({name} distance)")
         _console.print_table(
-            ("accept distances up to", "FAR", "its 95 % interval", "TAR", "imposter trials"),
+            ("accept distances up to", "FAR", "FAR, 95 % interval", "TAR", "imposter trials"),
             _thresholds(card["device_thresholds"]),
         )
     if card["exports"]:

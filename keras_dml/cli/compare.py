@@ -108,7 +108,7 @@ def run(
         rows = sorted(card["thresholds"], key=lambda row: row["far"])
         _console.echo(_verdict(rows, distance))
         _console.print_table(
-            ("threshold", "these two", "FAR", "its 95 % interval", "TAR"),
+            ("threshold", "these two", "FAR", "FAR, 95 % interval", "TAR"),
             [_judged(row, distance, scale) for row in rows],
         )
     if "headline" in card:

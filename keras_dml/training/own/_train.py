@@ -39,7 +39,7 @@ from keras_dml.training.own.trainings import (
 )
 from keras_dml.training.people import People
 
-CAPTION = "Later recordings against earlier ones, by models that never saw these people."
+CAPTION = "Later recordings compared with earlier ones, by models not trained on these people."
 SLOWER = "since the machine became too slow for it during the training"
 
 

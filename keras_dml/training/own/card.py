@@ -21,16 +21,18 @@ SHOWN = 6  # channels
 BUILDER = "your recordings"
 LICENCE = "The recordings and the weights are yours. The consent of the people applies to both."
 CARRIED = (
-    "This file is made with all people, so each threshold is carried over from the models of the "
-    "groups: their threshold, in units of the median distance between two people whom a model "
-    "knows, times the unit of this file. The TAR is measured on people whom the model had not "
-    "seen, with method and threshold chosen on other groups, as for the headline. The interval of "
-    "the FAR contains the measured interval and the interval that so many people support. If you "
-    "can, calibrate on people whom this file does not know."
+    "This file is trained on all people, so each threshold is carried over from the models of the "
+    "groups: the threshold of these models, in units of the median distance between two of their "
+    "training people, is multiplied by the same median distance of this file. The TAR is measured "
+    "on people who were not used in training, with method and threshold chosen on other groups, as "
+    "for the headline. The interval of the FAR contains the measured interval and the interval "
+    "that this number of people supports. If you can, calibrate on people who are not in the "
+    "training data of this file."
 )
 CONSENT = (
-    "Not recorded here. Enroll and train only with people who have agreed to be recognized, and "
-    "inform them how to withdraw: if a person withdraws, train the model again without them."
+    "This card does not record the consent of the people. Enroll and train only with people who "
+    "have agreed to be recognized, and tell them how to withdraw. If a person withdraws, train the "
+    "model again without this person."
 )
 
 
@@ -68,9 +70,9 @@ def describe_too_few(people: int, measurable: int) -> str:
     """
     return (
         f"No error rate is given: there {'is' if people == 1 else 'are'} {people} "
-        f"{'person' if people == 1 else 'people'}, {measurable} with "
-        f"recordings to enroll and to observe, and at least {cross_validation.FEWEST} are needed "
-        "to measure a rate. This model may not recognize people at all; record more of them."
+        f"{'person' if people == 1 else 'people'}, of whom {measurable} have both recordings to "
+        f"enroll and recordings to observe. At least {cross_validation.FEWEST} of these people are "
+        "needed to measure a rate. This model may not recognize people at all. Record more people."
     )
 
 
@@ -110,13 +112,13 @@ def describe_support(support: dict) -> str:
         for far, count in support["people_needed"].items()
     )
     beyond = (
-        f" Lower rates need more people ({needed}). Thresholds for them are extrapolated by a "
-        "model of the tail and are not guaranteed."
+        f" Lower rates need more people ({needed}). Thresholds for lower rates are extrapolated by "
+        "a model of the tail of the scores and are not guaranteed."
     )
     return (
-        f"{support['people']} people in groups are worth {support['independent']:.0f} independent "
-        f"pairs and support false accept rates of {page.rounded_up(support['strictest'])} "
-        f"or more.{beyond if needed else ''}"
+        f"The trials of {support['people']} people in groups carry as much information as "
+        f"{support['independent']:.0f} independent pairs of people. They support false accept "
+        f"rates of {page.rounded_up(support['strictest'])} or more.{beyond if needed else ''}"
     )
 
 
@@ -236,8 +238,8 @@ def _trials(task):
     )
     return (
         f"every window of {task.seconds:.3g} s of {comparison}, within groups of people, by a "
-        "model that saw nobody of the group; all groups together, with distances in units of the "
-        "median distance between two people whom the model knows"
+        "model that was not trained on people of the group; all groups together, with distances in "
+        "units of the median distance between two people in the training data of the model"
     )
 
 
@@ -267,10 +269,10 @@ def _eer(part):
 def _describe_figures(trained):
     methods = "; ".join(f"{each.method.name}: {each.method.what}" for each in trained.evaluations)
     return (
-        "The EER of all methods on the same groups of people, with all groups under one threshold. "
-        "The range is that of single groups. This file uses "
-        f"{trained.method.name}, which is the best here. The best of several methods looks better "
-        f"than it is; the headline gives the expected figures. {methods}."
+        "The table shows the EER of all methods on the same groups of people, with the same "
+        "threshold for all groups. The range is the range of the EER of single groups. This file "
+        f"uses {trained.method.name}, which has the best EER here. The best of several methods "
+        f"looks better than it is, so expect the figures of the headline. {methods}."
     )
 
 
@@ -285,19 +287,19 @@ def _limits(task, evaluations):
     if evaluations:
         measured = int(np.unique(evaluations[0].trials.probes).size)
         limits.append(
-            f"The imposters are the other people of a group of about "
-            f"{measured // len(evaluations[0].parts)}. Other people may be more similar, and "
-            "strangers from other places may be less similar."
+            "The imposters of a person are the other people of the same group, which has about "
+            f"{measured // len(evaluations[0].parts)} people. People outside the group may be more "
+            "similar to the person, and strangers from other places may be less similar."
         )
     if task.repeats == "blocks":
         limits.append(
-            "All recordings of a person are from one session, or their sessions are not known, so "
-            "recordings of other days are not measured. To measure them, give folders "
+            "All recordings of a person are from one session, or the sessions are unknown, so the "
+            "figures do not cover recordings of other days. To measure other days, use folders "
             "person/session/recording."
         )
     limits.append(
-        f"Figures and thresholds apply to windows of {task.seconds:.3g} s. Cut longer recordings, "
-        "or calibrate on recordings as long as the ones that you compare."
+        f"Figures and thresholds apply to windows of {task.seconds:.3g} s. Cut longer recordings "
+        "into windows, or calibrate on recordings that are as long as those that you compare."
     )
     limits.append(
         "The card contains data about the people. Protect the folder as you protect their "

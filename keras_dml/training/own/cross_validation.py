@@ -33,14 +33,14 @@ FEWEST_GROUPS = 3  # with fewer groups, leaving out two groups leaves nobody to 
 SHARE = 0.25  # fraction of the remaining time for choosing one closed-form method
 
 NESTED = (
-    "The method of each group is the one that is best on the other groups, by models that saw "
-    "nobody of that group (on two other groups for a slow method). So the headline measures the "
-    "choice and the training together. Chosen: {names}."
+    "The method of each group is the method that is best on the other groups, measured by models "
+    "that were not trained on people of that group (a slow method is measured on two other "
+    "groups). So the headline measures the choice and the training together. Chosen: {names}."
 )
 NOT_NESTED = (
-    "The method of each group is the one that is best on the other group, by a model that saw the "
-    "people of the first group. Chosen: {names}. With {people} people or more, the models that "
-    "choose have not seen these people."
+    "The method of each group is the method that is best on the other group, measured by a model "
+    "that saw the people of the first group. Chosen: {names}. With {people} people or more, the "
+    "models that choose are not trained on these people."
 )
 
 

@@ -18,9 +18,9 @@ QUANTIZATIONS = {"float32": None, "float16": "float16"}
 MOST_WINDOWS, PER_SIDE = 240, 6  # of all people; per person, of enrolled recordings or probes
 EXAMPLES = 16  # number of recordings on which a file is compared with Keras
 ARE = (
-    "These files for devices are in the same folder and are named by their number format. "
-    "`keras_dml.export.contract` returns the input of a file. The change in AUC compares file and "
-    "model on the people of the training."
+    "These files for devices are in the same folder, and their names contain the number format. "
+    "`keras_dml.export.contract` returns the expected input of a file. The change in AUC compares "
+    "the file with the model on the people of the training."
 )
 
 

@@ -23,7 +23,7 @@ CSV, JSON, CURVES = "leaderboard.csv", "leaderboard.json", "roc_det"
 TAR = "tar_at_far_0.01"
 CHOSEN_FROM = (
     "The model was chosen from the methods below, which are measured on the same trials. The best "
-    "of several methods looks better than it is, because its interval does not include the choice."
+    "of several methods looks better than it is, because its interval does not cover the choice."
 )
 COLUMNS = ("method", "EER", "AUC", catalog.metric_in_words(TAR), "seconds")
 

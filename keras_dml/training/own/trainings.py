@@ -175,8 +175,8 @@ class Trainings:
         counts = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
         final = f", and the model of all people took {steps[FINAL]:,}" if FINAL in steps else ""
         return [
-            f"The machine became slower during the training: {planned:,} steps were planned for "
-            f"each model of {name}; the measured models took {counts}{final}."
+            f"The machine became slower during the training. {planned:,} steps were planned for "
+            f"each model of {name}, but the measured models took {counts}{final}."
         ]
 
 

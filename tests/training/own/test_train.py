@@ -51,7 +51,7 @@ def test_the_leaderboard_has_all_methods_the_chosen_one_first(made):
 
 def test_the_headline_says_how_its_methods_were_chosen(made, train):
     page = (made.folder / "README.md").read_text()
-    assert "by models that saw nobody of that group" in made.card["choice"]
+    assert "by models that were not trained on people of that group" in made.card["choice"]
     assert made.card["choice"] in page and "looks better than it is" in page
     few = train(people=4, name_people=True)
     assert "by a model that saw the people of the first group" in few.card["choice"]
@@ -121,7 +121,7 @@ def test_the_card_gives_the_supported_rates(made):
     assert found["people"] == 6 and 3 <= found["independent"] <= 6
     assert found["strictest"] == pytest.approx(3 / found["independent"], rel=0.05)
     assert 6 < found["people_needed"]["0.01"][0] < found["people_needed"]["0.01"][1] == 600
-    assert "6 people in groups are worth" in made.card["limits"][0]
+    assert "6 people in groups carry as much" in made.card["limits"][0]
     assert "are not guaranteed" in made.card["limits"][0]
 
 
@@ -134,7 +134,7 @@ def test_the_page_explains_carried_thresholds(train, monkeypatch):
     assert row["method"] in ("counted over people", "extrapolated by a generalized Pareto tail")
     page = (folder / "README.md").read_text()
     assert "carried over" in page and "whom the model has never seen" not in page
-    assert "30 people in groups are worth" in page
+    assert "30 people in groups carry as much" in page
     assert "Certificate of FAR 5 %: the 30 people" in page
     assert row["certificate"]["independent"] > 15
     recordings, people = recordings_of(40)
