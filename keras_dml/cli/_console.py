@@ -183,7 +183,7 @@ def print_file_notes(notes):
     """Prints notes about files on standard error, the most frequent first.
 
     Args:
-        notes: How many files each note is about, `{text: count}`.
+        notes: Text of each note with the number of files that it applies to, `{text: count}`.
     """
     ranked = sorted(notes.items(), key=lambda item: -item[1])
     for text, count in ranked[:MOST_NOTES]:

@@ -128,7 +128,7 @@ def _enroll(gallery, reader, enrolled, out):
 
 
 def _decide(gallery, reader, new, out):
-    """Verifies each new recording against each enrolled person, and identifies its person.
+    """Verifies each new recording against each enrolled person, and identifies the person.
 
     For the first recording of each person, the equivalent commands and their output are printed.
 

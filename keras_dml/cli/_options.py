@@ -204,7 +204,7 @@ class Reading:
         resample: True to resample recordings to the rate of the model. None to keep the rate of the
             recordings.
         time: Column of the times. None to find the column by its name.
-        time_unit: Unit of the times. None to find the unit from the column.
+        time_unit: Unit of the times. None to infer the unit from the column of times.
         max_gap: Longest gap to interpolate, in seconds. None for 5 steps.
     """
 

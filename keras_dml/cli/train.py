@@ -123,9 +123,9 @@ def run(
 
     The command first fits methods with closed-form solutions, and then trains a network in the
     remaining time. The command measures each method on people who were not used in the training.
-    The best method is written, for enroll, verify and export. If the times of a file are uneven,
-    such as times of phones, all files are resampled to the median of their rates. If nearly all
-    files are left out, no model is written.
+    The command writes the model of the best method, which enroll, verify and export can use. If the
+    times of a file are uneven, such as times of phones, all files are resampled to the median of
+    their rates. If nearly all files are left out, no model is written.
 
     Exit status: 0 if the model is written, 2 if not.
 

@@ -134,8 +134,8 @@ def train(
             seed give the same model.
         seed: Seed of weights, batches and groups of people.
         resume: Whether to continue an interrupted training in this folder. With the same arguments
-            the result equals that of an uninterrupted training. The minutes are counted anew, and
-            trainings of a network that had begun keep their number of steps.
+            the result equals that of an uninterrupted training. The time limit starts again. A
+            training of a network that had begun before the interruption keeps its number of steps.
         replace: Whether an existing model in the folder may be replaced.
         names: Name of each recording in messages, such as its file.
         files: File of each recording, if files were cut into several recordings. Recordings of the

@@ -130,7 +130,7 @@ def test_the_page_explains_carried_thresholds(train, monkeypatch):
     monkeypatch.setitem(kinds._METHODS, "sequences", lambda task: first(task)[:1])
     found = train(people=30)
     row, folder = found.card["thresholds"][1], found.folder
-    assert row["far"] == 0.05 and "is made with all people" in row["carried"]
+    assert row["far"] == 0.05 and "is trained on all people" in row["carried"]
     assert row["method"] in ("counted over people", "extrapolated by a generalized Pareto tail")
     page = (folder / "README.md").read_text()
     assert "carried over" in page and "whom the model has never seen" not in page
