@@ -195,7 +195,7 @@ def print_file_notes(notes):
 
 @contextlib.contextmanager
 def stage(title, *, spinner=True):
-    """Prints a title on standard error before the block, and on a terminal its run time after it.
+    """Prints a title before the block, and on a terminal the run time of the block after it.
 
     Args:
         title: Short title.

@@ -18,7 +18,7 @@ def is_gallery(name):
 
 
 def _name(path):
-    """Returns the name of a gallery's file or database, which names of output files begin with."""
+    """Returns the name of a gallery's file or database, which output names begin with."""
     from keras_dml import gallery as galleries
 
     if "://" not in path:

@@ -19,8 +19,7 @@ def create(path):
 
     Raises:
         OSError: If the folder cannot be created.
-        ValueError: If the folder contains something other than a file whose name ends like a
-            result.
+        ValueError: If an entry of the folder has the suffix of a result but is not a file.
     """
     new = [folder for folder in (path, *path.parents) if not folder.exists()]
     try:

@@ -21,9 +21,9 @@ def run(
     """Find the enrolled person of a recording, or decide that it is from a stranger.
 
     If several files are given, they must be recordings of the same moment. The command makes one
-    decision on all files. The command decides for a stranger if no distance is within the
-    threshold. --scores lists the nearest people with a closeness: 100 for identical recordings, and
-    0 for the usual distance between two people.
+    decision on all files. If no distance is within the threshold, the command decides that the
+    recording is from a stranger. --scores lists the nearest people with a closeness: 100 for
+    identical recordings, and 0 for the usual distance between two people.
 
     Until `keras-dml calibrate` sets a threshold, the command uses the provisional threshold of the
     model's card. Without such a threshold it lists the nearest people and does not decide.

@@ -253,7 +253,7 @@ def _threshold(claims, far):
 
 
 def nested_pairs(groups: int, is_slow: bool) -> list[tuple[int, int]]:
-    """Returns the pairs of groups without which further models are trained.
+    """Returns pairs of groups. A further model is trained without the two groups of each pair.
 
     If a model is trained without a pair of groups, its figures on one group choose the method for
     the second group.
@@ -284,7 +284,7 @@ def is_slow(seconds: float, seconds_left: float) -> bool:
 
 
 def best_method(methods: list[Evaluation]) -> Evaluation:
-    """Returns the method with the lowest EER, among equals the largest AUC, then the first."""
+    """Returns the method with the lowest EER. Ties are broken by the largest AUC, then by order."""
     return min(methods, key=rank)
 
 

@@ -223,8 +223,8 @@ def _read_files(listing, root, channels, read_pieces):
     Returns:
         Tuple `(files, failed, refused, uneven)`. `files` are the `_File`s that were read, and
         `failed` are the `_File`s that could not be read. `refused` has the reasons for the failed
-        files by name. `uneven` has the rate by the median time step of each file that failed
-        because its times are uneven.
+        files by name. `uneven` has the rate, computed from the median time step, of each file that
+        failed because of uneven times.
     """
     files, failed, refused, uneven = [], [], {}, []
     for number, entry in enumerate(progress.track(listing.recordings, "read")):

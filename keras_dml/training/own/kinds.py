@@ -23,5 +23,5 @@ def methods(task: Task) -> list[Method]:
 
 
 def untrained(candidates: list[Method]) -> Method:
-    """Returns the last candidate that does not use identities; needed if people are too few."""
+    """Returns the last candidate that does not use identities, for trainings on too few people."""
     return next(method for method in reversed(candidates) if not method.learns)

@@ -136,7 +136,7 @@ class UnfinishedFolder:
 
 
 class Trainings:
-    """Trainings of a network: one without each group or pair of groups, and one on all people.
+    """Trainings of a network: one for each left-out group or pair of groups, and one on all people.
 
     Args:
         work: Folder of the unfinished training. `begin` must have been called.
