@@ -173,9 +173,10 @@ def _summarize(claims, identified, threshold, headline):
     _console.print_table((), rows, header=False)
     low, high = (100 * bound for bound in threshold.far_ci95)
     _console.echo(
-        f"The threshold for {100 * threshold.far:g} % false accepts is provisional: it was set on "
-        f"the {threshold.people} people of the card. For as many other people the rate is "
-        f"{low:.1f} to {high:.1f} % (95 %). Set your own: keras-dml calibrate {GALLERY} volunteers/"
+        f"The threshold for a false accept rate of {100 * threshold.far:g} % is provisional, "
+        f"because it was set on the {threshold.people} people of the card. On {threshold.people} "
+        f"other people, the 95 % interval of the rate is {low:.1f} to {high:.1f} %. To set a "
+        f"threshold on your own recordings: keras-dml calibrate {GALLERY} volunteers/"
     )
     rates = [row for row in headline["rows"] if catalog.is_rate(row)]
     rates = [
@@ -197,7 +198,7 @@ def _export(model, out):
 
     if not tensorflow.is_backend():
         _console.note(
-            "The TFLite file was not written: it needs TensorFlow, and Keras uses another backend."
+            "The TFLite file was not written. It needs TensorFlow, but Keras uses another backend."
         )
         return None, []
     with _stage(6, "write the TFLite file and compare it with Keras"):
@@ -205,7 +206,8 @@ def _export(model, out):
 
         exported = export.tflite(model, out / f"{MODEL}.tflite")
     size, drift = exported.bytes / 1000, 100 * exported.drift
-    _console.echo(f"\n{exported.path.name}: {size:,.0f} kB, {drift:.2g} % different from Keras")
+    name = exported.path.name
+    _console.echo(f"\n{name}: {size:,.0f} kB, outputs differ from Keras by {drift:.2g} %")
     return {"bytes": exported.bytes, "drift": exported.drift}, [exported.path]
 
 

@@ -183,9 +183,9 @@ def run(
     is_first = window is None and before is not None and before.provisional
     if is_first and threshold.value > before.value:
         _console.note(
-            "Note: decisions without --far are less strict now. They use this threshold; before, "
-            f"they used the smaller threshold of the model's card for FAR {100 * before.far:g} %. "
-            "Calibrate with a smaller --far to be stricter."
+            "Note: decisions without --far are less strict now, because they use this threshold. "
+            "Before, they used the smaller threshold of the model's card for a false accept rate "
+            f"of {100 * before.far:g} %. Calibrate with a smaller --far for stricter decisions."
         )
 
 

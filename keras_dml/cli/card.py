@@ -32,7 +32,7 @@ def run(
         return
     _console.echo(f"[bold]{_console.escape(card['name'])}[/bold]: {_console.escape(card['task'])}")
     _console.print_table((), _facts(card), header=False)
-    _console.echo(f"\n[bold]Headline[/bold]\n{_console.escape(headline.words(card))}")
+    _console.echo(f"\n[bold]Main result[/bold]\n{_console.escape(headline.words(card))}")
     columns, rows = headline.table(card, operator.itemgetter("name"))
     if rows:
         _console.print_table(columns, rows)

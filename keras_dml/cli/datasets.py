@@ -67,7 +67,7 @@ def run(
         if reasons:
             _console.echo(f"\n[bold]{title}[/bold]")
             _console.print_table((), list(reasons), header=False)
-    _console.echo("\nPrepare one: python -m tfds_builders.build NAME --manual-dir DIR")
+    _console.echo("\nTo prepare a data set: python -m tfds_builders.build NAME --manual-dir DIR")
 
 
 def _lines(configs: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:

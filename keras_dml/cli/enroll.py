@@ -196,7 +196,7 @@ def _show_refused(reasons, most):
     for reason in reasons[:most]:
         _console.echo(_console.escape(f"refused: {reason}"))
     if reasons[most:]:
-        _console.echo(f"refused: {len(reasons[most:])} more files; --json has the reason of each")
+        _console.echo(f"refused: {len(reasons[most:])} more files. --json lists all reasons.")
 
 
 def _end(enrolled, repeated, refused):

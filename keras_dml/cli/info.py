@@ -36,10 +36,10 @@ def run(
         ("encrypted", "yes" if facts.encrypted else "no"),
         ("people", facts.people),
         ("recordings", facts.recordings),
-        ("marked recordings", facts.marked),
+        ("imposter recordings", facts.marked),
         ("reading options", ", ".join(options) or "none"),
         ("thresholds", _thresholds(facts)),
-        ("boundaries", _rates(facts.boundaries)),
+        ("thresholds of listen", _rates(facts.boundaries)),
     ]
     _console.print_table((), rows, header=False)
 
@@ -48,7 +48,7 @@ def _thresholds(facts):
     """Returns the false accept rates of the thresholds in use, as text."""
     if facts.thresholds or not facts.provisional:
         return _rates(facts.thresholds)
-    return f"none yet; provisional ones of the model's card: {_rates(facts.provisional)}"
+    return f"none yet; provisional thresholds of the model's card: {_rates(facts.provisional)}"
 
 
 def _format_option(value):

@@ -15,17 +15,17 @@ def run(
         list[str] | None,
         typer.Argument(
             help=f"Recordings: {format_names()} files, or folders of them. With "
-            "--undo: ids of marked recordings.",
+            "--undo: ids of imposter recordings.",
             show_default=False,
             autocompletion=_completion.complete_paths,
         ),
     ] = None,
     is_listing: Annotated[
         bool,
-        typer.Option("--list", help="List the marked recordings, with id and time."),
+        typer.Option("--list", help="List the imposter recordings, with id and time."),
     ] = False,
     is_undoing: Annotated[
-        bool, typer.Option("--undo", help="Remove the marks of recordings with these ids.")
+        bool, typer.Option("--undo", help="Remove the imposter recordings with these ids.")
     ] = False,
     options: _options.GalleryOptions = _options.GalleryOptions(),
     as_json: _options.AsJson = False,
@@ -66,7 +66,7 @@ def run(
         _console.print_json({"person": person, "marked": len(recordings), "notes": notes})
     else:
         _console.echo(
-            f"{_console.escape(person)}: {len(recordings)} recordings marked as not of this person"
+            f"{_console.escape(person)}: {len(recordings)} recordings stored as imposters"
         )
 
 
@@ -81,9 +81,9 @@ def _list(gallery, person, access, *, as_json):
         entries = [{"id": each.id, "marked": each.created} for each in stored]
         _console.print_json({"person": person, "marked": entries})
     elif stored:
-        _console.print_table(("id", "marked"), stored)
+        _console.print_table(("id", "stored"), stored)
     else:
-        _console.echo("No recording is marked.")
+        _console.echo("No imposter recording is stored.")
 
 
 def _undo(gallery, person, ids, access, *, as_json):
@@ -98,4 +98,5 @@ def _undo(gallery, person, ids, access, *, as_json):
     if as_json:
         _console.print_json({"person": person, "undone": ids, "marked": left})
     else:
-        _console.echo(_console.escape(f"{person}: {len(ids)} marks removed, {left} left"))
+        text = f"{person}: {len(ids)} imposter recordings removed, {left} left"
+        _console.echo(_console.escape(text))

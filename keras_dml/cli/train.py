@@ -184,7 +184,7 @@ def _show(result, resampling):
         refusals = list(result.refused.items())
         _console.print_table((), refusals[:MOST_LEFT_OUT], header=False)
         if len(refusals) > MOST_LEFT_OUT:
-            _console.echo(f"and {len(refusals) - MOST_LEFT_OUT} more; --json lists all")
+            _console.echo(f"and {len(refusals) - MOST_LEFT_OUT} more. --json lists all files.")
         _console.echo()
     if result.leaderboard:
         figures = ", ".join(catalog.figures_in_words(result.card))

@@ -112,7 +112,7 @@ def test_marked_recordings_are_listed_and_their_marks_removed(command, family):
         "marked": 1,
     }
     assert command("reject", family, "alice", second, "--undo")[0] == 0
-    assert command("reject", family, "alice", "--list")[1] == "No recording is marked.\n"
+    assert command("reject", family, "alice", "--list")[1] == "No imposter recording is stored.\n"
     assert galleries.people(family) == {"alice": 3, "bob": 2}
     for words in ((), ("--undo",), ("--list", "a.csv"), ("--list", "--undo")):
         assert command("reject", family, "alice", *words)[0] == 2

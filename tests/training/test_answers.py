@@ -42,7 +42,7 @@ def test_a_difference_is_paired():
 
 
 def test_mcnemars_p_is_that_of_the_answers_on_which_two_methods_disagree():
-    """The first method alone is right ten times, the second method alone twice.
+    """Ten answers are right with the first method only, and two with the second method only.
 
     By hand, p is 2 (1 + 12 + 66) / 4096.
     """

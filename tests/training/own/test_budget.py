@@ -32,7 +32,7 @@ class Clock:
 def trained(clock, trainings, step, start=5.0):
     """Returns the planned steps, and the steps of each training.
 
-    If a training is too slow, it and all later trainings are left out.
+    If a training is too slow, this training and all later trainings are left out.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(budget, "time", clock)

@@ -149,7 +149,7 @@ def test_a_column_that_is_a_channel_in_half_of_the_files_is_left_out_of_all(tmp_
 
 
 def jittered(path, recording, rng, rate_hz=50):
-    """Writes a csv with the clock of a phone: some samples are late, some by twice the delay."""
+    """Writes a csv with the uneven clock of a phone: some steps are short, and some are long."""
     steps = rng.choice([0.3, 1.0, 1.0, 1.0, 1.9], size=len(recording)) / rate_hz
     times = 1.7e9 + np.cumsum(steps)
     path.parent.mkdir(parents=True, exist_ok=True)
