@@ -39,7 +39,7 @@ def run(
         ("imposter recordings", facts.marked),
         ("reading options", ", ".join(options) or "none"),
         ("thresholds", _thresholds(facts)),
-        ("thresholds of listen", _rates(facts.boundaries)),
+        ("listen thresholds", _rates(facts.boundaries)),
     ]
     _console.print_table((), rows, header=False)
 
