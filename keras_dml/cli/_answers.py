@@ -9,10 +9,9 @@ from keras_dml.cli import _console, _words
 
 @contextlib.contextmanager
 def rephrase_messages():
-    """Replaces names of Python arguments by command-line options in errors and warnings.
+    """Replaces Python arguments by command-line options in errors and warnings of the block.
 
-    All errors and warnings of the `with` block are changed. Warnings are printed as notes at the
-    end of the block, before an error.
+    Warnings are printed as notes at the end of the block, before the error if there is one.
     """
     with (
         _words.rephrase_errors(_words.GALLERY),

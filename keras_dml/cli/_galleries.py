@@ -119,7 +119,7 @@ class Reader(gallery_files.Reader):
 
     @property
     def unsaid(self):
-        """Sentences about properties, such as units, that no file states and nobody checked."""
+        """Sentences about unchecked properties, such as units, that no file states."""
         return tuple(_words.rephrase(text, _words.GALLERY) for text in super().unsaid)
 
     @property
@@ -250,7 +250,7 @@ def enroll_people(gallery, reader, listing):
         results = read_each(reader, itertools.islice(all_paths, len(paths)))
         try:
             people[person] = enrolled(gallery, person, paths, results), paths
-        except ValueError as error:  # such as an invalid name
+        except ValueError as error:  # for example an invalid name
             reason = _words.rephrase(str(error), _words.GALLERY)
             refused = {i: f"{path}: {reason}" for i, path in enumerate(paths)}
             count = gallery.people().get(person, 0)

@@ -96,7 +96,7 @@ RateHz = Annotated[
     typer.Option(
         "--rate-hz",
         metavar="HZ",
-        help="Time steps per second, for files that do not state it.",
+        help="Time steps per second, for files that do not state this rate.",
         show_default="from the column of times or the header of a wav",
     ),
 ]

@@ -62,7 +62,7 @@ def _enroll_person(gallery, person, files, options, as_json):
     from keras_dml.cli import _answers, _console, _days, _galleries
 
     with _answers.rephrase_messages():
-        paths = _galleries.find_files(files)  # fails before a new gallery is created
+        paths = _galleries.find_files(files)  # before a new gallery is created
         _galleries.check_formats(paths)
         with _galleries.open_gallery(
             gallery, options.model, options.access, may_be_new=True

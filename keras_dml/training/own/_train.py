@@ -142,8 +142,8 @@ def train(
             same file are not compared with each other, unless a person has only one file. Default:
             each recording is a file.
         name_people: Whether the card and the page of the model list the names of the people. If
-            False, they contain numbers, and digests from which `Gallery.calibrate` recognizes
-            people whose recordings were used in training.
+            False, card and page contain numbers instead, and digests from which `Gallery.calibrate`
+            recognizes people whose recordings were used in training.
 
     Returns:
         `Trained`.

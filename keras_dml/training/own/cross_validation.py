@@ -70,7 +70,8 @@ class Evaluation:
     def without(self, group: int) -> dict[int, Trials]:
         """Returns trials of all other groups by models that were not trained on `group`.
 
-        If there are too few groups for such models, the models were trained on `group`.
+        With too few groups, models without `group` do not exist, and the models were trained on
+        `group`.
 
         Args:
             group: Index of the group whose people were not used in training.
