@@ -1,4 +1,4 @@
-"""Command line `keras-dml`: its commands, its exit statuses and how it prints errors."""
+"""Command line `keras-dml`: the list of commands, the exit statuses, and the printing of errors."""
 
 import contextlib
 import os
@@ -43,7 +43,7 @@ from keras_dml.cli import (
 )
 
 WRONG_USE = typer.BadParameter.__base__  # an invalid option, or a missing argument
-# Errors whose messages are written for users. Other errors are printed with their type.
+# The messages of these errors are written for users. Other errors are printed with their type.
 USER_ERRORS = (ImportError, OSError, RuntimeError, TypeError, ValueError)
 GALLERIES = "Galleries of people"  # heading of the gallery commands on the help page
 
@@ -52,7 +52,7 @@ class _Commands(typer.core.TyperGroup):
     def invoke(self, context):
         from keras_dml.cli import _console
 
-        # Commands that write files print their own message, nearer to the work.
+        # Commands that write files print a more precise message themselves.
         with _console.stoppable("Stopped; nothing was written."):
             return super().invoke(context)
 
@@ -114,11 +114,11 @@ def main(arguments=None):
     With `--json`, an error is also printed as an object on standard output:
     `{"error": {"type", "message"}}`.
 
-    The exit status is 0 if the command is done or accepts a claim, 1 if it rejects one, 2 after an
-    error or wrong use, 130 after Ctrl-C, and 141 if the reader of the output has ended.
+    The exit status is 0 if the command is done or accepts a claim, 1 if it rejects a claim, 2 after
+    an error or wrong use, 130 after Ctrl-C, and 141 if the program that reads the output has ended.
 
     Args:
-        arguments: Arguments of the command line; None: the arguments of this process.
+        arguments: Arguments of the command line. Default: the arguments of this process.
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # read when TensorFlow is imported
     arguments = sys.argv[1:] if arguments is None else list(arguments)
@@ -137,7 +137,8 @@ def main(arguments=None):
         if is_debugging:
             _print_error(traceback.format_exc().rstrip("\n"))
         elif not is_json:
-            # Indented, so that a line break in a name cannot imitate a line of the command.
+            # Further lines of the message are indented, so that a line break in a name cannot
+            # imitate a line of the command.
             _print_error(_error_line(error), indent="  ")
             _print_error("(--debug shows where.)")
         if is_json:

@@ -1,4 +1,4 @@
-"""Errors, warnings and numbers in the output of gallery commands."""
+"""Prints errors, warnings and numbers of the gallery commands."""
 
 import contextlib
 import math
@@ -26,18 +26,19 @@ def rephrase_messages():
 
 
 def round_score(value):
-    """Returns a distance or a closeness for JSON, rounded to four digits, or None.
+    """Rounds a distance or a closeness for JSON to four digits; None stays None.
 
-    More digits help only attackers, who change a recording step by step (hill climbing). None
-    stands for an infinite or missing value, see `finite_or_none`.
+    More digits would only help attackers, who change a recording step by step (hill climbing).
+    Infinite values become None, see `finite_or_none`.
     """
     value = finite_or_none(value)
     return None if value is None else float(f"{value:.4g}")
 
 
 def finite_or_none(value):
-    """Returns a number, or None if it is infinite, NaN or None, since JSON has no infinity.
+    """Returns a number, or None if the number is infinite, NaN or None, which JSON cannot express.
 
-    A score is infinite if the recording is nearer to a rejected recording than to the person's.
+    A score is infinite if the recording is nearer to a rejected recording than to all enrolled
+    recordings of the person.
     """
     return value if value is not None and math.isfinite(value) else None

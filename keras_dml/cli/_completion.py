@@ -1,4 +1,4 @@
-"""Shell completion of models, people and paths, which Typer completes in some shells only."""
+"""Shell completion of models, people and paths. Typer completes paths in some shells only."""
 
 import os
 import pathlib
@@ -9,33 +9,36 @@ from keras_dml import zoo
 
 
 def complete_model_names(incomplete: str):
-    """Returns the names of zoo models that begin with the typed text."""
+    """Returns the names of zoo models that begin with the text typed so far."""
     return zoo.list_models(f"{incomplete}*")
 
 
 def complete_models(incomplete: str):
-    """Returns names of models and paths, for commands that take either."""
+    """Completes names of zoo models and paths, for commands that accept either."""
     return [*complete_model_names(incomplete), *complete_paths(incomplete)]
 
 
 def complete_people(context: typer.Context, incomplete: str):
-    """Returns the people who are enrolled in the gallery named before, if the typed text fits."""
+    """Returns the enrolled people whose names begin with the text typed so far.
+
+    The gallery is the one that is named earlier on the command line.
+    """
     from keras_dml import gallery
 
     try:
         names = gallery.people(context.params["gallery"])
-    except Exception:  # completion is silent; the command itself reports the error
+    except Exception:  # completion prints no errors; the command itself reports this error
         return []
     return [name for name in names if name.startswith(incomplete)]
 
 
 def complete_people_or_paths(context: typer.Context, incomplete: str):
-    """Returns names of people and paths, for commands that take either."""
+    """Completes names of people and paths, for commands that accept either."""
     return [*complete_people(context, incomplete), *complete_paths(incomplete)]
 
 
 def complete_paths(incomplete: str):
-    """Returns the files and folders that begin with the typed text. Folders end in a slash."""
+    """Returns files and folders that begin with the text typed so far. Folders end in a slash."""
     typed, start = os.path.split(incomplete)
     folder = pathlib.Path(typed or ".").expanduser()
     if not folder.is_dir():

@@ -1,4 +1,4 @@
-"""Output of the commands: results on standard output, progress and notes on standard error."""
+"""Prints results on standard output, and progress and notes on standard error."""
 
 import contextlib
 import functools
@@ -32,9 +32,10 @@ __all__ = [
 
 STOPPED = 130  # exit status after Ctrl-C, as in shells
 MIN_WIDTH = 100  # width of tables if standard output is not a terminal
-MOST_NOTES = 12  # notes about files that are printed
-CONTINUED = "  … "  # before the rest of a long name
-FIRST_COLUMN = 3  # the first column has at most the width of the table divided by this number
+MOST_NOTES = 12  # largest number of printed notes about files
+CONTINUED = "  … "  # printed before the rest of a name that is too long for a line
+INDENT = "  "  # printed before the next words of a line that is too long for the terminal
+FIRST_COLUMN = 3  # the first column takes at most the table's width divided by this number
 _is_text_hidden = False
 
 
@@ -47,16 +48,44 @@ def escape(text):
 
 
 def escape_lines(text):
-    """Escapes each line of a text by `escape`, and keeps the line breaks."""
+    """Escapes each line of a text with `escape`, and keeps the line breaks."""
     return "\n".join(map(escape, str(text).split("\n")))
 
 
 def echo(text=""):
-    """Prints a line on standard output. It may contain markup of rich, see `escape`."""
+    """Prints a text on standard output. The text may contain markup of rich, see `escape`.
+
+    On a terminal, further lines of a long line are indented, and marked if a word is broken, so
+    that no part of a long name looks like another line of the output.
+    """
     if _is_text_hidden:
         return
     with _streams.flush_after(sys.stdout):
-        _stdout().print(text, highlight=False, soft_wrap=not _stdout().is_terminal)
+        if not _stdout().is_terminal:
+            _stdout().print(text, highlight=False, soft_wrap=True)
+            return
+        text = Text.from_markup(_streams.fit_encoding(text, _stdout().encoding), emoji=False)
+        for line in text.split("\n", allow_blank=True):
+            for part in _wrap(line):
+                _stdout().print(part, highlight=False, soft_wrap=True)
+
+
+def _wrap(line):
+    """Wraps a line at the width of the terminal, and indents all parts except the first.
+
+    If a word is longer than a line, the part with the rest of the word begins with a mark.
+    """
+    indent, width = "", _stdout().width
+    mark = _streams.fit_encoding(CONTINUED, _stdout().encoding)
+    while True:
+        part, *rest = line.wrap(_stdout(), max(width - cell_len(indent), 2), overflow="fold")
+        yield Text(indent) + part
+        line = line[len(part) :]
+        if not rest or not line.plain.strip():
+            return
+        is_broken = not (part.plain[-1:] + line.plain[:1]).count(" ")
+        indent = mark if is_broken else INDENT
+        line = line[len(line.plain) - len(line.plain.lstrip()) :]
 
 
 def print_json(value, indent=None):
@@ -69,11 +98,11 @@ def print_table(columns, rows, *, header=True, gap=2):
     """Prints a table on standard output.
 
     The first column takes at most a third of the width. The rest of a longer entry follows on
-    marked lines. Markup in titles and cells is printed as it is.
+    marked lines. Markup in titles and cells is printed literally.
 
     Args:
         columns: Titles of the columns.
-        rows: Tuples of cells. A list in a cell is printed as lines.
+        rows: Tuples of cells. If a cell is a list, each entry is printed on its own line.
         header: Whether to print the titles.
         gap: Number of blanks between columns.
     """
@@ -103,9 +132,9 @@ def _cell(entry, encoding):
 
 
 def _fold(cell, encoding):
-    """Folds the lines of a cell at a third of the width of the output.
+    """Breaks lines of a cell that are longer than a third of the width of the output.
 
-    The rest of a folded line is indented and marked, so that no part of a long name looks like
+    The rest of a broken line is indented and marked, so that no part of a long name looks like
     another row.
     """
     mark = _streams.fit_encoding(CONTINUED, encoding)
@@ -117,9 +146,10 @@ def _fold(cell, encoding):
 
 
 def _parts(line, width, mark):
-    """Returns a line in parts of a width in cells, of which all except the first begin with a mark.
+    """Splits a line into parts of at most `width` terminal columns.
 
-    `textwrap` counts letters instead, and some letters are two cells wide.
+    All parts except the first begin with `mark`. `textwrap` would count letters instead, but some
+    letters take two terminal columns.
     """
     first, *rest = Text(line).wrap(_stdout(), max(width, 2), overflow="fold")
     parts = [first.plain.rstrip()]
@@ -131,11 +161,11 @@ def _parts(line, width, mark):
 
 
 def print_files(paths, descriptions, seconds):
-    """Prints the folder of the written files, and describes the files.
+    """Prints the folder of the written files and a description of each file.
 
     Args:
         paths: Paths of the files, all in one folder.
-        descriptions: Descriptions, `{file name: text}`. Files without one are not printed.
+        descriptions: Description of each file, `{file name: text}`. Other files are not listed.
         seconds: Run time of the command.
     """
     names = {path.name for path in paths}
@@ -144,7 +174,7 @@ def print_files(paths, descriptions, seconds):
 
 
 def note(text):
-    """Prints a line on standard error. It may contain markup of rich, see `escape`."""
+    """Prints a line on standard error. The line may contain markup of rich, see `escape`."""
     with _streams.flush_after(_stderr().file):
         _stderr().print(text, highlight=False, soft_wrap=True)
 
@@ -153,7 +183,7 @@ def print_file_notes(notes):
     """Prints notes about files on standard error, the most frequent first.
 
     Args:
-        notes: Number of files for each note, `{text: count}`.
+        notes: Text of each note with the number of files that it applies to, `{text: count}`.
     """
     ranked = sorted(notes.items(), key=lambda item: -item[1])
     for text, count in ranked[:MOST_NOTES]:
@@ -165,10 +195,10 @@ def print_file_notes(notes):
 
 @contextlib.contextmanager
 def stage(title, *, spinner=True):
-    """Prints the title of the block on standard error, and on a terminal also its run time.
+    """Prints a title before the block, and on a terminal the run time of the block after it.
 
     Args:
-        title: Title in a few words.
+        title: Short title.
         spinner: Whether to show a spinner. Use False if the block shows a progress bar.
     """
     console, start, title = _stderr(), time.monotonic(), escape(title)
@@ -184,7 +214,7 @@ def stage(title, *, spinner=True):
 
 @contextlib.contextmanager
 def hide_text(is_hidden):
-    """Hides the output of `echo` and `print_table` in the block, so that only JSON is printed."""
+    """Suppresses the text output of the block if `is_hidden`, so that only JSON is printed."""
     global _is_text_hidden
     _is_text_hidden = is_hidden
     try:
@@ -198,7 +228,7 @@ def stoppable(message):
     """Prints a message and exits with status 130 if Ctrl-C stops the block.
 
     Args:
-        message: States which files were written and how to resume. Markup is printed as it is.
+        message: Says which files were written and how to resume. Markup is printed literally.
     """
     try:
         yield
@@ -220,7 +250,7 @@ def _stdout():
 
 @functools.cache
 def _stderr():
-    """Returns a console on a copy of standard error, since exports silence the original."""
+    """Returns a console on a copy of standard error, because exports redirect the original."""
     copy = open(
         os.dup(2), "w", encoding=sys.stderr.encoding, errors=_streams.READABLE, closefd=False
     )

@@ -1,17 +1,17 @@
-"""Note on people whose recordings were all made on one day, by the dates of the files."""
+"""Prints a note if all recordings of a person were made on one day, judged by file dates."""
 
 import datetime
 
 from keras_dml.cli import _console
 
-LEAST = 2  # recordings of a person for a note
+LEAST = 2  # smallest number of recordings of a person for which the note is printed
 
 
 def earlier_dates(gallery, people):
-    """Returns the dates on which recordings were enrolled before, `{person: set of dates}`.
+    """Returns the dates of earlier enrollments of each person, `{person: set of dates}`.
 
     Args:
-        gallery: `Gallery`.
+        gallery: The open `Gallery`.
         people: Names of the people.
     """
     dates, counts = {}, gallery.people()
@@ -22,12 +22,12 @@ def earlier_dates(gallery, people):
 
 
 def single_day(paths, earlier, sessions=()):
-    """Returns the day of all recordings of a person, or None if there may be several days.
+    """Returns the day of all recordings of a person. None if they may be from several days.
 
     Args:
-        paths: Files that are enrolled now.
+        paths: Files that are being enrolled.
         earlier: Dates on which recordings of the person were enrolled before.
-        sessions: Sessions of the files; empty: unknown.
+        sessions: Session of each file. Empty if unknown.
     """
     if len(paths) < LEAST or len({*sessions}) > 1:
         return None
@@ -42,8 +42,8 @@ def print_note(days, count):
     """Prints a note on people whose recordings were all made on one day.
 
     Args:
-        days: The day of each of these people, `{person: date}`.
-        count: Number of people who were enrolled, including those with several days.
+        days: The only day of each of these people, `{person: date}`.
+        count: Number of people who were enrolled, including people with recordings of several days.
     """
     if not days:
         return

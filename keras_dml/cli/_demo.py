@@ -1,4 +1,4 @@
-"""Stages of the demo: enroll, verify, identify, draw, and write a file for a device."""
+"""Runs the stages of the demo: enroll, verify, identify, draw, and write a TFLite file."""
 
 import json
 import pathlib
@@ -13,7 +13,7 @@ from keras_dml.zoo import catalog
 MODEL = "watch_lda"
 WALKS = pathlib.Path(__file__).with_name("demo_data") / "walks"
 WALKERS, STRANGER = ("s05", "s21", "s22"), "s17"
-ENROLLED_WALKS = 5  # number per person for which the card's thresholds were measured
+ENROLLED_WALKS = 5  # per person, the same number as for the thresholds of the card
 SOURCE = (
     "Acceleration of a watch, four to six seconds of walking per walk, one sitting per person "
     "(Matey-Sanz et al. 2023, CC BY 4.0)."
@@ -29,10 +29,10 @@ STAGES = 6
 
 
 def run(out):
-    """Runs the demo in a folder, prints its decisions, and returns the object of `figures.json`.
+    """Runs the demo in a folder, prints the decisions, and returns the content of `figures.json`.
 
     Raises:
-        ValueError: If the file of the model is damaged, or the model was trained on these people.
+        ValueError: If the model file is damaged, or the model was trained on people of the demo.
         OSError: If the folder cannot be written to.
     """
     start = time.monotonic()
@@ -80,8 +80,9 @@ def copy_walks(card, out):
     """Copies the walks of the package into the folder of the demo.
 
     Returns:
-        `(enrolled, new)`: paths in the folder, `{person: paths}`. `enrolled` has the first five
-        walks of each walker. `new` has the later walks, and all walks of the stranger.
+        Two dicts `{person: paths}` with paths in the folder. The first dict has the first five
+        walks of each enrolled walker. The second dict has the later walks, and all walks of the
+        stranger.
     """
     seen = sorted({*WALKERS, STRANGER} & set(card["data"]["train_subjects"]))
     if seen:
@@ -105,7 +106,7 @@ def copy_walks(card, out):
 
 
 def introduce(name, card):
-    """Prints a model and the source of the recordings."""
+    """Prints facts about a model and the source of the recordings."""
     _console.echo(f"\n[bold]{_console.escape(name)}[/bold]: {_console.escape(card['task'])}")
     _console.echo(
         f"{catalog.input_in_words(card)}, {card['model']['parameters']:,} parameters, trained on "
@@ -114,7 +115,7 @@ def introduce(name, card):
 
 
 def _enroll(gallery, reader, enrolled, out):
-    """Enrolls people, and prints the equivalent commands."""
+    """Enrolls people and prints the equivalent commands."""
     options = ["--model", MODEL, "--resample"]
     for person, paths in enrolled.items():
         if person in gallery.people():  # enrolled by an earlier demo
@@ -123,17 +124,17 @@ def _enroll(gallery, reader, enrolled, out):
         answer = gallery.enroll(person, [v for path in paths for v in reader.read(out / path)])
         reader.remember()
         _console.echo(_console.escape(answer))
-        options = []  # the gallery remembers them
+        options = []  # later commands need no options, because the gallery stores them
 
 
 def _decide(gallery, reader, new, out):
-    """Verifies each new recording against each enrolled person, and identifies it.
+    """Verifies each new recording against each enrolled person, and identifies the person.
 
-    Prints the commands and the answers for the first recording of each person.
+    For the first recording of each person, the equivalent commands and their output are printed.
 
     Returns:
-        `(claims, identified)`: `(path, true person, Decision)` for each claim, and
-        `(path, true person, Identification)` for each recording.
+        Tuple `(claims, identified)`. `claims` has `(path, true person, Decision)` for each claim.
+        `identified` has `(path, true person, Identification)` for each recording.
     """
     claims, identified = [], []
     for person, paths in new.items():
@@ -155,10 +156,10 @@ def _decide(gallery, reader, new, out):
 
 
 def _summarize(claims, identified, threshold, headline):
-    """Prints the number of correct decisions, the threshold and the figures of the card.
+    """Prints the number of correct decisions, the threshold, and the figures of the model's card.
 
     Returns:
-        The number of correct decisions and of all decisions, for each kind.
+        For each kind of decision, the number of correct decisions and the number of all decisions.
     """
     kinds = {
         "true claims accepted": [d.accepted for _, who, d in claims if who == d.person],
@@ -172,9 +173,10 @@ def _summarize(claims, identified, threshold, headline):
     _console.print_table((), rows, header=False)
     low, high = (100 * bound for bound in threshold.far_ci95)
     _console.echo(
-        f"The threshold for {100 * threshold.far:g} % false accepts is provisional: it was set on "
-        f"the {threshold.people} people of the card. For as many other people the rate is "
-        f"{low:.1f} to {high:.1f} % (95 %). Set your own: keras-dml calibrate {GALLERY} volunteers/"
+        f"The threshold for a false accept rate of {100 * threshold.far:g} % is provisional, "
+        f"because it was set on the {threshold.people} people of the card. On {threshold.people} "
+        f"other people, the 95 % interval of the rate is {low:.1f} to {high:.1f} %. To set a "
+        f"threshold on your own recordings: keras-dml calibrate {GALLERY} volunteers/"
     )
     rates = [row for row in headline["rows"] if catalog.is_rate(row)]
     rates = [
@@ -187,12 +189,16 @@ def _summarize(claims, identified, threshold, headline):
 
 
 def _export(model, out):
-    """Writes the TFLite file and returns `(figures, paths)`, or `(None, [])` without TensorFlow."""
+    """Writes the TFLite file.
+
+    Returns:
+        Figures of the file and a list of paths, or `(None, [])` without TensorFlow.
+    """
     from keras_dml._backend import tensorflow
 
     if not tensorflow.is_backend():
         _console.note(
-            "The TFLite file was not written: it needs TensorFlow, and Keras uses another backend."
+            "The TFLite file was not written. It needs TensorFlow, but Keras uses another backend."
         )
         return None, []
     with _stage(6, "write the TFLite file and compare it with Keras"):
@@ -200,12 +206,13 @@ def _export(model, out):
 
         exported = export.tflite(model, out / f"{MODEL}.tflite")
     size, drift = exported.bytes / 1000, 100 * exported.drift
-    _console.echo(f"\n{exported.path.name}: {size:,.0f} kB, {drift:.2g} % different from Keras")
+    name = exported.path.name
+    _console.echo(f"\n{name}: {size:,.0f} kB, outputs differ from Keras by {drift:.2g} %")
     return {"bytes": exported.bytes, "drift": exported.drift}, [exported.path]
 
 
 def _conclude(files, seconds):
-    """Prints the written files and suggests the next commands."""
+    """Prints the written files and the commands to try next."""
     descriptions = {
         f"{PICTURE}.png": "distance of each recording to each person; also an .svg",
         GALLERY: "the gallery that the commands above use",

@@ -1,4 +1,4 @@
-"""Export of a gallery: a folder for a device, or a file of templates for another gallery."""
+"""Exports a gallery to a folder for a device, or to a file that another gallery can import."""
 
 import dataclasses
 import pathlib
@@ -9,7 +9,7 @@ SQLITE = b"SQLite format 3\0"  # first bytes of a SQLite file
 
 
 def is_gallery(name):
-    """Returns True if a name is the path or URL of a gallery, not of a model."""
+    """Returns True if the name is the path or URL of a gallery. Returns False for a model."""
     path = pathlib.Path(name)
     if not path.is_file():
         return "://" in name
@@ -18,7 +18,7 @@ def is_gallery(name):
 
 
 def _name(path):
-    """Returns the name of a gallery's file or database, from which output names are made."""
+    """Returns the name of a gallery's file or database, which output names begin with."""
     from keras_dml import gallery as galleries
 
     if "://" not in path:
@@ -28,15 +28,16 @@ def _name(path):
 
 
 def write(path, out, quantization, representative, access, *, far, as_json):
-    """Writes a gallery as a folder for a device, and prints size, latency and difference.
+    """Exports a gallery to a folder for a device, and prints size, latency and difference.
 
     Args:
         path: Path of the gallery.
-        out: The folder; None: `NAME_device` in the current folder.
+        out: Output folder. Default: `NAME_device` in the current folder.
         quantization: Quantization of the model, as in `keras_dml.export.tflite`.
-        representative: Path of an `.npz` file of recordings for int8, or None.
-        far: False accept rate of the threshold; None: the smallest rate.
-        access: `_options.Access`.
+        representative: Path of an `.npz` file of recordings, from which int8 quantization is
+            calibrated, or None.
+        far: False accept rate of the exported threshold. Default: the smallest rate of the gallery.
+        access: Keys of an encrypted gallery, an `_options.Access`.
         as_json: Whether to print a JSON object.
     """
     from keras_dml import gallery as galleries
@@ -75,12 +76,12 @@ def write(path, out, quantization, representative, access, *, far, as_json):
 
 
 def write_templates(path, out, access, *, as_json):
-    """Writes the embeddings of a gallery to a file, and prints their number.
+    """Writes the templates (stored embeddings) of a gallery to a file, and prints their number.
 
     Args:
         path: Path of the gallery.
-        out: The file; None: `NAME_templates.npz` in the current folder.
-        access: `_options.Access`.
+        out: Output file. Default: `NAME_templates.npz` in the current folder.
+        access: Keys of an encrypted gallery, an `_options.Access`.
         as_json: Whether to print a JSON object.
     """
     from keras_dml.cli import _answers, _galleries

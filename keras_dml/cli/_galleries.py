@@ -1,4 +1,4 @@
-"""Opening of galleries, and reading of files of recordings, for the gallery commands."""
+"""Opens galleries and reads files of recordings, for the gallery commands."""
 
 import contextlib
 import itertools
@@ -16,19 +16,19 @@ from keras_dml.progress import track
 def open_gallery(
     path, model=None, access=_options.Access(), *, may_be_new=False, paths=None, needs=None
 ):
-    """Opens a gallery, after checks that do not load the model.
+    """Opens a gallery. Invalid arguments are reported before the model is loaded.
 
     Args:
         path: Path of the gallery.
-        model: Name or path of the model, or a `keras.Model`; None: the model that the gallery
-            names.
-        access: `_options.Access`.
+        model: Name or path of the model, or a `keras.Model`. Default: the model that the gallery
+            was created with.
+        access: Keys of an encrypted gallery, an `_options.Access`.
         may_be_new: If True, a gallery that does not exist is created.
         paths: Files and folders of recordings that must exist, or None.
-        needs: Further arguments of `keras_dml.gallery.check`, `{name: value}`, or None.
+        needs: Further arguments of `keras_dml.gallery.check`, a dict `{name: value}`, or None.
 
     Yields:
-        The `Gallery`.
+        The open `Gallery`.
     """
     is_there = galleries.exists(path)
     if not may_be_new:
@@ -47,7 +47,7 @@ def open_gallery(
 
 
 def check_exists(path):
-    """Raises `FileNotFoundError` if the gallery at a path does not exist."""
+    """Raises `FileNotFoundError` if no gallery exists at the path."""
     if not galleries.exists(path):
         raise FileNotFoundError(
             f"The gallery {path!r} does not exist. Create it: keras-dml enroll {path} PERSON FILES "
@@ -56,7 +56,7 @@ def check_exists(path):
 
 
 def _refuse_without_model(path):
-    """Raises `ValueError`, since a new gallery needs a model."""
+    """Raises `ValueError`, because a new gallery needs a model."""
     if pathlib.Path(path).is_dir():
         raise ValueError(f"{path} is a folder. Name a file in it, such as {path}/people.db.")
     raise ValueError(
@@ -65,17 +65,18 @@ def _refuse_without_model(path):
     )
 
 
-CLIENT = ""  # name of the commands as a client, whose claims are counted
+CLIENT = ""  # name under which the gallery counts claims of the command line
 
 
 def decision_requirements(person=None, *, far=None, threshold=None, may_rank=False):
-    """Returns the arguments `needs` of `open_gallery` for a decision.
+    """Returns the argument `needs` of `open_gallery` for a command that makes a decision.
 
     Args:
         person: The claimed person, or None.
-        far: False accept rate of the threshold, or None.
-        threshold: Threshold that replaces those of the gallery, or None.
-        may_rank: If True, the gallery needs no threshold, since people can be ranked without one.
+        far: False accept rate whose threshold decides, or None.
+        threshold: Threshold that replaces the thresholds of the gallery, or None.
+        may_rank: Whether the command can rank people instead of deciding, so that it needs no
+            threshold.
     """
     needs_threshold = threshold is None and not (may_rank and far is None)
     decides_by = "threshold" if needs_threshold else None
@@ -83,7 +84,7 @@ def decision_requirements(person=None, *, far=None, threshold=None, may_rank=Fal
 
 
 def _explicit_options(reading):
-    """Returns the reading options that the user gave, `{name: value}`."""
+    """Returns the options for reading files that the user gave, `{name: value}`."""
     options = {name: value for name, value in vars(reading).items() if value is not None}
     if "channels" in options:
         options["channels"] = options["channels"].split(",")
@@ -97,18 +98,18 @@ def _format_option(value):
 
 
 class Reader(gallery_files.Reader):
-    """Reader of files for a gallery's model, whose messages name command-line options.
+    """Reads files for a gallery's model. Error messages name command-line options.
 
     Args:
-        gallery: `Gallery`.
-        reading: `_options.Reading`.
+        gallery: The open `Gallery`.
+        reading: Options for reading files, an `_options.Reading`.
     """
 
     def __init__(self, gallery, reading):
         super().__init__(gallery, _explicit_options(reading))
 
     def remember(self):
-        """Stores in the gallery how its files were read, unless it stores options already."""
+        """Stores the options for reading files in the gallery, unless it has options already."""
         options = super().remember()
         if options:
             words = ", ".join(f"{name} {_format_option(value)}" for name, value in options.items())
@@ -123,7 +124,7 @@ class Reader(gallery_files.Reader):
 
     @property
     def notes(self):
-        """Assumptions about files, `{sentence: number of files}`."""
+        """Assumptions that were made about files, `{sentence: number of files}`."""
         return {
             _words.rephrase(note, _words.GALLERY): count for note, count in super().notes.items()
         }
@@ -136,7 +137,7 @@ class Reader(gallery_files.Reader):
 
 
 def find_file(path):
-    """Returns the path of a recording after checks of its name and format.
+    """Checks the name and the format of a recording's file, and returns its path.
 
     Raises:
         FileNotFoundError: If the file does not exist.
@@ -150,13 +151,15 @@ def find_file(path):
 
 
 def find_files(names):
-    """Returns the paths of files, and of all recordings in folders except hidden ones.
+    """Returns the paths of the given files, and of all recordings in the given folders.
+
+    Hidden files in folders are left out.
 
     Raises:
         FileNotFoundError: If a file or folder does not exist.
         ValueError: If a folder contains no recordings, or a name is empty.
     """
-    if "" in names:  # an unset shell variable; `pathlib.Path("")` would be the current folder
+    if "" in names:  # such as an unset shell variable; Path("") would be the current folder
         raise ValueError("The name of a file is empty. Name a file, or '.' for the current folder.")
     paths = []
     for path in map(pathlib.Path, names):
@@ -181,9 +184,9 @@ def find_files(names):
 
 
 def check_formats(paths):
-    """Raises `ValueError` if no file has a format that can be read, by its suffix.
+    """Raises `ValueError` if no file has a suffix of a format that can be read.
 
-    If only some files have another format, they are refused when they are read.
+    If only some files have another format, the error is raised later, when they are read.
     """
     errors = []
     for path in paths:
@@ -196,13 +199,14 @@ def check_formats(paths):
 
 
 def read_probe(gallery, names, reading):
-    """Reads the files of a probe: recordings of one moment, on which one decision is made.
+    """Reads the files of a probe, which are recordings of the same moment and get one decision.
 
     Returns:
-        `(recordings, notes)`: arrays `(time, channels)`, and `{note: number of files}`.
+        Tuple `(recordings, notes)`. `recordings` are arrays `(time, channels)`, and `notes` is a
+        dict `{note: number of files}`.
 
     Raises:
-        ValueError: If the model does not take one of the files.
+        ValueError: If the model does not accept one of the files.
     """
     reader = Reader(gallery, reading)
     paths = track(find_files(names), "reading")
@@ -212,14 +216,14 @@ def read_probe(gallery, names, reading):
 
 
 def read_recordings(reader, paths):
-    """Calls `read_each` with a progress bar, and prints the notes of the reader."""
+    """Calls `read_each` with a progress bar, and prints the reader's notes."""
     result = read_each(reader, track(paths, "reading"))
     reader.print_notes()
     return result
 
 
 def read_each(reader, paths):
-    """Reads files by `gallery.files.sorted_out`, and names command-line options in the reasons."""
+    """Reads files with `gallery.files.sorted_out`. Reasons name options, not arguments."""
     values, indices, refused = gallery_files.sorted_out(reader, paths)
     refused = {i: _words.rephrase(reason, _words.GALLERY) for i, reason in refused.items()}
     return values, indices, refused
@@ -228,15 +232,15 @@ def read_each(reader, paths):
 def enroll_people(gallery, reader, listing):
     """Enrolls the people of a listing one after the other, with a progress bar and notes.
 
-    A refused file or person does not affect the other people.
+    If a file or a person is refused, the other people are still enrolled.
 
     Args:
-        gallery: `Gallery`.
-        reader: `Reader`.
-        listing: `keras_dml.recordings.Listing`.
+        gallery: The open `Gallery`.
+        reader: The `Reader` of the files.
+        listing: The `keras_dml.recordings.Listing` of the files.
 
     Returns:
-        `{person: (Enrolled, paths)}`.
+        Dict `{person: (Enrolled, paths)}`.
     """
     people, paths_by_person = {}, {}
     for entry in listing.recordings:

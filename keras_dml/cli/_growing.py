@@ -1,30 +1,30 @@
-"""Reading of a recording whose file is still being written."""
+"""Reads a recording while another program is still writing its file."""
 
 import pathlib
 import tempfile
 import time
 
 WAIT_SECONDS = 0.2
-LEAST = 2  # time steps from which a rate can be computed
+LEAST = 2  # smallest number of time steps from which a rate can be computed
 
 
 def read_chunks(read, path, follow, least):
-    """Yields the time steps of a file, and then the steps that are appended to it.
+    """Yields the time steps of a file, and then the steps that are appended to the file.
 
     Args:
-        read: Function that reads a recording from a path, shape `(time, channels)`.
+        read: Function that takes a path and returns a recording of shape `(time, channels)`.
         path: The file.
-        follow: Seconds to wait for new lines before the recording ends; None: do not wait. Only a
-            csv can be followed.
-        least: Time steps to wait for before the first read. The times of two steps are not enough
-            to measure the rate of an uneven clock.
+        follow: Seconds to wait for new lines before the recording ends. None to read the file only
+            once. Only csv files can be followed.
+        least: Number of time steps to wait for before the first read. Two steps are not enough to
+            measure the rate of a clock with uneven steps.
 
     Yields:
         Consecutive arrays `(time, channels)`.
 
     Raises:
         ValueError: If a file other than a csv is to be followed.
-        FileNotFoundError: If the file does not exist, even after the wait.
+        FileNotFoundError: If the file does not exist after the wait.
     """
     path = pathlib.Path(path)
     if follow is None:
@@ -49,12 +49,12 @@ def read_chunks(read, path, follow, least):
 
 
 def _whole_lines(read, path, least):
-    """Reads the complete lines of a csv; returns () if it has fewer than `least` time steps."""
-    if not path.exists():  # the program that writes it has not started
+    """Reads the complete lines of a csv. Returns () if it has fewer than `least` time steps."""
+    if not path.exists():  # the program that writes the file has not started yet
         return ()
     text = path.read_bytes()
     text = text[: text.rfind(b"\n") + 1]
-    if text.count(b"\n") <= least:  # one line has the names of the columns
+    if text.count(b"\n") <= least:  # the first line contains the names of the columns
         return ()
     with tempfile.TemporaryDirectory() as folder:
         finished = pathlib.Path(folder, path.name)

@@ -1,4 +1,4 @@
-"""Names and paths of models in commands."""
+"""Resolves names and paths of models in commands."""
 
 import pathlib
 
@@ -12,7 +12,7 @@ def resolve(name):
     A gallery stores this name or path, so that later commands find the model in any folder.
 
     Raises:
-        ValueError: If it is neither a name nor a path. The message suggests similar names.
+        ValueError: If `name` is neither a name nor a path. The message suggests similar names.
     """
     path = pathlib.Path(name).expanduser()
     if name in zoo.list_models():

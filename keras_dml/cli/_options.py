@@ -1,4 +1,4 @@
-"""Options that are common to several commands."""
+"""Options that several commands share."""
 
 import dataclasses
 import enum
@@ -39,7 +39,7 @@ DataDir = Annotated[
 
 
 def folder(name, help):
-    """Returns an option that takes a folder.
+    """Returns the annotation of an option whose value is a folder.
 
     Args:
         name: Name of the option, such as `"--out"`.
@@ -76,7 +76,7 @@ GalleryModel = Annotated[
         "--model",
         metavar="MODEL",
         help="Model of the gallery: a name from `keras-dml list`, a .keras file, or its folder. "
-        "The gallery remembers it.",
+        "The gallery stores it.",
         show_default=False,
         autocompletion=_completion.complete_models,
     ),
@@ -96,7 +96,7 @@ RateHz = Annotated[
     typer.Option(
         "--rate-hz",
         metavar="HZ",
-        help="Time steps per second, for files that do not state it.",
+        help="Time steps per second, for files that do not state this rate.",
         show_default="from the column of times or the header of a wav",
     ),
 ]
@@ -193,17 +193,19 @@ Keys = Annotated[
 
 @dataclasses.dataclass(frozen=True)
 class Reading:
-    """Options for reading files of recordings.
+    """Options that say how files of recordings are read.
 
-    If an option is None, the gallery's first enrollment decides, and otherwise the file.
+    If an option is None, the options of the gallery's first enrollment are used. If the gallery
+    stores no value either, the file decides.
 
     Attributes:
-        channels: Columns of the files, separated by commas; None: the channels of the model.
-        rate_hz: Steps per second of files that do not state it; None: unknown.
-        resample: If True, recordings are resampled to the rate of the model; None: they are not.
-        time: Column of the times; None: found by its name.
-        time_unit: Unit of the times; None: found from the column.
-        max_gap: Longest gap to interpolate, in seconds; None: 5 steps.
+        channels: Columns of the files, separated by commas. None for the channels of the model.
+        rate_hz: Steps per second, for files that do not state the rate. None if unknown.
+        resample: True to resample recordings to the rate of the model. None to keep the rate of the
+            recordings.
+        time: Column of the times. None to find the column by its name.
+        time_unit: Unit of the times. None to infer the unit from the column of times.
+        max_gap: Longest gap to interpolate, in seconds. None for 5 steps.
     """
 
     channels: Channels = None
@@ -216,11 +218,12 @@ class Reading:
 
 @dataclasses.dataclass(frozen=True)
 class Access:
-    """Options that open an encrypted gallery.
+    """Keys that open an encrypted gallery.
 
     Attributes:
-        key: Key of the gallery, as in `Gallery`; None: from the environment, or no encryption.
-        keys: File of the people's keys, as in `Gallery`.
+        key: Key of the gallery, as in `Gallery`. None for the key in the environment, or no
+            encryption.
+        keys: File with the keys of the people, as in `Gallery`.
     """
 
     key: Key = None
@@ -229,12 +232,12 @@ class Access:
 
 @dataclasses.dataclass(frozen=True)
 class GalleryOptions:
-    """Options of commands that open a gallery and its model and read recordings.
+    """Options of commands that open a gallery with its model and read recordings.
 
     Attributes:
-        model: Name or path of the model; None: the model that the gallery names.
-        reading: How files are read.
-        access: How an encrypted gallery is opened.
+        model: Name or path of the model. None for the model that the gallery was created with.
+        reading: Options that say how files are read.
+        access: Keys that open an encrypted gallery.
     """
 
     model: GalleryModel = None
@@ -243,10 +246,10 @@ class GalleryOptions:
 
 
 def expand_dataclasses(command):
-    """Returns a command whose dataclass parameters are replaced by the fields of the dataclasses.
+    """Replaces dataclass parameters of a command by one parameter per field of the dataclass.
 
-    Typer makes one option of each parameter. A command declares `options: GalleryOptions` instead
-    of nine parameters, and is called with the object.
+    Typer makes an option from each parameter. A command can declare one parameter `options:
+    GalleryOptions` instead of nine parameters, and receives the dataclass object.
     """
     signature = inspect.signature(command)
 
@@ -259,7 +262,7 @@ def expand_dataclasses(command):
 
 
 def _flatten_parameters(signature):
-    """Yields the parameters of a signature, with dataclasses replaced by their fields."""
+    """Yields the parameters of a signature. Dataclass parameters are replaced by their fields."""
     for parameter in signature.parameters.values():
         if dataclasses.is_dataclass(parameter.annotation):
             yield from _flatten_parameters(inspect.signature(parameter.annotation))
@@ -268,7 +271,7 @@ def _flatten_parameters(signature):
 
 
 def _collect_arguments(parameters, values):
-    """Returns the arguments of a call, with dataclasses built from the values of their fields."""
+    """Returns the arguments of a call. Dataclasses are built from the values of their fields."""
     arguments = {}
     for parameter in parameters:
         if dataclasses.is_dataclass(parameter.annotation):

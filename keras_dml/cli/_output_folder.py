@@ -1,25 +1,25 @@
-"""Output folder of a command."""
+"""Creates the output folder of a command."""
 
 import contextlib
 import os
 
 from keras_dml import _files
 
-RESULTS = {".png", ".svg", ".csv", ".json", ".tflite"}  # suffixes of files that commands write
+RESULTS = {".png", ".svg", ".csv", ".json", ".tflite"}  # suffixes of files written by commands
 
 
 @contextlib.contextmanager
 def create(path):
-    """Creates a folder, and checks that files of results can be written into it.
+    """Creates a folder, and checks that result files can be written into the folder.
 
-    If the block fails or is stopped, new folders that are empty are removed.
+    If the block fails or is stopped, new folders that are still empty are removed.
 
     Args:
-        path: `pathlib.Path`; parents are created too.
+        path: Path of the folder, a `pathlib.Path`. Missing parents are created too.
 
     Raises:
         OSError: If the folder cannot be created.
-        ValueError: If the folder has an entry with the suffix of a result that is not a file.
+        ValueError: If an entry of the folder has the suffix of a result but is not a file.
     """
     new = [folder for folder in (path, *path.parents) if not folder.exists()]
     try:
@@ -47,5 +47,5 @@ def _create(path):
 
 
 def _remove_empty(folder):
-    with contextlib.suppress(OSError):  # it is not empty, or does not exist
+    with contextlib.suppress(OSError):  # the folder is not empty, or does not exist
         os.rmdir(folder)

@@ -1,4 +1,4 @@
-"""Exit statuses of commands: 0 accepted or done, 1 rejected, 2 an error or no decision."""
+"""Exit statuses of commands: 0 if accepted or done, 1 if rejected, 2 after an error."""
 
 import typer
 
@@ -6,6 +6,6 @@ REJECTED, ERROR = 1, 2
 
 
 def exit_with_answer(is_accepted):
-    """Exits with status 1 unless the claim is accepted."""
+    """Ends the command with exit status 1 unless the claim is accepted."""
     if not is_accepted:
         raise typer.Exit(REJECTED)

@@ -1,4 +1,4 @@
-"""Standard output and standard error: escapes, replacement of characters, and broken pipes."""
+"""Makes standard output and standard error safe: escapes, encodings and broken pipes."""
 
 import codecs
 import contextlib
@@ -7,7 +7,7 @@ import sys
 import unicodedata
 
 BROKEN_PIPE = 141  # exit status after writing to a closed pipe, as in shells
-# Replacements for streams that are not Unicode. Letters lose their accents, and all other
+# Replacements for streams whose encoding is not Unicode. Letters lose their accents, and all other
 # characters are escaped.
 ASCII = {
     "±": "+/-",
@@ -16,7 +16,7 @@ ASCII = {
     "—": "-",
     "‐": "-",
     "−": "-",
-    "⁄": "/",  # part of "½" after its decomposition
+    "⁄": "/",  # "½" is decomposed into a fraction with this slash
     "²": "^2",
     "³": "^3",
     "μ": "u",
@@ -29,15 +29,15 @@ ASCII = {
 
 
 class Ended(Exception):
-    """Error: the program that reads the output has ended."""
+    """Raised if the program that reads the output has ended."""
 
 
 class Unwritable(OSError):
-    """Error: nothing can be written to standard output or standard error."""
+    """Raised if standard output or standard error cannot be written."""
 
 
 def prepare():
-    """Prepares standard output and standard error for any text.
+    """Prepares standard output and standard error for text in any encoding.
 
     Raises:
         Unwritable: If standard output is closed.
@@ -49,16 +49,16 @@ def prepare():
     if is_closed:
         raise Unwritable("Standard output is closed. Redirect it to a file or to /dev/null.")
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(AttributeError):  # a replaced stream, such as in tests
+        with contextlib.suppress(AttributeError):  # the stream is replaced, such as in tests
             stream.reconfigure(errors=READABLE)
 
 
 @contextlib.contextmanager
 def flush_after(stream):
-    """Flushes a stream after the block, and translates errors of writing.
+    """Flushes a stream after the block, and translates write errors.
 
     Raises:
-        Ended: If the stream is a pipe whose reader has ended.
+        Ended: If the stream is a pipe and the program that reads the pipe has ended.
         Unwritable: If writing fails for another reason, such as a full disk.
     """
     try:
@@ -74,9 +74,9 @@ def flush_after(stream):
 
 
 def settle(stream):
-    """Flushes a stream, or discards its buffer if that fails.
+    """Flushes a stream, or discards its buffer if flushing fails.
 
-    Otherwise the interpreter would flush it once more at its end and change the exit status.
+    Otherwise the interpreter would flush the stream once more at exit and change the exit status.
     """
     try:
         stream.flush()
@@ -85,26 +85,26 @@ def settle(stream):
 
 
 def discard(stream):
-    """Redirects a broken stream to the null device, so that the process can end."""
+    """Redirects a broken stream to the null device, so that the process can end normally."""
     with contextlib.suppress(OSError, AttributeError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def escape(text):
-    """Escapes control characters, terminal codes and marks of the writing direction, as `\\x1b`."""
+    """Escapes control characters, terminal codes and text direction marks, such as `\\x1b`."""
     return "".join(char if _is_printable(char) else _escape_char(char) for char in text)
 
 
 def escape_line(text):
-    """Escapes text as `escape` does, and also line breaks and tabs.
+    """Escapes text like `escape`, and also escapes line breaks and tabs.
 
-    Otherwise a name with a line break could imitate a line of the command's output.
+    Without this, a name with a line break could imitate a line of the command's output.
     """
     return escape(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def fit_encoding(text, encoding):
-    """Returns a text with the replacements of a stream that has this encoding."""
+    """Replaces characters of a text that an encoding cannot express."""
     return text.encode(encoding, READABLE).decode(encoding)
 
 
@@ -117,10 +117,10 @@ def _escape_char(char):
 
 
 def _occupy_descriptors(number):
-    """Opens the null device under all free file descriptors up to a number.
+    """Opens the null device under all free file descriptors up to `number`.
 
-    Otherwise the next opened file gets the descriptor of a standard stream, and errors are printed
-    into that file.
+    Without this, the next opened file could get the descriptor of a standard stream, and errors
+    would be printed into that file.
     """
     while (last := os.open(os.devnull, os.O_RDWR)) < number:
         pass

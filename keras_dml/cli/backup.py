@@ -20,13 +20,13 @@ def run(
     replace: _options.Replace = False,
     as_json: _options.AsJson = False,
 ):
-    """Copy a gallery to a file, also while other programs use the gallery.
+    """Copy a gallery to a file, even while other programs use the gallery.
 
     The command needs no model and no key. The copy is a complete gallery, so it is personal data.
     People whom you remove from the gallery later are still in the copy. Copy galleries on
-    PostgreSQL by pg_dump.
+    PostgreSQL with pg_dump.
 
-    Exit status: 0 the copy is written, 2 it is not.
+    Exit status: 0 if the copy is written, 2 if not.
 
     Example: keras-dml backup family.db family-backup.db
     """

@@ -8,7 +8,7 @@ import typer
 
 from keras_dml.cli import _completion, _options
 
-MOST_LEFT_OUT = 3  # reasons that are printed if no file is used; they are often the same
+MOST_LEFT_OUT = 3  # number of reasons printed if no file is used; they are often the same
 
 
 def _check_fraction(far):
@@ -21,7 +21,7 @@ def _check_fraction(far):
 
 
 def _check_positive(seconds):
-    """Checks a time before any file is read."""
+    """Checks a duration before any file is read."""
     if seconds is not None and not 0 < seconds < math.inf:
         raise typer.BadParameter(f"must be a positive number of seconds. Received {seconds:g}.")
     return seconds
@@ -43,8 +43,8 @@ def run(
         typer.Option(
             "--far",
             metavar="RATE",
-            help="Wanted false accept rate among these people. With --window: rate among new "
-            "people, on average.",
+            help="Wanted false accept rate among these people. With --window: average rate among "
+            "new people.",
             callback=_check_fraction,
         ),
     ] = 0.01,
@@ -52,7 +52,7 @@ def run(
         bool,
         typer.Option(
             "--extrapolate",
-            help="Extrapolate a stricter threshold than this number of people supports. The rate "
+            help="Extrapolate a stricter threshold than this number of people supports. Its rate "
             "is not guaranteed.",
         ),
     ] = False,
@@ -61,8 +61,8 @@ def run(
         typer.Option(
             "--groups",
             metavar="FILE",
-            help="Groups of people, such as ages or sensors, for a rate within each group: a csv "
-            "with the columns person, group.",
+            help="Csv with the columns person, group, such as ages or sensors. Also measures the "
+            "rate within each group.",
             show_default=False,
             autocompletion=_completion.complete_paths,
         ),
@@ -72,8 +72,8 @@ def run(
         typer.Option(
             "--window",
             metavar="SECONDS",
-            help="Set the boundary of `keras-dml listen` instead, with a first decision after this "
-            "time.",
+            help="Set the decision threshold of `keras-dml listen` instead. Its first decision is "
+            "made after this time.",
             show_default=False,
             callback=_check_positive,
         ),
@@ -83,7 +83,7 @@ def run(
         typer.Option(
             "--remove",
             metavar="RATE",
-            help="Remove the threshold for this rate. Give it instead of FOLDER.",
+            help="Remove the threshold for this rate. Replaces FOLDER.",
             show_default=False,
             callback=_check_fraction,
         ),
@@ -94,26 +94,27 @@ def run(
     """Set the threshold of a gallery for a false accept rate.
 
     The false accept rate is measured on the people in FOLDER. The printed interval is the range of
-    the rate for the same number of other people. Use people whom the model has not seen in its
-    training, and as many recordings per person as you enroll per person: with more recordings the
-    nearest one is closer, and false accepts rise. The command does not enroll these people.
+    the rate for the same number of other people. Use people whose recordings were not used to train
+    the model. Use as many recordings per person as you enroll per person: with more recordings the
+    nearest recording is closer, and false accepts rise. The command does not enroll these people.
 
-    If there are at least five people, but too few for a rate of 10, 5 or 1 %, the threshold of the
-    model's card is adapted to their distances. In tests about nine of ten groups kept the rate. The
-    command refuses other rates that are too small for the number of people, and prints the number
-    of people that the rate needs.
+    With at least five people, but too few for a rate of 10, 5 or 1 %, the threshold of the model's
+    card is adapted to the distances of these people. In tests, this threshold kept the rate in
+    about nine of ten groups of people. The command refuses other rates that are too small for the
+    number of people, and prints how many people the rate needs.
 
-    If people have several sessions, true claims compare recordings of different sessions only. With
+    If people have several sessions, true claims compare only recordings of different sessions. With
     --groups, the command also prints the false accept rate within each group. All groups have the
     same threshold.
 
-    With --window, the command sets the boundary of `keras-dml listen`. Use recordings that are as
-    long as the longest claim.
+    With --window, the command sets the decision threshold of `keras-dml listen`. Use recordings
+    that are as long as the longest claim.
 
-    A gallery stores one threshold for each rate. Without --far, decisions use the smallest rate,
-    even if its threshold was extrapolated, and each decision says so. --remove removes a threshold.
+    A gallery stores one threshold for each rate. Without --far, decisions use the threshold for the
+    smallest rate. If this threshold was extrapolated, each decision says so. --remove removes a
+    threshold.
 
-    Exit status: 0 the threshold is set or removed, 2 it is not.
+    Exit status: 0 if the threshold is set or removed, 2 if not.
 
     Example: keras-dml calibrate family.db volunteers/ --far 0.01
     """
@@ -182,14 +183,14 @@ def run(
     is_first = window is None and before is not None and before.provisional
     if is_first and threshold.value > before.value:
         _console.note(
-            "Note: decisions without --far are less strict now. They use this threshold; before, "
-            f"they used the smaller threshold of the model's card for FAR {100 * before.far:g} %. "
-            "Calibrate with a smaller --far to be stricter."
+            "Note: decisions without --far are less strict now, because they use this threshold. "
+            "Before, they used the smaller threshold of the model's card for a false accept rate "
+            f"of {100 * before.far:g} %. Calibrate with a smaller --far for stricter decisions."
         )
 
 
 def _note_left_out(reasons, *, any_used):
-    """Prints why files were left out: all reasons, or the first ones if no file was used."""
+    """Prints why files were left out. If no file was used, only the first reasons are printed."""
     from keras_dml.cli import _console
 
     count = len(reasons) if any_used else MOST_LEFT_OUT
@@ -200,7 +201,7 @@ def _note_left_out(reasons, *, any_used):
 
 
 def _remove(path, far, access, *, as_json):
-    """Removes the threshold for a rate, and prints the rate that decides now."""
+    """Removes the threshold for a rate, and prints the rate of later decisions."""
     from keras_dml import gallery as galleries
     from keras_dml.cli import _answers, _console, _galleries, _words
 
@@ -216,7 +217,10 @@ def _remove(path, far, access, *, as_json):
 
 
 def _read_groups(path, folder, people):
-    """Reads groups, `{person: group}`, after a check that table and folder name the same people."""
+    """Reads the group of each person from a table, `{person: group}`.
+
+    Table and folder must name the same people.
+    """
     from keras_dml import recordings
 
     group_by_person = recordings.groups(path)

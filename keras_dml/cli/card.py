@@ -18,7 +18,7 @@ def run(
     ],
     as_json: _options.AsJson = False,
 ):
-    """Show the card of a model: input, data and license, error rates, thresholds, limits.
+    """Show the card of a model: input, data, license, error rates, thresholds and limits.
 
     Example: keras-dml card gait_qp_wl
     """
@@ -32,7 +32,7 @@ def run(
         return
     _console.echo(f"[bold]{_console.escape(card['name'])}[/bold]: {_console.escape(card['task'])}")
     _console.print_table((), _facts(card), header=False)
-    _console.echo(f"\n[bold]Headline[/bold]\n{_console.escape(headline.words(card))}")
+    _console.echo(f"\n[bold]Main result[/bold]\n{_console.escape(headline.words(card))}")
     columns, rows = headline.table(card, operator.itemgetter("name"))
     if rows:
         _console.print_table(columns, rows)
@@ -50,7 +50,7 @@ def run(
     if card["thresholds"]:
         _console.echo("\n[bold]Thresholds[/bold]")
         _console.print_table(
-            ("accept distances up to", "FAR", "its 95 % interval", "TAR", "imposter trials"),
+            ("accept distances up to", "FAR", "FAR, 95 % interval", "TAR", "imposter trials"),
             _thresholds(card["thresholds"]),
         )
     if rows_of_tries := [row for row in card["thresholds"] if "best_of_tries" in row]:
@@ -61,7 +61,7 @@ def run(
         name = card["device_thresholds"][0]["distance"]
         _console.echo(f"\n[bold]Thresholds of files for devices[/bold] ({name} distance)")
         _console.print_table(
-            ("accept distances up to", "FAR", "its 95 % interval", "TAR", "imposter trials"),
+            ("accept distances up to", "FAR", "FAR, 95 % interval", "TAR", "imposter trials"),
             _thresholds(card["device_thresholds"]),
         )
     if card["exports"]:

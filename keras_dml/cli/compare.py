@@ -16,20 +16,20 @@ Recording = Annotated[
     ),
 ]
 
-USUAL = 0.01  # false accept rate of the threshold for the verdict, the default of a gallery
+USUAL = 0.01  # false accept rate whose threshold gives the verdict, as a gallery's default
 
 
 class _Comparison:
-    """Model with the interface of a gallery, for `_galleries.Reader`."""
+    """A model with the attributes of a gallery that `_galleries.Reader` needs."""
 
     def __init__(self, model):
         from keras_dml import quality
 
-        self.model, self.reading = model, {}  # no options of an earlier enrollment
+        self.model, self.reading = model, {}  # there is no enrollment that stored options
         self._gate = quality.gate_of(model)
 
     def unfit(self, recordings):
-        """Returns why recordings should not be compared, `{index: reason}`."""
+        """Returns reasons why recordings should not be compared, `{index: reason}`."""
         return {} if self._gate is None else self._gate.refused(recordings)
 
 
@@ -52,16 +52,16 @@ def run(
 ):
     """Compare two recordings without a gallery.
 
-    The closeness is 100 for identical recordings and 0 for the usual distance of two people.
+    The closeness is 100 for identical recordings and 0 for the usual distance between two people.
 
     The command also compares the distance with the thresholds of the model's card. Each threshold
-    has a false accept rate (FAR), how often recordings of two people are at most this far apart,
-    and a true accept rate (TAR), how often recordings of one person are. These rates were measured
-    on the people and sensors of the card. A recording that is longer than the model's input is cut
-    into windows. Each window of FIRST is compared with the nearest window of SECOND, and the mean
-    distance is printed.
+    has two rates, which were measured on the people and sensors of the card. The false accept rate
+    (FAR) says how often recordings of two people are at most this far apart. The true accept rate
+    (TAR) says how often recordings of one person are at most this far apart. A recording that is
+    longer than the model's input is cut into windows. Each window of FIRST is compared with the
+    nearest window of SECOND, and the mean distance is printed.
 
-    Exit status: 0 the recordings are compared, 2 they are not.
+    Exit status: 0 if the recordings are compared, 2 if not.
 
     Example: keras-dml compare monday.csv friday.csv --model gait_qp_wl
     """
@@ -108,7 +108,7 @@ def run(
         rows = sorted(card["thresholds"], key=lambda row: row["far"])
         _console.echo(_verdict(rows, distance))
         _console.print_table(
-            ("threshold", "these two", "FAR", "its 95 % interval", "TAR"),
+            ("threshold", "these two", "FAR", "FAR, 95 % interval", "TAR"),
             [_judged(row, distance, scale) for row in rows],
         )
     if "headline" in card:
@@ -116,14 +116,14 @@ def run(
 
 
 def _measured(distance, scale):
-    """Returns a distance in words, as closeness if `scale` is not None."""
+    """Returns a distance as text. The text is a closeness if `scale` is not None."""
     if scale is None:
         return f"distance {distance:.4g}"
     return f"closeness {scale.closeness(distance):.1f} of 100"
 
 
 def _verdict(rows, distance):
-    """Returns the decision of the card's threshold whose rate is nearest to `USUAL`, in words.
+    """Returns the decision of the threshold whose rate is nearest to `USUAL`, as text.
 
     Args:
         rows: Thresholds of the card.
@@ -135,7 +135,7 @@ def _verdict(rows, distance):
 
 
 def _judged(row, distance, scale):
-    """Returns the row of a threshold in the table of decisions."""
+    """Returns a row of the table of thresholds, with the decision on this distance."""
     from keras_dml.zoo import catalog
 
     return (

@@ -12,7 +12,7 @@ from keras_dml.cli import _options
 def run(
     manual_dir: Annotated[
         pathlib.Path | None,
-        _options.folder("--manual-dir", "Folder with archives, or with a folder NAME of each."),
+        _options.folder("--manual-dir", "Folder with archives, or with a subfolder per data set."),
     ] = None,
     data_dir: _options.DataDir = None,
     imports: Annotated[
@@ -24,7 +24,8 @@ def run(
     """List the data sets: people, size, license, prepared files and missing archives.
 
     Without folders, the command searches the folder of TensorFlow Datasets. Size and number of
-    people describe the whole data set. Archives with a part of it are accepted too.
+    people describe the complete data set. Archives with only a part of the data set are accepted
+    too.
 
     Example: keras-dml datasets --manual-dir ~/Downloads
     """
@@ -66,11 +67,11 @@ def run(
         if reasons:
             _console.echo(f"\n[bold]{title}[/bold]")
             _console.print_table((), list(reasons), header=False)
-    _console.echo("\nPrepare one: python -m tfds_builders.build NAME --manual-dir DIR")
+    _console.echo("\nTo prepare a data set: python -m tfds_builders.build NAME --manual-dir DIR")
 
 
 def _lines(configs: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Yields the state of a data set, with one line for all configs in the same state."""
+    """Yields the state of a data set. Configurations in the same state share a line."""
     names_by_state: dict[str, list[str]] = {}
     for name, config in configs.items():
         names_by_state.setdefault(_state(config), []).append(name)

@@ -7,7 +7,7 @@ import typer
 from keras_dml.cli import _completion, _options, _statuses
 from keras_dml.recordings import format_names
 
-MOST_REFUSED = 3  # reasons that are printed if no file is enrolled; they are often the same
+MOST_REFUSED = 3  # number of reasons printed if no file is enrolled; they are often the same
 
 
 def run(
@@ -37,17 +37,17 @@ def run(
 
     If the gallery does not exist, the command creates it.
 
-    The command refuses a recording if the model does not take it, if its distance to the person's
-    other recordings is above the threshold, or if it is enrolled as another person. It prints the
-    reasons, and enrolls the remaining recordings. Of a new person, the largest group of recordings
-    within the threshold is enrolled. A recording that is given twice or that is enrolled already
-    counts once.
+    The command refuses a recording if the model does not accept it, if its distance to the person's
+    other recordings is above the threshold, or if it is enrolled as another person. The command
+    prints the reasons, and enrolls the remaining recordings. If the person is new, the largest
+    group of recordings within the threshold is enrolled. A recording that is given twice, or that
+    is already enrolled, counts once.
 
-    The gallery stores names, embeddings and thresholds, but no recordings. Its file is personal
-    data. It also stores the channels, the rate, the column of times and the units of its first
-    enrollment, which later commands use by default.
+    The gallery stores names, embeddings and thresholds, but no recordings. The gallery file is
+    personal data. The gallery also stores the channels, the rate, the column of times and the units
+    of the first enrollment, which later commands use by default.
 
-    Exit status: 0 all are enrolled, now or before, 1 some were refused, 2 none is enrolled.
+    Exit status: 0 if all recordings are enrolled, 1 if some are refused, 2 if none is enrolled.
 
     Example: keras-dml enroll family.db alice alice/*.csv --model gait_qp_wl
     """
@@ -168,7 +168,7 @@ def _enroll_people(gallery, folder, options, as_json):
 
 
 def _as_json(enrollment, paths):
-    """Returns an `Enrolled` as an object for JSON."""
+    """Converts an `Enrolled` to an object for JSON."""
     return {
         "kept": [str(paths[i]) for i in enrollment.kept],
         "refused": {str(paths[i]): enrollment.refused[i] for i in sorted(enrollment.refused)},
@@ -181,7 +181,7 @@ def _as_json(enrollment, paths):
 
 
 def _show_repeats(enrollment, paths):
-    """Prints the files that repeat another file or an enrolled recording."""
+    """Lists files that are copies of another file or of an enrolled recording."""
     from keras_dml.cli import _console
 
     for i, first in sorted(enrollment.repeated.items()):
@@ -190,17 +190,17 @@ def _show_repeats(enrollment, paths):
 
 
 def _show_refused(reasons, most):
-    """Prints why files were refused, for at most `most` files."""
+    """Prints why files were refused. At most `most` files are listed."""
     from keras_dml.cli import _console
 
     for reason in reasons[:most]:
         _console.echo(_console.escape(f"refused: {reason}"))
     if reasons[most:]:
-        _console.echo(f"refused: {len(reasons[most:])} more files; --json has the reason of each")
+        _console.echo(f"refused: {len(reasons[most:])} more files. --json lists all reasons.")
 
 
 def _end(enrolled, repeated, refused):
-    """Exits with the status for these numbers of files."""
+    """Exits with the status that follows from the numbers of files."""
     if not enrolled and not repeated:
         raise typer.Exit(_statuses.ERROR)
     _statuses.exit_with_answer(not refused)

@@ -32,13 +32,13 @@ def run(
 ):
     """Explain the distance of a recording to a person by parts of the recording and by channels.
 
-    Distances of quantile embeddings and of covariances are sums over parts and channels. For all
-    other models, the command leaves out one part or channel at a time and computes the distance
+    For quantile embeddings and covariances, the distance is a sum over parts and channels. For all
+    other models, the command leaves out one part or one channel at a time and computes the distance
     again.
 
-    An explanation reveals as much as the enrolled embedding. It is personal data.
+    An explanation reveals as much as the enrolled embedding, so it is personal data.
 
-    Exit status: 0 the distance is explained, 2 it is not.
+    Exit status: 0 if the distance is explained, 2 if not.
 
     Example: keras-dml explain family.db alice new.csv --out why
     """

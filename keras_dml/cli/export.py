@@ -19,7 +19,7 @@ class Format(enum.StrEnum):
 
 
 class Quantization(enum.StrEnum):
-    """Types of the weights in a TFLite file."""
+    """Number types of the weights in a TFLite file."""
 
     dynamic = "dynamic"
     float32 = "float32"
@@ -39,7 +39,7 @@ def run(
     quantization: Annotated[
         Quantization | None,
         typer.Option(
-            help="Type of the weights in the TFLite file.",
+            help="Number type of the weights in the TFLite file.",
             show_default="dynamic; float16 for galleries, and if dynamic differs from Keras",
         ),
     ] = None,
@@ -48,8 +48,8 @@ def run(
         typer.Option(
             metavar="FILE.npz",
             autocompletion=_completion.complete_paths,
-            help="For int8: about 100 recordings (time, channels), or images, such as the device "
-            "will record.",
+            help="For int8: a file with about 100 recordings (time, channels), or images, like "
+            "those of the device.",
         ),
     ] = None,
     out: Annotated[
@@ -68,14 +68,15 @@ def run(
 ):
     """Export a model or a gallery, and compare the outputs of the file with Keras.
 
-    The file of a model has the signatures embed and distance. A classifier also has the signatures
-    score and classify.
+    The file of a model has the signatures embed and distance. The file of a classifier also has the
+    signatures score and classify.
 
-    A gallery is exported to a folder for a device: the model, the embeddings, the threshold, and
-    decide.py, a program that needs only NumPy and LiteRT. With --to templates, the embeddings are
-    written to one file that `keras-dml merge` and numpy.load can read.
+    A gallery is exported to a folder for a device. The folder contains the model, the embeddings,
+    the threshold, and decide.py, a program that needs only NumPy and LiteRT. With --to templates,
+    the templates (stored embeddings) are written to one file, which `keras-dml merge` and
+    numpy.load can read.
 
-    Exit status: 0 written and compared, 2 nothing was written.
+    Exit status: 0 if the file is written and compared, 2 if nothing is written.
 
     Example: keras-dml export gait_qp_wl --to tflite --quantization float16
     """
@@ -118,7 +119,7 @@ def run(
     check_place = _files.replaceable_file if to is Format.tflite else _files.replaceable_saved_model
     if out is not None:
         check_place(out)
-    model_name = _models.resolve(name)  # refuses an unknown model before a backend is loaded
+    model_name = _models.resolve(name)  # unknown models fail before a backend is loaded
     if out is None:
         out = str(_default_path(name, to))
         check_place(out)
@@ -156,7 +157,7 @@ def run(
 
 
 def _weights(quantization, default):
-    """Returns the argument `quantization` of the library for an option."""
+    """Converts the option --quantization to the argument `quantization` of the library."""
     if quantization is None:
         return default
     return None if quantization is Quantization.float32 else quantization.value
@@ -166,7 +167,7 @@ def read_recordings(path):
     """Reads the arrays of an `.npz` file, in the order of their names.
 
     Raises:
-        ValueError: If it is not an `.npz` file of numbers.
+        ValueError: If the file is not an `.npz` file of numbers.
         FileNotFoundError: If the file does not exist.
     """
     import numpy as np
@@ -182,7 +183,7 @@ def read_recordings(path):
             file.seek(0)
             with np.load(file, allow_pickle=False) as arrays:
                 return [_arrays.real(f"`{key}`", arrays[key]) for key in sorted(arrays)]
-        except Exception as error:  # damaged archives and arrays raise many types
+        except Exception as error:  # damaged archives and arrays raise many types of errors
             raise ValueError(
                 f"{path} is not an .npz file of recordings: {archive.first_line(error)} Write one "
                 "by numpy.savez(path, *recordings), each of shape (time, channels), or images "

@@ -14,7 +14,7 @@ def run(
     recordings: Annotated[
         list[str],
         typer.Argument(
-            help="Ids of recordings, as listed by `keras-dml recordings`.", show_default=False
+            help="Ids of recordings, printed by `keras-dml recordings`.", show_default=False
         ),
     ],
     access: _options.Access = _options.Access(),
@@ -22,11 +22,11 @@ def run(
 ):
     """Remove single recordings of a person, as if they had never been enrolled.
 
-    The command needs no model. If it removes the last recording, it also removes the person. If an
-    id is unknown, nothing is removed. Copies of the gallery still contain the recordings, and so
-    does the disk of a server until `keras-dml remove --purge`.
+    The command needs no model. If the last recording is removed, the person is removed too. If an
+    id is unknown, nothing is removed. Copies of the gallery still contain the recordings. The disk
+    of a server also contains them until `keras-dml remove --purge`.
 
-    Exit status: 0 removed, 2 nothing was removed.
+    Exit status: 0 if the recordings are removed, 2 if nothing is removed.
 
     Example: keras-dml forget family.db alice 0f3a5b7c9d1e2f40
     """

@@ -1,4 +1,4 @@
-"""Command `keras-dml identify GALLERY FILES...`: identifies a person or a stranger."""
+"""Command `keras-dml identify GALLERY FILES...`: finds the person of a recording, or a stranger."""
 
 from typing import Annotated
 
@@ -18,22 +18,24 @@ def run(
     distances: _options.Distances = False,
     as_json: _options.AsJson = False,
 ):
-    """Identify the person of recordings: the nearest enrolled person, or a stranger.
+    """Find the enrolled person of a recording, or decide that it is from a stranger.
 
-    All files must be recordings of one moment. The command makes one decision on all of them. It
-    decides for a stranger if no distance is within the threshold. --scores lists the nearest people
-    with their closeness: 100 for identical recordings, 0 for the usual distance of two people.
+    If several files are given, they must be recordings of the same moment. The command makes one
+    decision on all files. If no distance is within the threshold, the command decides that the
+    recording is from a stranger. --scores lists the nearest people with a closeness: 100 for
+    identical recordings, and 0 for the usual distance between two people.
 
     Until `keras-dml calibrate` sets a threshold, the command uses the provisional threshold of the
     model's card. Without such a threshold it lists the nearest people and does not decide.
 
-    With n enrolled people, a stranger is identified as one of them (FPIR) up to n times as often as
-    the false accept rate of the threshold. An enrolled person may also be identified as a stranger
-    or as another person. If two people are equally near, for example because one recording is
-    enrolled as both, the command does not decide. A stranger counts as a rejected claim of the
-    nearest person, see `keras-dml verify`.
+    If n people are enrolled, a stranger is mistaken for one of them (FPIR) up to n times as often
+    as the false accept rate of the threshold. An enrolled person may also be mistaken for a
+    stranger or for another person. If two people are equally near, for example because one
+    recording is enrolled as both people, the command does not decide. A stranger counts as a
+    rejected claim of the nearest person, see `keras-dml verify`.
 
-    Exit status: 0 an enrolled person, 1 a stranger, 2 no decision or a pause.
+    Exit status: 0 if an enrolled person is found, 1 for a stranger, 2 without a decision, such as
+    during a pause.
 
     Example: keras-dml identify family.db new.csv
     """
@@ -67,12 +69,12 @@ def run(
 
 
 def _candidate(result, candidate, scores):
-    """Returns a candidate as an object for JSON.
+    """Converts a candidate to an object for JSON.
 
     Args:
-        result: `Identification`.
-        candidate: `Candidate`.
-        scores: If True, the object contains score and closeness.
+        result: The `Identification` that contains the candidate.
+        candidate: The `Candidate` to convert.
+        scores: Whether the object contains score and closeness.
     """
     from keras_dml.cli import _answers
 
@@ -86,12 +88,12 @@ def _candidate(result, candidate, scores):
 
 
 def _show_candidates(result, scores, distances):
-    """Prints the nearest people, nearest first.
+    """Prints the nearest people, the nearest person first.
 
     Args:
-        result: `Identification`.
-        scores: If True, closeness and distances are printed.
-        distances: If True, distances are printed without closeness.
+        result: The `Identification` to print.
+        scores: Whether closeness and distances are printed.
+        distances: Whether distances are printed without closeness.
     """
     from keras_dml.cli import _console
 

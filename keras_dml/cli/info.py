@@ -8,11 +8,11 @@ def run(
     access: _options.Access = _options.Access(),
     as_json: _options.AsJson = False,
 ):
-    """Show facts about a gallery: model, numbers of people and recordings, date, thresholds.
+    """Show facts about a gallery: model, numbers of people and recordings, date and thresholds.
 
-    The command needs no model. It prints neither names nor embeddings.
+    The command needs no model. The output contains neither names nor embeddings.
 
-    Exit status: 0 the facts are printed, 2 they are not.
+    Exit status: 0 if the facts are printed, 2 if not.
 
     Example: keras-dml info family.db
     """
@@ -36,19 +36,19 @@ def run(
         ("encrypted", "yes" if facts.encrypted else "no"),
         ("people", facts.people),
         ("recordings", facts.recordings),
-        ("marked recordings", facts.marked),
+        ("imposter recordings", facts.marked),
         ("reading options", ", ".join(options) or "none"),
         ("thresholds", _thresholds(facts)),
-        ("boundaries", _rates(facts.boundaries)),
+        ("listen thresholds", _rates(facts.boundaries)),
     ]
     _console.print_table((), rows, header=False)
 
 
 def _thresholds(facts):
-    """Returns the rates of the thresholds in use, as text."""
+    """Returns the false accept rates of the thresholds in use, as text."""
     if facts.thresholds or not facts.provisional:
         return _rates(facts.thresholds)
-    return f"none yet; provisional ones of the model's card: {_rates(facts.provisional)}"
+    return f"none yet; provisional thresholds of the model's card: {_rates(facts.provisional)}"
 
 
 def _format_option(value):

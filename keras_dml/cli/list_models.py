@@ -4,7 +4,7 @@ from keras_dml.cli import _options
 
 
 def run(as_json: _options.AsJson = False):
-    """List the trained models: task, input, error rates, license.
+    """List the trained models: task, input, error rates and license.
 
     Example: keras-dml list
     """

@@ -25,7 +25,7 @@ def run(
             "--follow",
             metavar="SECONDS",
             min=0.0,
-            help="Wait for new lines. The recording ends if none is written for this time.",
+            help="Seconds to wait for new lines before the recording ends.",
             show_default="do not wait",
         ),
     ] = None,
@@ -34,17 +34,18 @@ def run(
     scores: _options.Scores = False,
     as_json: _options.AsJson = False,
 ):
-    """Verify that a recording is of a person, as early as possible while it is recorded.
+    """Verify a claimed person as early as possible, while the recording is still being made.
 
-    The command decides by a boundary, which `keras-dml calibrate --window SECONDS` sets for a false
-    match rate. The rate holds no matter when the command decides, on average over the choice of the
-    people who set the boundary. It holds for one recording, even if its parts are repeated or
-    reordered. It does not hold for the best of several recordings, for a recording that is changed
-    until it is accepted, or for a replay of the person.
+    The command compares with a decision threshold that `keras-dml calibrate --window SECONDS` sets
+    for a false match rate. The rate holds no matter when the command decides. The rate is an
+    average over all groups of people on whom the threshold could have been set. The rate holds for
+    one recording, even if parts of the recording are repeated or reordered. The rate does not hold
+    for the best of several recordings, for a recording that is changed until it is accepted, or for
+    a replay of the person.
 
     If the recording ends before a decision, it counts as a rejected claim, see `keras-dml verify`.
 
-    Exit status: 0 accepted, 1 rejected, 2 no decision, a pause or an error.
+    Exit status: 0 if accepted, 1 if rejected, 2 without a decision, such as during a pause.
 
     Example: keras-dml listen family.db alice walk.csv --follow 5
     """

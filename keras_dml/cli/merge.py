@@ -14,8 +14,8 @@ def run(
     other: Annotated[
         str,
         typer.Argument(
-            help="Gallery with the same model, or a file of `keras-dml export GALLERY --to "
-            "templates`. It is not changed.",
+            help="Gallery with the same model, or a file written by `keras-dml export GALLERY --to "
+            "templates`. OTHER is not changed.",
             show_default=False,
             autocompletion=_completion.complete_paths,
         ),
@@ -36,7 +36,7 @@ def run(
         typer.Option(
             "--other-keys",
             metavar="FILE",
-            help="Keys of the people of OTHER, if it is encrypted and on a server.",
+            help="File with the keys of OTHER's people, if OTHER is encrypted on a server.",
             show_default=False,
             autocompletion=_completion.complete_paths,
         ),
@@ -44,13 +44,13 @@ def run(
     access: _options.Access = _options.Access(),
     as_json: _options.AsJson = False,
 ):
-    """Add the people of another gallery to a gallery, for example of a second phone.
+    """Add the people of another gallery to a gallery, for example from a second phone.
 
     Recordings that are in both galleries are stored once. GALLERY keeps its thresholds. Recordings
-    that `keras-dml enroll` would refuse are left out. The command can be repeated at any time, also
+    that `keras-dml enroll` would refuse are left out. The command can be repeated at any time, even
     after Ctrl-C.
 
-    Exit status: 0 merged, 2 nothing was changed.
+    Exit status: 0 if the galleries are merged, 2 if nothing is changed.
 
     Example: keras-dml merge family.db phone.db
     """

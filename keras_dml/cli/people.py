@@ -8,9 +8,9 @@ def run(
     access: _options.Access = _options.Access(),
     as_json: _options.AsJson = False,
 ):
-    """List the people of a gallery, with the number of their recordings.
+    """List the people of a gallery, with the number of recordings of each person.
 
-    Exit status: 0 the people are listed, 2 they are not.
+    Exit status: 0 if the people are listed, 2 if not.
 
     Example: keras-dml people family.db
     """

@@ -14,7 +14,7 @@ def run(
     The command needs no model. `keras-dml forget` removes recordings by their ids. A gallery does
     not store the names of files.
 
-    Exit status: 0 the recordings are listed, 2 they are not.
+    Exit status: 0 if the recordings are listed, 2 if not.
 
     Example: keras-dml recordings family.db alice
     """

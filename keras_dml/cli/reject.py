@@ -1,4 +1,4 @@
-"""Command `keras-dml reject GALLERY PERSON FILES...`: marks recordings as not of a person."""
+"""Command `keras-dml reject GALLERY PERSON FILES...`: stores recordings of imposters."""
 
 from typing import Annotated
 
@@ -15,29 +15,29 @@ def run(
         list[str] | None,
         typer.Argument(
             help=f"Recordings: {format_names()} files, or folders of them. With "
-            "--undo: ids of marked recordings.",
+            "--undo: ids of imposter recordings.",
             show_default=False,
             autocompletion=_completion.complete_paths,
         ),
     ] = None,
     is_listing: Annotated[
         bool,
-        typer.Option("--list", help="List the marked recordings, with id and time."),
+        typer.Option("--list", help="List the imposter recordings, with id and time."),
     ] = False,
     is_undoing: Annotated[
-        bool, typer.Option("--undo", help="Remove the marks of recordings with these ids.")
+        bool, typer.Option("--undo", help="Remove the imposter recordings with these ids.")
     ] = False,
     options: _options.GalleryOptions = _options.GalleryOptions(),
     as_json: _options.AsJson = False,
 ):
-    """Mark recordings that were falsely accepted as a person.
+    """Store recordings of other people that were falsely accepted as a person.
 
-    Later, a recording that is nearer to a marked recording than to the enrolled ones is rejected.
-    If the model does not take one of the files, no file is marked. --list lists the marked
-    recordings, and --undo removes marks. Both need no model. `keras-dml remove` also removes the
-    marks of a person.
+    Later, a recording is rejected if it is nearer to a stored imposter recording than to the
+    person's enrolled recordings. If the model does not accept one of the files, no file is stored.
+    --list lists the imposter recordings, and --undo removes some of them. --list and --undo need no
+    model. `keras-dml remove` also removes the imposter recordings of a person.
 
-    Exit status: 0 marked, listed or unmarked, 2 nothing was changed.
+    Exit status: 0 if recordings are stored, listed or removed, 2 if nothing is changed.
 
     Example: keras-dml reject family.db alice intruder.csv
     """
@@ -66,12 +66,12 @@ def run(
         _console.print_json({"person": person, "marked": len(recordings), "notes": notes})
     else:
         _console.echo(
-            f"{_console.escape(person)}: {len(recordings)} recordings marked as not of this person"
+            f"{_console.escape(person)}: {len(recordings)} recordings stored as imposters"
         )
 
 
 def _list(gallery, person, access, *, as_json):
-    """Prints the marked recordings of a person."""
+    """Lists the imposter recordings that are stored for a person."""
     from keras_dml import gallery as galleries
     from keras_dml.cli import _answers, _console
 
@@ -81,13 +81,13 @@ def _list(gallery, person, access, *, as_json):
         entries = [{"id": each.id, "marked": each.created} for each in stored]
         _console.print_json({"person": person, "marked": entries})
     elif stored:
-        _console.print_table(("id", "marked"), stored)
+        _console.print_table(("id", "stored"), stored)
     else:
-        _console.echo("No recording is marked.")
+        _console.echo("No imposter recording is stored.")
 
 
 def _undo(gallery, person, ids, access, *, as_json):
-    """Removes the marks of recordings of a person."""
+    """Removes stored imposter recordings of a person."""
     from keras_dml import gallery as galleries
     from keras_dml.cli import _answers, _console
 
@@ -98,4 +98,5 @@ def _undo(gallery, person, ids, access, *, as_json):
     if as_json:
         _console.print_json({"person": person, "undone": ids, "marked": left})
     else:
-        _console.echo(_console.escape(f"{person}: {len(ids)} marks removed, {left} left"))
+        text = f"{person}: {len(ids)} imposter recordings removed, {left} left"
+        _console.echo(_console.escape(text))

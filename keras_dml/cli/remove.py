@@ -14,8 +14,8 @@ def run(
         bool,
         typer.Option(
             "--purge",
-            help="Then rewrite the gallery, which a server needs, and list the places where "
-            "removed data may remain.",
+            help="Then rewrite the gallery, which a server needs to erase data, and list places "
+            "where removed data may remain.",
         ),
     ] = False,
     access: _options.Access = _options.Access(),
@@ -23,11 +23,11 @@ def run(
 ):
     """Remove a person with all recordings.
 
-    The command needs no model. No data of the person remains in the file of the gallery. Delete
-    copies of the file, such as backups, yourself. On a server, the command destroys the person's
-    key if the gallery is encrypted, but the data stays on the disk until --purge.
+    The command needs no model. No data of the person remains in the gallery file. Delete copies of
+    the file, such as backups, yourself. If an encrypted gallery is on a server, the command
+    destroys the person's key. On a server, the data stays on the disk until --purge.
 
-    Exit status: 0 removed, 2 the person is not enrolled, or an error occurred.
+    Exit status: 0 if the person is removed, 2 if not.
 
     Example: keras-dml remove family.db bob
     """

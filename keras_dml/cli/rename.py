@@ -16,10 +16,10 @@ def run(
 ):
     """Rename a person of a gallery.
 
-    Recordings and thresholds are not changed, and no model is needed. The command refuses the name
-    of another enrolled person.
+    Recordings and thresholds are not changed, and no model is needed. The command refuses a name
+    that another enrolled person has.
 
-    Exit status: 0 the person is renamed, 2 nothing was changed.
+    Exit status: 0 if the person is renamed, 2 if nothing is changed.
 
     Example: keras-dml rename family.db alice "Alice B."
     """

@@ -21,14 +21,15 @@ def run(
     access: _options.Access = _options.Access(),
     as_json: _options.AsJson = False,
 ):
-    """Restore a gallery from a backup of `keras-dml backup`.
+    """Restore a gallery from a backup that `keras-dml backup` wrote.
 
     The command needs no model, and does not change the backup. An encrypted gallery needs its key.
-    Without the key it is refused later, since it looks like an old copy that an attacker has put
-    back. --replace replaces an existing gallery in one step. People and thresholds that were added
-    after the backup are then lost, and people who were removed after it are enrolled again.
+    Without the key, a restored encrypted gallery is refused later, because it looks like an old
+    copy that an attacker has put in place. --replace replaces an existing gallery in one step.
+    People and thresholds that were added after the backup are then lost, and people who were
+    removed after the backup are enrolled again.
 
-    Exit status: 0 restored, 2 nothing was changed.
+    Exit status: 0 if the gallery is restored, 2 if nothing is changed.
 
     Example: keras-dml restore family-backup.db family.db
     """

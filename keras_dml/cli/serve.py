@@ -11,11 +11,11 @@ Host = Annotated[
     typer.Option(
         "--host",
         metavar="ADDRESS",
-        help="Address to listen on. All except the default need a token.",
+        help="Address to listen on. All addresses except the default need a token.",
     ),
 ]
 Port = Annotated[
-    int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0: any free port.")
+    int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0 for any free port.")
 ]
 TokenFile = Annotated[
     str | None,
@@ -33,7 +33,7 @@ VerifyTokenFile = Annotated[
     typer.Option(
         "--verify-token-file",
         metavar="FILE",
-        help="File of tokens with which clients may only verify.",
+        help="File of tokens with which clients may only verify, one per line.",
         show_default="no such tokens",
         autocompletion=_completion.complete_paths,
     ),
@@ -42,8 +42,8 @@ Scores = Annotated[
     bool,
     typer.Option(
         "--scores",
-        help="Also send closeness from 0 to 100, rounded, and pictures that explain it. Attackers "
-        "can use closeness to improve a recording step by step.",
+        help="Also send the closeness, from 0 to 100 and rounded, and pictures that explain it. "
+        "Attackers can use the closeness to improve a recording step by step.",
     ),
 ]
 Origins = Annotated[
@@ -82,13 +82,14 @@ def run(
     """Serve a gallery as a web page and a REST interface: enroll, verify, identify.
 
     The page is at /, and /docs and /openapi.json describe the REST interface. By default, all users
-    of this machine can reach the server, and no other machine can. It uses HTTP without encryption.
-    From other machines, use an SSH tunnel or a reverse proxy with TLS.
+    of this machine can reach the server, and no other machine can. The server uses HTTP without
+    encryption. To reach the server from other machines, use an SSH tunnel or a reverse proxy with
+    TLS.
 
-    The server decides by the thresholds of the gallery. Its answers contain decisions, but no
-    scores unless --scores is given.
+    The server decides with the thresholds of the gallery. The responses of the server contain
+    decisions, and scores only if --scores is given.
 
-    Exit status: 0 ended by Ctrl-C, 2 the server could not start.
+    Exit status: 0 if ended by Ctrl-C, 2 if the server cannot start.
 
     Example: keras-dml serve family.db
     """

@@ -10,11 +10,11 @@ def run(
     access: _options.Access = _options.Access(),
     as_json: _options.AsJson = False,
 ):
-    """List the calibrated thresholds of a gallery, and the boundaries of `keras-dml listen`.
+    """List the calibrated thresholds of a gallery, including those of `keras-dml listen`.
 
-    The command needs no model. Decisions without --far use the threshold of the smallest rate.
+    The command needs no model. Without --far, decisions use the threshold for the smallest rate.
 
-    Exit status: 0 the thresholds are listed, 2 they are not.
+    Exit status: 0 if the thresholds are listed, 2 if not.
 
     Example: keras-dml thresholds family.db
     """
@@ -37,11 +37,12 @@ def run(
 
 
 def as_lists(facts):
-    """Returns thresholds and boundaries of a `GalleryInfo` as objects for JSON.
+    """Converts the thresholds of a `GalleryInfo` to objects for JSON.
 
     Returns:
-        `{"thresholds": [...], "boundaries": [...], "provisional": [...]}`, each sorted by rate.
-        `provisional` has the thresholds of the model's card.
+        Dict `{"thresholds": [...], "boundaries": [...], "provisional": [...]}`, each list sorted by
+        rate. `boundaries` has the thresholds of `keras-dml listen`, and `provisional` has the
+        thresholds of the model's card.
     """
     return {
         "thresholds": [_fields(threshold) for threshold in facts.thresholds.values()],

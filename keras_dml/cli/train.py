@@ -9,7 +9,7 @@ import typer
 
 from keras_dml.cli import _completion, _options
 
-MOST_LEFT_OUT = 10  # files that were left out and are printed
+MOST_LEFT_OUT = 10  # number of left-out files that are listed
 
 
 class Kind(enum.StrEnum):
@@ -97,8 +97,8 @@ def run(
         int | None,
         typer.Option(
             min=0,
-            help="Training steps of each network, 0: no network. The same steps give the same "
-            "model; the same minutes may not.",
+            help="Training steps of each network; 0 for no network. The same number of steps gives "
+            "the same model, but the same --minutes may not.",
             show_default="from the minutes",
         ),
     ] = None,
@@ -122,12 +122,12 @@ def run(
     """Train a model on FOLDER/person/walk.csv or FOLDER/person/session/walk.csv.
 
     The command first fits methods with closed-form solutions, and then trains a network in the
-    remaining time. It measures all of them on people who were not used in their training, and
-    writes the best one, for enroll, verify and export. If the times of a file are uneven,
-    such as times of phones, all files are resampled to the median of their rates. If nearly all
-    files are left out, no model is written.
+    remaining time. The command measures each method on people who were not used in the training.
+    The command writes the model of the best method, which enroll, verify and export can use. If the
+    times of a file are uneven, such as times of phones, all files are resampled to the median of
+    their rates. If nearly all files are left out, no model is written.
 
-    Exit status: 0 the model is written, 2 it is not.
+    Exit status: 0 if the model is written, 2 if not.
 
     Example: keras-dml train walks --channels x,y,z --rate-hz 50 --out phone
     """
@@ -184,7 +184,7 @@ def _show(result, resampling):
         refusals = list(result.refused.items())
         _console.print_table((), refusals[:MOST_LEFT_OUT], header=False)
         if len(refusals) > MOST_LEFT_OUT:
-            _console.echo(f"and {len(refusals) - MOST_LEFT_OUT} more; --json lists all")
+            _console.echo(f"and {len(refusals) - MOST_LEFT_OUT} more. --json lists all files.")
         _console.echo()
     if result.leaderboard:
         figures = ", ".join(catalog.figures_in_words(result.card))
@@ -195,7 +195,7 @@ def _show(result, resampling):
     _console.echo(f"\n{_console.escape(headline.words(result.card))}")
     for limit in result.card["limits"]:
         _console.echo(f"- {_console.escape(limit)}")
-    if result.refused:  # repeated, since the list above may be off the screen
+    if result.refused:  # repeated, because the list above may have scrolled off the screen
         _console.echo(f"- Left out: {len(result.refused):,} files, see above.")
     minutes = result.card["recipe"]["minutes"]
     _console.echo(

@@ -14,19 +14,19 @@ def run(
     distances: _options.Distances = False,
     as_json: _options.AsJson = False,
 ):
-    """Verify that recordings are of a person: accept or reject the claim.
+    """Verify that recordings are of a claimed person: accept or reject the claim.
 
-    All files must be recordings of one moment. The command makes one decision on all of them. Until
-    `keras-dml calibrate` sets a threshold, it uses the provisional threshold of the model's card.
-    --scores adds the closeness: 100 for identical recordings, 0 for the usual distance of two
-    people.
+    If several files are given, they must be recordings of the same moment. The command makes one
+    decision on all files. Until `keras-dml calibrate` sets a threshold, the command uses the
+    provisional threshold of the model's card. --scores adds the closeness: 100 for identical
+    recordings, and 0 for the usual distance between two people.
 
     The false accept rate of a threshold is the rate for one try. If a person may try three times,
-    false claims are accepted up to three times as often. `keras-dml card MODEL` shows how often.
-    After some rejected claims of a person, the next claim must wait. Each further rejected claim
-    doubles this pause, up to an hour.
+    false claims are accepted up to three times as often. `keras-dml card MODEL` shows the measured
+    rates. After some rejected claims of a person, the next claim must wait. Each further rejected
+    claim doubles this pause, up to an hour.
 
-    Exit status: 0 accepted, 1 rejected, 2 no decision or a pause.
+    Exit status: 0 if accepted, 1 if rejected, 2 without a decision, such as during a pause.
 
     Example: keras-dml verify family.db alice new.csv
     """

@@ -1,4 +1,4 @@
-"""Card of a trained model, built from its static texts and its measured figures."""
+"""Builds the card of a trained model from fixed texts and measured figures."""
 
 from __future__ import annotations
 
@@ -27,28 +27,29 @@ def build_card(
     data: dict | None = None,
     **facts,
 ) -> dict:
-    """Builds a card, except for the entries that `publish` reads from the model.
+    """Builds a card without the entries that `publish` reads from the model.
 
     Args:
-        about: Static part of the card: `name`, `task`, `paper`, `input`, `data`, `limits` and
-            optionally `figures_are`. Its texts may contain facts in braces, as for `str.format`:
-            `"{images:,} images"`.
+        about: Fixed part of the card: `name`, `task`, `paper`, `input`, `data`, `limits` and
+            optionally `figures_are`. The texts may contain names of facts in braces, as for
+            `str.format`: `"{images:,} images"`.
         headline: The card's `headline`.
         figures: Rows of the card's `figures`.
-        recipe: The card's `recipe`, see `training_record`.
+        recipe: The card's `recipe`, such as the result of `training_record`.
         baselines: Entries of the card's `baselines`.
-        thresholds: Rows of the card's `thresholds`. They are omitted if the card has no
-            `test_subjects`, because thresholds need people whom the model has never seen.
-        device_thresholds: Rows of the card's `device_thresholds`, for a model whose files for
-            devices compute another distance.
+        thresholds: Rows of the card's `thresholds`. The rows are omitted if the card's
+            `test_subjects` is an empty list, because thresholds need people whose recordings were
+            not used in training.
+        device_thresholds: Rows of the card's `device_thresholds`. Needed for a model whose exported
+            files compute another distance than the model.
         data: Further keys of the card's `data`, such as `train_subjects`.
-        **facts: Values of the names in braces.
+        **facts: Values that replace the names in braces.
 
     Returns:
-        Dict by `keras_dml.zoo.schema.CARD`.
+        Card, a dict that follows `keras_dml.zoo.schema.CARD`.
 
     Raises:
-        KeyError: If a text contains a fact that is missing.
+        KeyError: If a text contains the name of a fact that is not in `facts`.
 
     Example:
         >>> about = {"limits": ["{people} people."], "data": {"builder": "gait"}}
@@ -73,12 +74,12 @@ def build_card(
 
 
 def training_record(command: str, *, seed: int, minutes: float) -> dict:
-    """Returns the card's `recipe`: how to train the model again, and today's versions.
+    """Returns the card's `recipe`: the training command, the seed, the versions and the date.
 
     Args:
         command: Command that trains and publishes the model.
-        seed: Seed of weights and batches.
-        minutes: Minutes of training.
+        seed: Seed of the weights and of the batches.
+        minutes: Duration of the training in minutes.
     """
     return {
         "command": command,
@@ -96,10 +97,10 @@ def export_row(
 
     Args:
         exported: The exported file.
-        figure: Figure of the model, `"auc"` or `"accuracy"`.
-        change: Change of that figure by the file; None if unknown.
-        by_distance: Change of the figure by the distance of the device, if that differs from the
-            distance of the model.
+        figure: Name of the figure that `change` is about: `"auc"` or `"accuracy"`.
+        change: Figure of the exported file minus figure of the model. None if unknown.
+        by_distance: Change of the figure that comes from the distance alone, if the exported file
+            computes another distance than the model. Default: no such change.
     """
     row = {
         "format": exported.format,
@@ -124,7 +125,7 @@ def versions() -> dict[str, str]:
 
 
 def _format_texts(value, facts):
-    """Inserts facts into all texts of a nested value."""
+    """Replaces names of facts in braces by the facts, in all texts of a nested value."""
     if isinstance(value, dict):
         return {key: _format_texts(part, facts) for key, part in value.items()}
     if isinstance(value, list):

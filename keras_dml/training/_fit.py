@@ -31,12 +31,12 @@ class Optimization:
 
     Attributes:
         learning_rate: Largest learning rate, at the end of the warm-up.
-        warm_up: Steps of the warm-up.
+        warm_up: Number of steps of the warm-up.
         start: Learning rate of the first step, as a fraction of `learning_rate`.
-        weight_decay: Decoupled weight decay (AdamW); None for no decay.
-        clip_norm: Largest global norm of the gradient; None for no clipping.
-        average: Momentum of the exponential moving average (EMA) of the weights, which replaces the
-            weights at the end of training; None for no averaging.
+        weight_decay: Decoupled weight decay (AdamW). None for no decay.
+        clip_norm: Largest global norm of the gradient. None for no clipping.
+        average: Momentum of the exponential moving average (EMA) of the weights. The average
+            replaces the weights at the end of training. None for no averaging.
 
     Example:
         >>> schedule = Optimization(1e-2, warm_up=10).schedule(100)
@@ -52,7 +52,7 @@ class Optimization:
     average: float | None = None
 
     def schedule(self, steps: int) -> keras.optimizers.schedules.LearningRateSchedule:
-        """Returns the learning rate schedule of a training with that many steps."""
+        """Returns the learning rate schedule of a training with `steps` steps."""
         return keras.optimizers.schedules.CosineDecay(
             self.start * self.learning_rate,
             max(1, steps - self.warm_up),
@@ -62,7 +62,7 @@ class Optimization:
         )
 
     def optimizer(self, steps: int) -> keras.optimizers.Optimizer:
-        """Creates the optimizer of a training with that many steps."""
+        """Creates the optimizer of a training with `steps` steps."""
         averaging = {"use_ema": True, "ema_momentum": self.average} if self.average else {}
         return keras.optimizers.Adam(
             self.schedule(steps),
@@ -73,11 +73,11 @@ class Optimization:
 
 
 class Fitted(NamedTuple):
-    """Duration and history of a training, including the runs that it resumed.
+    """Duration and history of a training, including interrupted runs that were resumed.
 
     Attributes:
-        minutes: Minutes of training.
-        history: For each epoch a dict of the loss and the metrics.
+        minutes: Duration of the training in minutes.
+        history: Loss and metrics of each epoch, a list of dicts.
     """
 
     minutes: float
@@ -97,24 +97,25 @@ def fit(
 ) -> Fitted:
     """Trains a model, prints progress, and writes a checkpoint after each epoch.
 
-    A resumed run reproduces an uninterrupted one: weights, optimizer, random states and batches
-    continue from the last whole epoch. Seed Keras before you build the model, and seed the batches
-    separately.
+    If an interrupted training is resumed, the result equals an uninterrupted training: weights,
+    optimizer, random states and batches continue after the last complete epoch. Set Keras's seed
+    before you build the model, and set the seed of the batches separately.
 
     Args:
-        model: A `keras.Model`; trained in place.
+        model: A `keras.Model`, trained in place.
         batches: A sampler of `keras_dml.samplers`, or a `keras.utils.PyDataset` with a settable
-            `epoch`. Its length is the number of steps per epoch.
+            `epoch`. The length of `batches` is the number of steps per epoch.
         steps: Training steps, rounded up to whole epochs.
         optimization: Optimizer and learning rate.
-        folder: Folder of the checkpoint, created if missing; None for no checkpoint.
-        resume: Whether to continue from the checkpoint in `folder`, if there is one. If False, an
-            existing checkpoint is deleted.
-        callbacks: Further callbacks, called before the checkpoint is saved.
+        folder: Folder of the checkpoint, created if missing. None for no checkpoint.
+        resume: Whether to continue from the checkpoint in `folder`, if a checkpoint exists. If
+            False, an existing checkpoint is deleted.
+        callbacks: Further callbacks. These callbacks are called before the checkpoint is saved.
         **compiled: Further arguments of `model.compile`, such as `loss`.
 
     Raises:
-        ValueError: If `steps` is not positive, or something else has the place of the checkpoint.
+        ValueError: If `steps` is not positive, or the path of the checkpoint is taken by something
+            else.
     """
     if steps < 1:
         raise ValueError(f"`steps` must be at least 1. Received steps={steps}.")
@@ -139,23 +140,25 @@ def fit(
 
 
 class Checkpoint(keras.callbacks.Callback):
-    """Callback that saves weights, optimizer, random states, history and minutes after each epoch.
+    """Callback that saves a checkpoint after each epoch.
 
-    The folder of the checkpoint is written as a whole or not at all.
-    `keras.callbacks.BackupAndRestore` saves no random states, so dropout would differ after a
-    restart. It also writes weights and epoch one after the other, so a run that is killed between
-    the two repeats an epoch.
+    A checkpoint holds weights, optimizer, random states, history and duration. The folder of the
+    checkpoint is written completely or not at all. `keras.callbacks.BackupAndRestore` does not save
+    random states, so dropout would differ after a restart. The Keras callback also writes the
+    weights before the epoch number, so a run that is killed in between repeats an epoch.
 
     Args:
         folder: Folder that contains the checkpoint, created if missing.
-        resume: Whether training continues from an existing checkpoint; otherwise it is deleted.
+        resume: Whether to continue from an existing checkpoint. If False, an existing checkpoint is
+            deleted.
 
     Attributes:
-        history: For each finished epoch a dict of the loss and the metrics.
+        history: Loss and metrics of each finished epoch, a list of dicts.
         minutes: Minutes of training before this run.
 
     Raises:
-        ValueError: If something else is in its place, or the checkpoint is damaged.
+        ValueError: If the path of the checkpoint is taken by something else, or the checkpoint is
+            damaged.
     """
 
     def __init__(self, folder: Path, resume: bool) -> None:
@@ -190,7 +193,7 @@ class Checkpoint(keras.callbacks.Callback):
 
 
 def _random_variables(model):
-    """Returns the states of the model's seed generators, which `save_weights` omits."""
+    """Returns the states of the model's seed generators, which `save_weights` does not save."""
     saved = {id(variable) for variable in (*model.weights, *model.metrics_variables)}
     return [variable for variable in model.variables if id(variable) not in saved]
 
@@ -214,8 +217,8 @@ class ProgressLine(keras.callbacks.Callback):
     """Callback that prints the step, the loss and the time left to stderr after each epoch.
 
     Args:
-        epochs: Epochs of the whole training.
-        steps_per_epoch: Steps per epoch.
+        epochs: Number of epochs of the whole training.
+        steps_per_epoch: Number of steps per epoch.
     """
 
     def __init__(self, epochs: int, steps_per_epoch: int) -> None:

@@ -1,7 +1,7 @@
-"""Writes trained models into folders of the zoo: model, golden file, card and page, all or none.
+"""Writes a trained model into a folder of the zoo: model file, golden file, card and page.
 
-`keras_dml.zoo` only reads models. This module writes them, for recipes and for exporters, which add
-their rows to the card.
+Either all files are written or none. `keras_dml.zoo` only reads models. Training recipes and
+exporters write with this module; exporters add rows to the card.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from keras_dml._backend import keras
 
 MODEL, GOLDEN, PAGE, FIGURES = "model.keras", "golden.npz", "README.md", "figures"
-RELATIVE_TOLERANCE = 1e-5  # of float32 after sixteen layers, on another processor or backend
+RELATIVE_TOLERANCE = 1e-5  # float32 error after sixteen layers on another processor or backend
 
 
 def publish(
@@ -37,19 +37,20 @@ def publish(
 ) -> dict:
     """Writes a trained model into its folder of the zoo.
 
-    The card's `model`, `embedding` and `golden` are read from the model. The new files are first
-    read back and checked like `zoo.load` and `zoo.check` do. Only then do they replace the old
-    files.
+    The card's `model`, `embedding` and `golden` are read from the model. The new files are written
+    to a temporary folder, read back, and checked as `zoo.load` and `zoo.check` do. The new files
+    replace the old files only if these checks pass.
 
     Args:
-        folder: Folder of the model; its name is the name of the model.
+        folder: Folder of the model. The name of the folder is the name of the model.
         model: The trained `keras.Model`, which ends in a head of `keras_dml.layers`, or a
-            `PrototypicalClassifier`. Its optimizer is not written.
-        card: Dict by `keras_dml.zoo.schema.CARD`, such as from `build_card`; `thresholds` and
-            `exports` may be missing.
-        golden_recordings: A few arrays `(time, channels)`, or images `(height, width, channels)`,
-            which the golden file contains with their embeddings. They are published: use synthetic
-            ones (`keras_dml.training.golden`), unless the license and the people allow publication.
+            `PrototypicalClassifier`. The state of the optimizer is not written.
+        card: Dict that follows `keras_dml.zoo.schema.CARD`, such as the result of `build_card`.
+            `thresholds` and `exports` may be missing.
+        golden_recordings: A few arrays `(time, channels)`, or images `(height, width, channels)`.
+            The golden file contains these recordings with their embeddings and is published. Use
+            synthetic recordings (`keras_dml.training.golden`) unless the license and the people
+            allow publication.
         curves: Path of an image for the page, such as the error curves of `Measurement.save`.
         files: Paths of further files that are copied into the folder.
 
@@ -57,8 +58,8 @@ def publish(
         The card as written.
 
     Raises:
-        ValueError: If the card is incomplete, the written model cannot be read back, or a folder
-            has the place of a file.
+        ValueError: If the card is incomplete, the written model cannot be read back, or the path of
+            a file is a folder.
     """
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -68,7 +69,7 @@ def publish(
         names.insert(0, f"{FIGURES}/{curves.name}")
     targets = {name: _files.replaceable_file(folder / name) for name in names}
     with _files.tmp_dir(folder / lookup.CARD) as parent:
-        tmp_dir = parent / folder.name  # the card is checked against the folder's name
+        tmp_dir = parent / folder.name  # the check compares the card with the folder's name
         tmp_dir.mkdir()
         without_optimizer(model).save(tmp_dir / MODEL)
         embedding = np.concatenate([reading.embed_one(model, each) for each in golden_recordings])
@@ -103,7 +104,7 @@ def publish(
 
 
 def update(folder: Path, **changes) -> dict:
-    """Changes keys of a published card, and writes its page again.
+    """Changes keys of a published card, and writes the page of the model again.
 
     Args:
         folder: Folder of a published model.
@@ -126,7 +127,7 @@ def update(folder: Path, **changes) -> dict:
 
 
 def _describe_embedding(model, embedding):
-    """Returns the card's `embedding`: shape, and name and parameters of the distance."""
+    """Returns the card's `embedding`: its shape, and the name and parameters of the distance."""
     distance = inference.head_distance(model)
     return {
         "shape": [int(size) for size in embedding.shape[1:]],

@@ -1,4 +1,4 @@
-"""Accuracy of a classifier with its interval, and other methods on the same images."""
+"""Accuracy of a classifier with its confidence interval, and comparisons with other methods."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Answers:
 
     Attributes:
         right: Whether each answer is correct, shape `(answers,)`.
-        groups: Group of each answer, such as the alphabet of a character. The bootstrap then draws
-            groups. None for images, with one answer each.
-        unit: Name of the units that are drawn: `"images"`, `"alphabets"`.
+        groups: Group of each answer, such as the alphabet of a character. The bootstrap then
+            resamples groups. None for one answer per image.
+        unit: Plural name of the resampled units: `"images"`, `"alphabets"`.
     """
 
     right: np.ndarray
@@ -30,14 +30,15 @@ class Answers:
 
     @property
     def headline(self) -> dict:
-        """Measured part of a card's `headline`."""
+        """Returns the measured part of a card's `headline`."""
         unit = {} if self.groups is None else {"unit": self.unit, self.unit: self._sums()[1].size}
         return {"images": len(self.right), **unit, "rows": self.rows()}
 
     def rows(self) -> list[dict]:
-        """Returns the accuracy with its 95 % interval.
+        """Returns the accuracy with a 95 % confidence interval.
 
-        The interval is Wilson's over images, or the bootstrap's over groups.
+        Without groups this is the Wilson interval over images. With groups this is the bootstrap
+        interval over groups.
         """
         if self.groups is None:
             test = binomtest(int(self.right.sum()), len(self.right))
@@ -51,8 +52,9 @@ class Answers:
         """Returns a card's `baselines`.
 
         Args:
-            methods: `{name: (what, kind, right)}` with the answers of each method to the same
-                questions; `kind` is one of the kinds of `keras_dml.training.pooled`.
+            methods: Dict `{name: (what, kind, right)}`. `what` describes the method, `kind` is one
+                of the kinds of `keras_dml.training.pooled`, and `right` says for each question
+                whether the method answers it correctly.
         """
         return [
             {
@@ -76,14 +78,14 @@ class Answers:
         return row if self.groups is not None else {**row, "mcnemar_p": _mcnemar(gap)}
 
     def _sums(self, values=None):
-        """Returns the sum of the values and the number of answers in each unit."""
+        """Returns, for each unit, the sum of the values and the number of answers."""
         groups = np.arange(len(self.right)) if self.groups is None else self.groups
         codes = np.unique(groups, return_inverse=True)[1]
         values = self.right if values is None else values
         return np.bincount(codes, weights=values), np.bincount(codes)
 
     def _bootstrap(self, values):
-        """Returns the bootstrap interval of the mean of values, over units."""
+        """Returns the bootstrap interval of the mean of `values`. The units are resampled."""
         sums, counts = self._sums(values)
         rng, size = np.random.default_rng(SEED), sums.size
         drawn = [rng.integers(size, size=size) for _ in range(BOOTSTRAP)]
@@ -92,11 +94,11 @@ class Answers:
 
 
 def _mcnemar(gap):
-    """Returns the p-value of McNemar's exact test, two-sided.
+    """Returns the two-sided p-value of McNemar's exact test.
 
     Args:
-        gap: For each answer 1 if only the first method is right, -1 if only the second one is,
-            otherwise 0.
+        gap: For each answer 1 if only the first method is right, -1 if only the second method is
+            right, and 0 otherwise.
     """
     first, second = int(np.sum(gap > 0)), int(np.sum(gap < 0))
     return float(binomtest(first, first + second).pvalue) if first + second else 1.0

@@ -1,6 +1,7 @@
 """Augmentation of batches of recordings `(rows, time, channels)`.
 
-The functions simulate the variation between two recordings of a person, and additional people.
+The functions simulate the variation between two recordings of a person, or simulate additional
+people.
 """
 
 from collections.abc import Sequence
@@ -13,12 +14,12 @@ from keras_dml._typing import ArrayLike
 def rotate(
     batch: np.ndarray, rng: np.random.Generator, degrees: float, triplets: Sequence[int]
 ) -> np.ndarray:
-    """Rotates the sensor of each row by a random angle about a random axis.
+    """Rotates the signals of each row by a random angle about a random axis.
 
     Args:
         batch: Signals, shape `(rows, time, channels)`.
         rng: `numpy.random.Generator`.
-        degrees: Largest angle.
+        degrees: Largest angle in degrees.
         triplets: Index of the first channel of each x, y, z triplet.
     """
     axis = rng.normal(size=(len(batch), 3))
@@ -35,12 +36,12 @@ def rotate(
 
 
 def scale(batch: np.ndarray, rng: np.random.Generator, fraction: float) -> np.ndarray:
-    """Changes the gain of every channel by up to a fraction, independently for each row."""
+    """Multiplies each channel of each row by a random gain of 1 - fraction to 1 + fraction."""
     return batch * rng.uniform(1 - fraction, 1 + fraction, (len(batch), 1, batch.shape[-1]))
 
 
 def add_noise(batch: np.ndarray, rng: np.random.Generator, stddev: ArrayLike) -> np.ndarray:
-    """Adds white noise; `stddev` is in units of the channels, a number or shape `(channels,)`."""
+    """Adds white noise with `stddev` in the channels' units, a number or shape `(channels,)`."""
     return batch + rng.normal(size=batch.shape) * stddev
 
 
@@ -49,15 +50,15 @@ def mix_channels(
 ) -> np.ndarray:
     """Mixes the channels of both rows of a pair by the same random matrix.
 
-    The mixing simulates another head or another sensor. Every pair becomes an additional person,
-    so an encoder does not overfit few people. If all pairs of a batch are mixed by the same matrix,
-    the mixing does not help to separate the pairs, which makes the task harder.
+    The mixing simulates another head or another sensor. Every pair becomes an additional person, so
+    an encoder overfits less if the training set has few people. With one matrix for all pairs of a
+    batch, the mixing does not help the encoder to distinguish the pairs, and the task is harder.
 
     Args:
         batch: Pairs in neighboring rows, shape `(2 pairs, time, channels)`.
         rng: `numpy.random.Generator`.
         size: Size of the change; 0 for no change.
-        together: Probability that the whole batch is mixed by one matrix.
+        together: Probability that one matrix mixes the whole batch.
     """
     channels = batch.shape[-1]
     mixings = 1 if rng.random() < together else len(batch) // 2
@@ -71,13 +72,13 @@ def filter_pairs(
 ) -> np.ndarray:
     """Filters all channels of both rows of a pair by the same random filter.
 
-    The filter simulates another walker, or another way to carry the sensor. It preserves means, and
-    so gravity, and it commutes with rotations of the sensor.
+    The filter simulates another walker, or another way to carry the sensor. The filter preserves
+    the means and thereby gravity, and it commutes with rotations of the sensor.
 
     Args:
         batch: Pairs in neighboring rows, shape `(2 pairs, time, channels)`.
         rng: `numpy.random.Generator`.
-        size: Standard deviation of the changes of the taps; 0 for no change.
+        size: Standard deviation of the random changes of the filter taps; 0 for no change.
         taps: Length of the filter in steps, an odd number.
     """
     change = rng.normal(size=(len(batch) // 2, taps)) * size

@@ -1,4 +1,4 @@
-"""Linear discriminant analysis (LDA) of lagged correlations: models in closed form."""
+"""Models that are fitted in closed form: linear discriminants (LDA) of lagged correlations."""
 
 from collections.abc import Sequence
 
@@ -19,11 +19,11 @@ from keras_dml.layers import (
 )
 from keras_dml.training import fronts
 
-BATCH, BATCH_VALUES = 256, 2**21  # windows; values, a limit for long windows of sound
+BATCH, BATCH_VALUES = 256, 2**21  # largest numbers of windows and of values (long audio windows)
 COMPONENTS = 150  # principal components before the discriminants
 # A correlation that is zero by construction, as between principal axes, varies only by rounding.
 LEAST_VARIANCE = 1e-6
-SHRINKAGE = 0.1  # of the covariance within a person toward a multiple of the identity
+SHRINKAGE = 0.1  # shrinks the within-person covariance toward a multiple of the identity
 
 
 def correlation_model(
@@ -39,16 +39,17 @@ def correlation_model(
 
     Functional model:
         Input: `signal`, shape `(batch, time, channels)`, in the sensor's units.
-        Output: `(batch, count)` or narrower, compared by cosine.
+        Output: Embeddings, shape `(batch, features)` with at most `count` features, compared by
+            cosine.
 
     Args:
         windows: Training signals, shape `(windows, time, channels)`.
         people: Person of each window.
         lags: Lags of the correlations, in steps.
-        count: See `discriminant_model`.
-        adapt_to: Recordings whose statistics normalize the channels; None for the windows.
+        count: Largest number of discriminants, see `discriminant_model`.
+        adapt_to: Recordings whose statistics normalize the channels. None for `windows`.
         front: Fixed layers before the normalization.
-        means: Whether the means of the channels are features in addition to the correlations.
+        means: Whether to use the means of the channels as features in addition to the correlations.
     """
     recordings = list(windows) if adapt_to is None else adapt_to
     features = correlation_features(recordings, lags, front, means)
@@ -87,15 +88,15 @@ def correlation_features(
 def discriminant_model(
     model: keras.Model, windows: Recordings, people: Sequence, count: int, limit: float = 2.0
 ) -> keras.Model:
-    """Appends fitted linear discriminants to a model of features.
+    """Appends fitted linear discriminants to a model that computes features.
 
     Args:
         model: A functional `keras.Model` whose outputs are vectors.
-        windows: Training signals, see `outputs`.
+        windows: Training signals, in a form that `outputs` accepts.
         people: Person of each window.
-        count: Largest number of discriminants. There are fewer discriminants than people, and at
-            most as many as features.
-        limit: Bound of a discriminant, see `keras_dml.layers.LinearDiscriminants`.
+        count: Largest number of discriminants. The number of discriminants is always less than the
+            number of people, and at most the number of features.
+        limit: Largest absolute value of a discriminant, see `keras_dml.layers.LinearDiscriminants`.
     """
     count = min(count, len(set(people)) - 1, model.output.shape[-1], COMPONENTS)
     head = LinearDiscriminants(count, limit, name="embedding")
@@ -108,11 +109,11 @@ def outputs(model: keras.Model, windows: Recordings) -> np.ndarray:
     """Computes the outputs of a model without compiling it.
 
     Args:
-        model: A model of signals.
-        windows: Signals, shape `(windows, time, channels)`, or a list of them, of any lengths.
+        model: A model whose inputs are signals.
+        windows: Signals, shape `(windows, time, channels)`, or a list of signals of any lengths.
 
     Returns:
-        Shape `(windows, features)`.
+        Outputs, shape `(windows, features)`.
     """
     if len({len(window) for window in windows}) > 1:
         return inference.embed(model, windows, progress=False)
@@ -125,19 +126,19 @@ def outputs(model: keras.Model, windows: Recordings) -> np.ndarray:
 
 
 def discriminant_analysis(features: np.ndarray, people: Sequence, count: int, *scaling) -> Pipeline:
-    """Fits principal components (PCA), and linear discriminants (LDA) between people on them.
+    """Fits principal components (PCA) and linear discriminants (LDA) that separate people.
 
     Args:
-        features: Shape `(windows, features)`.
+        features: Features, shape `(windows, features)`.
         people: Person of each window.
         count: Number of discriminants, smaller than the number of people.
-        *scaling: Transformations before the components.
+        *scaling: Transformations before the principal components.
 
     Returns:
-        A fitted pipeline. Its outputs are in (shrunk) standard deviations within a person.
-        Directions in which the features do not vary come last.
+        Fitted scikit-learn pipeline. The outputs are in units of the (shrunk) standard deviation
+        within a person. Directions in which the features do not vary come last.
     """
-    # the full decomposition, because the solver for many features draws random numbers
+    # The full decomposition is used because the solver for many features draws random numbers.
     components = PCA(min(COMPONENTS, *features.shape), svd_solver="full")
     discriminants = LinearDiscriminantAnalysis("eigen", shrinkage=SHRINKAGE, n_components=count)
     analysis = make_pipeline(*scaling, components, discriminants).fit(features, people)
@@ -155,13 +156,14 @@ def linear_weights(
     """Computes the kernel and the bias of the first linear discriminants between people.
 
     Args:
-        features: Shape `(windows, features)`.
+        features: Features, shape `(windows, features)`.
         people: Person of each window.
         count: Number of discriminants, smaller than the number of people.
 
     Returns:
-        Shapes `(features, count)` and `(count,)`. The discriminants are in (shrunk) standard
-        deviations within a person. The weights of features that do not vary are 0.
+        Kernel, shape `(features, count)`, and bias, shape `(count,)`. The discriminants are in
+        units of the (shrunk) standard deviation within a person. The weights of features that do
+        not vary are 0.
     """
     varies = features.var(axis=0) > LEAST_VARIANCE
     analysis = discriminant_analysis(features * varies, people, count, StandardScaler())

@@ -1,4 +1,4 @@
-"""Fixed layers before a model, such as `keras_dml.layers.GravityFrame`, applied in sequence."""
+"""Applies fixed layers, such as `keras_dml.layers.GravityFrame`, to the inputs of a model."""
 
 from collections.abc import Callable, Sequence
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from keras_dml._typing import Recordings, Tensor
 
-BATCH = 256  # recordings of one length
+BATCH = 256  # largest number of recordings of one length per batch
 
 
 def apply(layers: Sequence[Callable], x: Tensor) -> Tensor:
@@ -20,7 +20,7 @@ def outputs(layers: Sequence[Callable], recordings: Recordings) -> list[np.ndarr
     """Computes the outputs of layers for each recording.
 
     Args:
-        layers: Layers; with no layers the recordings are returned unchanged.
+        layers: Fixed layers. If the list is empty, the recordings are returned unchanged.
         recordings: List of arrays `(time_i, channels)`.
     """
     if not layers:

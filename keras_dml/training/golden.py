@@ -1,4 +1,4 @@
-"""Synthetic inputs for golden files, which contain no data of people."""
+"""Generates synthetic inputs for golden files, so that these contain no data of people."""
 
 from collections.abc import Sequence
 
@@ -10,12 +10,12 @@ from keras_dml._typing import ArrayLike
 def synthetic_recordings(
     channels: int, lengths: Sequence[int], scale: ArrayLike, seed: int = 0
 ) -> list[np.ndarray]:
-    """Generates smooth noise in the range of a sensor.
+    """Generates smooth noise with the standard deviation of a sensor's channels.
 
     Args:
         channels: Number of channels.
-        lengths: Steps of each recording.
-        scale: Standard deviation of the channels, a number or shape `(channels,)`.
+        lengths: Number of steps of each recording.
+        scale: Standard deviation of the channels, a number or an array of shape `(channels,)`.
         seed: Seed of the random numbers.
 
     Returns:
@@ -36,7 +36,7 @@ def synthetic_recordings(
 def synthetic_images(
     count: int = 2, side: int = 28, channels: int = 1, seed: int = 0
 ) -> list[np.ndarray]:
-    """Generates images of uniform squares.
+    """Generates images that consist of uniform squares.
 
     Args:
         count: Number of images.

@@ -1,4 +1,4 @@
-"""Measurement of a model on recordings of people: figures, trials and error curves."""
+"""Measures a model on recordings of people: figures, verification trials and error curves."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 FIGURES, TRIALS, CURVES = "figures.json", "trials.npz", "roc_det"
 HEADLINE = "headline.json"
 FOR_UNIT = 5  # recordings per person from which the unit of distances is computed
-FRACTION_OF_CARDS = 1.0  # identification among all test people, because few people are easier
+FRACTION_OF_CARDS = 1.0  # all test people are enrolled, because identifying few people is easier
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Measurement:
-    """Figures of a model by the protocols of the papers, and the trials of its headline.
+    """Figures of a model according to the protocols of the papers, and its verification trials.
 
     Attributes:
         figures: Rows of a card's `figures`.
-        trials: `keras_dml.training.trials.Trials`.
+        trials: The `keras_dml.training.trials.Trials` of the card's `headline`.
     """
 
     figures: list
@@ -41,19 +41,20 @@ class Measurement:
 
     @functools.cached_property
     def headline(self) -> dict:
-        """Measured part of a card's `headline`."""
+        """Returns the measured part of a card's `headline`."""
         return pooled.headline(self.trials)
 
     def baselines(self, methods: Mapping[str, tuple]) -> list[dict]:
         """Returns a card's `baselines`.
 
         Args:
-            methods: `{name: (what, kind, values)}`, see `pooled.baseline`.
+            methods: Dict `{name: (what, kind, values)}`; `keras_dml.training.pooled.baseline`
+                explains the values.
         """
         return [pooled.baseline(self.trials, name, *method) for name, method in methods.items()]
 
     def save(self, folder: pathlib.Path, caption: str) -> None:
-        """Writes the figures, the headline, the trials and the error curves (ROC and DET).
+        """Writes the figures, the headline, the trials and the error curves (ROC and DET) to files.
 
         The files are `figures.json`, `headline.json`, `trials.npz`, `roc_det.png` and
         `roc_det.svg`.
@@ -71,14 +72,14 @@ class Measurement:
 
 
 def measure_people(distances: np.ndarray, people: People) -> Measurement:
-    """Measures a model by the distances between all recordings of people.
+    """Measures a model from the distances between all recordings of people.
 
     Args:
-        distances: Shape `(recordings, recordings)`.
-        people: The recordings.
+        distances: Distances, shape `(recordings, recordings)`.
+        people: The recordings with their people and sessions.
 
     Returns:
-        Figures of both protocols, and the trials of `latest_against_earlier`.
+        `Measurement` with the figures of both protocols and the trials of `latest_against_earlier`.
     """
     owners = people.subjects, people.sessions
     return Measurement(
@@ -90,10 +91,11 @@ def combine_folds(parts: Sequence[Measurement]) -> Measurement:
     """Combines the measurements of the folds of a cross-validation.
 
     Args:
-        parts: Measurement of each fold, all with the same kinds of figures.
+        parts: Measurement of each fold. All folds need the same kinds of figures.
 
     Returns:
-        Means of the figures over the folds with their standard errors, and the trials of all folds.
+        `Measurement` with the means of the figures over the folds, their standard errors, and the
+        trials of all folds.
     """
     rows = []
     for row_of_folds in zip(*(part.figures for part in parts), strict=True):
@@ -115,7 +117,7 @@ def pairwise_distances(model: keras.Model, recordings: Recordings) -> np.ndarray
         recordings: List of arrays `(time_i, channels)`.
 
     Returns:
-        Shape `(recordings, recordings)`, in units of the model's distance.
+        Distances in units of the model's distance, shape `(recordings, recordings)`.
     """
     embeddings = inference.embed(model, recordings)
     return inference.distance(model, embeddings, embeddings)
@@ -125,11 +127,12 @@ def distance_unit(between: Callable[[list], np.ndarray], people: People) -> floa
     """Computes the median distance between recordings of different people.
 
     Args:
-        between: Function of a list of recordings that returns the distances between all of them.
+        between: Function that takes a list of recordings and returns the distances between all of
+            them.
         people: Recordings on which the distance was trained.
 
     Raises:
-        ValueError: If the median is not above 0, which happens with negative cosines.
+        ValueError: If the median is not positive, as can happen with negative cosines.
     """
     subjects = np.array(people.subjects)
     rows = [np.flatnonzero(subjects == name)[:FOR_UNIT] for name in np.unique(subjects)]
@@ -145,10 +148,10 @@ def distance_unit(between: Callable[[list], np.ndarray], people: People) -> floa
 
 
 def figures(distances: np.ndarray, subjects: Sequence, sessions: Sequence) -> list[dict]:
-    """Computes the figures of both protocols, with 1 and 5 observed recordings.
+    """Computes the figures of both protocols, for 1 and for 5 observed recordings.
 
     All test people are enrolled. In the stricter protocol, people with fewer than five recordings
-    in their last session are only in the figures of one recording.
+    in their last session are left out of the figures for 5 observed recordings.
 
     Args:
         distances: Distances between all recordings, shape `(recordings, recordings)`.
@@ -171,15 +174,15 @@ def figures(distances: np.ndarray, subjects: Sequence, sessions: Sequence) -> li
                 n=(n,),
                 fractions=(0.5, FRACTION_OF_CARDS),
             )
-        except ValueError:  # too few people have n recordings in a later session
+        except ValueError:  # too few people have `n` recordings in a later session
             continue
     return rows
 
 
 def proportion(protocol: str, metric: str, value: float, trials: int, **keys) -> dict:
-    """Returns a row of a card's `figures` for a fraction of trials, with its standard error.
+    """Returns a row of a card's `figures` for a fraction of trials.
 
-    The standard error is binomial.
+    The row contains the binomial standard error of the fraction.
 
     Args:
         protocol: Name of the protocol, such as `"classification"`.
@@ -200,7 +203,7 @@ def proportion(protocol: str, metric: str, value: float, trials: int, **keys) ->
 
 
 def summary(figures: list[dict]) -> str:
-    """Returns rows of figures as lines of text."""
+    """Formats figures as lines of text."""
     hidden = ("protocol", "n", "metric", "value", "stderr", "trials", "folds")
     return "\n".join(
         f"{row['protocol']:>24}  n={row['n']}  {row['metric']:<18} {row['value']:.4f} ± "
@@ -211,7 +214,7 @@ def summary(figures: list[dict]) -> str:
 
 
 def headline_summary(headline: dict) -> str:
-    """Returns the headline as lines of text."""
+    """Formats a card's headline as lines of text."""
     counts = ", ".join(f"{value} {name}" for name, value in headline.items() if name != "rows")
     lines = [
         f"{row['metric']:>18} {row['value']:.4f} [{row['ci95'][0]:.4f} to {row['ci95'][1]:.4f}]"

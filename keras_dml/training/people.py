@@ -12,12 +12,12 @@ from keras_dml._typing import ArrayLike
 
 @dataclasses.dataclass
 class People:
-    """Recordings with their people and sessions.
+    """Recordings with the person and the session of each recording.
 
     Attributes:
         signals: List of arrays `(time_i, channels)`, in the sensor's units.
         subjects: Person of each recording.
-        sessions: Session of each recording, in the order of time.
+        sessions: Session of each recording. Sessions of a person sort in the order of time.
 
     Example:
         >>> walks = People([np.zeros((9, 3))] * 3, ["ann", "ann", "bob"], [1, 2, 1])
@@ -37,24 +37,25 @@ class People:
         )
 
     def take(self, rows: ArrayLike) -> People:
-        """Returns the recordings at some indices, or for which a boolean array is true."""
+        """Returns the recordings at indices, or those for which a boolean array is True."""
         rows = np.arange(len(self.signals))[rows]
         return People(*([column[i] for i in rows] for column in vars(self).values()))
 
     def select(self, people: Collection) -> People:
-        """Returns the recordings of some people."""
+        """Returns the recordings of the given people."""
         return self.take([subject in people for subject in self.subjects])
 
     def without(self, people: Collection) -> People:
-        """Returns the recordings of all people except some."""
+        """Returns the recordings of all people except the given people."""
         return self.take([subject not in people for subject in self.subjects])
 
     def windows(self, length: int, stride: int | None = None) -> People:
         """Cuts every recording into windows.
 
         Args:
-            length: Steps per window.
-            stride: Steps from one window to the next; None for `length`, without overlap.
+            length: Number of time steps per window.
+            stride: Number of steps between the starts of two windows. Default: `length`, so that
+                windows do not overlap.
         """
         cut = People([], [], [])
         for signal, subject, session in zip(
@@ -69,10 +70,10 @@ class People:
     def at_tempos(self, tempos: Iterable[float]) -> People:
         """Speeds recordings up or down by linear interpolation.
 
-        Recordings at every tempo except 1 become those of additional people.
+        Recordings at every tempo except 1 are labeled as additional people.
 
         Args:
-            tempos: Factors of the speed; 1.1 is a tenth faster.
+            tempos: Factors of the speed. A factor of 1.1 is 10 % faster.
         """
         result = People([], [], [])
         for tempo in tempos:
@@ -94,8 +95,8 @@ class People:
         """Divides each person's recordings into two sessions, in the order of their sessions.
 
         Args:
-            files: File of each recording. The recordings of one file are in one session if the
-                person has several files. None if each recording is a file.
+            files: File of each recording. If a person has several files, all recordings of a file
+                go to the same session. Default: each recording is a file.
         """
         sessions, subjects = np.array(self.sessions), np.array(self.subjects)
         for subject in set(self.subjects):
@@ -107,7 +108,7 @@ class People:
 
 
 def _middle(count, files):
-    """Returns the index nearest to the middle at which a file begins, or else the middle."""
+    """Returns the index nearest to the middle at which a new file begins, or else the middle."""
     starts = [i for i in range(1, len(files)) if files[i] != files[i - 1]]
     return min(starts, key=lambda i: abs(i - count // 2), default=count // 2)
 
@@ -121,10 +122,10 @@ def _at_tempo(signal, tempo):
 
 
 def folds(subjects: Iterable, count: int, seed: int = 0) -> list[list]:
-    """Divides people at random into disjoint groups of nearly equal size.
+    """Divides people at random into disjoint groups whose sizes differ by at most 1.
 
     Args:
-        subjects: Person of each recording, or each person once, in any order.
+        subjects: People in any order. Repeated names count once.
         count: Number of groups.
         seed: Seed of the random division.
 

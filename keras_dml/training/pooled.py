@@ -1,6 +1,6 @@
-"""Headline, baselines and thresholds of a card, computed from pooled trials.
+"""Computes the headline, baselines and thresholds of a card from pooled trials.
 
-All trials are under one threshold. The 95 % intervals are over people.
+All trials are decided by the same threshold. The 95 % intervals come from resampling people.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from keras_dml.training.trials import PEOPLE, Trials
 
 FARS = (0.1, 0.05, 0.01, 0.001)
 BOOTSTRAP = 1000  # replicates
-TRIES = 3  # tries of a person who is rejected at first
+TRIES = 3  # number of recordings that a person may try
 NO_NETWORK, INSTEAD, SAME_MODEL = "no network", "instead", "same model"
 OTHER_PROBES = "other probes"
 TRIALS = "each recording of a person's last session against everybody's earlier ones"
@@ -24,11 +24,11 @@ SCORE = "least distance to the recordings enrolled"
 
 
 def rows(trials: Trials) -> list[dict]:
-    """Computes AUC, EER and TAR of all trials under one threshold, as rows of a card.
+    """Computes AUC, EER and TAR of all trials together, as rows of a card.
 
     Returns:
-        Dicts of `metric`, `value` and `ci95`. A TAR is omitted if there are too few trials for its
-        FAR.
+        List of dicts with `metric`, `value` and `ci95`. A TAR is omitted if the trials are too few
+        for its FAR.
     """
     result = evaluation.verification(
         trials.scores, trials.genuine, people=trials.people, bootstrap=BOOTSTRAP
@@ -46,8 +46,8 @@ def headline(trials: Trials) -> dict:
 
     Returns:
         Dict of `people` (or another unit), `gallery` (smallest number of people that a probe is
-        compared with), `gallery_most` (largest number, if it differs), `probes`, `enrolled`
-        (median number of recordings per person) and `rows`.
+        compared with), `gallery_most` (largest number, if different), `probes` (number of probe
+        recordings), `enrolled` (median number of enrolled recordings per person) and `rows`.
     """
     pairs = np.unique(np.stack([trials.recordings, _codes(trials.claims)]), axis=1)
     claims = np.unique(pairs[0], return_counts=True)[1]
@@ -64,20 +64,21 @@ def headline(trials: Trials) -> dict:
 
 
 def baseline(trials: Trials, name: str, what: str, kind: str, values: ArrayLike) -> dict:
-    """Computes an entry of a card's `baselines`: another method on the same trials.
+    """Computes an entry of a card's `baselines`, which compares another method on the same trials.
 
     Args:
         trials: Trials of the model.
         name: Name of the other method.
         what: Description of the other method in a few words.
-        kind: `NO_NETWORK`, `INSTEAD` for an alternative to the model, `SAME_MODEL` for another
-            score of the same model, or `OTHER_PROBES` for the same model on changed probes.
-        values: Scores of the trials by the other method, or its distances between all recordings,
-            see `Trials.with_scores`.
+        kind: `NO_NETWORK` for a method without a network, `INSTEAD` for an alternative to the
+            model, `SAME_MODEL` for another score of the same model, or `OTHER_PROBES` for the same
+            model on changed probes.
+        values: Scores of the trials by the other method, or distances of the other method between
+            all recordings. See `Trials.with_scores`.
 
     Returns:
         Dict of `name`, `what`, `kind`, `rows` and `difference`. The difference is the EER of the
-        model minus the EER of the other method, paired.
+        model minus the EER of the other method, with a paired interval.
     """
     rescored = trials.with_scores(values)
     difference = evaluation.eer_difference(
@@ -97,67 +98,70 @@ def baseline(trials: Trials, name: str, what: str, kind: str, values: ArrayLike)
 
 
 def thresholds(trials: Trials, groups: Mapping[str, Mapping] | None = None) -> list[dict]:
-    """Computes a card's `thresholds`, except for rates that need more trials.
+    """Computes a card's `thresholds`. Rates that need more trials are omitted.
 
     Args:
-        trials: Trials of the published model, of people whom it has never seen.
-        groups: Known confounders, such as `{"people of one sensor type": {person: type}}`. The FAR
-            between people of one group is then measured too. A person of no group has None.
+        trials: Trials of the published model, of people whose recordings were not used in training.
+        groups: Known confounders, such as `{"people of one sensor type": {person: type}}`. For each
+            confounder, the FAR between people of the same group is measured too. People without a
+            group have the value None.
 
     Returns:
-        Dicts of `far`, `value`, `trials`, `tar`, `tar_ci95`, `score` in words, `enrolled`,
-        `people`, `certificate` (see `certificate`), `within`, a list of the FAR in one group for
-        each confounder, and `best_of_tries`, the rates if a person may try three times. The last
-        entry is missing if nobody has three probes.
+        List of dicts with `far`, `value`, `trials`, `tar`, `tar_ci95`, `score` in words,
+        `enrolled`, `people`, `certificate` (see the function `certificate`), `within` and
+        `best_of_tries`. `within` lists, for each confounder, the FAR between people of the same
+        group. `best_of_tries` has the rates if a person may try three times, and is missing if no
+        person has three probes.
     """
     imposters = int((~trials.genuine).sum())
     return [_threshold(trials, far, groups or {}) for far in FARS if imposters >= np.rint(1 / far)]
 
 
 def carried_thresholds(trials: Trials, unit: float, offset: float, words: str) -> list[dict]:
-    """Computes a card's `thresholds` from trials of the models of a cross-validation.
+    """Computes a card's `thresholds` from trials of a cross-validation.
 
     Args:
-        trials: Trials of a cross-validation. Their distances begin at 0, and are in units of the
-            median distance between two people whom the model of the fold knows.
-        unit: This unit for the published model.
-        offset: Number that shifts the distances of the published model to begin at 0.
-        words: Description of the thresholds, for `carried` of the card.
+        trials: Trials of a cross-validation. Distances start at 0. The unit is the median distance
+            between two people in the training set of the fold's model.
+        unit: The same unit for the published model.
+        offset: Number that is added to distances of the published model so that they start at 0.
+        words: Explanation of the thresholds, stored in the card as `carried`.
 
     Returns:
-        Dicts like those of `thresholds`.
+        List of dicts like those of `thresholds`.
     """
     rows = thresholds(trials)
     return [{**row, "value": row["value"] * unit - offset, "carried": words} for row in rows]
 
 
 def imposter_statistics(trials: Trials, unit: float = 1.0, offset: float = 0.0) -> dict:
-    """Computes the card's `imposters`: mean and deviation of the scores of false claims.
+    """Computes the card's `imposters`: mean and standard deviation of the scores of false claims.
 
     Args:
-        trials: Trials of people whom the models have not seen.
-        unit: See `carried_thresholds`; 1 for trials of the published model itself.
-        offset: See `carried_thresholds`; 0 for trials of the published model itself.
+        trials: Trials of people whose recordings were not used in training.
+        unit: See `carried_thresholds`. Default: 1, for trials of the published model.
+        offset: See `carried_thresholds`. Default: 0, for trials of the published model.
 
     Returns:
-        Dict of `mean` and `stddev` in distances of the published model.
+        Dict of `mean` and `stddev`, in units of the published model's distance.
     """
     scores = unit * trials.scores[~trials.genuine] - offset
     return {"mean": float(scores.mean()), "stddev": float(scores.std())}
 
 
 def certificate(certified: evaluation.FalseAccepts | evaluation.Certificate, far: float) -> dict:
-    """Returns the certificate of a threshold's false accept rate, for a card.
+    """Describes for a card how well the false accept rate of a threshold is known.
 
     Args:
-        certified: Certified rate of the threshold.
-        far: False accept rate that was wanted.
+        certified: False accept rate of the threshold with its confidence bounds.
+        far: False accept rate that was requested.
 
     Returns:
-        Dict of `ci95`, the interval of the rate on equally many other people, `independent`, the
-        number of independent pairs of people that the trials are worth, `strictest`, the lowest
-        rate that these pairs support, and `people_needed`, the smallest and the largest number of
-        people for this rate and for a tenth of it, if these rates are lower than `strictest`.
+        Dict of `ci95`, `independent`, `strictest` and `people_needed`. `ci95` is the 95 % interval
+        of the rate on equally many other people. `independent` is the number of independent pairs
+        of people that carry as much information as the trials. `strictest` is the lowest rate that
+        this number of pairs supports. `people_needed` has the smallest and the largest number of
+        people needed for `far` and for `far / 10`, if these rates are lower than `strictest`.
     """
     return {
         "ci95": list(map(float, certified.ci95)),
@@ -195,7 +199,7 @@ def _threshold(trials, far, groups):
 
 
 def _tries(trials, value):
-    """Returns the rates if a person may try several times; empty if nobody has so many probes."""
+    """Returns error rates for several tries of a person. Empty if nobody has enough probes."""
     pairs = np.stack([_codes(side) for side in trials.people])
     for rows in (trials.genuine, ~trials.genuine):
         if np.unique(pairs[:, rows], axis=1, return_counts=True)[1].max() < TRIES:

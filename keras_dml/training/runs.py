@@ -1,4 +1,4 @@
-"""Results of runs in small files, so that an interrupted experiment can continue."""
+"""Stores the results of runs in small files, so that an interrupted experiment can continue."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ def write_json(path: pathlib.Path, content: Any) -> pathlib.Path:
 
     Args:
         path: Path of the file.
-        content: Numbers, strings, lists and dicts.
+        content: A value of numbers, strings, lists and dicts.
     """
     write_text(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
     return path
 
 
 class Runs:
-    """Folder with the results of runs, by their settings.
+    """Folder with one result file per run.
 
-    A file contains the settings and the result of a run. Its name contains a digest of the
-    settings, so other settings or other data give another file. Files are written atomically, so an
-    interrupted run leaves no partial file.
+    A file contains the settings and the result of a run. The file name contains a digest of the
+    settings, so runs with other settings or other data have other files. Files are written
+    atomically, so an interrupted run leaves no partial file.
 
     Args:
         folder: Folder of the files, created if missing.
@@ -44,18 +44,18 @@ class Runs:
         """Returns the path of a run's file.
 
         Args:
-            settings: Numbers, strings, lists and dicts. If there is a key `"name"`, the name of the
-                file begins with its value.
+            settings: Dict of numbers, strings, lists and dicts. If it has a key `"name"`, the file
+                name begins with the value of this key.
         """
         text = json.dumps(settings, sort_keys=True)
         digest = hashlib.sha256(text.encode()).hexdigest()[:12]
         return self.folder / f"{settings.get('name', 'run')}-{digest}.json"
 
     def find(self, settings: dict) -> Any:
-        """Returns the result of a finished run; None if the run is not finished.
+        """Returns the result of a finished run, or None if the run is not finished.
 
         Raises:
-            ValueError: If its file is damaged.
+            ValueError: If the result file is damaged.
         """
         path = self.path(settings)
         try:
@@ -68,15 +68,16 @@ class Runs:
             ) from error
 
     def make(self, plan: Sequence[dict], run: Callable[[dict], Any], description: str) -> list:
-        """Returns the results of a plan, in its order, and runs only what is missing.
+        """Returns the results of all runs of a plan, in the plan's order. Only missing runs are
+        run.
 
         Args:
-            plan: List of settings. Equal settings are run once.
-            run: Function of settings that returns a result for JSON.
-            description: Description of the work in a few words, for the progress.
+            plan: List of settings. Equal settings are run only once.
+            run: Function that takes settings and returns a result that can be written as JSON.
+            description: Short description of the work, shown with the progress.
 
         Raises:
-            ValueError: If a folder has the place of a result. Raised before any run.
+            ValueError: If the path of a result is a folder. Raised before the first run.
         """
         paths = {self.path(settings): settings for settings in plan}
         for path in paths:

@@ -1,4 +1,4 @@
-"""Verification trials with the people of both sides, computed from distances."""
+"""Verification trials, computed from distances between recordings of people."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PEOPLE = "people"
 
 
 class Layout(NamedTuple):
-    """People and sessions of the recordings whose distances give the trials."""
+    """People and sessions of the recordings, from which the trials were computed."""
 
     subjects: np.ndarray
     sessions: np.ndarray
@@ -27,18 +27,20 @@ class Layout(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Trials:
-    """Verification trials, each of a probe against a claim; arrays have shape `(trials,)`.
+    """Verification trials. A trial compares a probe with a claimed person.
+
+    All arrays have shape `(trials,)`.
 
     Attributes:
-        scores: Distances; smaller is closer.
+        scores: Distances. A smaller distance means more similar.
         probes: Person of the probe.
-        claims: Claimed person. The trial is genuine if this is the person of the probe.
-        recordings: Index of the probe's recording.
+        claims: Claimed person. A trial is genuine if the probe comes from the claimed person.
+        recordings: Index of the probe recording.
         enrolled: Number of enrolled recordings of the claimed person. The score is the smallest
             distance to these recordings.
         unit: What `probes` and `claims` contain: `"people"`, or classes such as `"motions"`.
-        layout: `Layout` of all recordings, if the trials can be scored again from a distance
-            matrix; otherwise None.
+        layout: `Layout` of all recordings, if scores can be computed again from a distance matrix.
+            Otherwise None.
     """
 
     scores: np.ndarray
@@ -56,7 +58,7 @@ class Trials:
 
     @property
     def people(self) -> tuple[np.ndarray, np.ndarray]:
-        """Probe and claim of each trial, for `evaluation.verification`."""
+        """Person of the probe and claimed person of each trial, for `evaluation.verification`."""
         return self.probes, self.claims
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -68,8 +70,8 @@ class Trials:
         """Returns the same trials with the scores of another method.
 
         Args:
-            values: Scores, shape `(trials,)`, smaller is closer. If `layout` is known, also
-                distances between all recordings, shape `(recordings, recordings)`.
+            values: Scores, shape `(trials,)`; smaller is closer. If `layout` is set, distances
+                between all recordings, shape `(recordings, recordings)`, are accepted too.
 
         Raises:
             ValueError: If the values have another shape.
@@ -99,7 +101,7 @@ def latest_against_earlier(distances: np.ndarray, subjects: Sequence, sessions: 
 
 
 def from_model(model: keras.Model, people: People) -> Trials:
-    """Computes the trials of `latest_against_earlier` by a model.
+    """Computes the trials of `latest_against_earlier` with a model.
 
     Only the distances that the trials need are computed.
 
@@ -112,7 +114,7 @@ def from_model(model: keras.Model, people: People) -> Trials:
 
 
 def from_embeddings(model: keras.Model, embeddings: np.ndarray, people: People) -> Trials:
-    """Computes the trials of `from_model` from embeddings.
+    """Computes the trials of `from_model` from existing embeddings.
 
     Args:
         model: See `from_model`.
@@ -148,13 +150,13 @@ def against_gallery(
     """Compares every probe with everybody in a gallery.
 
     Args:
-        distances: Shape `(probes, recordings)`.
+        distances: Distances, shape `(probes, recordings)`.
         probes: Person, or class, of each probe.
         gallery: Person, or class, of each enrolled recording.
-        unit: See `Trials`.
+        unit: See the attribute `unit` of `Trials`.
 
     Returns:
-        `Trials`, ordered by probe, then by the sorted names of the gallery.
+        `Trials`, ordered by probe and then by the sorted names in the gallery.
     """
     probes, gallery = np.asarray(probes), np.asarray(gallery)
     names, counts = np.unique(gallery, return_counts=True)
@@ -191,7 +193,7 @@ def from_pairs(
 
 
 def concatenate(parts: Sequence[Trials]) -> Trials:
-    """Concatenates the trials of several folds, whose recordings are different.
+    """Concatenates the trials of several folds. The folds contain different recordings.
 
     Args:
         parts: Trials of each fold.
@@ -209,12 +211,12 @@ def nearest_distances(distances: np.ndarray, owners: Sequence, names: Sequence) 
     """Computes the distance of each probe to the nearest recording of each person or class.
 
     Args:
-        distances: Shape `(probes, recordings)`.
+        distances: Distances, shape `(probes, recordings)`.
         owners: Person or class of each recording, shape `(recordings,)`.
         names: People or classes, in the order of the columns.
 
     Returns:
-        Shape `(probes, names)`.
+        Distances, shape `(probes, names)`.
     """
     owners = np.asarray(owners)
     return np.stack([distances[:, owners == name].min(axis=1) for name in names], axis=1)

@@ -1,4 +1,4 @@
-"""Fixtures that run commands in this process, and a zoo of untrained models."""
+"""Fixtures that run commands in this process, and that provide a zoo of untrained models."""
 
 import copy
 import shutil

@@ -17,7 +17,7 @@ STDDEV = zoo.card("vowels_qp_wl")["quality"]["stddev"]
 
 @pytest.fixture
 def utterances(tmp_path):
-    """Paths of two recordings of twelve channels that differ in their levels."""
+    """Returns the paths of two recordings with twelve channels of different levels."""
     paths = []
     for level in (0, 5):
         values = np.random.default_rng(level).normal(level / 10, 1, (30, 12)) * STDDEV
@@ -57,7 +57,7 @@ def test_compare_prints_the_model_distance_and_the_card_thresholds(command, utte
 
 
 def test_thresholds_of_every_zoo_card_can_be_printed():
-    """Some cards have the interval of the rate in a certificate, others have it alone."""
+    """Some cards have the interval of the false accept rate in a certificate, others directly."""
     cards = [card for name in zoo.list_models() if (card := zoo.card(name)).get("thresholds")]
     assert len(cards) > 5
     for card in cards:
@@ -84,7 +84,7 @@ def test_a_model_without_a_card_gives_only_the_distance(command, tmp_path):
     signal = keras.Input((None, 2))
     inputs = InputContract(["x", "y"], "g", 50, min_steps=10, max_steps=100)(signal)
     keras.Model(signal, QuantileLayer(6)(inputs), name="own").save(tmp_path / "own.keras")
-    for name, steps in (("a", 40), ("b", 250)):  # the second one is cut into windows
+    for name, steps in (("a", 40), ("b", 250)):  # the second recording is cut into windows
         values = np.random.default_rng(steps).normal(size=(steps, 2))
         np.savetxt(tmp_path / f"{name}.csv", values, delimiter=",", header="x,y", comments="")
     words = (tmp_path / "a.csv", tmp_path / "b.csv", "--model", tmp_path / "own.keras")

@@ -88,7 +88,7 @@ def test_names_of_enrolled_people_are_completed(tmp_path):
 
 
 def test_an_option_installs_completion(tmp_path):
-    named = {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}  # no shell runs this
+    named = {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}  # no shell runs the test
     done = subprocess.run(
         [sys.executable, "-m", "keras_dml.cli", "--install-completion", "bash"],
         env={**os.environ, **named, "HOME": str(tmp_path)},
@@ -103,7 +103,7 @@ def test_an_option_installs_completion(tmp_path):
 
 @pytest.mark.parametrize("page", PAGES, ids=" ".join)
 def test_examples_of_help_pages_run(command, zoo_folder, monkeypatch, page):
-    """The work of the command is replaced by an exception. Other tests run it."""
+    """The work of the command is replaced by an exception. Other tests run the command itself."""
     from keras_dml import export
     from keras_dml.cli import _answers, _demo
 

@@ -35,7 +35,7 @@ def demo(*words, **environment):
 
 @pytest.fixture(scope="module")
 def demo_run(tmp_path_factory):
-    """Result of a demo with the published model: the process, and its output folder."""
+    """Runs the demo with the published model, and returns the process and the output folder."""
     out = tmp_path_factory.mktemp("demo") / "a [folder]"
     done = demo("--out", out)
     assert done.returncode == 0, done.stderr
@@ -49,8 +49,10 @@ def figures(demo_run):
 
 @pytest.fixture(scope="module")
 def nearest():
-    """Smallest distance of each new walk to the enrolled walks of each walker, computed without a
-    gallery: `{(file, person): distance}`."""
+    """Computes the smallest distance of each new walk to each walker, without a gallery.
+
+    The result is `{(file, person): distance}`.
+    """
     walkers, stranger = _demo.WALKERS, _demo.STRANGER
     values = {
         person: [
@@ -145,7 +147,7 @@ def test_the_readme_shows_the_output_of_the_demo(demo_run):
 
 
 def commands(printed):
-    """Returns the gallery commands that the demo printed, as lists of words, with their answers."""
+    """Returns the gallery commands that the demo printed, as lists of words, with their output."""
     lines = re.findall(r"^keras-dml (\w+ walkers\.db .*)\n(.*)", printed, re.MULTILINE)
     return [(shlex.split(words), answer) for words, answer in lines if "volunteers" not in words]
 
@@ -225,7 +227,7 @@ def test_the_device_file_answers_like_keras(demo_run, figures):
 
 @pytest.fixture
 def folders(monkeypatch):
-    """Names of the output folders of demos. The demo itself is replaced by a stub."""
+    """Returns the output folders of demos. A stub replaces the demo itself."""
     names = []
 
     def run(out):

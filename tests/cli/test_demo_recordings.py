@@ -38,7 +38,7 @@ def test_the_carried_speakers_equal_the_official_archive(data_dir):
 
 @pytest.fixture(scope="module")
 def runs(data_dir):
-    """Runs recorded by the watch, `{person: {run: sp_sw_har.Run}}`."""
+    """Returns the runs that the watch recorded, `{person: {run: sp_sw_har.Run}}`."""
     (archive,) = (data_dir / "sp_sw_har").glob("*.tar.xz")
     result = {}
     with tarfile.open(archive) as members:
@@ -56,7 +56,7 @@ def walking(run):
 
 
 def test_the_walks_of_the_package_equal_the_archive(runs):
-    """The walks are the walking parts of the archive's files, without turns."""
+    """The walks in the package are the walking parts of the archive's files, without turns."""
     count = 0
     for person in sorted(PEOPLE):
         for number, run in runs[person].items():
@@ -73,7 +73,10 @@ def test_the_walks_of_the_package_equal_the_archive(runs):
 
 
 def test_the_demo_states_the_rates_of_all_choices_of_people(runs, tmp_path):
-    """Computes the rates of all choices of three people and a stranger among five unseen people."""
+    """Computes the rates for all choices of three people and a stranger.
+
+    The people are the five people of the data set who were not used to train the model.
+    """
     card, model = zoo.card("watch_lda"), zoo.load("watch_lda")
     assert set(card["data"]["test_subjects"]) == set(runs) == UNSEEN
     unit = {}

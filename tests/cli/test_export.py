@@ -1,4 +1,4 @@
-"""Tests of `keras-dml export` with models."""
+"""Tests of `keras-dml export` for models."""
 
 import json
 import pathlib
@@ -13,7 +13,7 @@ from keras_dml.export import Export, litert
 
 @pytest.fixture
 def calls(monkeypatch):
-    """Arguments of the calls of the exporters, which are replaced by stubs."""
+    """Returns the arguments with which exporters are called. Stubs replace the exporters."""
     asked = []
 
     def tflite(model, path, quantization="dynamic", representative=None):
@@ -63,7 +63,7 @@ def test_int8_takes_recordings(command, zoo_folder, calls, tmp_path):
 def test_int8_without_recordings_is_refused(command, zoo_folder):
     words = ("export", "gait_qp_wl", "--to", "tflite", "--quantization", "int8")
     code, _, err = command(*words)
-    assert code == 2  # wrong use, as for other missing options
+    assert code == 2  # wrong use, as if another required option is missing
     assert "int8 needs --representative FILE.npz" in err and "representative=" not in err
 
 
@@ -149,7 +149,7 @@ def test_ctrl_c_leaves_the_old_file_and_says_how_to_go_on(command, zoo_folder, m
 @pytest.mark.parametrize("kind", ["tflite", "savedmodel"])
 @pytest.mark.parametrize("out", ["thesis/", "thesis", ".", "/", ""])
 def test_an_output_folder_with_other_files_is_refused_first(command, tmp_path, kind, out):
-    """The model's name is also wrong, but the folder is checked first."""
+    """The name of the model is wrong too, but the folder is checked first."""
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter1.txt").write_text("years")
     place = f"{tmp_path}/{out}" if out not in ("/", "") else out

@@ -1,4 +1,4 @@
-"""Tests of `keras-dml export` with galleries."""
+"""Tests of `keras-dml export` for galleries."""
 
 import json
 import pathlib
@@ -13,7 +13,7 @@ from keras_dml.gallery import DeviceGallery, Gallery
 
 @pytest.fixture
 def family(zoo_folder, tmp_path):
-    """Path of a gallery with an untrained model."""
+    """Creates a gallery with an untrained model, and returns its path."""
     with Gallery(tmp_path / "family.db", "gait_qp_wl") as opened:
         opened.enroll("alice", [np.ones((20, 6)) * np.arange(20)[:, None]])
     return tmp_path / "family.db"
@@ -21,7 +21,7 @@ def family(zoo_folder, tmp_path):
 
 @pytest.fixture
 def calls(monkeypatch):
-    """Arguments of the calls of the exporter, which is replaced by a stub."""
+    """Returns the arguments with which the exporter is called. A stub replaces the exporter."""
     asked = []
 
     def export_tflite(gallery, folder, quantization, *, far, representative):

@@ -23,7 +23,7 @@ FAR = "0.02"
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
-    """Folder of a model that computes the quantile functions of the channels."""
+    """Writes a model that computes quantile functions of the channels. Returns the folder."""
     signal = keras.Input((None, 3))
     inputs = InputContract(["x", "y", "z"], "g", RATE_HZ, min_steps=10, max_steps=100)(signal)
     folder = tmp_path_factory.mktemp("own") / "phone"
@@ -33,7 +33,7 @@ def model(tmp_path_factory):
 
 
 class Walks:
-    """Writer of CSV files with walks of people, whose channels have different levels."""
+    """Writes CSV files with walks of people, whose channels have different levels."""
 
     def __init__(self, root):
         self._root, self._rng = root, np.random.default_rng(0)
@@ -63,7 +63,7 @@ def walks(tmp_path):
 
 @pytest.fixture
 def family(command, model, walks, tmp_path):
-    """Path of a gallery of Alice and Bob with a threshold from volunteers."""
+    """Creates a gallery of Alice and Bob with a calibrated threshold, and returns its path."""
     root, db = walks.folder(NAMES), tmp_path / "family.db"
     volunteers = walks.folder([f"volunteer {i}" for i in range(60)], "volunteers", count=2)
     assert command("calibrate", db, volunteers, "--far", FAR, "--model", model)[0] == 0
@@ -74,7 +74,7 @@ def family(command, model, walks, tmp_path):
 
 @pytest.fixture
 def notes(monkeypatch):
-    """Notes that commands print on stderr, without the titles of stages."""
+    """Returns the notes that commands print on stderr, without the titles of stages."""
     messages = []
     monkeypatch.setattr(_console, "note", messages.append)
     monkeypatch.setattr(_console, "stage", lambda *_: contextlib.nullcontext())
@@ -82,14 +82,14 @@ def notes(monkeypatch):
 
 
 def run_json(command, *words):
-    """Runs a command with `--json`; returns the exit status and the object."""
+    """Runs a command with `--json`, and returns the exit status and the JSON object."""
     code, out, err = command(*words, "--json")
     assert "Traceback" not in err and code in (0, 1), err
     return code, json.loads(out)
 
 
 def run_failing(command, *words):
-    """Runs a command that must fail with status 2 and print only an error; returns the error."""
+    """Runs a command that must fail with status 2 and print only an error. Returns the error."""
     code, out, err = command(*words)
     assert (code, out) == (2, "") and "Traceback" not in err
     return re.search(r"Error: (.*)\n\(--debug", err, re.DOTALL)[1]
@@ -229,7 +229,7 @@ def test_fewer_recordings_than_in_calibration_are_noted(command, family, walks, 
 def test_people_at_equal_distance_are_named_without_a_decision(command, model, walks, tmp_path):
     file, db = walks.file("alice"), tmp_path / "family.db"
     assert command("enroll", db, "carol", file, "--model", model)[0] == 0
-    with galleries.Gallery(db) as gallery:  # like earlier releases
+    with galleries.Gallery(db) as gallery:  # creates a gallery like those of earlier releases
         gallery._records.add("alice", gallery._templates().enrolled_of("carol"))
     code, out, _ = command("identify", db, file, "--threshold", "100")
     assert code == 2 and "alice and carol are equally near" in out
@@ -321,7 +321,7 @@ def test_a_claim_during_a_pause_is_refused_in_words_and_in_json(command, family,
     for _ in range(galleries.Tries().free + 1):
         code, _, _ = command("verify", family, "alice", walks.file("bob"))
         assert code == 1
-    with galleries.Gallery(family) as gallery:  # makes the pause longer than the test
+    with galleries.Gallery(family) as gallery:  # the pause must last longer than the test
         with gallery._records._store.counting() as run:
             run("UPDATE tries SET failures = 30")
             run("INSERT INTO tries SELECT person, client, 1, failures, failed FROM tries")
@@ -339,7 +339,7 @@ def test_a_claim_during_a_pause_is_refused_in_words_and_in_json(command, family,
 
 def test_several_files_give_one_decision(command, family, walks, model):
     files = [walks.file("alice", f"new{i}.csv") for i in range(3)]
-    with galleries.Gallery(family) as gallery:  # commands round scores
+    with galleries.Gallery(family) as gallery:  # the scores of commands are rounded
         walked = [recordings.read(file).values for file in files]
         score = gallery.verify("alice", walked).score
         alone = [gallery.verify("alice", entry).score for entry in walked]
@@ -351,7 +351,7 @@ def test_several_files_give_one_decision(command, family, walks, model):
 def test_a_long_recording_is_cut_into_windows_that_the_model_takes(command, family, walks):
     long = walks.file(
         "alice", "long.csv", steps=205
-    )  # windows of 100, 100 and 5 steps; 5 are too few
+    )  # windows of 100, 100 and 5 steps, of which the last is too short
     code, result = run_json(command, "enroll", family, "alice", long)
     assert code == 0 and result["enrolled"] == 4 + 2
     assert run_json(command, "verify", family, "alice", long)[0] == 0
@@ -452,7 +452,7 @@ def test_a_marked_recording_is_no_longer_accepted(command, family, walks):
     assert code == 1 and result["denied"]
     assert run_json(command, "people", family)[1] == {"alice": 4, "bob": 4}
     code, out, _ = command(*words)
-    assert (code, out) == (0, "alice: 1 recordings marked as not of this person\n")
+    assert (code, out) == (0, "alice: 1 recordings stored as imposters\n")
 
 
 def test_an_invalid_file_marks_no_recording(command, family, walks):
@@ -516,7 +516,7 @@ def test_people_move_to_a_new_model_by_enrolling_kept_recordings_again(command, 
 
 
 def test_no_output_contains_an_embedding(command, family, walks):
-    """The embeddings of this model are quantiles of the recording, and must not be printed."""
+    """No output contains the embeddings, which are quantiles of the recording for this model."""
     with galleries.Gallery(family) as opened:
         numbers = {f"{abs(value):.3f}" for value in opened._records.templates()[2].ravel()}
     probe = walks.file("alice")
@@ -582,7 +582,7 @@ def test_recordings_with_uneven_times_are_resampled_to_the_rate_of_the_model(
 
 
 def test_only_a_few_equal_reasons_are_printed(command, model, walks, tmp_path):
-    """With `--json`, or if some files are enrolled, all reasons are printed."""
+    """With `--json`, or if only some files are refused, all reasons are printed."""
     root, db = walks.folder(NAMES, count=5), tmp_path / "family.db"
     for path in root.rglob("*.csv"):
         path.write_text(path.read_text().replace("x (g)", "other"))
@@ -626,7 +626,7 @@ def test_the_gallery_remembers_how_files_are_read(command, model, walks, tmp_pat
     assert run_json(command, *verify)[0] == 0
     assert not any("rate" in note for note in notes)
     assert galleries.info(db).reading == {"channels": ["ax", "ay", "az"], "rate_hz": 50.0}
-    plain = walks.file("alice", "plain.csv")  # states everything, but has other names
+    plain = walks.file("alice", "plain.csv")  # states all properties, under other names
     assert run_json(command, "verify", db, "alice", plain, "--threshold", "100")[0] == 0
     assert "has 100 Hz" in run_failing(command, *verify, "--rate-hz", "100")
     assert command("enroll", db, "bob", walks.file("bob"), "--max-gap", "1")[0] == 0
@@ -657,7 +657,7 @@ def test_the_gallery_remembers_that_clocks_are_uneven(command, model, walks, tmp
 
 
 def test_the_gallery_remembers_the_units_of_its_files(command, model, walks, tmp_path, notes):
-    """The model takes g. The files are in m/s^2, and later files do not state it."""
+    """The model expects g. The first file states m/s^2, and later files state no unit."""
 
     def in_meters(path, header):
         _, *rows = path.read_text().splitlines()
@@ -853,7 +853,7 @@ def test_an_extrapolated_threshold_is_noted_and_can_be_removed(
 ):
     db, probe = tmp_path / "family.db", walks.file("alice")
     assert command("enroll", db, "alice", walks.folder(["alice"]), "--model", model)[0] == 0
-    notes.clear()  # notes on recordings of one day
+    notes.clear()  # removes notes about recordings of a single day
     many, few = (walks.folder([f"v{i}" for i in range(n)], f"of {n}") for n in (16, 10))
     assert command("calibrate", db, many, "--far", "0.5")[0] == 0 and notes == []
     assert command("calibrate", db, few, "--far", "0.05", "--extrapolate")[0] == 0
@@ -915,7 +915,7 @@ def test_ctrl_c_after_a_removal_does_not_say_that_nothing_happened(
 ):
     remove = galleries.remove
 
-    def stopped(*arguments, **options):  # stopped after the removal
+    def stopped(*arguments, **options):  # imitates Ctrl-C after the removal
         remove(*arguments, **options)
         raise KeyboardInterrupt
 
@@ -963,7 +963,7 @@ def test_encrypted_people_are_merged_with_both_keys(command, model, walks, tmp_p
 
 @pytest.fixture
 def listening(command, family, walks):
-    """Path of a gallery with a boundary for windows of ten steps."""
+    """Creates a gallery with decision thresholds of `listen` for windows of ten steps."""
     volunteers = walks.folder([f"other {i}" for i in range(24)], "others", count=2)
     words = ("calibrate", family, volunteers, "--far", "0.1", "--window", "0.2")
     code, out, _ = command(*words)
@@ -981,7 +981,7 @@ def test_listen_reads_until_the_decision(command, listening, walks):
 
 @pytest.mark.slow
 def test_a_window_is_given_in_seconds(command, family, walks):
-    """Ten steps at 50 Hz are 0.2 seconds. The option of `train` is in seconds too."""
+    """Ten steps at 50 Hz are 0.2 seconds. The option `--window` of `train` is in seconds too."""
     volunteers = walks.folder([f"other {i}" for i in range(24)], "others", count=2)
     words = ("calibrate", family, volunteers, "--far", "0.1", "--window")
     result = run_json(command, *words, "0.2")[1]
@@ -1035,7 +1035,7 @@ def test_a_file_is_followed_line_by_line(command, listening, walks):
 
 def test_a_followed_file_is_read_after_a_whole_window(command, listening, walks):
     header, *steps = walks.file("alice").read_text().splitlines()
-    early = steps[1].replace("0.0200,", "0.0190,")  # uneven time of the second step
+    early = steps[1].replace("0.0200,", "0.0190,")  # makes the time of the second step uneven
     assert early != steps[1]
     growing = walks.file("alice", "growing.csv")
     growing.write_text("\n".join([header, steps[0], early, ""]))
@@ -1102,7 +1102,7 @@ def test_explain_refuses_a_folder(command, family, walks):
 
 
 def write_with_clock(walks, name="odd.csv", person="alice", clock="foo", steps=STEPS):
-    """Writes a walk with a counter, and with times in milliseconds under an unknown name."""
+    """Writes a walk with a counter, and with times in milliseconds in an unknown column."""
     path = walks.file(person, name, steps)
     header, *lines = path.read_text().splitlines()
     rows = [line.partition(",") for line in lines]

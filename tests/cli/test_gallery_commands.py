@@ -1,5 +1,7 @@
-"""Commands on a gallery that need no model: rename, recordings, forget, thresholds, info, backup,
-restore, and the list of what was rejected."""
+"""Tests of the gallery commands that need no model.
+
+These commands are rename, recordings, forget, thresholds, info, backup, restore and reject --list.
+"""
 
 import contextlib
 import json
@@ -21,7 +23,7 @@ ABOUT = {"model": "gait_lda", "fingerprint": "f" * 64, "created": "2026-01-31T12
 
 @pytest.fixture
 def family(tmp_path):
-    """Path of a gallery of Alice and Bob, with recordings marked as not of Alice."""
+    """Creates a gallery of Alice and Bob, with stored recordings of imposters of Alice."""
     z = np.random.default_rng(0).random((7, 2, 3), "float32")
     with contextlib.closing(Records(tmp_path / "family.db")) as store:
         store.describe(ABOUT)
@@ -34,14 +36,14 @@ def family(tmp_path):
 
 
 def run_json(command, *words):
-    """Runs a command with `--json` and returns the object."""
+    """Runs a command with `--json`, and returns the JSON object."""
     code, out, err = command(*words, "--json")
     assert code == 0, err
     return json.loads(out)
 
 
 def run_failing(command, *words):
-    """Runs a command that must fail with status 2 and print only an error; returns the error."""
+    """Runs a command that must fail with status 2 and print only an error. Returns the error."""
     code, out, err = command(*words)
     assert (code, out) == (2, "") and "Traceback" not in err
     return " ".join(err.split())
@@ -110,7 +112,7 @@ def test_marked_recordings_are_listed_and_their_marks_removed(command, family):
         "marked": 1,
     }
     assert command("reject", family, "alice", second, "--undo")[0] == 0
-    assert command("reject", family, "alice", "--list")[1] == "No recording is marked.\n"
+    assert command("reject", family, "alice", "--list")[1] == "No imposter recording is stored.\n"
     assert galleries.people(family) == {"alice": 3, "bob": 2}
     for words in ((), ("--undo",), ("--list", "a.csv"), ("--list", "--undo")):
         assert command("reject", family, "alice", *words)[0] == 2

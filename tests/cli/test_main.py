@@ -97,7 +97,7 @@ def test_results_and_answers_keep_their_status_with_json(command, zoo_folder, tm
     assert command("card", "gait_qp_wl", "--json")[0] == 0
     code, out, _ = command("people", "--help", "--json")
     assert code == 0 and "Example" in out
-    file = tmp_path / "--json"  # after --, it is a path, not an option
+    file = tmp_path / "--json"  # after `--`, this is a path and not an option
     code, out, err = command("people", "--", file.name)
     assert (code, out) == (2, "") and "Error" in err
 

@@ -1,4 +1,4 @@
-"""Tests of options of commands that are fields of a dataclass."""
+"""Tests that fields of a dataclass become options of a command."""
 
 import dataclasses
 import inspect
@@ -22,7 +22,7 @@ class Outer:
 
 
 def command(file: str, outer: Outer, as_json: Annotated[bool, typer.Option("--json")] = False):
-    """Prints what it received."""
+    """Prints its arguments."""
     print(file, outer, as_json)
 
 

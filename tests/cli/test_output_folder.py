@@ -1,4 +1,4 @@
-"""Tests of the output folder of commands, which is removed if it stays empty."""
+"""Tests that the output folder of a command is created, and is removed if it stays empty."""
 
 import pytest
 

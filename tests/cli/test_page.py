@@ -19,13 +19,13 @@ from keras_dml.gallery.server import app, listening, readers, sensors, settings,
 from keras_dml.layers import InputContract, QuantileLayer
 from tests.cli.browser import Browser
 
-NAME = "people.test"  # not a loopback name, so its pages have no secure context in Chromium
+NAME = "people.test"  # not a loopback name, so Chromium gives its pages no secure context
 WIDTHS = 390, 1280
 FULL, VERIFY = b"0123456789abcdef", b"fedcba9876543210"
 TONE_HZ, MICROPHONE_HZ, SOUND_HZ = 440, 48_000, 16_000
 WALKERS = {"ben": "s05", "Alexandra": "s21"}
 STRANGER = "s17"
-ENROLLED = 3  # walks of each person
+ENROLLED = 3  # number of walks per person
 SCRIPT = """
 const by = (id) => document.getElementById(id);
 const wait = async (done) => { while (!done()) await new Promise((go) => setTimeout(go, 20)); };
@@ -59,7 +59,7 @@ const sent = async (task) => {
   return [file.name, btoa(bytes.reduce((text, byte) => text + String.fromCharCode(byte), ""))];
 };
 """
-# Finds words that are broken over two lines, and elements outside the window.
+# Finds words that are broken over two lines, and elements that are outside the window.
 LAYOUT = r"""
 const broken = [];
 const nodes = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -88,7 +88,7 @@ class Switch:
     """ASGI application that forwards requests to one of several applications.
 
     Attributes:
-        name: Name of the application that answers.
+        name: Name of the application that handles requests.
     """
 
     def __init__(self, applications):
@@ -118,7 +118,7 @@ def switch(people, voices):
     scores = settings.Settings(host=NAME, scores=True)
     claims = settings.Settings(host=NAME, tokens=tokens.Tokens([FULL], [VERIFY]))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(readers, "SECONDS", 300)  # other tests may use all processors
+        patch.setattr(readers, "SECONDS", 300)  # other tests may keep all processors busy
         yield Switch(
             {
                 "walks": app.application(people, scores),
@@ -141,7 +141,7 @@ def address(switch):
 
 @pytest.fixture(scope="module")
 def tone(tmp_path_factory):
-    """A WAV file that Chromium plays as its microphone."""
+    """Writes a WAV file that Chromium plays as its microphone."""
     path = tmp_path_factory.mktemp("tone") / "tone.wav"
     values = np.sin(2 * np.pi * TONE_HZ * np.arange(MICROPHONE_HZ) / MICROPHONE_HZ)
     with wave.open(str(path), "wb") as file:
@@ -169,7 +169,7 @@ def browser(tone):
 
 @pytest.fixture
 def act(browser, address, switch):
-    """A function that runs scripts on the page of the gallery of walks."""
+    """Returns a function that runs scripts on the page of a gallery of walks."""
     switch.name = "walks"
     return open_page(browser, address)
 
@@ -186,13 +186,13 @@ def open_page(browser, address):
 
 
 def walk(person, number):
-    """Returns rows `[milliseconds, x, y, z]` of a walk in the package."""
+    """Returns rows `[milliseconds, x, y, z]` of a walk from the package."""
     path = _demo.WALKS / person / f"{number:02}.csv"
     return np.loadtxt(path, delimiter=",", skiprows=1).tolist()
 
 
 def record(act, rows):
-    """Moves the device as in a walk, and records the whole seconds of the walk."""
+    """Simulates the sensors of a device during a walk, and records the walk's whole seconds."""
     seconds = int(rows[-1][0] // 1000)
     act(f"await start({seconds}); move({json.dumps(rows)}); await idle();")
     return seconds
@@ -253,7 +253,7 @@ def test_people_enroll_by_walking_and_a_stranger_is_rejected(act, browser, addre
     assert seconds <= table[-1, 0] / 1000 < seconds + 0.1
 
     record(act, walk(STRANGER, 3))
-    assert act("return by('chosen').children.length;") == 1  # the walk with an answer is removed
+    assert act("return by('chosen').children.length;") == 1  # the decided walk is removed
     assert act("by('person').value = 'ben'; return await click('verify');") == "Rejected: not ben"
     assert act("return await click('identify');") == "A stranger"
     check_layout(browser)
@@ -359,7 +359,7 @@ def test_sound_is_recorded_at_the_rate_of_the_model(browser, address, switch, vo
         assert file.getparams()[:4] == (1, 2, SOUND_HZ, SOUND_HZ)
         values = np.frombuffer(file.readframes(SOUND_HZ), "<i2") / 2**15
     spectrum = np.abs(np.fft.rfft(values * np.hanning(SOUND_HZ)))
-    assert abs(spectrum.argmax() - TONE_HZ) <= 1  # of 1 Hz each
+    assert abs(spectrum.argmax() - TONE_HZ) <= 1  # the bins are 1 Hz wide
     assert spectrum[TONE_HZ - 5 : TONE_HZ + 6].max() > 100 * np.median(spectrum)
     assert values.std() > 0.05
     check_layout(browser)

@@ -1,4 +1,4 @@
-"""Tests that each command that reads recordings has the options for reading."""
+"""Tests that each command that reads recordings has all options for reading files."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Tests that errors of wrong use are raised before heavy packages are imported."""
+"""Tests that wrong use of a command is reported before heavy packages are imported."""
 
 import contextlib
 import json
@@ -29,7 +29,7 @@ def test_refusals_load_nothing_heavy(tmp_path):
     with contextlib.closing(Records(tmp_path / "f.db")) as store:
         store.describe({"model": "gait_lda", "fingerprint": "f"})
         store.add("alice", np.ones((2, 3), "float32"))
-    with contextlib.closing(Records(tmp_path / "own.db")) as store:  # its model has no card
+    with contextlib.closing(Records(tmp_path / "own.db")) as store:  # the model has no card
         store.describe({"model": "own.keras", "fingerprint": "f"})
         store.add("alice", np.ones((2, 3), "float32"))
     walks = tmp_path / "walks" / "alice"

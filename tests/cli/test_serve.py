@@ -1,4 +1,4 @@
-"""Tests of the server of a gallery: answers, refusals and secrets."""
+"""Tests of the server of a gallery: responses, refusals and secrets."""
 
 import concurrent.futures
 import gzip
@@ -41,7 +41,7 @@ FOREIGN = (
 
 
 def walk(person, seed=0, header="t,x (g),y (g),z (g)", steps=STEPS):
-    """Returns a walk as bytes of a CSV file. The channels of people have different levels."""
+    """Returns a walk as bytes of a CSV file. People differ in the levels of the channels."""
     rng = np.random.default_rng([*person.encode(), seed])
     level = np.random.default_rng([*person.encode()]).normal(scale=10, size=3)
     times = np.arange(steps)[:, None] / RATE_HZ
@@ -221,7 +221,8 @@ def test_a_threshold_is_set_by_recordings_of_people(family, gallery):
 
 
 def test_a_claim_is_listened_to_over_requests(family, gallery):
-    assert post(family, "alice", "listen", walk("alice", 9)).status_code == 422  # no boundary
+    # The gallery has no decision threshold for `listen`.
+    assert post(family, "alice", "listen", walk("alice", 9)).status_code == 422
     people, walks = volunteers(steps=80)
     fields = {"people": people, "far": 0.1, "window": 0.4}
     result = family.post("/calibration", files=files(*walks), data=fields).json()
@@ -391,7 +392,7 @@ def test_a_small_flac_file_of_many_samples_is_refused_before_it_is_decoded(famil
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example:8000", "10.0.0.1", "["])
 def test_other_host_names_are_refused(family, host):
-    """An attacker's host name may resolve to this machine (DNS rebinding)."""
+    """The host name of an attacker may resolve to this machine (DNS rebinding)."""
     answer = family.get("/people", headers={"Host": host})
     assert answer.status_code == 421 and "alice" not in answer.text
 
@@ -411,7 +412,7 @@ def test_pages_of_other_sites_are_refused(family, headers):
 
 
 def test_requests_of_a_proxy_without_an_origin_are_accepted(gallery):
-    """Caddy and nginx send these headers with the documented configuration."""
+    """Caddy and nginx send these headers if they are configured as documented."""
     proxied = {"Host": "127.0.0.1", "X-Forwarded-Host": "people.example.org"}
     authorization = {"Authorization": f"Bearer {TOKEN.decode()}"}
     client = TestClient(app.application(gallery, WITH_TOKEN), base_url=HERE)
@@ -454,7 +455,7 @@ def test_a_server_with_tokens_requires_a_token(gallery, monkeypatch):
         headers = {} if header is None else {"Authorization": header.encode("latin-1")}
         answer = client.get("/people", headers=headers)
         assert answer.status_code == 401 and answer.headers["WWW-Authenticate"] == "Bearer"
-    assert len(compared) == 5  # all comparisons took constant time
+    assert len(compared) == 5  # each token was compared in constant time
     authorization = {"Authorization": right}
     assert client.get("/people", headers=authorization).json() == []
     assert client.get("/").status_code == client.get("/openapi.json").status_code == 200
@@ -515,7 +516,7 @@ def test_errors_of_the_gallery_file_are_not_sent(family, gallery, monkeypatch):
 
 
 def test_no_answer_contains_an_embedding(family, gallery):
-    """The embeddings of this model are quantiles of the recording, and must not be sent."""
+    """No response contains the embeddings, which are quantiles of the recording for this model."""
     numbers = {f"{abs(value):.3f}" for value in gallery._records.templates()[2].ravel()}
     probe = walk("alice", 9)
     messages = [post(family, "alice", what, probe).text for what in ("verify", "recordings")]
@@ -562,7 +563,7 @@ def test_it_serves_until_it_is_stopped(command, gallery, monkeypatch):
     monkeypatch.setattr(
         gallery_module.Gallery,
         "_checked_model",
-        lambda self, found: found,  # the model is not in the zoo
+        lambda self, found: found,  # because the model is not in the zoo
     )
     code, out, _ = command("serve", gallery.path, "--port", "0")
     assert code == 0 and re.fullmatch(r"http://127\.0\.0\.1:\d+/ \(Ctrl-C ends it\)\n", out)

@@ -1,4 +1,4 @@
-"""Tests of standard output and error: hostile text, encodings, broken pipes and full disks."""
+"""Tests that output is safe for any text, encoding, broken pipe and full disk."""
 
 import io
 import json
@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from rich.cells import cell_len
 from rich.console import Console
 
 from keras_dml.cli import _console, _streams
@@ -29,7 +30,7 @@ def run(*words, folder=None, code=None, **options):
 
 @pytest.fixture
 def hostile_zoo(zoo_folder):
-    """Zoo in which every text of a card contains terminal codes and markup."""
+    """Returns a zoo in which every text of a card contains terminal codes and markup."""
     path = zoo_folder / "gait_qp_wl" / "card.json"
     card = json.loads(path.read_text())
     for key in ("task", "paper"):
@@ -228,6 +229,29 @@ def test_no_part_of_a_long_name_is_a_line_of_its_own(monkeypatch, start, encodin
     assert len(lines) > len(names) + 2 and ["person", "recordings"] in lines
     assert not [line for line in lines if line[0] == "mallory"]
     assert sum(line[-1] == "4" for line in lines) == len(names) + 1
+
+
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+def test_further_lines_of_a_long_line_are_indented_on_a_terminal(monkeypatch, start, encoding):
+    out = io.TextIOWrapper(io.BytesIO(), encoding, errors=_streams.READABLE)
+    console = Console(file=out, width=40, force_terminal=True, color_system=None, emoji=False)
+    monkeypatch.setattr(_console, "_stdout", lambda: console)
+    name = f"{start}{40 * ' '}mallory: accepted"
+    _console.echo(f"[bold]{_console.escape(name)}[/bold]: rejected")
+    _console.echo(_console.escape_lines("first\n\nlast"))
+    out.flush()
+    lines = out.buffer.getvalue().decode(encoding).splitlines()
+    assert lines[-3:] == ["first", "", "last"]
+    first, *rest = lines[:-3]
+    mark = _streams.fit_encoding(_console.CONTINUED, encoding)
+    assert len(rest) >= 1 and all(line.startswith("  ") for line in rest)
+    escaped = _streams.fit_encoding(_console.escape(name), encoding)
+    is_broken = max(map(len, escaped.split())) > 40
+    assert any(line.startswith(mark) for line in rest) == is_broken
+    assert all(cell_len(line) <= 40 for line in lines)
+    words = " ".join([first, *(line.removeprefix(mark) for line in rest)])
+    assert words.split()[-3:] == ["mallory:", "accepted:", "rejected"]
 
 
 def test_lines_of_an_error_are_indented(command, tmp_path):

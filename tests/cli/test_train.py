@@ -34,12 +34,12 @@ def test_a_folder_becomes_a_model_with_a_leaderboard(command, walks, tmp_path):
     assert "1 left out" in printed and "person 0/0.csv" in printed and "not a number" in printed
     nested, chosen_from, table = map(printed.index, ("phone: EER", "chosen from", "log_euclidean"))
     assert nested < chosen_from < table and "lda" in printed[table - 200 :]
-    assert "The method of each group is the one that is best" in " ".join(printed.split())
-    assert "4 people in groups are worth" in printed and "written to" in printed
+    assert "The method of each group is the method that is best" in " ".join(printed.split())
+    assert "4 people in groups carry as much" in printed and "written to" in printed
     assert f"Next: keras-dml enroll family.db PERSON FILES --model {out}" in printed
     assert (out / "model.keras").is_file() and not (out / "unfinished").exists()
     code, printed, _ = command("card", out)
-    assert code == 0 and "made with 4" in printed and "4 people in groups are worth" in printed
+    assert code == 0 and "made with 4" in printed and "4 people in groups carry as much" in printed
 
 
 @pytest.mark.slow
@@ -141,7 +141,7 @@ def test_errors_and_reasons_name_the_options_of_the_command(command, walks, tmp_
 
 
 def test_the_error_for_sound_at_44100_hz_names_resampling(command, tmp_path, rng):
-    """Most sound files have 44,100 Hz."""
+    """Most audio files have a rate of 44,100 Hz."""
     for name in ("ann", "bob"):
         (tmp_path / "voices" / name).mkdir(parents=True)
         path = tmp_path / "voices" / name / "1.wav"

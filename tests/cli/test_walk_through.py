@@ -1,4 +1,4 @@
-"""Tests of all steps from files to decisions, on speakers whom the zoo's model has not seen."""
+"""Tests all steps from files to decisions, on speakers who were not used to train the model."""
 
 import json
 
@@ -15,7 +15,7 @@ ENROLLED, OBSERVED = 8, 6  # utterances of one vowel
 
 @pytest.fixture(scope="module")
 def speakers():
-    """Utterances to enroll and later utterances, `{speaker: utterances}` each."""
+    """Returns utterances to enroll and later utterances, each as `{speaker: utterances}`."""
     return carried.unseen()
 
 

@@ -1,4 +1,4 @@
-"""Accuracy of a classifier with its interval, and paired differences to other methods."""
+"""Tests of the accuracy of classifiers with intervals, and of paired differences."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ def test_an_accuracy_over_images_has_the_interval_of_wilson():
     assert headline["images"] == 100 and "unit" not in headline
     (row,) = headline["rows"]
     assert (row["metric"], row["value"]) == ("accuracy", 0.9)
-    assert row["ci95"] == pytest.approx([0.8256, 0.9448], abs=1e-4)  # Wilson, by hand
+    assert row["ci95"] == pytest.approx([0.8256, 0.9448], abs=1e-4)  # Wilson, computed by hand
 
 
 def test_without_an_error_the_interval_is_not_a_point():
@@ -28,7 +28,7 @@ def test_where_alphabets_differ_their_interval_is_wider_than_that_of_images():
 
 
 def test_a_difference_is_paired():
-    """Two methods that err on nearly the same images differ beyond doubt."""
+    """If two methods err on nearly the same images, a small difference is significant."""
     right = np.arange(1000) < 900
     other = np.arange(1000) < 880
     first, same = Answers(right).baselines(
@@ -42,7 +42,10 @@ def test_a_difference_is_paired():
 
 
 def test_mcnemars_p_is_that_of_the_answers_on_which_two_methods_disagree():
-    """Ten for the first alone, two for the second: by hand 2 (1 + 12 + 66) / 4096."""
+    """Ten answers are right with the first method only, and two with the second method only.
+
+    By hand, p is 2 (1 + 12 + 66) / 4096.
+    """
     right, other = np.ones((2, 1000), bool)
     other[:10], right[10:12] = False, False
     (found,) = Answers(right).baselines({"other": ("another", "instead", other)})
@@ -50,4 +53,4 @@ def test_mcnemars_p_is_that_of_the_answers_on_which_two_methods_disagree():
     (grouped,) = Answers(right, np.arange(1000) // 50, "alphabets").baselines(
         {"other": ("another", "instead", other)}
     )
-    assert "mcnemar_p" not in grouped["difference"]  # answers about one alphabet belong together
+    assert "mcnemar_p" not in grouped["difference"]  # answers on one alphabet are dependent

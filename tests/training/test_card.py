@@ -1,4 +1,4 @@
-"""A card from its static part and what a run found out."""
+"""Tests that a card is built from its fixed texts and the facts of a training run."""
 
 import pytest
 

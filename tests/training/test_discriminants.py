@@ -9,7 +9,7 @@ LAGS, UNITS = (0, 2), 4
 
 @pytest.fixture
 def walkers(rng):
-    """Twelve windows of each of six people, told apart by how their channels move together."""
+    """Returns twelve windows for each of six people, who differ in how channels are correlated."""
     mixing = np.eye(3) + 0.6 * rng.normal(size=(6, 3, 3))
     people = np.repeat(np.arange(6), 12)
     windows = [rng.normal(size=(200, 3)) @ mixing[one] for one in people]

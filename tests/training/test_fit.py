@@ -1,4 +1,4 @@
-"""Training that can be stopped: schedule, checkpoint, progress and minutes."""
+"""Tests of training that can be interrupted: schedule, checkpoint, progress and minutes."""
 
 import json
 
@@ -13,7 +13,7 @@ QUICK = Optimization(1e-2, warm_up=2, average=0.9)
 
 
 def model():
-    """Dropout draws random numbers, batch normalization keeps moving averages."""
+    """Returns a model with random states (dropout) and moving averages (batch normalization)."""
     keras.utils.set_random_seed(1)
     layers = keras.layers
     return keras.Sequential(
@@ -46,7 +46,7 @@ def train(folder=None, steps=9, resume=False, **given):
 
 
 class Stop(keras.callbacks.Callback):
-    """As if the power went in an epoch: nothing of it is kept."""
+    """Interrupts the training at the end of an epoch, so that this epoch is not saved."""
 
     def __init__(self, epoch):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Figures of a model on people, and over folds."""
+"""Tests of the figures of a model on people, and of combined folds."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Formatted values and tables of a model's page."""
+"""Tests of the formatted values and tables on a model's page."""
 
 import pytest
 
@@ -74,7 +74,7 @@ def test_a_threshold_gives_the_supported_rates():
     assert "Certificate" not in page.thresholds(card)
     assert "use the larger number" not in section
     assert "| 0.2 to 3.1 % |" in section and "| 0.5 to 2.0 % |" not in section
-    assert "| 0.5 to 2.0 % |" in page.thresholds(card)  # without a certificate
+    assert "| 0.5 to 2.0 % |" in page.thresholds(card)  # the row has no certificate
 
 
 def test_a_page_gives_the_rates_of_repeated_tries():

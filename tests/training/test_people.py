@@ -1,4 +1,4 @@
-"""Recordings of people: windows, choices, halves and folds."""
+"""Tests of recordings of people: windows, selections, halves and folds."""
 
 import numpy as np
 import pytest

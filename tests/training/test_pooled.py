@@ -1,4 +1,4 @@
-"""Headline, baselines and thresholds of all trials under one threshold."""
+"""Tests of headline, baselines and thresholds that are computed from pooled trials."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ NAMES = ("probes", "claims", "recordings", "enrolled")
 
 @pytest.fixture
 def claims(rng):
-    """Twelve people with two probes each and three recordings enrolled."""
+    """Returns trials of twelve people with two probes and three enrolled recordings each."""
     names = np.array(list("abcdefghijkl"))
     probes, gallery = np.repeat(names, 2), np.repeat(names, 3)
     distances = rng.normal(size=(24, 36)) + 2 * (probes[:, None] != gallery)
@@ -25,7 +25,7 @@ def test_a_headline_has_its_counts_and_intervals_over_people(claims):
     assert counts == {"people": 12, "gallery": 12, "probes": 24, "enrolled": 3}
     expected = verification(claims.scores, claims.genuine, people=claims.people, bootstrap=1000)
     rows = {row["metric"]: row for row in found["rows"]}
-    assert list(rows) == ["auc", "eer", "tar_at_far_0.01"]  # 264 imposter trials show no 0.1 %
+    assert list(rows) == ["auc", "eer", "tar_at_far_0.01"]  # 264 imposter trials: no FAR of 0.1 %
     assert rows["eer"]["value"] == expected.eer
     assert rows["eer"]["ci95"] == list(expected.intervals["eer"])
 
@@ -52,13 +52,13 @@ def test_a_baseline_is_measured_on_the_same_trials_and_paired(claims, rng):
     noise = claims.with_scores(rng.normal(size=claims.scores.size))
     entry = pooled.baseline(claims, "noise", "random numbers", pooled.NO_NETWORK, noise.scores)
     assert entry["rows"] == pooled.rows(noise)
-    assert entry["difference"]["ci95"][1] < 0  # the model is better beyond doubt
+    assert entry["difference"]["ci95"][1] < 0  # the model is significantly better
     value = pooled.rows(claims)[1]["value"] - entry["rows"][1]["value"]
     assert entry["difference"]["value"] == pytest.approx(value)
 
 
 def test_a_threshold_has_both_rates_with_intervals_and_what_was_enrolled(claims):
-    rows = pooled.thresholds(claims)  # 264 imposter trials show no 0.1 %
+    rows = pooled.thresholds(claims)  # 264 imposter trials are too few for a FAR of 0.1 %
     assert [row["far"] for row in rows] == [0.1, 0.05, 0.01]
     row = rows[-1]
     accepted = claims.scores <= row["value"]
@@ -77,7 +77,7 @@ def test_a_threshold_is_certified_by_its_people(claims):
     )
     assert found["ci95"] == list(expected.ci95)
     assert found["ci95"][0] < (claims.scores[false] <= row["value"]).mean() < found["ci95"][1]
-    assert 6 <= found["independent"] <= 66  # of twelve people
+    assert 6 <= found["independent"] <= 66  # twelve people form 66 pairs
     assert found["strictest"] == expected.strictest > 0.01
     assert found["people_needed"]["0.01"] == list(expected.people_needed(0.01))
     assert "far_ci95" not in row and catalog.far_interval(row) == found["ci95"]
@@ -86,7 +86,7 @@ def test_a_threshold_is_certified_by_its_people(claims):
 
 
 def test_three_tries_are_measured_where_somebody_has_as_many_probes(rng, claims):
-    assert all("best_of_tries" not in row for row in pooled.thresholds(claims))  # two probes each
+    assert all("best_of_tries" not in row for row in pooled.thresholds(claims))  # only two probes
     names = np.array(list("abcdefghijkl"))
     probes, gallery = np.repeat(names, 4), np.repeat(names, 3)
     distances = rng.normal(size=(48, 36)) + 2 * (probes[:, None] != gallery)

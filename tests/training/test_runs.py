@@ -1,4 +1,4 @@
-"""Finished runs are not repeated, and a broken one leaves nothing."""
+"""Tests that finished runs are not repeated, and that a failed run leaves no file."""
 
 import json
 import os
@@ -48,7 +48,7 @@ def test_a_stopped_plan_goes_on_where_it_was(tmp_path):
     [
         (lambda path: path.symlink_to("nothing"), "is a link to nothing"),
         (pathlib.Path.mkdir, "is a folder"),
-        (os.mkfifo, "is a pipe"),  # which would be read without end
+        (os.mkfifo, "is a pipe"),  # reading a pipe would never end
     ],
     ids=["link", "folder", "pipe"],
 )

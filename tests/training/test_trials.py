@@ -1,4 +1,4 @@
-"""Verification trials from distances between recordings."""
+"""Tests of verification trials that are computed from distances between recordings."""
 
 import numpy as np
 import pytest

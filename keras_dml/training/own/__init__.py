@@ -1,1 +1,1 @@
-"""Training on recordings of any folder: checks, closed forms, a network and a leaderboard."""
+"""Training on your own recordings: checks, closed-form methods, networks and a leaderboard."""

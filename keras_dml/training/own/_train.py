@@ -1,4 +1,4 @@
-"""Training on recordings of people; writes the best model into a folder like those of the zoo."""
+"""Trains several methods on recordings of people, and writes the best model into a folder."""
 
 from __future__ import annotations
 
@@ -39,25 +39,27 @@ from keras_dml.training.own.trainings import (
 )
 from keras_dml.training.people import People
 
-CAPTION = "Later recordings against earlier ones, by models that never saw these people."
+CAPTION = "Later recordings compared with earlier ones, by models not trained on these people."
 SLOWER = "since the machine became too slow for it during the training"
 
 
 @dataclasses.dataclass(frozen=True)
 class Trained:
-    """Result of a training.
+    """Result of `train`.
 
     Attributes:
         folder: Folder of the model, for `keras_dml.zoo.load`.
-        method: Name of the method of the model.
-        leaderboard: A dict for each method, the best first: `method`, `what`, `chosen`, `eer`,
-            `auc`, `tar_at_far_0.01` with their intervals `..._ci95` over people, `seconds`. Empty
-            if there are too few people.
+        method: Name of the method that the model uses.
+        leaderboard: One dict per method, the best method first. The keys are `method`, `what`,
+            `chosen`, `eer`, `auc` and `tar_at_far_0.01`, the 95 % intervals over people (`eer_ci95`
+            and so on), and `seconds`. Empty if there are too few people.
         card: The card as written.
-        refused: Reason of each recording that was left out, by name.
-        not_exported: Reason why a file for devices is missing; None if all are written.
-        notes: Sentences about assumptions when files were read, with the number of files.
-        resampled_hz: Rate that the recordings of files were resampled to; None if they were not.
+        refused: Dict from the name of each recording that was left out to the reason.
+        not_exported: Reason why a TFLite file is missing. None if all TFLite files are written.
+        notes: Sentences about assumptions that were made while files were read, with the number of
+            files.
+        resampled_hz: Rate to which the recordings of files were resampled. None if they were not
+            resampled.
     """
 
     folder: pathlib.Path
@@ -98,58 +100,59 @@ def train(
 ) -> Trained:
     """Trains several methods on recordings of people, and writes the best model into a folder.
 
-    Recordings that are flat, clipped, interrupted, of another unit, or copies are left out. The
-    methods in closed form come first, then a network of the kind, within the time. All methods are
-    measured by cross-validation over groups of people. Later recordings are compared with earlier
-    ones; if there are sessions, the last session is compared with the earlier sessions. The best
-    method is then trained on all people.
+    Recordings that are flat, clipped, interrupted, in another unit, or copies are left out. The
+    closed-form methods are fitted first. A network for the kind of recordings is trained
+    afterwards, if the time allows. All methods are measured by cross-validation over groups of
+    people. Later recordings are compared with earlier ones. If there are sessions, the last session
+    is compared with the earlier sessions. The best method is then trained on all people.
 
-    The card's headline includes the choice of the method: from six people on, the method of each
-    group is chosen by models that saw nobody of the group. With fewer than four people the model
-    uses a method without training, and no error rate is given. TFLite files are written into the
-    same folder (extra `edge`).
+    The card's headline includes the choice of the method. With six or more people, the method of
+    each group is chosen by models that were not trained on people of the group. With fewer than
+    four people, the model uses a method without training, and the card gives no error rate. TFLite
+    files are written into the same folder (extra `edge`).
 
     Args:
         recordings: Arrays of shape `(time, channels)`.
         people: Person of each recording.
         sessions: Session of each recording, such as the day. The values must sort in the order of
-            time, or None.
+            time. None if the sessions are unknown.
         channels: Names of the channels, in order.
-        rate_hz: Steps per second.
-        out: Folder of the model, which is new or empty. Its name becomes the name of the model.
-        units: Unit of each channel, or one text for all.
-        window: Duration of the compared windows in seconds. None for 10 (`"sequences"`), 2
-            (`"covariances"`) or 4 (`"sound"`), or for the length that 95 % of the recordings have
-            if that is shorter.
-        kind: `"sequences"` of motion, `"covariances"` of many channels such as EEG, or `"sound"` of
-            one channel. None to infer the kind from the channels and the rate.
-        minutes: Approximate time for everything. Closed forms are always made. Networks take as
-            many steps as the time allows. If the machine becomes slower, they take fewer steps,
-            which the card reports, or are left out. If it becomes slower by up to 2.5 times, the
-            training ends within about 1.2 times the minutes.
-        steps: Steps of each training of a network, instead of `minutes`. The same steps and seed
-            give the same model.
+        rate_hz: Number of steps per second.
+        out: Folder of the model, which is new or empty. The name of the folder becomes the name of
+            the model.
+        units: Unit of each channel, or one text for all channels.
+        window: Duration in seconds of the windows that are compared. Default: 10 s for
+            `"sequences"`, 2 s for `"covariances"`, 4 s for `"sound"`, or the length that 95 % of
+            the recordings reach, if that length is shorter.
+        kind: `"sequences"` for motion, `"covariances"` for many channels such as EEG, or `"sound"`
+            for audio with one channel. Default: inferred from the number of channels and the rate.
+        minutes: Approximate time for the whole training. Closed-form methods are always fitted.
+            Networks take as many steps as the time allows. If the machine becomes slower, networks
+            take fewer steps or are left out, and the card reports this. If the machine becomes up
+            to 2.5 times slower, the training ends within about 1.2 times the minutes.
+        steps: Number of steps of each training of a network. Replaces `minutes`. The same steps and
+            seed give the same model.
         seed: Seed of weights, batches and groups of people.
         resume: Whether to continue an interrupted training in this folder. With the same arguments
-            the result equals an uninterrupted training. The minutes start again, and trainings
-            of a network that had begun keep their steps.
+            the result equals that of an uninterrupted training. The time limit starts again. A
+            training of a network that had begun before the interruption keeps its number of steps.
         replace: Whether an existing model in the folder may be replaced.
         names: Name of each recording in messages, such as its file.
-        files: File of each recording, if files were cut into several recordings. Recordings of one
-            file are not compared with each other, unless a person has only one file. None if each
-            recording is a file.
-        name_people: Whether the card and the page of the model list the names of the people.
-            Otherwise they contain numbers, and digests by which `Gallery.calibrate` recognizes
-            people of the training.
+        files: File of each recording, if files were cut into several recordings. Recordings of the
+            same file are not compared with each other, unless a person has only one file. Default:
+            each recording is a file.
+        name_people: Whether the card and the page of the model list the names of the people. If
+            False, card and page contain numbers instead, and digests from which `Gallery.calibrate`
+            recognizes people whose recordings were used in training.
 
     Returns:
         `Trained`.
 
     Raises:
-        TypeError, ValueError: If an argument is invalid, nearly all recordings or all people except
-            one are left out, or an interrupted training belongs to other recordings, settings or
-            methods.
-        FileExistsError: If a model is in the folder and `replace` is False.
+        TypeError, ValueError: If an argument is invalid, if nearly all recordings or all people
+            except one are left out, or if an interrupted training used other recordings, settings
+            or methods.
+        FileExistsError: If the folder contains a model and `replace` is False.
         OSError: If the folder cannot be written.
     """
     start = time.monotonic()
@@ -255,7 +258,7 @@ def _evaluate(
     seconds_left: Callable[[], float],
     trainings: Trainings | None = None,
 ) -> Evaluation:
-    """Evaluates a method on all groups; `trainings` belong to a network."""
+    """Evaluates a method on all groups. `trainings` is None for a closed-form method."""
     start, embed = time.monotonic(), cross_validation.Embedder()
 
     def measure(left_out, description):
@@ -278,7 +281,7 @@ def _evaluate(
 
 
 def _publish(folder, trained, usual, steps, start):
-    """Publishes the model with its contract, gate, card and page."""
+    """Publishes the model with its input contract, quality gate, card and page."""
     task, windows = trained.task, trained.task.to_fit(trained.people).signals
     contract = layers.InputContract(
         task.channels, task.units, task.rate_hz, min_steps=task.window, name="input_contract"
@@ -309,7 +312,7 @@ def _publish(folder, trained, usual, steps, start):
 
 
 def _command(task, steps):
-    """Returns the call that trains the same model again from the same recordings."""
+    """Returns Python code that trains the same model again from the same recordings."""
     arguments = {
         "channels": list(task.channels),
         "rate_hz": task.rate_hz,

@@ -1,4 +1,4 @@
-"""Time budget of networks: the steps that their trainings may take in the remaining minutes."""
+"""Time budget of networks: how many steps each training may take in the remaining minutes."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from keras_dml.training.own.task import Task
     from keras_dml.training.people import People
 
-MEASURED = 4  # steps that are timed, after the first step, which compiles
-RESERVE = 0.85  # of the time; the rest is for measuring and for slower steps
-MOST, FEWEST = 2000, 60  # steps; with more, few people are overfitted; fewer learn nothing
-LATELY = 5  # epochs whose median is the duration of a step; a single epoch may be interrupted
-AT_THE_END = 1  # times the start-up time of a training, reserved for exports and the card
-LATE = 0.1  # of the time, by which a started network may be late before it is left out
+MEASURED = 4  # timed steps; they follow the first step, which also compiles the model
+RESERVE = 0.85  # usable fraction of the time; the rest is for measurements and slower steps
+MOST, FEWEST = 2000, 60  # steps; more overfit if people are few, and fewer learn nothing
+LATELY = 5  # step duration is the median of so many epochs, because one may be interrupted
+AT_THE_END = 1  # time for exports and the card, in multiples of a training's start-up time
+LATE = 0.1  # fraction of the time by which a network may be late before it is left out
 
 
 class TooSlow(RuntimeError):
@@ -31,19 +31,19 @@ class TooSlow(RuntimeError):
 class Budget:
     """Steps of several trainings that share the remaining time.
 
-    Each training takes the planned steps if all remaining trainings then end in time at the recent
-    speed. Otherwise the remaining time is divided evenly among them, and a running training is
-    reduced to fewer steps.
+    If all remaining trainings can end in time at the recent speed, each training takes the planned
+    number of steps. Otherwise the remaining time is divided evenly among the trainings, and a
+    running training is reduced to fewer steps.
 
     Args:
         seconds_left: Function that returns the remaining seconds.
-        trainings: Number of trainings. The last one is never left out.
+        trainings: Number of trainings. The last training is never left out.
         start: Seconds that a training takes in addition to its steps.
         step: Seconds per step.
-        planned: Steps of each training; None for as many as the time allows.
+        planned: Number of steps of each training. None for as many steps as the time allows.
 
     Attributes:
-        planned: Steps of each training; 0 if the time is too short to learn anything.
+        planned: Number of steps of each training. 0 if the time is too short to learn anything.
     """
 
     def __init__(
@@ -65,13 +65,14 @@ class Budget:
         self.planned = planned
 
     def begin(self, resumed_steps: int | None = None) -> int:
-        """Begins the next training and returns its steps.
+        """Begins the next training and returns its number of steps.
 
         Args:
-            resumed_steps: Steps of an interrupted training that is resumed.
+            resumed_steps: Number of steps of the interrupted training that continues. None for a
+                new training.
 
         Raises:
-            TooSlow: If the time is too short for this training and the remaining ones.
+            TooSlow: If the time is too short for this training and all remaining trainings.
         """
         now = time.monotonic()
         if self._began is not None:
@@ -86,8 +87,9 @@ class Budget:
         """Records the duration of an epoch.
 
         Args:
-            steps: Steps of the epoch.
-            seconds: Duration; None for the first epoch of a training, which compiles.
+            steps: Number of steps in the epoch.
+            seconds: Duration of the epoch. None for the first epoch of a training, which compiles
+                the model.
         """
         if seconds is None:
             self._starts += 1
@@ -98,18 +100,20 @@ class Budget:
         self._in_steps += seconds
 
     def fewer(self, steps: int, done: int, epoch: int) -> int | None:
-        """Returns a smaller number of steps for the running training, or None to continue as is.
+        """Returns a smaller number of steps for the running training, or None if it need not
+        change.
 
         Args:
-            steps: Steps of the training.
-            done: Steps that are done.
-            epoch: Steps per epoch. At least one epoch remains, in which the learning rate decays.
+            steps: Number of steps of the training.
+            done: Number of steps that are finished.
+            epoch: Steps per epoch. At least one more epoch is trained, in which the learning rate
+                decays.
 
         Raises:
-            TooSlow: See `begin`.
+            TooSlow: If the time is too short for this training and all remaining trainings.
         """
         reduced = max(self._fitting_steps(steps, done), done + epoch)
-        if (steps - reduced) * self._step <= self._start:  # a restart would take longer
+        if (steps - reduced) * self._step <= self._start:  # a restart would cost more time
             return None
         self._since = time.monotonic()
         return reduced
@@ -141,12 +145,13 @@ class Watch(keras.callbacks.Callback):
     """Callback that reports epochs to a budget and stops a training that must take fewer steps.
 
     Args:
-        budget: `Budget`.
-        steps: Steps of the training.
-        epoch: Steps per epoch.
+        budget: Time budget, a `Budget`.
+        steps: Number of steps of the training.
+        epoch: Number of steps per epoch.
 
     Attributes:
-        fewer: Reduced number of steps of a training that was stopped; otherwise None.
+        fewer: Reduced number of steps, if the training was stopped to take fewer steps. Otherwise
+            None.
     """
 
     def __init__(self, budget: Budget, steps: int, epoch: int) -> None:
@@ -175,10 +180,10 @@ def measured_budget(
 
     Args:
         seconds_left: Function that returns the remaining seconds.
-        method: A network.
-        task: The task.
+        method: Method that is a network.
+        task: Task of the training.
         people: Recordings to train on.
-        trainings: Number of trainings; the last one is on all people.
+        trainings: Number of trainings. The last training uses all people.
         planned: See `Budget`.
     """
     if seconds_left() <= 0 and planned is None:
@@ -191,13 +196,13 @@ def fixed_budget(trainings: int, steps: int) -> Budget:
 
     Args:
         trainings: Number of trainings.
-        steps: Steps of each training.
+        steps: Number of steps of each training.
     """
     return Budget(lambda: math.inf, trainings, 0.0, 0.0, steps)
 
 
 def _measure_times(method, task, people):
-    """Returns the additional seconds of the first step, and the seconds of a later step."""
+    """Returns the extra seconds of the first step, and the seconds of a later step."""
     keras.utils.set_random_seed(task.seed)
     learner = method.learner(task, people, FEWEST)
     learner.model.compile(learner.optimization.optimizer(FEWEST), **learner.compiled)

@@ -1,4 +1,4 @@
-"""Card of a trained model: its input, its measured figures and its limits."""
+"""Builds the card of a model trained on a user's recordings: input, figures and limits."""
 
 from __future__ import annotations
 
@@ -21,16 +21,18 @@ SHOWN = 6  # channels
 BUILDER = "your recordings"
 LICENCE = "The recordings and the weights are yours. The consent of the people applies to both."
 CARRIED = (
-    "This file is made with all people, so each threshold is carried over from the models of the "
-    "groups: their threshold, in units of the median distance between two people whom a model "
-    "knows, times the unit of this file. The TAR is measured on people whom the model had not "
-    "seen, with method and threshold chosen on other groups, as for the headline. The interval of "
-    "the FAR contains the measured interval and the interval that so many people support. If you "
-    "can, calibrate on people whom this file does not know."
+    "This file is trained on all people, so each threshold is carried over from the models of the "
+    "groups: the threshold of these models, in units of the median distance between two of their "
+    "training people, is multiplied by the same median distance of this file. The TAR is measured "
+    "on people who were not used in training, with method and threshold chosen on other groups, as "
+    "for the headline. The interval of the FAR contains the measured interval and the interval "
+    "that this number of people supports. If you can, calibrate on people who are not in the "
+    "training data of this file."
 )
 CONSENT = (
-    "Not recorded here. Enroll and train only with people who have agreed to be recognized, and "
-    "inform them how to withdraw: if a person withdraws, train the model again without them."
+    "This card does not record the consent of the people. Enroll and train only with people who "
+    "have agreed to be recognized, and tell them how to withdraw. If a person withdraws, train the "
+    "model again without this person."
 )
 
 
@@ -39,13 +41,13 @@ class TrainedModel:
     """A trained model with its evaluations, from which the card is written.
 
     Attributes:
-        task: The task.
-        people: Recordings of the training, divided into two sides.
-        method: Method of the model.
+        task: Task of the training.
+        people: Recordings of the training, divided into enrolled recordings and probes.
+        method: Method that the model uses.
         model: The `keras.Model`.
-        evaluations: Evaluation of each method; empty if there are too few people.
+        evaluations: Evaluation of each method. Empty if there are too few people.
         notes: Sentences about events during the training.
-        unmeasured: Reason why figures are missing; None if they are measured.
+        unmeasured: Reason why the card has no figures. None if it has figures.
         name_people: Whether the card lists the names of the people.
     """
 
@@ -64,26 +66,27 @@ def describe_too_few(people: int, measurable: int) -> str:
 
     Args:
         people: Number of people.
-        measurable: Number of people with recordings to enroll and to observe.
+        measurable: Number of people who have recordings to enroll and recordings to use as probes.
     """
     return (
         f"No error rate is given: there {'is' if people == 1 else 'are'} {people} "
-        f"{'person' if people == 1 else 'people'}, {measurable} with "
-        f"recordings to enroll and to observe, and at least {cross_validation.FEWEST} are needed "
-        "to measure a rate. This model may not recognize people at all; record more of them."
+        f"{'person' if people == 1 else 'people'}, of whom {measurable} have both recordings to "
+        f"enroll and recordings to observe. At least {cross_validation.FEWEST} of these people are "
+        "needed to measure a rate. This model may not recognize people at all. Record more people."
     )
 
 
 def rate_support(method: Evaluation) -> dict:
-    """Computes which false accept rates the people support.
+    """Computes which false accept rates the number of people supports.
 
     Args:
         method: Evaluation of the chosen method.
 
     Returns:
-        Dict of `people`, `independent`, the number of independent pairs of people that the trials
-        are worth, `strictest`, the lowest rate that these pairs support (rule of three, 95 %), and
-        `people_needed`, the smallest and the largest number of people for each lower rate.
+        Dict of `people`, `independent`, `strictest` and `people_needed`. `independent` is the
+        number of independent pairs of people that carry as much information as the trials.
+        `strictest` is the lowest false accept rate that these pairs support (rule of three, 95 %).
+        `people_needed` has the smallest and the largest number of people for each lower rate.
     """
     supported = cross_validation.supported_rates(method, FARS[0])
     return {
@@ -99,7 +102,7 @@ def rate_support(method: Evaluation) -> dict:
 
 
 def describe_support(support: dict) -> str:
-    """Describes the false accept rates that the people support.
+    """Describes in words which false accept rates the number of people supports.
 
     Args:
         support: Result of `rate_support`.
@@ -109,27 +112,27 @@ def describe_support(support: dict) -> str:
         for far, count in support["people_needed"].items()
     )
     beyond = (
-        f" Lower rates need more people ({needed}). Thresholds for them are extrapolated by a "
-        "model of the tail and are not guaranteed."
+        f" Lower rates need more people ({needed}). Thresholds for lower rates are extrapolated by "
+        "a model of the tail of the scores and are not guaranteed."
     )
     return (
-        f"{support['people']} people in groups are worth {support['independent']:.0f} independent "
-        f"pairs and support false accept rates of {page.rounded_up(support['strictest'])} "
-        f"or more.{beyond if needed else ''}"
+        f"The trials of {support['people']} people in groups carry as much information as "
+        f"{support['independent']:.0f} independent pairs of people. They support false accept "
+        f"rates of {page.rounded_up(support['strictest'])} or more.{beyond if needed else ''}"
     )
 
 
 def build(trained: TrainedModel, gate: dict, command: str, minutes: float) -> dict:
-    """Builds the card, except for the entries that `publish` reads from the model.
+    """Builds the card without the entries that `publish` reads from the model.
 
     Args:
         trained: The model with its evaluations.
-        gate: The card's `quality`.
+        gate: Value of the card's `quality`.
         command: Command that trains the model again.
         minutes: Minutes of training.
 
     Returns:
-        Dict by `keras_dml.zoo.schema.CARD`, without the name.
+        Dict that follows `keras_dml.zoo.schema.CARD`, without the name.
     """
     task, evaluations = trained.task, trained.evaluations
     about = {
@@ -175,7 +178,7 @@ def build(trained: TrainedModel, gate: dict, command: str, minutes: float) -> di
 
 
 def _people(trained):
-    """Returns the card's entries about the people: numbers unless names were requested."""
+    """Returns the card's entries about the people, with numbers unless names were requested."""
     names = sorted(set(trained.people.subjects))
     return {"train_subjects": names} if trained.name_people else pseudonyms.numbered(names)
 
@@ -183,7 +186,8 @@ def _people(trained):
 def thresholds(trained: TrainedModel) -> dict:
     """Computes the card's `thresholds` and `imposters`.
 
-    Both are carried over from the models of the groups to the model of all people.
+    The values are computed with the models of the groups and converted to units of the model that
+    was trained on all people.
 
     Args:
         trained: The model with its evaluations.
@@ -234,8 +238,8 @@ def _trials(task):
     )
     return (
         f"every window of {task.seconds:.3g} s of {comparison}, within groups of people, by a "
-        "model that saw nobody of the group; all groups together, with distances in units of the "
-        "median distance between two people whom the model knows"
+        "model that was not trained on people of the group; all groups together, with distances in "
+        "units of the median distance between two people in the training data of the model"
     )
 
 
@@ -265,10 +269,10 @@ def _eer(part):
 def _describe_figures(trained):
     methods = "; ".join(f"{each.method.name}: {each.method.what}" for each in trained.evaluations)
     return (
-        "The EER of all methods on the same groups of people, with all groups under one threshold. "
-        "The range is that of single groups. This file uses "
-        f"{trained.method.name}, which is the best here. The best of several methods looks better "
-        f"than it is; the headline gives the expected figures. {methods}."
+        "The table shows the EER of all methods on the same groups of people, with the same "
+        "threshold for all groups. The range is the range of the EER of single groups. This file "
+        f"uses {trained.method.name}, which has the best EER here. The best of several methods "
+        f"looks better than it is, so expect the figures of the headline. {methods}."
     )
 
 
@@ -283,19 +287,19 @@ def _limits(task, evaluations):
     if evaluations:
         measured = int(np.unique(evaluations[0].trials.probes).size)
         limits.append(
-            f"The imposters are the other people of a group of about "
-            f"{measured // len(evaluations[0].parts)}. Other people may be more similar, and "
-            "strangers from other places may be less similar."
+            "The imposters of a person are the other people of the same group, which has about "
+            f"{measured // len(evaluations[0].parts)} people. People outside the group may be more "
+            "similar to the person, and strangers from other places may be less similar."
         )
     if task.repeats == "blocks":
         limits.append(
-            "All recordings of a person are from one session, or their sessions are not known, so "
-            "recordings of other days are not measured. To measure them, give folders "
+            "All recordings of a person are from one session, or the sessions are unknown, so the "
+            "figures do not cover recordings of other days. To measure other days, use folders "
             "person/session/recording."
         )
     limits.append(
-        f"Figures and thresholds apply to windows of {task.seconds:.3g} s. Cut longer recordings, "
-        "or calibrate on recordings as long as the ones that you compare."
+        f"Figures and thresholds apply to windows of {task.seconds:.3g} s. Cut longer recordings "
+        "into windows, or calibrate on recordings that are as long as those that you compare."
     )
     limits.append(
         "The card contains data about the people. Protect the folder as you protect their "

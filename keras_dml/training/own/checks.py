@@ -1,4 +1,4 @@
-"""Checks of recordings before a training; each rejected recording has a reason."""
+"""Checks recordings before a training, and gives a reason for each rejected recording."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from keras_dml.training.people import People
 if TYPE_CHECKING:
     from keras_dml.quality import Usual
 
-SHOWN = 5  # rejected recordings in an error
+SHOWN = 5  # number of rejected recordings that an error message lists
 MOST_LEFT_OUT = 0.8  # largest fraction of recordings that may be left out
 
 
@@ -26,21 +26,23 @@ def select_usable(
     names: Sequence[str],
     usual: Usual,
 ) -> tuple[People, list[str], Usual, dict[str, str]]:
-    """Selects the recordings that are fit for training.
+    """Selects the recordings that are usable for training.
 
     Args:
         recordings: Arrays of shape `(time, channels)`.
         people: Person of each recording.
         sessions: Session of each recording, or None.
-        names: Name of each recording, for the reasons.
-        usual: `keras_dml.quality.Usual` of the channels; its deviations are measured here.
+        names: Name of each recording, used in the reasons.
+        usual: `keras_dml.quality.Usual` of the channels. This function measures the standard
+            deviations.
 
     Returns:
-        `People`, with the sessions of each person numbered in their order; the names of these
-        recordings; `usual` with its deviations; and the reason of each rejected recording by name.
+        Tuple of four values: `People`, whose sessions are numbered per person in order; the names
+        of the selected recordings; `usual` with standard deviations; and a dict from the name of
+        each rejected recording to the reason.
 
     Raises:
-        ValueError: If no recording is fit.
+        ValueError: If no recording is usable.
     """
     refused = {}
     rows = _fit_rows(usual, recordings, range(len(recordings)), names, refused)
@@ -61,15 +63,15 @@ def select_usable(
 
 
 def select_long(people: People, window: int, names: Sequence[str]) -> tuple[People, dict[str, str]]:
-    """Selects the recordings with a whole window.
+    """Selects the recordings that are at least as long as a window.
 
     Args:
-        people: Recordings.
-        window: Steps per window.
+        people: Recordings with their people.
+        window: Number of steps per window.
         names: Name of each recording.
 
     Returns:
-        The recordings, and the reason of each shorter recording by name.
+        The selected recordings, and a dict from the name of each shorter recording to the reason.
     """
     lengths = np.array([len(signal) for signal in people.signals])
     reasons = {
@@ -82,17 +84,17 @@ def select_long(people: People, window: int, names: Sequence[str]) -> tuple[Peop
 def check_remaining(
     recordings: int, people: int, all_recordings: int, all_people: int, refused: dict[str, str]
 ) -> None:
-    """Checks that enough of the recordings remain for a model.
+    """Checks that enough recordings remain to train a model.
 
     Args:
         recordings: Number of recordings that can be used.
         people: Number of people in these recordings.
-        all_recordings: Number of all recordings.
-        all_people: Number of people in all recordings.
-        refused: Reason of each recording that was left out, by name.
+        all_recordings: Number of all recordings, usable or not.
+        all_people: Number of people in all recordings, usable or not.
+        refused: Dict from the name of each recording that was left out to the reason.
 
     Raises:
-        ValueError: If nearly all recordings were left out, or all people except one.
+        ValueError: If nearly all recordings were left out, or recordings of only one person remain.
     """
     are_few = recordings < (1 - MOST_LEFT_OUT) * all_recordings
     if are_few or people < 2 <= all_people:
@@ -114,9 +116,9 @@ def _fit_rows(usual, recordings, rows, names, refused):
 
 
 def _distinct_rows(recordings, people, rows, names, refused):
-    """Leaves out copies, which would match if one is enrolled and one is a probe.
+    """Leaves out copies of recordings. A probe that is a copy of an enrolled recording would match.
 
-    If two people share a recording, its owner is unknown and all copies are left out.
+    If a recording occurs for two people, its owner is unknown, and all copies are left out.
     """
     first, distinct = copies([recordings[row] for row in rows]), []
     for place, row in enumerate(rows):
@@ -136,11 +138,12 @@ def _distinct_rows(recordings, people, rows, names, refused):
 def number_sessions(people: Sequence[str], sessions: Sequence) -> list[int]:
     """Numbers the sessions of each person in their order, from 1.
 
-    None comes first. Names with equal numbers, such as `1` and `01`, keep the given order.
+    The session None comes first. Names with equal numbers, such as `1` and `01`, keep the order in
+    which they are given.
 
     Args:
         people: Person of each recording.
-        sessions: Session of each recording, texts or numbers.
+        sessions: Session of each recording, a text or a number.
     """
     by_person = {}
     for name, session in zip(people, sessions, strict=True):
@@ -153,7 +156,7 @@ def number_sessions(people: Sequence[str], sessions: Sequence) -> list[int]:
 
 
 def _natural(session):
-    """Returns a sort key by which session 10 comes after session 2."""
+    """Returns a sort key that orders the numbers in a name, so that 10 comes after 2."""
     parts = re.split(r"(\d+)", "" if session is None else str(session).casefold())
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 
@@ -162,7 +165,7 @@ def summarize(refused: dict[str, str]) -> str:
     """Returns the reasons of the first few recordings as a sentence.
 
     Args:
-        refused: Reasons by name.
+        refused: Dict from the name of each recording that was left out to the reason.
     """
     reasons = [f"{name}: {reason}" for name, reason in refused.items()]
     more = len(reasons) - SHOWN
@@ -175,10 +178,10 @@ def check_lists(
     sessions: Sequence | None,
     names: Sequence | None,
 ) -> tuple[list, list[str], list, list[str]]:
-    """Checks that the lists have one entry per recording.
+    """Checks that all lists have one entry per recording.
 
     Returns:
-        Lists of recordings, people as texts, sessions (None without sessions) and names.
+        Lists of recordings, people (as texts), sessions (None without sessions) and names.
 
     Raises:
         TypeError: If the recordings are not a list.

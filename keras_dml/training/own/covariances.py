@@ -1,4 +1,4 @@
-"""Methods for recordings of many channels, such as EEG: covariances between the channels."""
+"""Methods that compare covariances between channels, for recordings such as EEG."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from keras_dml.training.own.task import Task
 from keras_dml.training.people import People
 
 AVERAGED_TO_HZ = 85.0  # keeps rhythms up to about 40 Hz, as in `zoo/eeg_spdnet_rpl`
-FLOOR = 1e-3  # smallest eigenvalue, if the mean eigenvalue is 1
+FLOOR = 1e-3  # smallest eigenvalue after scaling to a mean eigenvalue of 1
 DISCRIMINANTS = 64
-WIDTHS = (48, 32)  # sides of the matrices after each bilinear map
-CLASSES, PER_CLASS, CROP = 12, 6, 7 / 8  # per batch; fraction of a window
+WIDTHS = (48, 32)  # numbers of rows of the matrices after each bilinear map
+CLASSES, PER_CLASS, CROP = 12, 6, 7 / 8  # people and windows per batch; cropped fraction
 GAIN, STEPS_PER_EPOCH = 0.05, 20
 Z_THRESHOLD, MARGIN = 1.0, 3.0
 LEARNING_RATE = 1e-3
@@ -36,7 +36,7 @@ RPL_PAPER = "Kim2020, Eqs. 6-21, on an SPD network (Huang2017)"
 
 
 def methods(task: Task) -> list[Method]:
-    """Returns the methods for a task, closed forms first."""
+    """Returns the methods for a task. The closed-form methods come first."""
     rhythms = "covariances of the fast rhythms"
     return [
         sequences.as_recorded(),
@@ -60,7 +60,8 @@ def methods(task: Task) -> list[Method]:
 def log_covariances(task: Task) -> keras.Model:
     """Returns a model without trained weights that computes logarithms of covariances.
 
-    The covariances are of the differences between steps, and divided by their trace.
+    The covariances are computed from the differences between consecutive steps, and divided by
+    their trace.
     """
     signal = keras.Input((None, len(task.channels)), name="signal")
     rest = LogEig(_floor(task)), TangentVector(name="statistics")
@@ -71,8 +72,8 @@ def logcov_lda(task: Task, people: People) -> keras.Model:
     """Fits linear discriminants (LDA) to the outputs of `log_covariances`.
 
     Args:
-        task: The task.
-        people: Recordings to fit.
+        task: Task of the training.
+        people: Recordings that the discriminants are fitted to.
     """
     windows = task.to_fit(people)
     return discriminants.discriminant_model(
@@ -81,12 +82,12 @@ def logcov_lda(task: Task, people: People) -> keras.Model:
 
 
 def spdnet_rpl(task: Task, people: People, steps: int) -> Learner:
-    """Creates an SPD network of covariances with the potato ranking loss (Kim2020).
+    """Creates an SPD network on covariances, trained with the potato ranking loss (Kim2020).
 
     Args:
-        task: The task.
+        task: Task of the training.
         people: Recordings to train on.
-        steps: Training steps.
+        steps: Number of training steps.
     """
     channels = len(task.channels)
     windows = task.to_fit(people)
@@ -112,7 +113,7 @@ def spdnet_rpl(task: Task, people: People, steps: int) -> Learner:
     labels = [ids[subject] for subject in windows.subjects]
     network = PotatoNetwork(encoder, len(ids))
     network.calibrate(windows.signals, labels)
-    # no moving average of the weights: the mean of orthonormal frames is not orthonormal
+    # The weights are not averaged, because the mean of orthonormal frames is not orthonormal.
     optimization = Optimization(LEARNING_RATE, warm_up=min(20, steps // 5), start=0.05)
     compiled = {"loss": PotatoRankingLoss(Z_THRESHOLD, margin=MARGIN)}
     recalibration = network.recalibration(windows.signals, labels)

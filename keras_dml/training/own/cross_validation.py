@@ -1,7 +1,8 @@
-"""Nested cross-validation over groups of people: trials of each method and the choice of a method.
+"""Nested cross-validation over groups of people: measures each method and chooses the best one.
 
-Each group is measured by models that saw none of its people. The method of a group is chosen by
-models that saw none of its people either, so the choice does not bias the figures.
+The figures of a group come from models that were not trained on its people. The method for a group
+is also chosen by models that were not trained on its people, so the choice does not bias the
+figures.
 """
 
 from __future__ import annotations
@@ -27,33 +28,33 @@ if TYPE_CHECKING:
     from keras_dml.training.own.methods import Method
 
 FOLDS = 5
-FEWEST = 4  # people who are needed for a figure: two to train on, two to compare
-FEWEST_GROUPS = 3  # with fewer groups nobody remains to train on if two are left out
-SHARE = 0.25  # of the remaining time, for the choice of one method in closed form
+FEWEST = 4  # smallest number of people for a figure: two to train on and two to compare
+FEWEST_GROUPS = 3  # with fewer groups, leaving out two groups leaves nobody to train on
+SHARE = 0.25  # fraction of the remaining time for choosing one closed-form method
 
 NESTED = (
-    "The method of each group is the one that is best on the other groups, by models that saw "
-    "nobody of that group (on two other groups for a slow method). So the headline measures the "
-    "choice and the training together. Chosen: {names}."
+    "The method of each group is the method that is best on the other groups, measured by models "
+    "that were not trained on people of that group (a slow method is measured on two other "
+    "groups). So the headline measures the choice and the training together. Chosen: {names}."
 )
 NOT_NESTED = (
-    "The method of each group is the one that is best on the other group, by a model that saw the "
-    "people of the first group. Chosen: {names}. With {people} people or more, the models that "
-    "choose have not seen these people."
+    "The method of each group is the method that is best on the other group, measured by a model "
+    "that saw the people of the first group. Chosen: {names}. With {people} people or more, the "
+    "models that choose are not trained on these people."
 )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Evaluation:
-    """Cross-validated trials of one method.
+    """Trials of one method from cross-validation.
 
     Attributes:
         method: `keras_dml.training.own.methods.Method`.
-        parts: `Trials` of each group; distances are in units of the group's model.
-        seconds: Time that the evaluation took.
-        nested: `Trials` of a group by a model that saw neither this group nor a second one. The
-            keys are the indices of both groups, the measured group first. Empty if there are too
-            few groups.
+        parts: `Trials` of each group. The distances are in units of the group's model.
+        seconds: Duration of the evaluation in seconds.
+        nested: `Trials` of a group by a model that was trained without this group and without a
+            second group. The keys are the indices of the measured group and of the second group, in
+            this order. Empty if there are too few groups.
     """
 
     method: Method
@@ -67,15 +68,16 @@ class Evaluation:
         return trials.concatenate(list(self.parts))
 
     def without(self, group: int) -> dict[int, Trials]:
-        """Returns the trials of the other groups by models that saw nobody of a group.
+        """Returns trials of all other groups by models that were not trained on `group`.
 
-        With too few groups for such models, the trials are by models that saw the group.
+        With too few groups, models without `group` do not exist, and the models were trained on
+        `group`.
 
         Args:
-            group: Index of the group that is left out.
+            group: Index of the group whose people were not used in training.
 
         Returns:
-            Dict of `Trials` by the index of the measured group.
+            Dict from the index of each other group to its `Trials`.
         """
         if not self.nested:
             return {i: part for i, part in enumerate(self.parts) if i != group}
@@ -85,14 +87,15 @@ class Evaluation:
 def split_into_groups(task: Task, people: People) -> list[People]:
     """Divides the people into groups.
 
-    People without recordings on both sides are only trained on.
+    People who lack enrolled recordings or probes are used for training only.
 
     Args:
-        task: The task.
-        people: Recordings divided into two sides, see `keras_dml.training.own.task.in_sides`.
+        task: Task of the training.
+        people: Recordings divided into enrolled recordings and probes, see
+            `keras_dml.training.own.task.split_sides`.
 
     Returns:
-        List of `People`, the windows of each group; empty if too few people can be measured.
+        List of `People` with the windows of each group. Empty if too few people can be measured.
     """
     names = measurable(people, task.window)
     if len(names) < FEWEST:
@@ -102,29 +105,29 @@ def split_into_groups(task: Task, people: People) -> list[People]:
 
 
 def without_groups(people: People, groups: list[People]) -> People:
-    """Returns the recordings of all people who are in none of some groups.
+    """Returns the recordings of all people who are not in the given groups.
 
     Args:
         people: All recordings.
-        groups: Groups that are left out, see `split_into_groups`.
+        groups: Groups to leave out, see `split_into_groups`.
     """
     return people.without({name for group in groups for name in group.subjects})
 
 
 def unit_windows(task: Task, people: People) -> People:
-    """Returns a few windows of each person, from which `distance_unit` is measured."""
+    """Returns a few windows of each person, from which `distance_unit` computes the unit."""
     windows = people.windows(task.window)
     return thin(windows, windows.subjects, measure.FOR_UNIT)
 
 
 class Embedder:
-    """Embeds windows, and embeds each window only once if groups share a model."""
+    """Computes embeddings of windows, and each embedding only once if groups share a model."""
 
     def __init__(self) -> None:
         self._model, self._embeddings = None, {}
 
     def __call__(self, model: keras.Model, signals: Recordings) -> np.ndarray:
-        """Returns the embeddings of windows, as `keras_dml.embed` computes them."""
+        """Returns the embeddings of windows, computed by `keras_dml.embed` or already stored."""
         if model is not self._model:
             self._model, self._embeddings = model, {}
         keys = [content(signal) for signal in signals]
@@ -138,17 +141,17 @@ class Embedder:
 def evaluate_model(
     model: keras.Model, windows: People, groups: list[People], embed: Embedder
 ) -> list[Trials]:
-    """Computes the trials of groups by a model that saw nobody of them.
+    """Computes the trials of groups by a model that was not trained on people of these groups.
 
     Args:
         model: A `keras.Model`.
-        windows: Windows of people whom the model was trained on, see `unit_windows`.
+        windows: Windows of people on whom the model was trained, see `unit_windows`.
         groups: Groups to measure, see `split_into_groups`.
-        embed: The embedder.
+        embed: The `Embedder`.
 
     Returns:
-        `Trials` of each group. Distances are in units of the median distance between two people
-        whom the model was trained on.
+        `Trials` of each group. The unit of the distances is the median distance between two people
+        on whom the model was trained.
     """
     offset, unit = distance_offset(model), distance_unit(model, windows, embed)
     parts = [trials.from_embeddings(model, embed(model, group.signals), group) for group in groups]
@@ -156,12 +159,12 @@ def evaluate_model(
 
 
 def distance_offset(model: keras.Model) -> float:
-    """Returns the number that shifts a model's distances to begin at 0: 1 for cosines, else 0."""
+    """Returns the number that makes a model's distances start at 0: 1 for cosines, otherwise 0."""
     return 1.0 if inference.head_distance(model).name == "cosine" else 0.0
 
 
 def distance_unit(model: keras.Model, windows: People, embed: Embedder) -> float:
-    """Computes the median of the shifted distances between windows of different people."""
+    """Computes the median distance between windows of different people, after adding the offset."""
     offset = distance_offset(model)
 
     def between(signals):
@@ -174,27 +177,29 @@ def distance_unit(model: keras.Model, windows: People, embed: Embedder) -> float
 def threshold_for_far(
     evaluation_of_method: Evaluation, per_group: list[Evaluation], far: float
 ) -> tuple[evaluation.Certificate, evaluation.AcceptRates] | None:
-    """Computes a threshold for a false accept rate, and measures the rates that it keeps.
+    """Computes a threshold for a false accept rate, and measures the resulting accept rates.
 
-    The rates are measured on people whom the model, the threshold and the choice have not seen:
-    the threshold that decides the trials of a group is computed on the other groups, see
+    The rates are measured on people who were not used for the model, the threshold or the choice of
+    the method: the threshold for the trials of a group is computed on the other groups, see
     `Evaluation.without`.
 
     Args:
         evaluation_of_method: Evaluation of the method that needs a threshold.
-        per_group: For each group the evaluation that decides it, see `choose_per_group`.
-        far: False accept rate wanted.
+        per_group: For each group, the evaluation of the method chosen for this group, see
+            `choose_per_group`.
+        far: Requested false accept rate.
 
     Returns:
-        The certificate, extrapolated if the people do not support the rate, and the accept rates.
-        None if even the extrapolation does not reach the rate.
+        The threshold with confidence bounds of its false accept rate, and the measured accept
+        rates. The threshold is extrapolated if the number of people does not support `far`. None if
+        even the extrapolation does not reach `far`.
     """
     try:
         certified = evaluation.certificate(
             *_false_claims(evaluation_of_method), far, extrapolate=True
         )
         limits = [_limit(each.without(i), far) for i, each in enumerate(per_group)]
-    except ValueError:  # beyond what the people support, or ties that no threshold separates
+    except ValueError:  # too few people, or ties that no threshold separates
         return None
     if not min(certified.threshold, *limits) > 0:
         return None
@@ -212,9 +217,9 @@ def threshold_for_far(
 def supported_rates(
     method: Evaluation, far: float
 ) -> evaluation.Certificate | evaluation.FalseAccepts:
-    """Computes which false accept rates the people support, at the threshold of one rate.
+    """Computes which false accept rates the number of people supports.
 
-    The result is the certificate of `threshold_for_far` if that exists.
+    The result equals the first value of `threshold_for_far`, if that function finds a threshold.
 
     Args:
         method: Evaluation of a method.
@@ -223,7 +228,7 @@ def supported_rates(
     claims = _false_claims(method)
     try:
         return evaluation.certificate(*claims, far, extrapolate=True)
-    except ValueError:  # beyond what the people support, or ties
+    except ValueError:  # too few people for `far`, or ties
         return evaluation.false_accepts(*claims, _threshold_or_nobody(method, far))
 
 
@@ -249,17 +254,18 @@ def _threshold(claims, far):
 
 
 def nested_pairs(groups: int, is_slow: bool) -> list[tuple[int, int]]:
-    """Returns the pairs of groups that further models are trained without.
+    """Returns pairs of groups. A further model is trained without the two groups of each pair.
 
-    Their figures on one group of a pair choose the method for the other group.
+    If a model is trained without a pair of groups, its figures on one group choose the method for
+    the second group.
 
     Args:
         groups: Number of groups.
-        is_slow: Whether training takes long, as for networks. Then only neighbors in a ring are
-            paired, so that each group is in two pairs.
+        is_slow: Whether training takes long, as for networks. If so, the groups form a ring and
+            only neighbors are paired, so that each group is in two pairs.
 
     Returns:
-        List of pairs of indices, the lower one first; empty if nobody would remain to train on.
+        List of pairs of indices, the lower index first. Empty if nobody would remain to train on.
     """
     if groups < FEWEST_GROUPS:
         return []
@@ -268,38 +274,38 @@ def nested_pairs(groups: int, is_slow: bool) -> list[tuple[int, int]]:
 
 
 def is_slow(seconds: float, seconds_left: float) -> bool:
-    """Returns whether models without each pair of groups would take too much of the time.
+    """Returns whether training models without each pair of groups would take too much time.
 
     Args:
-        seconds: Seconds that the models without single groups took. Models without pairs take up
-            to twice as long.
+        seconds: Seconds that the models without single groups took. Models without pairs of groups
+            take up to twice as long.
         seconds_left: Remaining seconds.
     """
     return 2 * seconds > SHARE * seconds_left
 
 
 def best_method(methods: list[Evaluation]) -> Evaluation:
-    """Returns the method with the lowest EER, then the largest AUC; of equal methods the first."""
+    """Returns the method with the lowest EER. Ties are broken by the largest AUC, then by order."""
     return min(methods, key=rank)
 
 
 def choose_per_group(methods: list[Evaluation]) -> list[Evaluation]:
     """Chooses for each group the method that is best on the other groups.
 
-    A method is compared with the best of the methods before it, on the groups that both are
-    measured on.
+    A method is compared with the best of the methods before it, on the groups for which both
+    methods have figures.
     """
     return [_best_without(i, methods) for i in range(len(methods[0].parts))]
 
 
 def chosen_trials(methods: list[Evaluation]) -> Trials:
-    """Returns the trials of all groups, each group by the method that was chosen for it."""
+    """Returns the trials of all groups, each group measured with the method chosen for it."""
     best = choose_per_group(methods)
     return trials.concatenate([method.parts[i] for i, method in enumerate(best)])
 
 
 def describe_choice(methods: list[Evaluation]) -> str:
-    """Describes how the methods of the headline were chosen, and names them."""
+    """Describes how the methods behind the headline were chosen, and names them."""
     counts = collections.Counter(each.method.name for each in choose_per_group(methods))
     names = ", ".join(f"{name} in {count}" for name, count in counts.most_common())
     if methods[0].nested:
@@ -308,7 +314,7 @@ def describe_choice(methods: list[Evaluation]) -> str:
 
 
 def rank(method: Evaluation) -> tuple[float, float]:
-    """Returns the sort key of a method: its EER, then its negative AUC."""
+    """Returns the key by which methods are sorted: the EER, then the negative AUC."""
     return _rank(method.trials)
 
 

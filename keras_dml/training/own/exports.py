@@ -1,4 +1,4 @@
-"""TFLite files of a trained model, and the change of its AUC by each file."""
+"""Writes TFLite files of a trained model, and measures how each file changes the AUC."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from keras_dml.training.people import People
 from keras_dml.zoo import catalog, lookup, reading
 
 QUANTIZATIONS = {"float32": None, "float16": "float16"}
-MOST_WINDOWS, PER_SIDE = 240, 6  # of all people; per person and side
-EXAMPLES = 16  # recordings on which a file is compared with Keras
+MOST_WINDOWS, PER_SIDE = 240, 6  # of all people; per person, of enrolled recordings or probes
+EXAMPLES = 16  # number of recordings on which a file is compared with Keras
 ARE = (
-    "These files for devices are in the same folder and are named by their number format. "
-    "`keras_dml.export.contract` returns the input of a file. The change in AUC compares file and "
-    "model on the people of the training."
+    "These files for devices are in the same folder, and their names contain the number format. "
+    "`keras_dml.export.contract` returns the expected input of a file. The change in AUC compares "
+    "the file with the model on the people of the training."
 )
 
 
@@ -35,15 +35,15 @@ def remove(folder: pathlib.Path) -> None:
 
 
 def write(folder: pathlib.Path, task: Task, people: People) -> tuple[dict, str | None]:
-    """Writes TFLite files of builtin operators and adds them to the card.
+    """Writes TFLite files that contain only builtin operators, and adds them to the card.
 
     Args:
-        folder: Folder of the model; its name is the name of the model.
-        task: The task.
-        people: Recordings divided into two sides.
+        folder: Folder of the model. The name of the folder is the name of the model.
+        task: Task of the training.
+        people: Recordings divided into enrolled recordings and probes.
 
     Returns:
-        The card, and the reason for a missing file; None if all files are written.
+        The card, and the reason why a file is missing. The reason is None if all files are written.
     """
     model = reading.load(str(folder))
     windows = _windows(task, people)
@@ -72,7 +72,7 @@ def path(folder: pathlib.Path, numbers: str) -> pathlib.Path:
 
 
 def _windows(task, people):
-    """Returns windows of people with both sides, equally many of each; else of everybody."""
+    """Returns windows of measurable people, or of everybody if nobody is measurable."""
     names = measurable(people, task.window) or people.subjects
     windows = people.select(names).windows(task.window)
     sides = list(zip(windows.subjects, windows.sessions, strict=True))
@@ -80,9 +80,10 @@ def _windows(task, people):
 
 
 def _auc_changes(model, file, windows):
-    """Returns the change in AUC by a file, and by its distance if that differs from the model's.
+    """Returns the change in AUC by the file, and the change by the distance of the file alone.
 
-    A change is None if there are too few people to measure it.
+    A change is None if people are too few to measure it. The second change is also None if file and
+    model compute the same distance.
     """
     if len(measurable(windows, 1)) < 2:
         return None, None
@@ -96,7 +97,7 @@ def _auc_changes(model, file, windows):
     by_distance = None
     if distance.device_distance != distance.name:
         by_distance = by_keras - auc(distance, z)
-    # the file gives tangent vectors
+    # The outputs of the file are tangent vectors.
     return auc(distances.Euclidean(), vectors) - by_keras, by_distance
 
 

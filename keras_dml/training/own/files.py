@@ -1,4 +1,4 @@
-"""Training on a folder: reads the recordings that share channels, units and rate."""
+"""Trains on a folder: reads the recordings that share channels, units and rate."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ class Files(NamedTuple):
     Attributes:
         recordings: Arrays of shape `(time, channels)`.
         people: Person of each recording.
-        sessions: Session of each recording; None if the folder has no sessions.
-        names: Name of each recording: its path in the folder, and the number of the piece if the
+        sessions: Session of each recording. None if the folder has no sessions.
+        names: Name of each recording: the path in the folder, and the number of the piece if the
             file was cut at gaps.
         files: Path of each recording in the folder.
         channels: Names of the channels.
         units: Unit of each channel.
-        rate_hz: Steps per second.
-        refused: Reason of each file that was left out, by its path.
+        rate_hz: Number of steps per second.
+        refused: Dict from the path of each file that was left out to the reason.
         notes: Sentences about assumptions, with the number of files.
-        resampled_hz: Rate that the recordings were resampled to; None if they were not.
+        resampled_hz: Rate to which the recordings were resampled. None if they were not resampled.
     """
 
     recordings: list
@@ -51,7 +51,7 @@ class Files(NamedTuple):
 
 
 class _File(NamedTuple):
-    """A file: its position in the listing, its name, its entry and its pieces if it was read."""
+    """A file: its position in the listing, its name, its entry, and its pieces after reading."""
 
     number: int
     name: str
@@ -71,34 +71,35 @@ def train_folder(
     units: str | Sequence[str] | None = None,
     **options,
 ) -> Trained:
-    """Trains on the recordings of a folder or of a table.
+    """Trains a model on the recordings of a folder or of a table.
 
-    The folder contains `person/recording.csv` or `person/session/recording.csv`. A recording with
-    a long gap is cut there, and its pieces become recordings of one session. If the times of files
-    are uneven, as with the clocks of phones, or most files have different rates, all files are
-    resampled to the median of their rates. `notes` and `resampled_hz` of the result then say so.
+    The folder contains `person/recording.csv` or `person/session/recording.csv`. A recording with a
+    long gap is cut there, and the pieces become recordings of the same session. If the times of
+    files are uneven, as with the clocks of phones, or if most files have different rates, all files
+    are resampled to the median of the rates. `notes` and `resampled_hz` of the result report this.
 
     Args:
-        folder: Folder or table, see `keras_dml.recordings.folder`.
-        channels: Names of the columns that are channels. None for the columns that are channels in
-            more than half of the files that have them; see `keras_dml.recordings.read`.
-        rate_hz: Steps per second; None to read the rate from the files.
-        resample_hz: Rate to resample to, see `keras_dml.recordings.read`. None to resample only if
-            it is necessary.
+        folder: Path of the folder or table, see `keras_dml.recordings.folder`.
+        channels: Names of the columns that are channels. Default: the columns that
+            `keras_dml.recordings.read` takes for channels in more than half of the files with these
+            columns.
+        rate_hz: Number of steps per second. Default: read from the files.
+        resample_hz: Rate to which all files are resampled, see `keras_dml.recordings.read`.
+            Default: resample only if necessary.
         time: Column that holds the times, see `keras_dml.recordings.read`.
         time_unit: Unit of the times: "s", "ms", "us" or "ns".
-        max_gap: Longest gap that is interpolated, in seconds; None for 5 steps.
-        units: Unit of each channel, or one for all; None to read the units from the files.
+        max_gap: Longest gap in seconds that is interpolated. Default: 5 steps.
+        units: Unit of each channel, or one text for all channels. Default: read from the files.
         **options: Further arguments of `train`, such as `out`.
 
     Returns:
-        `Trained`; files that cannot be read are among its `refused`.
+        `Trained`. `refused` of the result also lists files that cannot be read.
 
     Raises:
-        ValueError: If no file can be read, no rate is known, nearly all files are left out, only
-            one person remains, or `train` raises it.
+        ValueError: If no file can be read, the rate is unknown, nearly all files are left out, only
+            one person remains, or `train` raises an error.
         FileNotFoundError: If the folder does not exist.
-        ImportError: If a package that reads a kind of file is missing.
+        ImportError: If a package that is needed to read a file format is missing.
     """
     flags = {name: options[name] for name in ("replace", "resume") if name in options}
     if "out" in options:
@@ -214,15 +215,16 @@ def _read_files(listing, root, channels, read_pieces):
     """Reads the files of a listing.
 
     Args:
-        listing: `keras_dml.recordings.Listing`.
+        listing: The `keras_dml.recordings.Listing` of the files.
         root: The folder or table.
         channels: Names of the channels, or None.
-        read_pieces: Function that reads the pieces of a file with these channels.
+        read_pieces: Function that reads the pieces of a file with the given channels.
 
     Returns:
-        `(files, failed, refused, uneven)`: the `_File`s that were read, the `_File`s that failed,
-        the reasons of these by name, and the rates by the median interval of the files that failed
-        because their times are uneven.
+        Tuple `(files, failed, refused, uneven)`. `files` are the `_File`s that were read, and
+        `failed` are the `_File`s that could not be read. `refused` has the reasons for the failed
+        files by name. `uneven` has the rate, computed from the median time step, of each file that
+        failed because of uneven times.
     """
     files, failed, refused, uneven = [], [], {}, []
     for number, entry in enumerate(progress.track(listing.recordings, "read")):
@@ -238,11 +240,11 @@ def _read_files(listing, root, channels, read_pieces):
 
 
 def _rate_to_resample(files, uneven):
-    """Returns the rate that all files must be resampled to, or None.
+    """Returns the rate to which all files must be resampled. None if resampling is not needed.
 
     Args:
         files: `_File`s that were read.
-        uneven: Rates of the files with uneven times.
+        uneven: Rate of each file whose times are uneven.
     """
     rates = [file.pieces[0].rate_hz for file in files]
     rates = [rate for rate in rates if rate is not None]
@@ -254,7 +256,7 @@ def _rate_to_resample(files, uneven):
 
 
 def _convert_units(files):
-    """Converts recordings, such as from g to m/s^2, to the units that most files have."""
+    """Converts units, such as g to m/s^2, so that all recordings have the most common units."""
     if not files:
         return files
     units = collections.Counter(file.pieces[0].units for file in files).most_common(1)[0][0]
@@ -265,10 +267,11 @@ def _convert_units(files):
 
 
 def _unify_channels(files, failed, read_pieces, refused, notes):
-    """Selects the columns that are channels in more than half of the files that have them.
+    """Selects the channels by majority: columns that are channels in more than half of their files.
 
-    In a short file, a column may rise by chance or hold one value, and then looks like a clock or
-    a constant. So the majority of the files decides, and files with other channels are read again.
+    In a short file, a column may increase by chance or hold one value, and then looks like a clock
+    or a constant. Therefore the majority of the files decides, and files with other channels are
+    read again.
     """
     channel_in, left_out = collections.Counter(), collections.Counter()
     for file in files:
@@ -315,7 +318,7 @@ def _piece_name(file, number):
 
 
 def _select_usual(files, refused, key, what, advice):
-    """Selects the files with the value of `key` that most files have."""
+    """Selects the files whose value of `key` is the most common value."""
     if not files:
         return files
     most = collections.Counter(key(file.pieces[0]) for file in files).most_common(1)[0][0]
@@ -350,7 +353,7 @@ def _select_usual_rate(files, refused):
 
 
 def _usual_rate(rates):
-    """Returns the rate that most files have; the clocks of files differ slightly."""
+    """Returns the most common rate of the files. Nearly equal rates count as equal."""
     rounded = [f"{rate:.3g}" for rate in rates]
     most = collections.Counter(rounded).most_common(1)[0][0]
     return float(
@@ -361,7 +364,7 @@ def _usual_rate(rates):
 def _name(path, root):
     try:
         return path.relative_to(root if root.is_dir() else root.parent).as_posix()
-    except ValueError:  # a table may name files elsewhere
+    except ValueError:  # a table may name files outside its folder
         return str(path)
 
 

@@ -1,4 +1,4 @@
-"""Check of the output folder of a training; loads no backend."""
+"""Checks the output folder of a training. This module loads no backend."""
 
 import pathlib
 
@@ -6,20 +6,21 @@ from keras_dml._files import path_with_name
 from keras_dml._typing import Path
 from keras_dml.zoo import lookup
 
-UNFINISHED = "unfinished"  # subfolder of an unfinished training in the folder of its model
+UNFINISHED = "unfinished"  # subfolder of the model's folder during a training
 
 
 def check_out(out: Path, *, replace: bool = False, resume: bool = False) -> pathlib.Path:
-    """Checks that a training would overwrite nothing unasked, and returns its folder.
+    """Checks that a training overwrites nothing without permission, and returns its folder.
 
     Args:
-        out: Path of the folder.
+        out: Path of the output folder.
         replace: Whether an existing model may be replaced.
-        resume: Whether an interrupted training in the folder continues.
+        resume: Whether an interrupted training in the folder is resumed.
 
     Raises:
-        FileExistsError: If a model is in the folder, `replace` is False and no training continues.
-        ValueError: If the path is a file, or the folder holds other files.
+        FileExistsError: If the folder contains a model, `replace` is False, and no training is
+            resumed.
+        ValueError: If the path is a file, or the folder contains other files.
     """
     folder = path_with_name(pathlib.Path(out).expanduser().resolve(), "folder")
     if not folder.exists():

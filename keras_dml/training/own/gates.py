@@ -1,4 +1,7 @@
-"""Quality gate of a trained model: a potato fitted to the covariances of its recordings."""
+"""Quality gate of a trained model: a Riemannian potato, which rejects outliers.
+
+The potato is fitted to the covariances of the training recordings.
+"""
 
 from __future__ import annotations
 
@@ -14,24 +17,24 @@ from keras_dml.training.people import People, folds
 if TYPE_CHECKING:
     from keras_dml._backend import keras
 
-FOLDS, LEAST = 5, 3.0  # groups of people; smallest z-score, the default of pyRiemann
-FARTHEST = 0.995  # fraction of accepted recordings of people whom the potato was not fitted to
+FOLDS, LEAST = 5, 3.0  # groups of people; smallest z-score threshold (pyRiemann's default)
+FARTHEST = 0.995  # accepted fraction of recordings of people not used to fit the potato
 WINDOWS, LEAST_WINDOWS = 200, 2  # largest number for all people; smallest number per person
 
 
 def fit_potato(task: Task, people: People, model: keras.Model) -> Potato | None:
-    """Fits a potato to the covariances of a model.
+    """Fits a Riemannian potato (an outlier detector) to the covariances of a model.
 
-    Its threshold is found by cross-validation, so that new people pass.
+    The z-score threshold is found by cross-validation, so that recordings of new people pass.
 
     Args:
-        task: The task.
-        people: Recordings.
-        model: The model.
+        task: Task of the training.
+        people: Recordings of the training.
+        model: The model for whose inputs the potato is fitted.
 
     Returns:
-        `Potato`; None if the model does not use covariances, the covariances are singular, or there
-        is only one person.
+        The fitted `Potato`. None if the model does not use covariances, the covariances are
+        singular, or there is only one person.
     """
     covariances = quality.covariances_of(model)
     names = sorted(set(people.subjects))
@@ -54,5 +57,5 @@ def fit_potato(task: Task, people: People, model: keras.Model) -> Potato | None:
         if not np.isfinite(limit):
             return None
         return Potato(max(LEAST, limit)).fit(matrices)
-    except ValueError:  # matrices of fewer steps than channels are singular
+    except ValueError:  # matrices are singular if there are fewer steps than channels
         return None

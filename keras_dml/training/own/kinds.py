@@ -1,4 +1,4 @@
-"""Registry of the methods for each kind of recordings."""
+"""Lists the methods for each kind of recordings."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _METHODS = {
 
 
 def methods(task: Task) -> list[Method]:
-    """Returns the methods that are compared for a task, closed forms first."""
+    """Returns the methods that are compared for a task. The closed-form methods come first."""
     return _METHODS[task.kind](task)
 
 
 def untrained(candidates: list[Method]) -> Method:
-    """Returns the last of some methods that does not use identities, for too few people."""
+    """Returns the last candidate that does not use identities, for trainings on too few people."""
     return next(method for method in reversed(candidates) if not method.learns)

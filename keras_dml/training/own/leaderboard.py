@@ -1,4 +1,4 @@
-"""Leaderboard of a training: figures of all methods on the same trials."""
+"""Leaderboard of a training: compares all methods on the same trials."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ CSV, JSON, CURVES = "leaderboard.csv", "leaderboard.json", "roc_det"
 TAR = "tar_at_far_0.01"
 CHOSEN_FROM = (
     "The model was chosen from the methods below, which are measured on the same trials. The best "
-    "of several methods looks better than it is, because its interval does not include the choice."
+    "of several methods looks better than it is, because its interval does not cover the choice."
 )
 COLUMNS = ("method", "EER", "AUC", catalog.metric_in_words(TAR), "seconds")
 
 
 def rows(evaluations: list[Evaluation], chosen: Method) -> list[dict]:
-    """Returns a dict per method, the best method first.
+    """Returns one dict per method, the best method first.
 
     Args:
         evaluations: Evaluations of all methods.
@@ -51,10 +51,10 @@ def _row(evaluated, is_chosen):
 
 
 def cells(leaderboard: list[dict]) -> Iterator[tuple[str, ...]]:
-    """Yields rows of texts for `COLUMNS`.
+    """Yields the texts of each row for the columns `COLUMNS`.
 
     Args:
-        leaderboard: `rows`.
+        leaderboard: Result of `rows`.
     """
     for row in leaderboard:
         yield (
@@ -67,7 +67,7 @@ def cells(leaderboard: list[dict]) -> Iterator[tuple[str, ...]]:
 
 
 def text(leaderboard: list[dict]) -> str:
-    """Returns the leaderboard as lines of text; empty without rows."""
+    """Formats the leaderboard as lines of text. The text is empty if the leaderboard is empty."""
     lines = [COLUMNS, *cells(leaderboard)] if leaderboard else []
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     padded = (
@@ -77,19 +77,19 @@ def text(leaderboard: list[dict]) -> str:
 
 
 def headline(card: dict) -> str:
-    """Returns the expected figures of the model, which include the choice of its method.
+    """Formats the main result of the model, which includes the choice of its method.
 
     Args:
-        card: Card of a trained model with a figure.
+        card: Card of a trained model that has figures.
     """
     return f"{card['name']}: {', '.join(catalog.figures_in_words(card))}. {card['choice']}"
 
 
 def save(leaderboard: list[dict], folder: pathlib.Path) -> None:
-    """Writes the leaderboard as CSV and JSON.
+    """Writes the leaderboard to a CSV file and a JSON file.
 
     Args:
-        leaderboard: `rows`.
+        leaderboard: Result of `rows`.
         folder: An existing folder.
     """
     write_json(folder / JSON, leaderboard)

@@ -1,4 +1,4 @@
-"""Methods that are compared when a model is trained: closed forms and networks."""
+"""Describes methods that make a model from recordings: closed-form methods and networks."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Run(NamedTuple):
     """Settings of one training of a network.
 
     Attributes:
-        folder: Folder of its checkpoint.
-        steps: Training steps.
+        folder: Folder of the checkpoint.
+        steps: Number of training steps.
         resume: Whether to continue from the checkpoint.
-        budget: Time budget, which may reduce the steps during the training.
-        set_steps: Function that writes a reduced number of steps.
+        budget: Time budget, which may reduce the number of steps during the training.
+        set_steps: Function that stores a reduced number of steps.
     """
 
     folder: pathlib.Path
@@ -40,11 +40,11 @@ class Learner(NamedTuple):
 
     Attributes:
         encoder: The `keras.Model` that becomes the result.
-        model: The model that is trained, which may be the encoder itself.
-        batches: A sampler.
+        model: The model that is trained. May be the encoder.
+        batches: A sampler of `keras_dml.samplers`.
         optimization: `keras_dml.training.Optimization`.
-        compiled: Further arguments of `compile`.
-        callbacks: Callbacks of `fit`.
+        compiled: Further arguments of `model.compile`.
+        callbacks: Callbacks of `keras_dml.training.fit`.
     """
 
     encoder: keras.Model
@@ -61,11 +61,11 @@ class Method:
 
     Attributes:
         name: Name as in the zoo: `lda`, `qp_wl`.
-        what: Description in a few words.
+        what: Short description.
         paper: Source of the method, for the card.
-        fit: Function of a `Task` and `People` that returns a model; None for a network.
-        learner: Function of a `Task`, `People` and a number of steps that returns a `Learner`; None
-            for a closed form.
+        fit: Function that takes a `Task` and `People` and returns a model. None for a network.
+        learner: Function that takes a `Task`, `People` and a number of steps and returns a
+            `Learner`. None for a closed-form method.
         learns: Whether the method uses the identities of the people.
         weights: Origin and license of weights that were trained on other recordings.
     """
@@ -80,16 +80,16 @@ class Method:
 
     @property
     def is_network(self) -> bool:
-        """True if the method is trained in steps."""
+        """True if the method is a network, which is trained in steps."""
         return self.learner is not None
 
     def model(self, task: Task, people: training.People, run: Run | None = None) -> keras.Model:
-        """Makes a model of some people.
+        """Makes a model from recordings of people.
 
         Args:
-            task: The task.
-            people: Whole recordings.
-            run: `Run` of a network.
+            task: Task of the training.
+            people: Complete recordings, not windows.
+            run: Settings of the training. Needed for a network only.
         """
         if not self.is_network:
             keras.utils.set_random_seed(task.seed)
@@ -112,19 +112,20 @@ class Method:
             if watch.fewer is None:
                 return learner.encoder
             run.set_steps(watch.fewer)
-            # Continues from the checkpoint; the learning rate decays over the reduced steps.
+            # Continue from the checkpoint. The learning rate now decays over the reduced number of
+            # steps.
             steps, resume = watch.fewer, True
 
 
 def optimization(learning_rate: float, steps: int) -> training.Optimization:
-    """Returns Adam settings that scale with the number of steps.
+    """Returns settings of Adam that scale with the number of steps.
 
-    The warm-up takes at most a fifth of the steps, and the moving average of the weights (EMA)
-    covers a tenth of them.
+    The warm-up takes at most a fifth of the steps. The moving average of the weights (EMA) covers a
+    tenth of the steps.
 
     Args:
         learning_rate: Largest learning rate.
-        steps: Training steps.
+        steps: Number of training steps.
     """
     return training.Optimization(
         learning_rate,

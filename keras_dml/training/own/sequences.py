@@ -1,4 +1,4 @@
-"""Methods for recordings of few channels over time, such as motion."""
+"""Methods for recordings with few channels over time, such as motion."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from keras_dml.training.own.methods import Learner, Method, optimization
 from keras_dml.training.own.task import Task
 from keras_dml.training.people import People
 
-# From walks at 25 and 100 Hz, see `zoo/phone_baselines.py` and `zoo/gait_lda`.
+# The values come from walks at 25 and 100 Hz, see `zoo/phone_baselines.py` and `zoo/gait_lda`.
 LAG_SECONDS = (0.0, 0.04, 0.08, 0.16, 0.32, 0.64)
 DISCRIMINANTS, MAX_FEATURES = 64, 2000
-TEMPOS = (0.85, 0.92, 1.0, 1.08, 1.16)  # walking speeds
-GRAVITY_LAG = 0.12  # seconds, see `GravityFrame`
+TEMPOS = (0.85, 0.92, 1.0, 1.08, 1.16)  # factors of the walking speed
+GRAVITY_LAG = 0.12  # seconds, see the layer `GravityFrame`
 LEARNING_RATE = 3e-3
 STEPS_PER_EPOCH = 25
-BATCH_STEPS = 32_000  # steps of all windows in a batch
+BATCH_STEPS = 32_000  # total number of time steps in a batch
 MOST_PAIRS, FEWEST_PAIRS = 64, 8
-HALVED_TO_HZ = 7.0  # rate after the halvings, about that of walks at 25 Hz halved twice
+HALVED_TO_HZ = 7.0  # rate after the halvings; walks recorded at 25 Hz are halved twice
 GAIN, NOISE, FILTERING, MIXING = 0.03, 0.03, 0.3, 0.3
 
 LDA_PAPER = "linear discriminants of lagged correlations in closed form, a baseline of keras-dml"
@@ -43,7 +43,7 @@ IN_FRAME = ", in the frame of gravity"
 
 
 def methods(task: Task) -> list[Method]:
-    """Returns the methods for a task, closed forms first."""
+    """Returns the methods for a task. The closed-form methods come first."""
     closed_forms = [
         as_recorded(),
         Method(
@@ -76,7 +76,7 @@ def methods(task: Task) -> list[Method]:
 
 
 def as_recorded() -> Method:
-    """Returns the `Method` that compares covariances of the recorded channels without training."""
+    """Returns a method without training that compares covariances of the recorded channels."""
     return Method(
         "log_euclidean",
         "log-Euclidean distance of covariances, nothing trained",
@@ -90,7 +90,7 @@ def log_euclidean(task: Task, people: People, in_frame: bool) -> keras.Model:
     """Returns a model that compares covariances by the log-Euclidean distance.
 
     Args:
-        task: The task.
+        task: Task of the training.
         people: Recordings whose statistics normalize the channels.
         in_frame: Whether acceleration is first rotated into the frame of gravity.
     """
@@ -107,10 +107,10 @@ def linear_discriminants(task: Task, people: People, in_frame: bool) -> keras.Mo
     """Fits linear discriminants (LDA) of lagged correlations.
 
     Args:
-        task: The task.
-        people: Recordings to fit.
-        in_frame: Whether acceleration is first rotated into the frame of gravity. If so, walks at
-            other speeds are added as further people.
+        task: Task of the training.
+        people: Recordings that the discriminants are fitted to.
+        in_frame: Whether acceleration is first rotated into the frame of gravity. If True, walks at
+            other speeds are added as additional people.
     """
     windows = task.to_fit(people, TEMPOS if in_frame else (1,))
     front = _front(task, "both" if in_frame else None)
@@ -126,12 +126,12 @@ def linear_discriminants(task: Task, people: People, in_frame: bool) -> keras.Mo
 
 
 def lags(task: Task, channels: int) -> tuple[int, ...]:
-    """Returns lags in steps that are shorter than a third of a window.
+    """Returns lags in steps. All lags are shorter than a third of a window.
 
-    The longest lags are dropped until there are at most `MAX_FEATURES` correlations.
+    The longest lags are dropped until the number of correlations is at most `MAX_FEATURES`.
 
     Args:
-        task: The task.
+        task: Task of the training.
         channels: Number of correlated channels.
     """
     steps = sorted({round(seconds * task.rate_hz) for seconds in LAG_SECONDS})
@@ -145,9 +145,9 @@ def qp_wl(task: Task, people: People, steps: int) -> Learner:
     """Creates a network with a quantile layer and the Wasserstein loss (Abdelwahab2019).
 
     Args:
-        task: The task.
+        task: Task of the training.
         people: Recordings to train on.
-        steps: Training steps.
+        steps: Number of training steps.
     """
     walks = people.at_tempos(TEMPOS if task.has_gravity else (1,))
     most = int(np.clip(BATCH_STEPS // (2 * task.window), FEWEST_PAIRS, MOST_PAIRS))
@@ -171,11 +171,11 @@ def pairs(task: Task, people: People, most: int, steps: int, vary: Callable) -> 
     """Creates batches with two windows of each person, from different sessions if possible.
 
     Args:
-        task: The task.
-        people: Recordings to train on. People with one recording are left out.
+        task: Task of the training.
+        people: Recordings to train on. People with only one recording are left out.
         most: Largest number of pairs per batch.
-        steps: Training steps.
-        vary: Function of a batch and a `numpy.random.Generator` that augments it.
+        steps: Number of training steps.
+        vary: Function that augments a batch, given the batch and a `numpy.random.Generator`.
     """
     people = people.at_least(task.window, 2)
     return NPairSampler(
@@ -192,7 +192,7 @@ def pairs(task: Task, people: People, most: int, steps: int, vary: Callable) -> 
 
 
 def _vary(batch, rng, scale, has_gravity):
-    """Augments a batch: simulates new people, and variation between two windows of a person."""
+    """Augments a batch: simulates new people, and differences between two windows of a person."""
     if has_gravity:
         batch = augment.filter_pairs(batch, rng, FILTERING)
     else:

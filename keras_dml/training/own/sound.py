@@ -1,4 +1,4 @@
-"""Methods for sound, such as voices."""
+"""Methods for audio, such as voices."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from keras_dml.training.own.task import Task
 from keras_dml.training.people import People
 from keras_dml.zoo import lookup, reading
 
-LEVEL = 0.05  # root mean square to which every recording is scaled; full scale is 1
-HOP_HZ = 200  # rates must be multiples of this for whole frames of 25 and 10 ms
-LOW_HZ, HIGH = 20.0, 0.475  # lowest band; highest band as a fraction of the rate
-# From `zoo/voice_logcov_lda`.
+LEVEL = 0.05  # root mean square to which each recording is scaled, with full scale 1
+HOP_HZ = 200  # frames of 25 and 10 ms are whole steps if the rate is a multiple of this
+LOW_HZ, HIGH = 20.0, 0.475  # lowest frequency; highest frequency as a fraction of the rate
+# The values come from `zoo/voice_logcov_lda`.
 BANDS, CEPSTRA, FRAMES = 60, 15, 48
 FLOOR = 1e-2
-LEAST = 0.5  # seconds of a recording that are never removed as silence: enough for these frames
+LEAST = 0.5  # seconds of a recording that are always kept when silence is removed
 DISCRIMINANTS = 64
-SPEEDS = (0.8, 0.9, 1.0, 1.1, 1.2)  # another speed simulates another person
+SPEEDS = (0.8, 0.9, 1.0, 1.1, 1.2)  # a recording at another speed simulates another person
 NETWORK_BANDS, PAIRS, HALVINGS = 40, 32, 2
 GAIN, NOISE, LEARNING_RATE = 0.3, 0.1, 3e-3
 
@@ -48,10 +48,10 @@ LDA_PAPER = "linear discriminants of log-covariances of cepstra, a baseline of k
 
 
 def methods(task: Task) -> list[Method]:
-    """Returns the methods for a task, closed forms first.
+    """Returns the methods for a task. The closed-form methods come first.
 
     Raises:
-        ValueError: If frames of 10 ms are not whole steps at the rate.
+        ValueError: If frames of 10 ms are not a whole number of steps at the task's rate.
     """
     if task.rate_hz % HOP_HZ:
         raise ValueError(
@@ -84,10 +84,10 @@ def methods(task: Task) -> list[Method]:
 
 
 def _zoo_methods(task):
-    """Returns the zoo's encoder of voices if it is installed and takes the rate."""
+    """Returns the zoo's encoder of voices, if it is installed and accepts the rate of the task."""
     if task.rate_hz != ZOO_ENCODER_HZ or ZOO_ENCODER not in lookup.names():
         return []
-    encoder = ge2e()  # loaded here so that a damaged file fails first; all groups share it
+    encoder = ge2e()  # loaded now so that a damaged file fails first; all groups share it
     return [
         Method(
             "ge2e",
@@ -101,7 +101,7 @@ def _zoo_methods(task):
 
 
 def ge2e() -> keras.Model:
-    """Loads the zoo's encoder of voices, without the layers that the zoo's recipe trained."""
+    """Loads the zoo's encoder of voices without the layers that the zoo's own recipe trained."""
     encoder = reading.load(ZOO_ENCODER).encoder
     audio = keras.Input((None, 1), name="audio")
     layers = [encoder.get_layer(name) for name in ("silence", "level", "embedding")]
@@ -111,7 +111,7 @@ def ge2e() -> keras.Model:
 def log_covariances(task: Task) -> keras.Model:
     """Returns a model without trained weights that computes log-covariances of cepstra.
 
-    Only frames with speech are used.
+    The covariances use only frames with speech.
     """
     cepstra = keras.layers.Dense(CEPSTRA, use_bias=False, name="cepstra")
     rest = [
@@ -126,7 +126,7 @@ def log_covariances(task: Task) -> keras.Model:
         audio, apply([*_bands(task, BANDS, FRAMES), *rest], audio), name="log_covariances"
     )
     cosines = fft.dct(np.eye(BANDS), axis=1, norm="ortho")
-    cepstra.set_weights([cosines[:, 1 : CEPSTRA + 1]])  # without the first, which is the level
+    cepstra.set_weights([cosines[:, 1 : CEPSTRA + 1]])  # drops the first, which is the level
     return model
 
 
@@ -134,8 +134,8 @@ def logcov_lda(task: Task, people: People) -> keras.Model:
     """Fits linear discriminants (LDA) to the outputs of `log_covariances`.
 
     Args:
-        task: The task.
-        people: Recordings to fit.
+        task: Task of the training.
+        people: Recordings that the discriminants are fitted to.
     """
     windows = task.to_fit(people, SPEEDS)
     return discriminants.discriminant_model(
@@ -144,12 +144,12 @@ def logcov_lda(task: Task, people: People) -> keras.Model:
 
 
 def qp_wl(task: Task, people: People, steps: int) -> Learner:
-    """Creates a network on log-mel bands with a quantile layer and the Wasserstein loss.
+    """Creates a network with a quantile layer on log-mel bands, trained with the Wasserstein loss.
 
     Args:
-        task: The task.
+        task: Task of the training.
         people: Recordings to train on.
-        steps: Training steps.
+        steps: Number of training steps.
     """
     batches = sequences.pairs(task, people.at_tempos(SPEEDS), PAIRS, steps, _vary)
     bands = _bands(task, NETWORK_BANDS, 1)
@@ -163,13 +163,13 @@ def qp_wl(task: Task, people: People, steps: int) -> Learner:
 
 
 def _vary(batch, rng):
-    """Augments a batch with random loudness, and noise of up to a tenth of the voice's level."""
+    """Augments a batch with random loudness, and with noise up to a tenth of the voice's level."""
     noise = NOISE * rng.random((len(batch), 1, 1)) * batch.std(axis=1, keepdims=True)
     return augment.add_noise(augment.scale(batch, rng, GAIN), rng, noise)
 
 
 def _bands(task, bands, min_frames):
-    """Creates layers from sound to log-mel bands that ignore loudness and silence."""
+    """Creates layers that compute log-mel bands from audio, independent of loudness and silence."""
     return [
         SilenceRemoval(int(task.rate_hz), least=round(LEAST * task.rate_hz), name="silence"),
         InstanceStandardization(epsilon=1e-10, name="unit_level"),

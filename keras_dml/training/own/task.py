@@ -1,4 +1,4 @@
-"""Task of a training: kind of recordings, window length, and selection of windows."""
+"""Describes a training task: kind of recordings, window length, and selection of windows."""
 
 from __future__ import annotations
 
@@ -13,31 +13,32 @@ from keras_dml._typing import Recordings
 from keras_dml.training.people import People
 
 SEQUENCES, COVARIANCES, SOUND = KINDS = ("sequences", "covariances", "sound")
-# For telephone speech, closed forms have an EER of 8.6 % with windows of 2 s, and 3.8 % with 4 s.
+# With telephone speech, closed-form methods have an equal error rate of 8.6 % for windows of 2 s,
+# and of 3.8 % for windows of 4 s.
 WINDOW_SECONDS = {SEQUENCES: 10.0, COVARIANCES: 2.0, SOUND: 4.0}
-TOO_SHORT = 0.05  # fraction of recordings that may be shorter than an automatic window
+TOO_SHORT = 0.05  # fraction of recordings that may be shorter than the default window
 MIN_WINDOW = 8  # steps
-MANY_CHANNELS = 8  # from here on, covariances separate people better than single channels
+MANY_CHANNELS = 8  # with so many channels, covariances separate people better than single channels
 SOUND_HZ, STEREO = 4000, 2
 GRAVITIES = (1.0, 9.81)  # in g, in m/s^2
-GRAVITY_OFF = 0.15  # relative deviation of a recording's mean from gravity
-FITTED, MEASURED = 200, 60  # largest number of windows per person, and per person and side
-ADAPTED = 20  # largest number of windows per person
-FITTED_STEPS = 400_000  # largest number of steps in the fitted windows of a person, for sound
+GRAVITY_OFF = 0.15  # largest relative deviation of a recording's mean from gravity
+FITTED, MEASURED = 200, 60  # windows per person; windows per person and side
+ADAPTED = 20  # largest number of windows per person for normalization
+FITTED_STEPS = 400_000  # largest number of time steps in a person's audio windows for fitting
 
 
 @dataclasses.dataclass(frozen=True)
 class Task:
-    """Description of the recordings that a model is trained for.
+    """Describes the recordings for which a model is trained.
 
     Attributes:
         channels: Names of the channels, in order.
         units: Unit of each channel.
-        rate_hz: Steps per second.
+        rate_hz: Number of steps per second.
         kind: One of `KINDS`.
-        window: Steps per window.
-        has_gravity: Whether the channels are an accelerometer's x, y and z with gravity.
-        repeats: What separates enrolled recordings from probes: `"sessions"` or `"blocks"`.
+        window: Number of steps per window.
+        has_gravity: Whether the channels are x, y and z of an accelerometer that measures gravity.
+        repeats: Units that separate enrolled recordings from probes: `"sessions"` or `"blocks"`.
         seed: Seed of weights, batches and folds.
     """
 
@@ -52,14 +53,14 @@ class Task:
 
     @property
     def seconds(self) -> float:
-        """Duration of a window."""
+        """Duration of a window in seconds."""
         return self.window / self.rate_hz
 
     def to_fit(self, people: People, tempos: Sequence[float] = (1,)) -> People:
-        """Returns windows to fit a closed form to; consecutive windows overlap by half.
+        """Returns windows for fitting a closed-form method. Consecutive windows overlap by half.
 
         Args:
-            people: Whole recordings.
+            people: Complete recordings, not windows.
             tempos: See `People.at_tempos`.
         """
         windows = people.at_tempos(tempos).windows(self.window, max(1, self.window // 2))
@@ -71,17 +72,17 @@ class Task:
         return thin(windows, windows.subjects, ADAPTED).signals
 
     def to_measure(self, people: People) -> People:
-        """Returns windows to measure on, which do not overlap."""
+        """Returns windows for measuring figures. These windows do not overlap."""
         windows = people.windows(self.window)
         sides = list(zip(windows.subjects, windows.sessions, strict=True))
         return thin(windows, sides, MEASURED)
 
 
 def thin(people: People, groups: Sequence[Hashable], count: int) -> People:
-    """Selects at most `count` recordings of each group, evenly spaced.
+    """Selects at most `count` recordings of each group, evenly spaced in their order.
 
     Args:
-        people: Recordings.
+        people: Recordings to select from.
         groups: Group of each recording.
         count: Largest number of recordings per group.
     """
@@ -96,10 +97,10 @@ def thin(people: People, groups: Sequence[Hashable], count: int) -> People:
 
 
 def resolve_kind(kind: str | None, channels: int, rate_hz: float) -> str:
-    """Returns the kind of recordings, inferred from channels and rate if `kind` is None.
+    """Returns the kind of recordings. If `kind` is None, channels and rate decide.
 
     Raises:
-        ValueError: If the kind is unknown, or sound has several channels.
+        ValueError: If `kind` is unknown, or if audio has several channels.
     """
     if kind not in (*KINDS, None):
         raise ValueError(f"`kind` must be one of {KINDS}, or None. Received kind={kind!r}.")
@@ -117,17 +118,17 @@ def resolve_kind(kind: str | None, channels: int, rate_hz: float) -> str:
 
 
 def resolve_window(window: float | None, kind: str, rate_hz: float, lengths: Sequence[int]) -> int:
-    """Returns the steps of a window.
+    """Returns the number of steps per window.
 
     Args:
-        window: Seconds; None for the usual duration of the kind, or for the length that nearly all
-            recordings have if that is shorter.
+        window: Duration in seconds. None for the default duration of the kind, or for the length
+            that nearly all recordings reach, if that length is shorter.
         kind: One of `KINDS`.
-        rate_hz: Steps per second.
-        lengths: Steps of each recording.
+        rate_hz: Number of steps per second.
+        lengths: Number of steps of each recording.
 
     Raises:
-        ValueError: If the window is not a positive number, or shorter than 8 steps.
+        ValueError: If `window` is not a positive number, or the window has fewer than 8 steps.
     """
     if window is None:
         usual = int(sorted(lengths)[int(len(lengths) * TOO_SHORT)])
@@ -147,10 +148,10 @@ def resolve_window(window: float | None, kind: str, rate_hz: float, lengths: Seq
 
 
 def has_gravity(signals: Recordings) -> bool:
-    """Returns whether recordings are x, y and z of an accelerometer with gravity.
+    """Returns whether signals are x, y and z of an accelerometer that measures gravity.
 
-    This is assumed if the mean vector of nearly every recording has the length of gravity, in g or
-    m/s^2.
+    The function returns True if the mean vector of nearly every recording has the length of
+    gravity, in g or in m/s^2.
     """
     if signals[0].shape[1] != 3:
         return False
@@ -160,19 +161,21 @@ def has_gravity(signals: Recordings) -> bool:
 
 
 def split_sides(people: People, files: Sequence[Hashable] | None = None) -> tuple[People, str]:
-    """Divides recordings into those that are enrolled and those that are probes.
+    """Divides recordings into enrolled recordings and probes.
 
-    If at least half of the people have several sessions, the last session gives the probes.
-    Otherwise each person's recordings are halved in their order, and a single recording is cut in
-    two.
+    If at least half of the people have several sessions, recordings of the last session are probes.
+    Otherwise the first half of each person's recordings is enrolled, and the second half is used as
+    probes. If a person has a single recording, it is cut in two.
 
     Args:
-        people: Recordings, with sessions in the order of time; None if unknown.
-        files: File of each recording, if files were cut into several. Recordings of one file stay
-            on one side, unless a person has a single file.
+        people: Recordings, with sessions in the order of time. Sessions are None if unknown.
+        files: File of each recording, if files were cut into several recordings. Recordings of the
+            same file stay together, unless a person has a single file. Default: each recording is a
+            file.
 
     Returns:
-        `People` with numbered sessions in the order of time, and `"sessions"` or `"blocks"`.
+        `People` with numbered sessions in the order of time, and the text `"sessions"` or
+        `"blocks"`.
     """
     sessions = {name: set() for name in people.subjects}
     for name, session in zip(people.subjects, people.sessions, strict=True):
@@ -193,7 +196,7 @@ def split_sides(people: People, files: Sequence[Hashable] | None = None) -> tupl
 
 
 def measurable(people: People, window: int) -> list[str]:
-    """Returns the names of the people with a window on both sides, sorted."""
+    """Returns the sorted names of people who have a window to enroll and a window to compare."""
     windows = people.windows(window)
     sides = {}
     for name, session in zip(windows.subjects, windows.sessions, strict=True):

@@ -1,4 +1,4 @@
-"""Trainings of a network during cross-validation, and the folder from which they can be resumed.
+"""Plans and resumes the trainings of a network during cross-validation.
 
 Resuming gives the same model unless the time limit changes the number of steps.
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from keras_dml.training.people import People
 
 PLAN = "plan.json"
-FINAL = "final"  # name of the training on all people
+FINAL = "final"  # name of the training that uses all people
 _replaceable_folder = functools.partial(
     _files.replaceable_folder,
     what="unfinished training",
@@ -39,12 +39,12 @@ _replaceable_folder = functools.partial(
 
 
 def digest(task: Task, people: People, settings: dict) -> str:
-    """Computes a digest of everything that a training depends on.
+    """Computes a digest of everything that influences a training.
 
     Args:
-        task: The task.
+        task: Task of the training.
         people: All recordings.
-        settings: Further settings, numbers and texts by name.
+        settings: Further settings, a dict from names to numbers and texts.
     """
     result = hashlib.sha256(json.dumps([dataclasses.asdict(task), settings]).encode())
     owners = zip(people.subjects, people.sessions, strict=True)
@@ -61,11 +61,12 @@ class UnfinishedFolder:
         out: Folder of the model.
         made_of: `digest` of the recordings and settings.
         methods: Names of the methods that are compared.
-        resume: Whether to continue from the contents; otherwise they are deleted.
+        resume: Whether to continue from the contents of the folder. If False, the contents are
+            deleted.
 
     Raises:
-        ValueError: If something else is in its place, the plan is damaged, or it belongs to other
-            recordings, settings or methods.
+        ValueError: If the path is taken by something else, the plan is damaged, or the plan belongs
+            to other recordings, settings or methods.
     """
 
     def __init__(self, out: Path, made_of: str, methods: list[str], resume: bool) -> None:
@@ -78,16 +79,16 @@ class UnfinishedFolder:
 
     @property
     def planned(self) -> int | None:
-        """Planned steps of each training; None before `begin`."""
+        """Planned number of steps of each training. None before `begin` is called."""
         return None if self._plan is None else self._plan["steps"]
 
     @property
     def steps(self) -> dict[str, int]:
-        """Steps of each training that has begun, by its name."""
+        """Number of steps of each training that has begun, by the training's name."""
         return {} if self._plan is None else self._plan["taken"]
 
     def begin(self, planned: int) -> None:
-        """Writes the planned steps of each training."""
+        """Writes the planned number of steps of each training."""
         settings = {"of": self._made_of, "methods": self._methods}
         self._plan = {**settings, "steps": planned, "taken": {}}
         with _files.staged(self.path, _replaceable_folder) as candidate:
@@ -95,7 +96,7 @@ class UnfinishedFolder:
             write_json(candidate / PLAN, self._plan)
 
     def set_steps(self, name: str, steps: int) -> None:
-        """Writes the steps of one training."""
+        """Writes the number of steps of one training."""
         self.steps[name] = steps
         write_json(self.path / PLAN, self._plan)
 
@@ -104,7 +105,7 @@ class UnfinishedFolder:
         return self.path / name
 
     def remove(self) -> None:
-        """Deletes the folder; called when the model is written."""
+        """Deletes the folder. Called after the model is written."""
         shutil.rmtree(self.path, ignore_errors=True)
 
     def _read(self):
@@ -135,10 +136,10 @@ class UnfinishedFolder:
 
 
 class Trainings:
-    """Trainings of a network: without each group or pair of groups, and on all people.
+    """Trainings of a network: one for each left-out group or pair of groups, and one on all people.
 
     Args:
-        work: Folder of the unfinished training, begun.
+        work: Folder of the unfinished training. `begin` must have been called.
         limit: Time budget.
     """
 
@@ -149,10 +150,10 @@ class Trainings:
         """Begins one training.
 
         Args:
-            *left_out: Indices of the groups that are left out; none to train on all people.
+            *left_out: Indices of the groups that are left out. No index to train on all people.
 
         Raises:
-            TooSlow: If the remaining time is too short for it, see `Budget`.
+            TooSlow: If the remaining time is too short for this training, see `Budget`.
         """
         name = "_".join(["fold", *(str(i + 1) for i in left_out)]) if left_out else FINAL
         set_steps = functools.partial(self._work.set_steps, name)
@@ -161,7 +162,7 @@ class Trainings:
         return Run(self._work.checkpoint(name), steps, self._work.resume, self._limit, set_steps)
 
     def describe_changes(self, name: str) -> list[str]:
-        """Describes how the steps differ from the planned steps, in a list of sentences.
+        """Returns sentences that say how the number of steps differs from the plan.
 
         Args:
             name: Name of the network.
@@ -174,8 +175,8 @@ class Trainings:
         counts = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
         final = f", and the model of all people took {steps[FINAL]:,}" if FINAL in steps else ""
         return [
-            f"The machine became slower during the training: {planned:,} steps were planned for "
-            f"each model of {name}; the measured models took {counts}{final}."
+            f"The machine became slower during the training. {planned:,} steps were planned for "
+            f"each model of {name}, but the measured models took {counts}{final}."
         ]
 
 
@@ -188,15 +189,15 @@ def begin_trainings(
     steps: int | None,
     seconds_left: Callable[[], float],
 ) -> Trainings:
-    """Plans the trainings of a network and writes the plan.
+    """Plans the trainings of a network and writes the plan to the folder.
 
     Args:
         work: Folder of the unfinished training.
-        task: The task.
+        task: Task of the training.
         people: Recordings to train on.
         groups: Groups of people, see `cross_validation.split_into_groups`.
-        network: The method.
-        steps: Steps of each training; None for as many as the time allows.
+        network: Method that is a network.
+        steps: Number of steps of each training. None for as many steps as the time allows.
         seconds_left: Function that returns the remaining seconds.
     """
     count = len(groups) + len(nested_pairs(len(groups), is_slow=True)) + 1

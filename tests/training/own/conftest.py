@@ -1,4 +1,4 @@
-"""Simulated recordings of people, and a small network for fast tests."""
+"""Simulated recordings of people, and a small network that makes tests fast."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ CHANNELS = ("x", "y", "z")
 
 
 def recordings_of(people, each=4, seed=0, channels=3, steps=STEPS):
-    """Smooth noise, whose channels move together in a way of each person's own."""
+    """Returns smooth noise whose channels are correlated differently for each person."""
     rng = np.random.default_rng(seed)
     found, owners = [], []
     for person in range(people):
@@ -30,7 +30,7 @@ def recordings_of(people, each=4, seed=0, channels=3, steps=STEPS):
 
 
 def small_network(task, known, steps):
-    """One convolution and a quantile layer."""
+    """Returns a network of one convolution and a quantile layer."""
     batches = NPairSampler(
         known.signals, known.subjects, pairs=2, steps=2, length=task.window, seed=task.seed
     )
@@ -39,7 +39,7 @@ def small_network(task, known, steps):
     signal = keras.Input((None, len(task.channels)), name="signal")
     x = MaskedConv1D(4, 3)(normalization(signal))
     model = keras.Model(signal, QuantileLayer(3, name="embedding")(x), name="small")
-    # so few steps are sooner done than compiled
+    # The model is not compiled, because so few steps take less time than compilation.
     compiled = {"loss": WassersteinLoss(), "run_eagerly": True, "jit_compile": False}
     return Learner(model, model, batches, optimization(1e-2, steps), compiled)
 
@@ -48,7 +48,7 @@ NETWORK = Method("qp_wl", "a small network", sequences.QP_WL_PAPER, learner=smal
 
 
 def small_training(out, people=4, **options):
-    """`train` of made-up people, with few steps."""
+    """Calls `train` on simulated people, with few steps."""
     recordings, owners = recordings_of(people)
     given = {"channels": CHANNELS, "rate_hz": RATE_HZ, "window": WINDOW, "steps": 0} | options
     sessions = given.pop("sessions", None)
@@ -58,7 +58,7 @@ def small_training(out, people=4, **options):
 
 @pytest.fixture
 def with_small_network(monkeypatch):
-    """The network of sequences is a small one, and the closed form the fastest."""
+    """Replaces the methods for sequences by a small network and the fastest closed-form method."""
     of_sequences = sequences.methods
     monkeypatch.setitem(
         kinds._METHODS,
@@ -69,7 +69,7 @@ def with_small_network(monkeypatch):
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory):
-    """What `train` gives for six people, without a network; one recording is flat."""
+    """Returns the result of `train` for six people without a network. One recording is flat."""
     recordings, people = recordings_of(6)
     recordings.append(np.zeros((STEPS, 3)))
     return training.train(
@@ -87,13 +87,13 @@ def made(tmp_path_factory):
 
 @pytest.fixture
 def without_exports(monkeypatch):
-    """Nothing is converted, which takes seconds."""
+    """Replaces the export of TFLite files, which takes seconds."""
     monkeypatch.setattr(exports, "QUANTIZATIONS", {})
 
 
 @pytest.fixture
 def train(tmp_path, without_exports):
-    """`small_training` without exports, into one folder."""
+    """Returns `small_training` without exports. All calls write into the same folder."""
 
     def run(people=4, out=tmp_path / "phone", **options):
         return small_training(out, people, **options)

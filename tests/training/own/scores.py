@@ -8,7 +8,7 @@ from keras_dml.training.own.methods import Method
 
 
 def group(rng, names, gap):
-    """Trials of a group, genuine scores about 1 and others about 1 + gap."""
+    """Returns trials of a group. Genuine scores are about 1, and imposter scores about 1 + gap."""
     probes = np.repeat(names, 6)
     distances = rng.normal(1, 0.3, (len(probes), len(names)))
     distances += gap * (probes[:, None] != np.array(names))
@@ -16,14 +16,15 @@ def group(rng, names, gap):
 
 
 def scored(name, gaps, apart=None, seed=0, learner=None):
-    """A method on groups of four people.
+    """Returns the evaluation of a method on groups of four people.
 
     Args:
         name: Name of the method.
-        gaps: For each group how far imposters are.
-        apart: The same by models without another group, by the indices of both.
+        gaps: Distance between imposter scores and genuine scores, for each group.
+        apart: The same distance for models that were trained without two groups, by the indices of
+            the measured group and of the second group.
         seed: Seed of the scores.
-        learner: What makes the method a network.
+        learner: `learner` of the method. If given, the method counts as a network.
     """
     rng = np.random.default_rng(seed)
 

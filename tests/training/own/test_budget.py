@@ -1,4 +1,7 @@
-"""Time budget of trainings on a machine that becomes slower, with a simulated clock."""
+"""Tests that trainings keep their time budget if the machine becomes slower.
+
+The tests use a simulated clock.
+"""
 
 import types
 
@@ -9,11 +12,11 @@ from hypothesis import strategies as st
 from keras_dml.training.own import budget
 from keras_dml.training.own.budget import Budget, TooSlow, Watch
 
-EPOCH, SECONDS = 25, 600.0  # steps; seconds
+EPOCH, SECONDS = 25, 600.0  # steps per epoch; seconds of the budget
 
 
 class Clock:
-    """A clock of a machine whose work takes longer by a factor from a time on."""
+    """Clock of a machine whose work takes `factor` times longer after a given time."""
 
     def __init__(self, factor, since, until=float("inf")):
         self.now, self._factor, self._since, self._until = 0.0, factor, since, until
@@ -27,8 +30,10 @@ class Clock:
 
 
 def trained(clock, trainings, step, start=5.0):
-    """Steps that were planned, and those of each training; only what was done before it was too
-    slow."""
+    """Returns the planned steps, and the steps of each training.
+
+    If a training is too slow, this training and all later trainings are left out.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(budget, "time", clock)
         limit = Budget(lambda: SECONDS - clock.now, trainings, start, step)
@@ -75,7 +80,7 @@ def test_a_slower_machine_exceeds_the_time_by_at_most_a_fifth(
 
 @pytest.mark.parametrize("trainings", [3, 7, 11])
 def test_all_trainings_run_at_less_than_half_the_speed(trainings):
-    """As measured: 21.9 minutes, where 10 were given."""
+    """On a real machine, this slowdown led to a training of 21.9 minutes instead of 10 minutes."""
     clock = Clock(2.5, since=1)
     planned, steps = trained(clock, trainings, step=0.05)
     assert len(steps) == trainings and clock.now <= SECONDS

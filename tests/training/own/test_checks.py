@@ -1,4 +1,4 @@
-"""Selection of recordings for a training, and reasons of rejections."""
+"""Tests the selection of recordings for a training, and the reasons for rejections."""
 
 import numpy as np
 from hypothesis import given, settings

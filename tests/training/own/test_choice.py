@@ -1,4 +1,4 @@
-"""Nested choice of a method: models that choose saw nobody of the measured people."""
+"""Tests that the method for a group is chosen by models that were not trained on this group."""
 
 import itertools
 import math
@@ -37,7 +37,7 @@ def test_two_groups_give_no_nested_pairs():
 
 
 def test_the_method_of_a_group_is_best_by_models_without_it():
-    """The second method does better where its models have seen the group."""
+    """The second method is better only if its models were trained on the measured group."""
     pairs = list(itertools.permutations(range(3), 2))
     first = scored("first", (1, 1, 1), dict.fromkeys(pairs, 1))
     second = scored("second", (9, 9, 9), dict.fromkeys(pairs, 0.5))
@@ -48,7 +48,7 @@ def test_the_method_of_a_group_is_best_by_models_without_it():
 
 
 def test_a_network_is_compared_on_the_groups_that_it_is_measured_on():
-    """Without group 0 it is measured on groups 1 and 3, where it is better; elsewhere alike."""
+    """Without group 0, the network has figures on groups 1 and 3 only, and is better there."""
     pairs = itertools.permutations(range(4), 2)
     closed = scored("lda", (1,) * 4, {(i, j): 2 - i % 2 for i, j in pairs})
     ring = [each for pair in cross_validation.nested_pairs(4, True) for each in (pair, pair[::-1])]
@@ -76,7 +76,7 @@ def test_the_first_of_equal_methods_is_best():
 
 
 def test_models_that_choose_for_a_group_saw_nobody_of_it():
-    """Each model notes whom it was made of; what is measured by it is of others."""
+    """Each model records its people, who must not be among the people measured by this model."""
     signals, subjects = recordings_of(7)
     people = task.split_sides(People(signals, subjects, [1] * len(signals)))[0]
     groups, knew = cross_validation.split_into_groups(SMALL, people), []
@@ -103,7 +103,7 @@ def test_a_slow_closed_form_uses_two_pairs_per_group(seconds, pairs):
 
 
 def test_a_shared_model_embeds_each_window_once(monkeypatch):
-    """As by the encoder of voices; a model of each group's own gives the same figures."""
+    """The groups share the encoder of voices. A model per group would give the same figures."""
     signals, subjects = recordings_of(6)
     people = task.split_sides(People(signals, subjects, [1] * len(signals)))[0]
     groups, embedded = cross_validation.split_into_groups(SMALL, people), []

@@ -1,4 +1,4 @@
-"""Thresholds of cross-validated methods, and the rates that carried thresholds keep."""
+"""Tests thresholds from cross-validated methods, and the rates that these thresholds keep."""
 
 import dataclasses
 import itertools
@@ -31,7 +31,11 @@ def test_a_carried_threshold_keeps_its_rate_on_unseen_people():
 
 
 def test_a_threshold_is_measured_on_unseen_people():
-    """Models that saw a group put others further: their thresholds would accept its imposters."""
+    """Models that were trained on the measured group would set a threshold that is too lax.
+
+    These models give too large distances between people of the group, so imposters would be
+    accepted.
+    """
     pairs = list(itertools.permutations(range(9), 2))
     chosen = [scored("one", (1.5,) * 9, dict.fromkeys(pairs, 1.5))] * 9
     seen = [scored("one", (1.5,) * 9, dict.fromkeys(pairs, 3))] * 9
@@ -49,8 +53,10 @@ def test_a_threshold_without_enough_people_is_none():
 
 
 def test_the_card_repeats_the_certificate():
-    """One person of each group has more recordings than the others, so that trials and pairs of
-    people do not count alike."""
+    """In each group one person has more recordings than the others.
+
+    Therefore counts of trials are not proportional to counts of pairs of people.
+    """
 
     def uneven(part):
         kept = np.isin(part.recordings, [*range(6), 6, 12, 18])

@@ -1,4 +1,4 @@
-"""TFLite files in the folder of a trained model."""
+"""Tests of the TFLite files in the folder of a trained model."""
 
 import importlib.util
 import json

@@ -1,4 +1,4 @@
-"""Files of a folder in several units are converted to one unit."""
+"""Tests that files of a folder in different units are converted to the most common unit."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Training on folders: reading, unification of channels, rates and units."""
+"""Tests of training on folders: reading files, and unifying channels, rates and units."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def write(path, recording, rate_hz=20, header=HEADER):
 
 @pytest.fixture
 def walks(tmp_path):
-    """Three people's walks in two sessions, and files that are none."""
+    """Writes walks of three people in two sessions, and files that are not recordings."""
     folder = tmp_path / "walks"
     recordings, people = recordings_of(3)
     for i, (recording, person) in enumerate(zip(recordings, people, strict=True)):
@@ -66,7 +66,7 @@ def test_an_unknown_rate_is_an_error(tmp_path):
 
 @pytest.fixture
 def calls(tmp_path):
-    """Two people's voices in one session, and a file of each at twice the rate."""
+    """Writes voices of two people in one session, and one file per person at twice the rate."""
     folder = tmp_path / "calls"
     for i, (voice, person) in enumerate(zip(*voices(2), strict=True)):
         place = folder / person / "monday"
@@ -102,7 +102,7 @@ def test_a_folder_becomes_a_model(walks, tmp_path, without_exports):
 
 
 def logged(path, recording, clock, rate_hz=20, extra=(), name="ticks"):
-    """Writes a csv with a column that counts, and further columns of numbers."""
+    """Writes a csv with a counter column and further columns of numbers."""
     path.parent.mkdir(parents=True, exist_ok=True)
     columns = [np.arange(len(recording)) / rate_hz, clock, *extra, *recording.T]
     names = ["time_s", name, *(f"extra{i}" for i in range(len(extra))), "x", "y", "z"]
@@ -112,11 +112,11 @@ def logged(path, recording, clock, rate_hz=20, extra=(), name="ticks"):
 
 @pytest.mark.parametrize("name", ["ticks", "clock reading"])
 def test_all_files_have_the_same_channels(tmp_path, name):
-    """A clock that starts again in one file is left out of all, and so is one value."""
+    """A clock that restarts in one file is not a channel, nor is a column of one value per file."""
     recordings, people = recordings_of(3)
     for i, (recording, person) in enumerate(zip(recordings, people, strict=True)):
         clock = 100 * i + np.arange(len(recording))
-        if i == 5:  # wraps several times
+        if i == 5:  # the counter restarts several times in this file
             clock = clock % 7
         phone = np.full(len(recording), i % 3)
         logged(tmp_path / person / f"{i}.csv", recording, clock, extra=[phone], name=name)
@@ -124,7 +124,7 @@ def test_all_files_have_the_same_channels(tmp_path, name):
     assert found.channels == ("x", "y", "z") and len(found.recordings) == 12
     assert found.refused == {}
     counts = [count for note, count in found.notes.items() if f"{name!r} was not used" in note]
-    assert counts == ([11] if name == "ticks" else [])  # the other is known to hold times
+    assert counts == ([11] if name == "ticks" else [])  # the other name always means times
 
 
 def test_a_channel_that_rises_by_chance_in_one_file_stays_a_channel(tmp_path):
@@ -149,7 +149,7 @@ def test_a_column_that_is_a_channel_in_half_of_the_files_is_left_out_of_all(tmp_
 
 
 def jittered(path, recording, rng, rate_hz=50):
-    """Writes a csv by a clock of a phone: some samples come late, and some twice as late."""
+    """Writes a csv with the uneven clock of a phone: some steps are short, and some are long."""
     steps = rng.choice([0.3, 1.0, 1.0, 1.0, 1.9], size=len(recording)) / rate_hz
     times = 1.7e9 + np.cumsum(steps)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -244,7 +244,7 @@ def test_the_column_of_times_can_be_given(tmp_path):
 
 
 def test_pieces_of_a_cut_file_are_on_one_side(tmp_path, without_exports):
-    """Four files of two pieces for each person, without sessions."""
+    """Each person has four files of two pieces each, without sessions."""
     recordings, people = recordings_of(4, steps=240)
     for i, (recording, person) in enumerate(zip(recordings, people, strict=True)):
         path = tmp_path / "walks" / person / f"{i}.csv"

@@ -1,4 +1,7 @@
-"""Methods of each kind of recordings separate simulated people, and networks train a step."""
+"""Tests the methods for each kind of recordings.
+
+Closed-form methods must separate simulated people, and networks must train for one step.
+"""
 
 import dataclasses
 import shutil
@@ -19,7 +22,7 @@ CHANNELS = {task.SEQUENCES: 3, task.COVARIANCES: 9, task.SOUND: 1}
 
 
 def of_kind(kind):
-    """A task of that kind, and recordings of five people."""
+    """Returns a task of the given kind, and recordings of five people."""
     channels = CHANNELS[kind]
     if kind == task.SOUND:
         signals, subjects = voices(5)
@@ -33,7 +36,7 @@ def of_kind(kind):
 
 
 def voices(people, seed=0):
-    """Noise through two filters of each person's own, by turns, as vowels are."""
+    """Returns noise that alternates between two filters per person, which imitate two vowels."""
     rng = np.random.default_rng(seed)
     signals, subjects = [], []
     for person in range(people):

@@ -1,4 +1,7 @@
-"""Training with a time limit on a machine that becomes slower, with a simulated clock."""
+"""Tests that a training keeps its time limit if the machine becomes slower.
+
+The tests use a simulated clock.
+"""
 
 import json
 import types
@@ -11,12 +14,12 @@ from keras_dml.training.own import _train, budget, kinds, methods
 from tests.training.own import conftest
 from tests.training.own.test_task import SMALL
 
-EPOCH, STEP = 20, 0.5  # steps; seconds
-MINUTES, PLANNED = 5, 170  # of four people: two groups and all
+EPOCH, STEP = 20, 0.5  # steps per epoch; seconds per step
+MINUTES, PLANNED = 5, 170  # planned steps of three trainings: without each group, and on all people
 
 
 class Clock:
-    """Seconds that steps have taken."""
+    """Clock that counts the seconds of training steps."""
 
     now, step = 0.0, STEP
 
@@ -25,7 +28,10 @@ class Clock:
 
 
 class Fit:
-    """`training.fit` that learns nothing and calls the callbacks; it stops where it is told to."""
+    """Replacement for `training.fit` that trains nothing, but calls the callbacks.
+
+    The training named `stop_at` raises KeyboardInterrupt.
+    """
 
     def __init__(self, clock):
         self.clock, self.done, self.asked, self.stop_at = clock, {}, [], None
@@ -49,7 +55,7 @@ class Fit:
 
 @pytest.fixture
 def clock(monkeypatch):
-    """A clock that goes on by steps of the network, the only method."""
+    """Makes a network the only method, and returns a clock that advances with its steps."""
     found = Clock()
     monkeypatch.setitem(kinds._METHODS, "sequences", lambda task: [conftest.NETWORK])
     monkeypatch.setattr(budget, "_measure_times", lambda *_: (0.0, STEP))
@@ -66,7 +72,7 @@ def fit(monkeypatch, clock):
 
 
 def test_the_time_limit_holds_and_the_card_gives_the_reduced_steps(train, clock, fit):
-    clock.step = 2.5 * STEP  # from the moment on that steps were measured
+    clock.step = 2.5 * STEP  # slower than when the duration of a step was measured
     found = train(steps=None, minutes=MINUTES)
     assert clock.now <= 1.2 * 60 * MINUTES
     (said,) = [
@@ -97,7 +103,7 @@ def test_a_network_that_has_become_too_slow_is_left_out(train, clock, fit, monke
 
 
 def test_a_resumed_training_keeps_the_steps_of_begun_trainings(train, clock, fit, tmp_path):
-    """The first one was to take 170 steps and became slower, the second one is stopped."""
+    """The first training becomes slower than planned, and the second training is interrupted."""
     clock.step, fit.stop_at = 2.5 * STEP, "fold_2"
     with pytest.raises(KeyboardInterrupt):
         train(steps=None, minutes=MINUTES)
@@ -116,7 +122,7 @@ def test_reduced_steps_continue_from_the_checkpoint_and_end_the_decay(tmp_path, 
     people = training.People(recordings, subjects, [1, 1, 2, 2] * 2)
     limit, noted, seen = budget.fixed_budget(1, 8), [], []
     limit.begin(8)
-    fewer = {(8, 4): 6}  # steps, and those of them that are done
+    fewer = {(8, 4): 6}  # after 4 of 8 steps, the training is reduced to 6 steps
     monkeypatch.setattr(limit, "fewer", lambda steps, done, epoch: fewer.get((steps, done)))
 
     def learner(task, known, steps):
@@ -136,7 +142,7 @@ def test_reduced_steps_continue_from_the_checkpoint_and_end_the_decay(tmp_path, 
 
 
 def test_a_training_of_other_methods_is_not_resumed(train, fit, monkeypatch):
-    """The encoder of voices is compared where its file is installed, and later it is not."""
+    """For example, the encoder of voices is installed at first, and later it is not."""
     of_sequences = [conftest.sequences.as_recorded(), conftest.NETWORK]
     monkeypatch.setitem(kinds._METHODS, "sequences", lambda task: of_sequences)
     fit.stop_at = "fold_2"

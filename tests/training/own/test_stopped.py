@@ -1,4 +1,4 @@
-"""A training resumes to the same model after its process was killed."""
+"""Tests that a training whose process was killed resumes to the same model."""
 
 import os
 import pathlib
@@ -15,7 +15,7 @@ from keras_dml.training._fit import Checkpoint
 from keras_dml.training.own import exports, kinds
 from tests.training.own import conftest
 
-EPOCHS = 2 * (3 + 3 + 1)  # of six people: three groups, their three pairs, everybody
+EPOCHS = 2 * (3 + 3 + 1)  # trainings without 3 groups, without 3 pairs of groups, on all people
 KILLED = """
 import os, signal, sys
 
@@ -41,7 +41,7 @@ conftest.small_training(sys.argv[1], people=6, steps=4)
 
 @pytest.mark.slow
 def test_a_killed_training_resumes_to_the_same_model(tmp_path, monkeypatch):
-    """It is killed after nine epochs, within the training without the first and third group."""
+    """The process is killed after nine epochs, in the training without groups 1 and 3."""
     out, root = tmp_path / "killed" / "phone", pathlib.Path(__file__).parents[3]
     found = subprocess.run(
         [sys.executable, "-c", KILLED, str(out)],

@@ -1,4 +1,4 @@
-"""Kinds, windows, sides and groups of recordings."""
+"""Tests of kinds of recordings, windows, enrolled recordings and probes, and gravity."""
 
 import numpy as np
 import pytest
@@ -103,4 +103,4 @@ def test_pieces_of_one_file_are_on_one_side():
     people, _ = task.split_sides(People(signals[:4], ["ann"] * 4, [1] * 4), files[:4])
     assert people.sessions == [1, 1, 1, 2]
     people, _ = task.split_sides(People(signals[:3], ["ann"] * 3, [1] * 3), files[:3])
-    assert people.sessions == [1, 2, 2]  # a single file is cut, as a single recording is
+    assert people.sessions == [1, 2, 2]  # a single file is cut in two, like a single recording

@@ -1,4 +1,4 @@
-"""`train` turns recordings of people into a folder like those of the zoo."""
+"""Tests that `train` writes a model into a folder like those of the zoo."""
 
 import json
 import shutil
@@ -51,7 +51,7 @@ def test_the_leaderboard_has_all_methods_the_chosen_one_first(made):
 
 def test_the_headline_says_how_its_methods_were_chosen(made, train):
     page = (made.folder / "README.md").read_text()
-    assert "by models that saw nobody of that group" in made.card["choice"]
+    assert "by models that were not trained on people of that group" in made.card["choice"]
     assert made.card["choice"] in page and "looks better than it is" in page
     few = train(people=4, name_people=True)
     assert "by a model that saw the people of the first group" in few.card["choice"]
@@ -121,7 +121,7 @@ def test_the_card_gives_the_supported_rates(made):
     assert found["people"] == 6 and 3 <= found["independent"] <= 6
     assert found["strictest"] == pytest.approx(3 / found["independent"], rel=0.05)
     assert 6 < found["people_needed"]["0.01"][0] < found["people_needed"]["0.01"][1] == 600
-    assert "6 people in groups are worth" in made.card["limits"][0]
+    assert "6 people in groups carry as much" in made.card["limits"][0]
     assert "are not guaranteed" in made.card["limits"][0]
 
 
@@ -130,11 +130,11 @@ def test_the_page_explains_carried_thresholds(train, monkeypatch):
     monkeypatch.setitem(kinds._METHODS, "sequences", lambda task: first(task)[:1])
     found = train(people=30)
     row, folder = found.card["thresholds"][1], found.folder
-    assert row["far"] == 0.05 and "is made with all people" in row["carried"]
+    assert row["far"] == 0.05 and "is trained on all people" in row["carried"]
     assert row["method"] in ("counted over people", "extrapolated by a generalized Pareto tail")
     page = (folder / "README.md").read_text()
     assert "carried over" in page and "whom the model has never seen" not in page
-    assert "30 people in groups are worth" in page
+    assert "30 people in groups carry as much" in page
     assert "Certificate of FAR 5 %: the 30 people" in page
     assert row["certificate"]["independent"] > 15
     recordings, people = recordings_of(40)
@@ -219,7 +219,7 @@ def test_a_model_is_replaced_only_when_asked(train):
     with pytest.raises(FileExistsError, match="`replace=True`"):
         train(people=2)
     with pytest.raises(FileExistsError, match="`replace=True`"):
-        train(people=2, resume=True)  # there is nothing to go on with
+        train(people=2, resume=True)  # there is no interrupted training to resume
     assert (first.folder / "card.json").read_bytes() == before
     again = train(people=2, replace=True)
     assert "roc_det.png" not in (first.folder / "README.md").read_text()
@@ -228,7 +228,10 @@ def test_a_model_is_replaced_only_when_asked(train):
 
 
 def test_no_model_is_made_if_one_person_remains(train, tmp_path):
-    """All others are left out: 3 of 4 people have flat recordings, or nearly all recordings are."""
+    """In the first case, three of four people have only flat recordings.
+
+    In the second case, nearly all recordings are flat.
+    """
     recordings, owners = recordings_of(4)
     flat = [one if i < 4 else np.zeros((STEPS, 3)) for i, one in enumerate(recordings)]
     with pytest.raises(ValueError, match="12 of 16 recordings were left out, and 1 of 4 people"):
