@@ -112,14 +112,14 @@ def test_38_people_accept_more_than_one_in_a_thousand_for_5_percent():
 
 def test_too_few_people_are_refused_with_the_number_that_can():
     scores, people = claims(np.random.default_rng(0), 17)
-    with pytest.raises(ValueError, match=r"17 people cannot promise FAR 5 % .* that takes 18, and"):
+    with pytest.raises(ValueError, match=r"17 people cannot guarantee FAR 5 % .* needs 18 people"):
         promise(scores, people, 0.05)
 
 
 def test_it_prints_the_promised_rate():
     found = promise(*claims(np.random.default_rng(0), 60), 0.1)
     assert "for FAR at most 10 %: " in str(found)
-    assert str(found).endswith("who can promise 1.7 % and more")
+    assert str(found).endswith("enough to guarantee 1.7 % and more")
     assert found.people_needed(0.02) == 48
 
 

@@ -108,7 +108,7 @@ def test_people_with_one_session_or_a_short_last_one_are_left_out_and_counted():
 def test_too_few_people_are_refused_with_what_is_needed():
     with pytest.raises(ValueError, match="more than 5 recordings.*Received 1 of 2 people"):
         random_enrollments(recordings({"a": 9, "b": 5}))
-    with pytest.raises(ValueError, match="5 recordings in the latest.*Received 0 of 2"):
+    with pytest.raises(ValueError, match="0 of 2 people have .*5 recordings in the latest session"):
         session_enrollments(recordings({"a": 9, "b": 9}), np.tile([0, 0, 0, 0, 0, 1, 1, 1, 1], 2))
     with pytest.raises(ValueError, match="at least 2 people"):
         split_subjects(["a", "a"])
