@@ -169,7 +169,7 @@ def ids_of_trials(people, shape):
     if not hasattr(people, "__len__") or len(people) != 2:
         received = f"{len(people)} entries" if hasattr(people, "__len__") else repr(people)
         raise ValueError(
-            f"Received `people` with {received}. Expected the pair (probe_ids, claimed_ids)."
+            f"`people` must be the pair (probe_ids, claimed_ids). Received {received}."
         )
     pair = [ids("`people`", entry) for entry in people]
     try:

@@ -133,8 +133,8 @@ def embedding_clustering(
     count = len(np.unique(labels)) if clusters is None else whole("clusters", clusters, 1)
     if count > len(labels):
         raise ValueError(
-            f"Received `clusters` = {count!r}. Expected a number from 1 to the number of samples, "
-            f"{len(labels):,}."
+            f"`clusters` must be from 1 to the number of samples, {len(labels):,}. Received "
+            f"{count!r}."
         )
     seed = whole("seed", seed, minimum=0)
     different = len(np.unique(embeddings, axis=0))

@@ -78,7 +78,7 @@ def pairwise_values(name, function, x, y):
     values = np.array(function(x, y), np.float64)
     if values.shape != (len(x), len(y)):
         raise ValueError(
-            f"`{name}` returned an array of shape {values.shape}. Expected one value for each "
-            f"pair, shape {(len(x), len(y))}."
+            f"`{name}` must give one value for each pair, here shape {(len(x), len(y))}. Received "
+            f"shape {values.shape}."
         )
     return values

@@ -203,7 +203,7 @@ def _named(people, known, new):
     """Returns the person id of each known example, followed by those of the new examples."""
     if not hasattr(people, "__len__") or isinstance(people, str) or len(people) != 2:
         raise ValueError(
-            f"Received `people` = {people!r}. Expected the pair (people of known, people of new)."
+            f"`people` must be the pair (people of known, people of new). Received {people!r}."
         )
     sides = [ids("`people`", list(side)) for side in people]
     if (sides[0].shape, sides[1].shape) != ((known,), (new,)):

@@ -270,7 +270,7 @@ def _checked_ranks(k, most):
     ks = tuple(whole("k", rank, minimum=0) for rank in k)
     if not ks or min(ks) < 1 or max(ks) > most:
         raise ValueError(
-            f"`k` must hold numbers from 1 to {most:,}, the number of entries that each query is "
+            f"`k` must hold ranks from 1 to {most:,}, the number of entries that each query is "
             f"compared with. Received {tuple(k)}."
         )
     return ks

@@ -180,8 +180,8 @@ def robustness(
     attacks = list(attacks)
     if not attacks:
         raise ValueError(
-            "Received an empty list of `attacks`. Pass at least one attack from "
-            "`keras_dml.evaluation.attacks`, such as `FGSM(epsilon=0.1)`."
+            "`attacks` is empty. Pass at least one attack from `keras_dml.evaluation.attacks`, "
+            "such as `FGSM(epsilon=0.1)`."
         )
     _check_names(attacks)
     head = _checked_head(model, head, attacks)

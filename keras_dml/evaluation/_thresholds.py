@@ -406,8 +406,8 @@ def best_of_tries(
     _check_threshold(threshold)
     if people is None:
         raise TypeError(
-            "Received `people` = None. Expected the pair (probe_ids, claimed_ids), because the "
-            "tries of a claim are recordings of one person."
+            "`people` must be the pair (probe_ids, claimed_ids). Received None. The tries of a "
+            "claim are recordings of one person, so the people must be known."
         )
     shape = np.shape(scores)
     scores, genuine = check_trials(scores, genuine)
@@ -475,7 +475,7 @@ class ImposterPairs:
         probe, claimed = ids_of_trials(people, scores.shape)
         self.scores = scores.ravel()
         if not scores.size:
-            raise ValueError("Received empty `scores`. Pass the distances of imposter trials.")
+            raise ValueError("`scores` is empty. Pass the distances of imposter trials.")
         genuine = int((probe == claimed).sum())
         if genuine:
             raise ValueError(
