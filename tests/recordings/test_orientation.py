@@ -1,4 +1,4 @@
-"""Tests of arrays `(channels, time)`: they are transposed, refused, or read with a note."""
+"""Tests that npy arrays of shape (channels, time) are transposed, refused or read with a note."""
 
 import numpy as np
 import pytest
