@@ -88,7 +88,7 @@ def test_a_person_accepted_more_often_than_assumed_makes_the_threshold_stricter(
     usual = promise(scores, people, 0.1)
     scores = np.where((people[0] == 7) & (people[1] % 5 > 0), scores - 50, scores)
     after = promise(scores, people, 0.1)
-    of_person = 0.5 * 47 / 59  # this person is accepted as a probe by the 47 others below
+    of_person = 0.5 * 47 / 59  # accepted as a probe, not as a claim, in 47 of 59 pairs
     assert after.rate <= (0.1 * 62 / 2 - 2 * of_person) / 60 < usual.rate
 
 
