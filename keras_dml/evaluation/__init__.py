@@ -9,9 +9,9 @@ Three functions compute a threshold for a false accept rate (FAR):
 - `threshold_at_far` computes the threshold of a ROC point from the trials that it receives. It
   makes no statement about other people.
 - `certificate` also computes a 95 % confidence interval of the FAR for other people.
-  `Gallery.calibrate` uses it.
+  `Gallery.calibrate` calls `certificate`.
 - `promise` computes a stricter threshold. The FAR of new people is at most the wanted rate on
-  average, whatever the distribution of the scores. `Gallery.calibrate_listening` uses it.
+  average, whatever the distribution of the scores. `Gallery.calibrate_listening` calls `promise`.
 
 Scores are distances: smaller is closer, and trials with `score <= threshold` are accepted. To
 evaluate a similarity S, pass -S.

@@ -67,7 +67,7 @@ def detection_cost(
         cost_miss: Cost of rejecting a genuine trial, above 0.
         cost_false_accept: Cost of accepting an imposter trial, above 0.
         people: `(probe_ids, claimed_ids)`, the two people of each trial, see `verification`. With
-            `people` the bootstrap draws weights for people, without `people` for trials.
+            `people` the bootstrap draws weights for people, and otherwise weights for trials.
         bootstrap: Number of replicates for the 95 % confidence interval, see `verification`. 0
             computes no interval, and 1000 is usual. Each replicate has its own minimum over
             thresholds.

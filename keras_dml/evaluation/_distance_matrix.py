@@ -33,9 +33,11 @@ def distance_matrix_rows(embeddings, gallery, distance):
 
 
 def distinct(gallery):
-    """Returns the distinct entries, and for each entry the index of its equal distinct entry.
+    """Removes repeated entries.
 
-    The second value is None if all entries differ.
+    Returns:
+        Distinct entries, and the position of each original entry among the distinct entries. The
+        positions are None if all entries differ.
     """
     flat = np.ascontiguousarray(gallery.reshape(len(gallery), -1) + 0.0)  # -0.0 is 0.0
     rows = flat.view(np.dtype((np.void, flat.dtype.itemsize * flat.shape[1])))[:, 0]

@@ -58,8 +58,8 @@ def equal_error_rate(scores: ArrayLike, genuine: ArrayLike) -> EqualErrorRate:
 
     Each threshold gives a point (FAR, FRR), from (0, 1) at the threshold -inf to (1, 0) at the
     largest score. The EER is the point with FAR = FRR on the straight lines between these points.
-    Two other definitions use the nearest point or the convex hull of the ROC. They give other
-    values if there are few trials.
+    Definitions by the nearest point or by the convex hull of the ROC give other values if there are
+    few trials.
 
     Args:
         scores: Distances of the trials, any shape; smaller is closer. Trials with
@@ -135,7 +135,7 @@ def eer_difference(
             methods may use different units.
         genuine: Booleans of the same shape, True if probe and claim are the same person.
         people: `(probe_ids, claimed_ids)`, the two people of each trial, see `verification`. With
-            `people` the bootstrap draws people, without `people` trials.
+            `people` the bootstrap draws people, and otherwise trials.
         bootstrap: Number of replicates, at least 1.
         seed: Seed of the bootstrap.
 
@@ -244,7 +244,7 @@ def eer_comparison(
             A method that does not depend on a seed has one array.
         genuine: Booleans of the shape of an array, True if probe and claim are the same person.
         people: `(probe_ids, claimed_ids)`, the two people of each trial, see `verification`. With
-            `people` the bootstrap draws people, without `people` trials.
+            `people` the bootstrap draws people, and otherwise trials.
         bootstrap: Number of replicates, at least 1.
         seed: Seed of the bootstrap.
 

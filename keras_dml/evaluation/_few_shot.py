@@ -26,7 +26,7 @@ class FewShot:
         mean: Mean accuracy of the episodes, a fraction.
         half_width: Half the width of the 95 % confidence interval of the mean: 1.96 sample standard
             deviations divided by the square root of the number of episodes. The interval covers
-            the random draw of episodes. It does not cover the choice of the test examples.
+            the random draw of episodes, but not the choice of the test examples.
         ways: Number of classes in an episode.
         shots: Number of support examples per class.
         queries: Number of query examples per class.

@@ -105,8 +105,8 @@ class Imposters:
             of enrolled people are the genuine trials. Probes of people who are not enrolled are the
             imposter trials. The confidence intervals are over all people of the probes.
         misidentification: Fraction of the probes of enrolled people whose nearest person is
-            somebody else. The AUC counts these probes as correctly accepted if they are nearer than
-            the probes of imposters. Report `misidentification` together with the AUC.
+            somebody else. The AUC counts a misidentified probe as correctly accepted if it is
+            nearer than the probes of imposters. Report `misidentification` together with the AUC.
         people: Number of people enrolled.
         misidentification_ci95: 95 % confidence interval of `misidentification` over the enrolled
             people. None without a bootstrap.
@@ -218,17 +218,17 @@ def _nearest_by_person(distances, gallery_ids):
 
 
 def _credit(nearest, right):
-    """Returns the fraction that each probe counts as correct.
+    """Returns the contribution of each probe to the number of correct identifications.
 
-    The fraction is 1 / c if the person of the probe is one of c people at the smallest distance,
-    and otherwise 0.
+    The contribution is 1 / c if the person of the probe is one of c people at the smallest
+    distance, and otherwise 0.
 
     Args:
         nearest: Distances to people, shape `(probes, people)`.
         right: Column index of the person of each probe, shape `(probes,)`.
 
     Returns:
-        Fractions in [0, 1], shape `(probes,)`.
+        Contributions from 0 to 1, shape `(probes,)`.
     """
     tied = nearest == nearest.min(axis=1, keepdims=True)  # (probes, people)
     return tied[np.arange(len(right)), right] / tied.sum(axis=1)

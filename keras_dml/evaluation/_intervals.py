@@ -5,8 +5,8 @@ percentile bootstrap draws only from this sample, so its upper confidence bounds
 too low. This module computes intervals of error rates in two steps instead:
 
 - Each replicate gives every person an exponential random weight (Bayesian bootstrap, Rubin1981).
-- Each replicate adds one person. For the upper confidence bound of an error rate, the recognition
-  of this person fails in every genuine trial, and for the lower bound in no genuine trial.
+- Each replicate adds one person. All genuine trials of the added person are rejected for the upper
+  confidence bound of an error rate, and none for the lower bound.
 
 If the metric is a mean over people with equal numbers of trials, the result is the confidence bound
 of Gaffke2005. If there are no errors, it is the bound of Clopper1934 (Clopper-Pearson). There is no
@@ -19,10 +19,10 @@ error rate therefore never falls if an error is added. The order of the trials h
 
 Three functions of this module use other methods:
 
-- `replicates` draws people with replacement (percentile bootstrap). It is used for paired
-  differences of methods.
-- `independent_pairs` estimates the effective number of independent pairs of people. It uses a
-  jackknife over people and the degrees of freedom of Satterthwaite, as Korn-Graubard intervals do.
+- `replicates` draws people with replacement (percentile bootstrap), for paired differences of
+  methods.
+- `independent_pairs` estimates the effective number of independent pairs of people, by a jackknife
+  over people with the degrees of freedom of Satterthwaite, as in Korn-Graubard intervals.
 - `interval_of_others` computes an interval of the false accept rate of a new group of people.
 """
 
@@ -201,7 +201,7 @@ def eer_replicates(scores, genuine, *, people, draws, seed):
 
 
 def mean_interval(values, people, *, draws=DRAWS, seed=0):
-    """Computes the 95 % confidence interval over people of a mean of values from 0 to 1.
+    """Computes the 95 % confidence interval of a mean of values from 0 to 1, over people.
 
     Args:
         values: Value of each example, shape `(examples,)`.
@@ -401,20 +401,20 @@ def interval_of_others(accepted, members, people):
 
     Each replicate gives people random weights, as in the rest of this module, with two differences:
 
-    - The weights have a gamma distribution of shape 1/2. Its variance is twice the variance of
-      exponential weights, because the difference of the rates of two groups has twice the variance
-      of the rate of one group.
+    - The weights have a gamma distribution of shape 1/2, with twice the variance of exponential
+      weights. The difference of the rates of two groups has twice the variance of the rate of one
+      group.
     - The added person forms a pair with each of the n people. For the upper confidence bound, the
-      fraction `1 / 4 + 1 / n` of the trials of these pairs is accepted. The part 1 / 4 means that
-      half of the claims by the added person are accepted and no claims of others to be that person.
-      The part 1 / n allows for a small sample. If the observed rate of the n people is larger than
-      `1 / 4 + 1 / n`, the observed rate is used. For the lower confidence bound, no trial of the
-      added person is accepted.
+      fraction `1 / 4 + 1 / n` of the trials of these pairs is accepted. The term 1 / 4 corresponds
+      to accepting half of the added person's claims, and no claims of other people to be the added
+      person. The term 1 / n allows for the uncertainty of a small sample. If the observed rate of
+      the n people is larger than `1 / 4 + 1 / n`, the observed rate is used. For the lower
+      confidence bound, no trial of the added person is accepted.
 
-    For fixed weights, the two bounds can only rise if one more trial is accepted. The Korn-Graubard
-    interval does not have this property. For 450 trials of 10 people, its upper bound was 60 % if
-    no trial was accepted and 16 % if one trial was accepted. The upper bound of this function is
-    23 % in the two cases.
+    For fixed weights, the two bounds can only rise if one more trial is accepted. The upper bound
+    of the Korn-Graubard interval may fall: for 450 trials of 10 people it was 60 % if no trial was
+    accepted, and 16 % if one trial was accepted. The upper bound of this function is 23 % for none
+    and for one accepted trial.
 
     Args:
         accepted: Fraction of the trials of each pair that is accepted, shape `(pairs,)`.

@@ -5,10 +5,10 @@
 by a learned similarity.
 
 A ranking with equal distances is not unique. Each metric is therefore the mean over all orders of
-tied entries, which are equally likely. The code uses these names: A group of `size` entries has the
-same distance, and `hits` of these entries are relevant. `before` entries are strictly nearer than
-the group, and `hits_before` of these nearer entries are relevant. The first k ranks then include
-k - before entries of the group, drawn at random.
+tied entries, which are equally likely. The code calls entries with equal distances a group. A group
+has `size` entries, of which `hits` are relevant. Before the group there are `before` nearer
+entries, of which `hits_before` are relevant. The first k ranks then include k - before entries of
+the group, drawn at random.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class TwoStages:
     Args:
         similarity: Function `S(queries, entries) -> (n, m)` of embeddings, higher is more similar,
             such as `PrototypicalClassifier.similarity`.
-        candidates: Number of entries that the similarity ranks, at least 1. If it exceeds the
-            number of entries, all entries are candidates.
+        candidates: Number of entries that the similarity ranks, at least 1. If `candidates` exceeds
+            the number of entries, all entries are candidates.
         distance: Cheap distance, see `retrieval`. `"precomputed"` is not allowed.
 
     Raises:
@@ -84,7 +84,7 @@ class TwoStages:
 
 
 class PerQuery(NamedTuple):
-    """Retrieval metrics of each query. They are NaN for a query without a relevant entry.
+    """Retrieval metrics of each query. The metrics are NaN for a query without a relevant entry.
 
     Attributes:
         recall_at_k: 1 if a relevant entry is among the k nearest entries, otherwise 0. Shape
@@ -326,9 +326,9 @@ def nearest_entries(
 ) -> np.ndarray:
     """Finds the k nearest entries of a gallery for each query (Monteiro2020, Eq. 6).
 
-    Entries at equal distances are ordered by index. The search is exact: it computes the distance
-    of each query to every entry, with `TwoStages` the cheap distance. `retrieval` computes metrics
-    of the ranking.
+    Entries at equal distances are ordered by index. The search is exact, because the distance of
+    each query to every entry is computed. With `TwoStages` only the cheap distance is computed for
+    every entry. `retrieval` computes metrics of the ranking.
 
     Args:
         embeddings: Embeddings of the queries, shape `(queries, features)` or another shape that
@@ -480,7 +480,7 @@ def _similarities_to_candidates(similarity, queries, entries, candidates):
 
 
 def _in_order(distances, count):
-    """Returns the indices of `nearest` in ascending order of distance, and of index in a tie."""
+    """Returns the indices of `nearest`, sorted by distance, and by index if distances are equal."""
     near = nearest(distances, count)
     return near[np.argsort(distances[near], kind="stable")]
 
@@ -491,11 +491,12 @@ def _group_starts(ordered):
 
 
 def nearest(distances, count):
-    """Returns the ascending indices of the `count` smallest distances and of ties with the largest.
+    """Returns the ascending indices of the `count` smallest distances and of tied distances.
 
-    A sample of the distances gives an upper bound, and only distances within the bound are
-    partitioned. For 100,000 distances this takes a fifth of the time. If fewer than `count`
-    distances are within the bound, all distances are partitioned.
+    The result includes all distances that are equal to the largest of the `count` distances. A
+    sample of the distances gives an upper bound, and only distances within the bound are
+    partitioned. This method takes a fifth of the time of partitioning 100,000 distances. If fewer
+    than `count` distances are within the bound, all distances are partitioned.
     """
     sample = distances[::STRIDE]
     position = min(2 * count // STRIDE + STRIDE, len(sample) - 1)

@@ -362,8 +362,9 @@ class Network:
                 targeted difference of logits ratio (DLR) instead of `loss`.
 
         Returns:
-            Values, shape `(count,)`; gradient, of the shape of `x`; margins of the attacked head,
-            shape `(count,)`; number of entries of the gradient that were not finite. All NumPy.
+            `(values, gradient, margins, not_finite)`: NumPy arrays of the losses, shape `(count,)`,
+            the gradient, shape of `x`, and the margins of the attacked head, shape `(count,)`, and
+            the number of gradient entries that were not finite.
         """
         key = (loss, source or self.head, probabilities, targets is not None)
         if key not in self._gradients:

@@ -5,9 +5,9 @@ a wanted FAR. They differ in what they state about the FAR of people outside the
 
 `threshold_at_far` (empirical threshold)
     Computes the largest observed score that accepts at most the wanted fraction of the imposter
-    trials. It makes no statement about other people, because its Clopper-Pearson interval assumes
-    that trials are independent. It needs 1 / far imposter trials. Use it to report the point of a
-    ROC at a fixed FAR.
+    trials. The result makes no statement about other people, because the Clopper-Pearson interval
+    assumes that trials are independent. This function needs 1 / far imposter trials. Use it to
+    report the point of a ROC at a fixed FAR.
 
 `certificate` (threshold with a confidence interval over people)
     Computes the same quantile with equal weights for all pairs of people, and a 95 % interval of
@@ -76,13 +76,16 @@ def check_far(far):
     """Checks that a false accept rate is a fraction above 0 and below 1."""
     if not isinstance(far, numbers.Real) or not 0.0 < far < 1.0:
         raise ValueError(
-            f"`far` must be a fraction above 0 and below 1, as 0.01 for 1 %. Received {far!r}."
+            "`far` must be a fraction above 0 and below 1, such as 0.01 for a false accept rate of "
+            f"1 %. Received {far!r}."
         )
 
 
 def _check_threshold(threshold):
     if not isinstance(threshold, numbers.Real) or np.isnan(threshold):
-        raise ValueError(f"`threshold` must be a number, a distance. Received {threshold!r}.")
+        raise ValueError(
+            f"`threshold` must be a number in the unit of the scores. Received {threshold!r}."
+        )
 
 
 # ---- empirical threshold ----
@@ -274,7 +277,7 @@ def accept_rates(
         genuine: Booleans of the same shape, True if probe and claim are the same person.
         threshold: Threshold, in units of the scores.
         people: `(probe_ids, claimed_ids)`, the two people of each trial, see `verification`. With
-            `people` the bootstrap draws weights for people, without `people` for trials.
+            `people` the bootstrap draws weights for people, and otherwise weights for trials.
         bootstrap: Number of replicates, at least 1.
         seed: Seed of the bootstrap.
 
@@ -370,10 +373,10 @@ def best_of_tries(
 
     A claim is accepted if at least one try is accepted. Several tries therefore raise FAR and TAR.
     The FAR of three independent tries is nearly three times the FAR of one try. The tries of a
-    claim are different recordings of one person. Consider a pair of a probe person and a claimed
-    person with m trials, of which the threshold accepts a. If k of the m trials are drawn without
-    replacement, at least one of them is accepted with probability `1 - C(m - a, k) / C(m, k)`.
-    Pairs with fewer than k trials are left out.
+    claim are different recordings of one person. Let m be the number of trials of a probe person
+    and a claimed person, and let a be the number of accepted trials among them. If k of the m
+    trials are drawn without replacement, at least one of the k trials is accepted with probability
+    `1 - C(m - a, k) / C(m, k)`. Pairs of people with fewer than k trials are left out.
 
     Args:
         scores: Distances of the trials, any shape; smaller is closer. Each trial compares another
@@ -497,7 +500,7 @@ class ImposterPairs:
 
     @property
     def weights(self):
-        """Weight of each trial, shape `(trials,)`. All pairs have equal sums, with the total 1."""
+        """Weight of each trial, shape `(trials,)`, 1 in total. All pairs have the same weight."""
         return 1 / (self._trials_of_pair[self._pair] * len(self.members))
 
     def weights_of_draw(self, drawn):
@@ -568,8 +571,8 @@ def false_accepts(scores: ArrayLike, people: PeopleOfTrials, threshold: float) -
     bound none. An additional false accept never lowers a bound.
 
     Args:
-        scores: Distances of imposter trials, any shape; smaller is closer. Pass the trials in which
-            each person claims to be each other person, of all people or of each group of people.
+        scores: Distances of imposter trials, any shape; smaller is closer. Pass the trials of
+            each person with each other person, or with each other person in the same group.
         people: `(probe_ids, claimed_ids)`, the two people of each trial, each of a shape that
             broadcasts to the shape of `scores`.
         threshold: Threshold, in units of the scores.
@@ -609,7 +612,7 @@ def _false_accepts_of_pairs(pairs, threshold):
 
 
 def percent_rounded_up(rate):
-    """Formats a rate in percent with two digits, rounded up, so that the text is not too low."""
+    """Formats a rate in percent with two significant digits, rounded up."""
     digits = 1 - math.floor(math.log10(100 * rate))
     return f"{math.ceil(100 * rate * 10**digits - 1e-9) / 10**digits:g} %"
 
@@ -721,18 +724,18 @@ def certificate(
     rate.
 
     Args:
-        scores: Distances of imposter trials, any shape; smaller is closer. Pass the trials in which
-            each person claims to be each other person, of all people or of each group of people.
+        scores: Distances of imposter trials, any shape; smaller is closer. Pass the trials of
+            each person with each other person, or with each other person in the same group.
         people: `(probe_ids, claimed_ids)`, the two people of each trial, each of a shape that
             broadcasts to the shape of `scores`.
         far: Wanted false accept rate, above 0 and below 1.
         extrapolate: Whether to extrapolate the threshold if `far` is below the lowest rate that the
-            sample supports. The smallest allowed `far` is then a tenth of that rate. A generalized
-            Pareto distribution is fitted to the lowest tenth of the scores (extreme value theory,
-            as in ISO/IEC 5152:2024). The extrapolated rate is a model, not an observation. When
-            gait and speech data sets were split by people, the false accept rate of the other
-            people was 1.1 to 2.5 times the wanted rate, and 81 to 99 % of the intervals contained
-            the false accept rate of the other people.
+            sample supports. `far` may then be as small as a tenth of the lowest supported rate. A
+            generalized Pareto distribution is fitted to the lowest tenth of the scores (extreme
+            value theory, as in ISO/IEC 5152:2024). The extrapolated rate is a model, not an
+            observation. When gait and speech data sets were split by people, the false accept rate
+            of the other people was 1.1 to 2.5 times the wanted rate, and 81 to 99 % of the
+            intervals contained the false accept rate of the other people.
 
     Returns:
         `Certificate`.
@@ -741,7 +744,8 @@ def certificate(
         TypeError: If the scores are not real numbers, or the ids are invalid.
         ValueError: If `far` is not between 0 and 1, there is no trial, a score is not finite, a
             trial compares a person with the same person, or the sample does not support the rate.
-            The last message contains the number of people that the rate needs.
+            If the sample is too small, the message contains the number of people that the rate
+            needs.
 
     >>> import numpy as np
     >>> people = np.arange(40)
@@ -933,16 +937,16 @@ def promise(scores: ArrayLike, people: PeopleOfTrials, far: float) -> Promise:
     `2 (n p + min(1, 2 c)) / (n + 2)` on average. The result is the largest threshold for which this
     bound is at most `far`.
 
-    The default c = 1/4 allows a new person of whom half of all claims to be somebody else are
-    accepted, as in `false_accepts`. If the accepted fraction of one of the n people is larger, c is
-    this fraction. If c reaches 1/2, the bound holds without the assumption.
+    The default c = 1/4 means that at most half of a new person's claims to be somebody else are
+    accepted, as in `false_accepts`. If the accepted fraction of one of the n people is larger than
+    c, this fraction replaces c. If c reaches 1/2, the bound holds without the assumption.
 
     A method without the assumption would need twice as many people and stricter thresholds. In
     simulations with 38 people and `far` = 5 %, its thresholds had a false match rate of 0.05 to
-    0.26 % and a true accept rate of 12 to 50 %. With c = 1/4 the false match rate was 1.3 to 2.0 %,
-    and the true accept rate was 78 to 92 %. For 83 to 100 % of the groups of 38 people, the false
-    match rate was at most 5 %. The rate for one particular sample varies around the average, see
-    `Promise.ci95`.
+    0.26 % and a true accept rate of 12 to 50 %. In the same simulations, the thresholds of
+    `promise` with c = 1/4 had a false match rate of 1.3 to 2.0 % and a true accept rate of 78 to
+    92 %. For 83 to 100 % of the groups of 38 people, the false match rate of these thresholds was
+    at most 5 %. The rate for one particular sample varies around the average, see `Promise.ci95`.
 
     Proof: Let N = n + 2 people be exchangeable, and let e be the pair of the two new people. Let
     t_e be the threshold that is set without the pair e, and let b_e be the fraction of the trials
@@ -974,7 +978,8 @@ def promise(scores: ArrayLike, people: PeopleOfTrials, far: float) -> Promise:
         TypeError: If the scores are not real numbers, or the ids are invalid.
         ValueError: If `far` is out of range, `scores` is empty, a score is not finite, a trial
             compares a person with the same person, two people have no trial, or there are too few
-            people for the rate. The last message contains the number of people needed.
+            people for the rate. If there are too few people, the message contains the number of
+            people that the rate needs.
 
     >>> import numpy as np
     >>> people = np.arange(40)

@@ -278,8 +278,9 @@ class SquareAPGD:
 
     If a network thresholds pixels, the gradient is zero at most points of the epsilon ball. The
     attack was compared with APGD on the margin for five training images of `mnist_proto_sim_at`
-    that Square-5000 breaks. APGD succeeded from 0 to 2 % of its random starts, and from 8 to 100 %
-    of the points that the Square Attack reached after 500 queries.
+    that Square-5000 breaks. From random starts, APGD succeeded in 0 to 2 % of the runs. From the
+    points that the Square Attack reached after 500 queries, APGD succeeded in 8 to 100 % of the
+    runs.
 
     Args:
         epsilon: Largest change of an entry of the input.

@@ -162,7 +162,7 @@ def test_equal_samples_of_few_people_are_rejected_at_the_level(people, recording
 
 
 def test_people_of_both_samples_exchange_their_examples(rng):
-    """Tests six people with examples on two days, which have 64 equally likely exchanges."""
+    """Tests six people with examples in both samples, so that 64 permutations are possible."""
     day, next_day = walks(rng, 6, 4), walks(rng, 6, 4)
     people = np.repeat(list("abcdef"), 4)
     pool = np.concatenate([day, next_day])
