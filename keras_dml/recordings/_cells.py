@@ -125,8 +125,8 @@ class Columns:
     """Columns of cells. All numbers of a column have the same decimal mark.
 
     A cell such as `1,234` may mean 1.234 or 1234. The other cells of the column determine which
-    reading is right. If they do not, decimal commas in other columns do. If neither does, reading
-    the column raises an error.
+    reading is right, or otherwise the decimal commas in other columns. If the reading remains
+    ambiguous, reading the column raises an error.
 
     Args:
         columns: List of `Column`.

@@ -40,7 +40,7 @@ class Format:
             resolution)`. `resolution` is the smallest time difference that the clock of the file
             can record, in seconds.
         detector: Module and name of a function `is_recording(path)` that tells whether a file in a
-            folder is a recording. If it is None, every file with the suffix is a recording.
+            folder is a recording. If `detector` is None, every file with the suffix is a recording.
         libraries: Third-party modules that the reader imports directly or indirectly. For example,
             PyArrow imports pandas if pandas is installed.
         may_be_packed: Whether the format may be compressed by gzip.

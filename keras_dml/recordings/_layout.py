@@ -181,7 +181,7 @@ class _Lines:
     def _may_have_kinds(self, lines):
         """Returns False if no line can be a comment or a line such as `sep=;`.
 
-        The check of many lines at once is fast.
+        The check joins the lines to one text, because this is fast.
         """
         joined = "\n".join(lines)
         return self.separator is not None or any(mark in joined for mark in COMMENTS)
@@ -541,7 +541,7 @@ class _Rows:
         path: Path of the file, for errors.
         guess: `_Guess` that describes the layout.
         lines: `_Lines` of the file.
-        before: Lines before the first row. Later lines that repeat one of them are left out.
+        before: Lines before the first row. Later lines that repeat one of these lines are left out.
 
     Attributes:
         repeated: Whether a later line repeated a line before the first row.

@@ -213,7 +213,7 @@ def _entries(
 
 
 def _rows(path):
-    """Returns the line number and the fields of each line of a table that is not empty."""
+    """Returns the line number and the fields of each nonempty line of a table."""
     text = _utf8(path)
     start = next((line for line in io.StringIO(text) if line.strip()), "")
     delimiter = max(DELIMITERS, key=start.count)

@@ -49,16 +49,16 @@ def read(
     The suffix of the file name determines the format:
 
     - Text (`.csv`, `.tsv`, `.txt`, also compressed as `.gz`) and Parquet files have one row per
-      time step and one column per channel, with the names of the columns in the first row. The
-      sampling rate is computed from a column with a name such as time, t or timestamp. This column
-      may contain numbers with the unit in the name (`time_ms`, `Time (s)`, `Time since start in
-      ms`), seconds if the name has no unit, Unix time in seconds, milli-, micro- or nanoseconds,
-      ISO 8601 dates, or times of day. Decimal commas, UTF-16, lines above the names and other
-      variants of text are read if they are unambiguous.
+      time step and one column per channel. In text files the names of the columns stand above the
+      rows. The sampling rate is computed from a time column with a name such as time, t or
+      timestamp. A time column may contain numbers with the unit in the name (`time_ms`, `Time (s)`,
+      `Time since start in ms`), seconds if the name has no unit, Unix time in seconds, milli-,
+      micro- or nanoseconds, ISO 8601 dates, or times of day. Decimal commas, UTF-16, lines above
+      the names and other variants of text are read if they are unambiguous.
     - npy files hold an array of shape `(time, channels)` or `(time,)`, without channel names. An
       array of shape `(channels, time)` is transposed if `channels` has as many names as the first
-      axis has entries. Otherwise an array with more than twice as many columns as rows raises an
-      error.
+      axis has entries. Without these names, an array with more than twice as many columns as rows
+      raises an error.
     - WAVE and FLAC files hold audio, which is scaled to full scale 1. The header states the
       sampling rate. If `channels` names one channel and the file has several, the channels are
       averaged.

@@ -144,7 +144,7 @@ def _is_of_times(name):
 
 
 def _is_written_out(word):
-    """Returns whether a word alone is a clear name for time: `seconds` is, and `min` is not."""
+    """Returns whether a word is clearly a unit of time, such as `seconds`, and unlike `min`."""
     return len(word) > 2 and SECONDS.get(word, 60) < 60
 
 
