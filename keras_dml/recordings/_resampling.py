@@ -178,7 +178,7 @@ def _uneven(signal, native_hz, rate_hz):
     the same way and added, and this correction is repeated `ROUNDS` times.
 
     The method takes a hundred times the memory of the samples. A long signal is therefore resampled
-    in blocks. Each sample affects a few dozen steps, and the blocks overlap by more steps.
+    in blocks. The blocks overlap by more than the few dozen steps that each sample affects.
     """
     seconds, values = _without_close_samples(signal.seconds, signal.values, CLOSEST / native_hz)
     block = max(LEAST_BLOCK, UNEVEN_BLOCK // values.shape[1])

@@ -51,9 +51,10 @@ class Table:
         header: Place of the names in the file, such as `"line 1"`.
         place: Function of a row index that returns the place in the file, such as `"line 7"`.
         numbers: Function of a column index that returns the float64 numbers of the column, with NaN
-            for missing numbers. It raises ValueError if a field is neither a number nor missing.
+            for missing numbers. The function raises ValueError if a field is neither a number nor
+            missing.
         seconds: Function of a column index that converts the dates of the column to seconds, with
-            NaN for missing dates. It returns None if the column does not contain dates.
+            NaN for missing dates. The function returns None if the column does not contain dates.
         notes: Sentences that describe assumptions about the file.
         rate_hz: Sampling rate that the file states outside its columns, or None.
         is_text: Function of a column index that returns whether fewer than half of the fields are
@@ -206,7 +207,7 @@ def _is_named_t(table, i):
 
 
 def _is_noise(table, i):
-    """Returns whether a column falls in more than a quarter of its steps."""
+    """Returns whether the values of a column fall in more than a quarter of the steps."""
     try:
         changes = np.diff(table.numbers(i))
     except ValueError:
@@ -362,8 +363,8 @@ def _seconds(table, i, options, values):
 def _repeats(times, values):
     """Returns which rows repeat the row before.
 
-    Rows count as repeated only if all rows with the time of the row before also have the same
-    values. Different samples that a sensor delivers at the same time have different values.
+    Rows with the same time count as repeated only if all of these rows have the same values.
+    Different samples that a sensor delivers at the same time have different values.
     """
     is_same_time = np.diff(times) == 0
     is_same_value = (values[1:] == values[:-1]) | np.isnan(values[1:]) & np.isnan(values[:-1])

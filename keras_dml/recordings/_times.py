@@ -105,7 +105,7 @@ def agreed(
 
 
 def columns(names: Sequence[str]) -> list[int]:
-    """Returns the indices of the time columns. Columns with a unit in the name come first.
+    """Returns the indices of the time columns. Time columns with a unit in the name come first.
 
     A time column has a name such as time, t, timestamp or elapsed, with or without a unit, as in
     `time_ms`, `Time (s)` or `Time since start in ms`. The name may also contain a unit that is
@@ -122,7 +122,7 @@ def is_named_after_time(name: str) -> bool:
 
 
 def unit_of(name: str) -> float | None:
-    """Returns the length of the unit in the name of a time column, in seconds, or None."""
+    """Returns the unit in the name of a time column as a number of seconds, or None."""
     return next((SECONDS[word] for word in reversed(_words(name)) if word in SECONDS), None)
 
 
@@ -228,7 +228,7 @@ def evenly_spread(seconds: np.ndarray) -> np.ndarray:
     """Spreads rows with the same time evenly up to the next time.
 
     The first time may have fewer rows than later times, because the recording started in the middle
-    of a group. The rows of the first time end at the second time.
+    of a group. The rows of the first time are placed just before the second time.
 
     Args:
         seconds: Times in ascending order, shape `(time,)`, with at least two distinct values.
@@ -308,5 +308,5 @@ def _resolution(seconds):
 
 
 def _by_size(times):
-    """Returns the length of the unit of Unix times, in seconds, by the size of the times."""
+    """Returns the unit of Unix times as a number of seconds, judged by the size of the times."""
     return next((unit for least, unit in EPOCHS if abs(times[0]) >= least), 1.0)
