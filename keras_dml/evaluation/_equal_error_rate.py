@@ -179,8 +179,8 @@ class ComparedEer:
     Attributes:
         value: Mean of the equal error rates that the method has with its training seeds.
         ci95: 95 % confidence interval of `value`.
-        difference: Equal error rate of the first method minus that of this method. It is negative
-            if the first method is better, and None for the first method.
+        difference: Equal error rate of the first method minus that of this method. `difference` is
+            negative if the first method is better, and None for the first method.
         difference_ci95: Paired 95 % confidence interval of `difference`. None for the first method.
     """
 

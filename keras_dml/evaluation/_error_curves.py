@@ -92,8 +92,9 @@ def crossing_threshold(thresholds, far, tar, index):
 
     If FAR equals FRR at the point `index`, then FAR and FRR are the same at all thresholds up to
     the next score at which the curve changes. The result is the middle of this interval of
-    thresholds. If genuine and imposter scores do not overlap, this is the middle of the gap
-    between them. If FAR differs from FRR at the point, the result is the score of the point.
+    thresholds. For genuine and imposter scores that do not overlap, the result is the middle of the
+    gap between the scores. If FAR differs from FRR at the point `index`, the result is the score of
+    this point.
 
     Args:
         thresholds, far, tar: See `error_curve`.

@@ -175,9 +175,9 @@ def generalized_accuracy(
 ) -> GeneralizedAccuracy:
     """Computes the accuracy on new and on old classes if the classifier may predict all classes.
 
-    If a classifier may predict new classes only, its accuracy does not show whether it prefers the
-    classes that it was trained on. Generalized few-shot learning and class-incremental learning
-    therefore report the accuracies of this function.
+    The accuracy of a classifier that may predict new classes only does not show whether the
+    classifier prefers the classes used in training. Generalized few-shot learning and
+    class-incremental learning therefore report the accuracies of this function.
 
     Args:
         predicted: Predicted class of each example, shape `(examples,)`, chosen among all classes.

@@ -9,8 +9,8 @@ too low. This module computes intervals of error rates in two steps instead:
   confidence bound of an error rate, and none for the lower bound.
 
 If the metric is a mean over people with equal numbers of trials, the result is the confidence bound
-of Gaffke2005. If there are no errors, it is the bound of Clopper1934 (Clopper-Pearson). There is no
-proof that Gaffke's bound always has the nominal coverage, and the EER is not a mean. Therefore
+of Gaffke2005. If no error occurs, the result is the bound of Clopper1934 (Clopper-Pearson).
+Gaffke's bound is not proved to have the nominal coverage, and the EER is not a mean. Therefore
 `tests/bench/coverage.py --fresh` simulates the coverage in five populations that were not used to
 design the method.
 

@@ -70,7 +70,7 @@ def two_samples(
     only if the similarity is a positive definite kernel. The argument `symmetry` makes a learned
     similarity symmetric, but not positive definite.
 
-    Use only examples that were not used to train the similarity. Otherwise the p-value is invalid.
+    The p-value is valid only for examples that were not used to train the similarity.
 
     Args:
         similarity: Function `S(a, b) -> (n, m)` of examples: a kernel or a learned similarity, such

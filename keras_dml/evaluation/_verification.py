@@ -135,9 +135,9 @@ def verification(
         genuine: Booleans of the same shape, True if probe and claim are the same person.
         people: `(probe_ids, claimed_ids)`, the two people of each trial, each of a shape that
             broadcasts to the shape of `scores`. With `people` the bootstrap draws weights for
-            people, because trials that share a person are not independent. Without `people` it
-            draws weights for trials. These intervals are too narrow if people occur in several
-            trials.
+            people, because trials that share a person are not independent. Without `people` the
+            bootstrap draws weights for trials, and the intervals are too narrow if people occur in
+            several trials.
         bootstrap: Number of replicates for the 95 % confidence intervals. 0 computes no intervals,
             and 1000 is usual. The Bayesian bootstrap (Rubin1981) gives people random weights and
             adds one person. For the worse bound of a metric, every genuine trial of the added
@@ -181,8 +181,8 @@ def verification(
 def verification_figures(scores, genuine, *, people=None, bootstrap=0, seed=0):
     """Computes the same result as `verification`, without its warning about a low AUC.
 
-    Functions of this package call it if they know that the scores are distances. With few trials
-    the AUC may then be far below 0.5 by chance.
+    Functions of this package call `verification_figures` for scores that are certainly distances.
+    The AUC of few trials may be far below 0.5 by chance.
     """
     bootstrap = whole("bootstrap", bootstrap, minimum=0)
     seed = whole("seed", seed, minimum=0)

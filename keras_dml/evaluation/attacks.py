@@ -374,7 +374,7 @@ class _Objective:
     """Loss that an attack maximizes, with the number of gradients computed so far.
 
     A call takes points, shape `(count, ...)`, and their row indices in the batch, shape `(count,)`.
-    It returns the loss of each point, shape `(count,)`, the gradients, in the shape of the points,
+    The call returns the loss of each point, shape `(count,)`, the gradients, shape of the points,
     and whether each point is misclassified, shape `(count,)`.
     """
 
@@ -423,11 +423,11 @@ def _pgd(objective, x, start, epsilon, step_size, steps):
 def _apgd(objective, x, start, epsilon, steps):
     """Runs Auto-PGD (Croce2020, Algorithm 1): PGD with momentum and a step size for each example.
 
-    The step size begins at `2 epsilon`. At a checkpoint it is halved, and the search continues from
-    the best point, in two cases. In the first case, fewer than three quarters of the steps since
-    the last checkpoint raised the objective. In the second case, the step size and the best value
-    have not changed since the last checkpoint. The search for an example ends at the first
-    misclassified iterate.
+    The step size begins at `2 epsilon`. At a checkpoint the step size is halved, and the search
+    continues from the best point, in two cases. In the first case, fewer than three quarters of the
+    steps since the last checkpoint raised the objective. In the second case, the step size and the
+    best value have not changed since the last checkpoint. The search for an example ends at the
+    first misclassified iterate.
 
     Args:
         objective, x, start, epsilon, steps: See `_pgd`.
@@ -518,7 +518,8 @@ def _square_search(margins, x, epsilon, queries, rng):
 
     Args:
         margins: Function of inputs, shape `(count, ...)`, and their row indices in `x`, shape
-            `(count,)`. It returns the margin of each input, above 0 if the input is misclassified.
+            `(count,)`. The function returns the margin of each input, above 0 if the input is
+            misclassified.
         x: Inputs, shape `(count, height, width, channels)` or `(count, features)`, in [0, 1].
         epsilon: Largest change of an entry of the input.
         queries: Largest number of queries per example.
@@ -553,8 +554,8 @@ def _square_side(progress, image):
     """Returns the side length of the square after a fraction of the queries.
 
     The fraction of the image that the square covers is halved on the schedule of
-    Andriushchenko2020. For 10,000 queries it is halved after 10, 50, 200, 500, ... squares. For
-    another number of queries the schedule is scaled in proportion.
+    Andriushchenko2020. For 10,000 queries the fraction is halved after 10, 50, 200, 500, ...
+    squares. For another number of queries the schedule is scaled in proportion.
 
     Args:
         progress: Fraction of the queries that are done.
@@ -566,7 +567,7 @@ def _square_side(progress, image):
 
 
 def _with_square(x, best, epsilon, side, rng):
-    """Adds a random square to each of the best points, which changes at least one entry."""
+    """Adds a random square to each of the best points. Every square changes at least one entry."""
     count, height, width, channels = x.shape
     tall, wide = min(side, height), min(side, width)
     tops = rng.integers(height - tall + 1, size=count)

@@ -36,8 +36,8 @@ class Enrollment:
     Attributes:
         people: Sorted ids of the people evaluated, shape `(people,)`.
         enrolled: Indices of the enrolled recordings, one array for each person.
-        observed: Indices of the observed recordings, shape `(people, observed)`. The first n of
-            each row are the observed recordings of a probe with n recordings.
+        observed: Indices of the observed recordings, shape `(people, observed)`. A probe with n
+            recordings uses the first n recordings of a row.
         left_out: Ids of people with too few recordings.
     """
 
@@ -48,7 +48,7 @@ class Enrollment:
 
 
 def half_up(value: float) -> int:
-    """Rounds to the nearest integer, halves up: 10.5 gives 11, while `round` gives 10."""
+    """Rounds to the nearest integer and halves up. 10.5 gives 11, but Python's `round` gives 10."""
     return math.floor(value + 0.5)
 
 
