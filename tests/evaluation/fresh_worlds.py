@@ -76,7 +76,7 @@ def trials(world, people, recordings, seed):
 
 @functools.cache
 def truth(world, people, size=1_000_000):
-    """Returns the metrics of a large population. With twins they depend on the sample size."""
+    """Returns the metrics of a large population, which in "twins" depend on the sample size."""
     rng = np.random.default_rng(0)
     goat, lamb, _ = effects(rng, size, world)
     wolf = effects(rng, size, world).wolf

@@ -245,7 +245,7 @@ def test_what_the_upper_part_learns_is_learned_by_the_whole_network(network):
 @pytest.mark.slow
 @pytest.mark.parametrize("method", networks.METHODS)
 def test_training_moves_the_upper_part_and_the_heads_and_nothing_below(network, tmp_path, method):
-    """Tests that training changes only these weights, without warnings about unused weights."""
+    """Tests that training changes only the upper layers and the heads, and causes no warning."""
     known = made()
     _, lower, upper = networks.pretrained(network)
     outputs = domains.outputs(lower, upper, known.images, "a", tmp_path, copies=1)
