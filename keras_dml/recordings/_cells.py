@@ -12,7 +12,7 @@ import numpy as np
 MISSING = {"", ".", "-", "--", "nan", "na", "n/a", "#n/a", "null", "none"}
 POINT, COMMA = ".", ","
 COMMAS = "Decimal commas were read as decimal points."
-THOUSANDS = "Separators of thousands were left out of numbers."
+THOUSANDS = "Thousands separators in numbers were ignored."
 MINUS = "The character U+2212 was read as a minus sign."
 _DIGITS = set("0123456789")
 _PLAIN = _DIGITS | set("+-.eE ")  # float() misreads other characters, such as "1_0" as 10

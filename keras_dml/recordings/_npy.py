@@ -80,8 +80,8 @@ def _oriented(path, values, channels):
             "`channels`, whose number decides."
         )
     return values, (
-        "The array has fewer steps than channels; (time, channels) was assumed. If it is "
-        "(channels, time), save `array.T`.",
+        "The array has fewer rows than columns. Its shape was assumed to be (time, channels). If "
+        "the shape is (channels, time), save `array.T`.",
     )
 
 

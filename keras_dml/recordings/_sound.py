@@ -24,10 +24,10 @@ MOST_SAMPLES = 4 * _bounds.MOST_NUMBERS  # limit for a FLAC file of up to 20 MB
 BLOCK = 2**16  # number of samples of a FLAC file that are decoded at once
 CANCELED = 0.1  # channels cancel each other if the mean has less than this fraction of their power
 MIXED = (
-    "The {count} channels of sound were averaged. Name a channel by its number to read it alone."
+    "The {count} channels of sound were averaged. To read a single channel, name it by its number."
 )
 SILENT = "Channels of sound that are constant were left out."
-DIVIDED = "The floats are whole numbers as of 16 bits and were divided by 32768."
+DIVIDED = "The floats are whole numbers in the range of 16 bits and were divided by 32768."
 PCM, FLOAT, A_LAW, MU_LAW, EXTENSIBLE = 1, 3, 6, 7, 0xFFFE  # format tags of the header
 # Sizes in the header if a program could not write the length afterwards: 0, and the largest signed
 # and unsigned integers of 32 bits, minus the size of a header.

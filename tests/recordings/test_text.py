@@ -9,7 +9,7 @@ from keras_dml import recordings
 
 XY = [[1.5, 2], [3, 4.25]]
 COMMAS = "Decimal commas were read as decimal points."
-THOUSANDS = "Separators of thousands were left out of numbers."
+THOUSANDS = "Thousands separators in numbers were ignored."
 TORN = "The last row was incomplete and was left out."
 REPEATED = "Lines that repeat the first lines were left out."
 SORTED = "Rows were sorted by their times."

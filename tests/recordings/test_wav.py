@@ -13,7 +13,7 @@ WAVE = 0.5 * np.sin(np.arange(400) / 10)
 ENDLESS = (
     "The header does not state the length of the sound, which was read to the end of the file."
 )
-DIVIDED = "The floats are whole numbers as of 16 bits and were divided by 32768."
+DIVIDED = "The floats are whole numbers in the range of 16 bits and were divided by 32768."
 # One code word for each sign and segment in the tables of ITU-T G.711, with its 16-bit value.
 MU_LAW = {0xFF: 0, 0x7F: 0, 0xFE: 8, 0x7E: -8, 0x80: 32124, 0x00: -32124, 0xF0: 120, 0xEF: 132,
           0xDF: 396, 0x1F: -8316, 0x0F: -16764}  # fmt: skip
