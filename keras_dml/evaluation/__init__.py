@@ -1,17 +1,24 @@
-"""Figures from scores and embeddings.
+"""Metrics that are computed from scores and embeddings.
 
-Verification (EER, ROC, DET, minDCF), thresholds for a false accept rate, identification and
-imposters, few-shot episodes, retrieval, novelty detection, two-sample tests, clustering, robustness
-to attacks, and the protocols that draw trials.
+The package covers verification (EER, ROC, DET, minDCF), thresholds for a false accept rate,
+closed-set and open-set identification, few-shot episodes, retrieval, novelty detection, two-sample
+tests, clustering, robustness to adversarial attacks, and the protocols that draw trials.
 
-Three functions compute a threshold for a false accept rate (FAR). `threshold_at_far` reports a
-figure at a FAR on the trials at hand. `certificate` sets a threshold with an interval of the rate
-for other people; `Gallery.calibrate` uses it. `promise` is stricter: it keeps the rate on average
-for new people, with scores of any distribution; `Gallery.calibrate_listening` uses it.
+Three functions compute a threshold for a false accept rate (FAR):
 
-Built on NumPy, SciPy and scikit-learn. Only `robustness`, its result classes and distances given by
-name load Keras. Scores are distances: smaller is closer, and trials with `score <= threshold` are
-accepted. A similarity S enters as -S. Names load on first use.
+- `threshold_at_far` computes the threshold of a ROC point from the trials that it receives. It
+  makes no statement about other people.
+- `certificate` also computes a 95 % confidence interval of the FAR for other people.
+  `Gallery.calibrate` calls `certificate`.
+- `promise` computes a stricter threshold. The FAR of new people is at most the wanted rate on
+  average, whatever the distribution of the scores. `Gallery.calibrate_listening` calls `promise`.
+
+Scores are distances: smaller is closer, and trials with `score <= threshold` are accepted. To
+evaluate a similarity S, pass -S.
+
+The package needs NumPy, SciPy and scikit-learn. Keras is loaded only by `robustness`, by its result
+classes, and by functions whose `distance` is a name from `keras_dml.distances`. Each name of this
+package is imported at its first use.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""Checks of scores, distances and ids that all figures share."""
+"""Checks of scores, distances and ids that the functions of this package share."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from keras_dml._arrays import real, refuse_masked
 from keras_dml._typing import ArrayLike
 
 PeopleOfTrials: TypeAlias = Sequence[ArrayLike]
-"""`(probe_ids, claimed_ids)`: both people of each trial, broadcast to the shape of the scores."""
+"""`(probe_ids, claimed_ids)`: the two people of each trial. The shapes broadcast to the scores."""
 
 
 def check_finite(name, values):
-    """Checks that all values are finite; the error names the index of the first bad value."""
+    """Raises ValueError with the index of the first value that is not finite, if there is any."""
     bad = ~np.isfinite(values)
     if bad.any():
         first = tuple(int(i) for i in np.argwhere(bad)[0])
         raise ValueError(
-            f"`{name}` must be finite. Received {int(bad.sum())} NaN or infinite of {bad.size} "
-            f"values, the first at index {first}. A NaN score usually comes from a recording with "
-            "NaN in it: find and drop that recording before scoring."
+            f"`{name}` must be finite. {int(bad.sum())} of {bad.size} values are NaN or infinite, "
+            f"the first at index {first}. A NaN score usually comes from a recording that contains "
+            "NaN. Drop this recording before scoring."
         )
 
 
 def ids(name, values):
-    """Converts names of people, classes or clusters to an array of numbers, strings or bytes.
+    """Converts ids of people, classes or clusters to an array of numbers, strings or bytes.
 
     Args:
         name: Name of the argument in error messages.
-        values: The names, any shape.
+        values: Ids, any shape.
 
     Raises:
-        TypeError: If the names are masked, dates, structured or complex, or if they are of
-            different kinds, which NumPy would turn into strings.
-        ValueError: If a name is NaN.
+        TypeError: If the ids are masked, dates, structured or complex, or if they mix kinds such
+            as numbers and strings, which NumPy would turn into strings.
+        ValueError: If an id is NaN.
     """
     refuse_masked(name, values)
     array = np.asarray(values)
@@ -46,16 +46,19 @@ def ids(name, values):
         kinds = {type(value).__name__ for value in np.asarray(values, object).ravel()}
         if len(kinds) > 1:
             raise TypeError(
-                f"{name} must hold names of one kind. Received: {', '.join(sorted(kinds))}. Turn "
-                "them into strings first."
+                f"Received {name} with values of the types {', '.join(sorted(kinds))}. All values "
+                "must have one type. Convert them to strings first."
             )
     if array.dtype.kind not in "biufUST":
         raise TypeError(
-            f"{name} must hold integers, strings or bytes. Received dtype {array.dtype}. "
-            "`numpy.unique(names, return_inverse=True)` turns sortable names into integers."
+            f"Received {name} of dtype {array.dtype}. Expected integers, strings or bytes. "
+            "`numpy.unique(ids, return_inverse=True)` converts sortable ids to integers."
         )
     if array.dtype.kind == "f" and np.isnan(array).any():
-        raise ValueError(f"{name} must name each example. Received NaN for some of them.")
+        raise ValueError(
+            f"Received {name} with NaN. Each example needs an id. Drop the examples without an id, "
+            "or replace NaN by an id."
+        )
     return array
 
 
@@ -64,55 +67,60 @@ def check_trials(scores, genuine):
 
     Args:
         scores: Distances of the trials, any shape.
-        genuine: Booleans of the same shape, True if probe and claim are one person.
+        genuine: Booleans of the same shape, True if probe and claim are the same person.
 
     Returns:
         `(scores, genuine)`: float64 and bool, both of shape `(trials,)`.
 
     Raises:
         TypeError: If `genuine` is not boolean, or the scores are not real numbers.
-        ValueError: If shapes differ, a score is not finite, or one kind of trial is missing.
+        ValueError: If the shapes of `scores` and `genuine` differ, a score is not finite, or there
+            are no genuine or no imposter trials.
     """
     scores = real("`scores`", scores, np.float64)
     genuine = real("`genuine`", genuine)
     if genuine.dtype != bool:
         raise TypeError(
-            "`genuine` must be boolean, True if probe and claim are the same person. Received "
-            f"dtype {genuine.dtype}. Compare ids: `probe_ids == claimed_ids`."
+            f"Received `genuine` of dtype {genuine.dtype}. Expected booleans, True if probe and "
+            "claim are the same person. Compare ids: `probe_ids == claimed_ids`."
         )
     if scores.shape != genuine.shape:
         raise ValueError(
-            "`scores` and `genuine` must have the same shape, one entry for each trial. Received "
-            f"shapes {scores.shape} and {genuine.shape}."
+            f"Received `scores` of shape {scores.shape} and `genuine` of shape {genuine.shape}. "
+            "Expected equal shapes. Pass one score and one boolean for each trial."
         )
     check_finite("scores", scores)
     count, imposter = int(genuine.sum()), int(genuine.size - genuine.sum())
     if count == 0 or imposter == 0:
         raise ValueError(
-            "Error rates need genuine and imposter trials, at least one of each. Received "
-            f"{count} genuine and {imposter} imposter trials. Score probes against the same "
-            "person and against other people."
+            f"Received {count} genuine and {imposter} imposter trials. Error rates need at least "
+            "one trial of each kind. Compare probes with recordings of the same person and with "
+            "recordings of other people."
         )
     return scores.ravel(), genuine.ravel()
 
 
 def check_embeddings(embeddings, gallery):
-    """Checks that embeddings and a gallery (or None) are finite and have rows of one shape."""
+    """Checks that `embeddings` and `gallery` are finite and have rows of the same shape.
+
+    `gallery` may be None.
+    """
     for name, values in (("embeddings", embeddings), ("gallery", gallery)):
         if values is not None:
             check_finite(name, values)
     if gallery is not None and gallery.shape[1:] != embeddings.shape[1:]:
         raise ValueError(
-            "`embeddings` and `gallery` must come from one model. Received shapes "
-            f"{embeddings.shape} and {gallery.shape}."
+            f"Received `embeddings` of shape {embeddings.shape} and `gallery` of shape "
+            f"{gallery.shape}. Their rows must have the same shape, so `embeddings` and `gallery` "
+            "must come from one model."
         )
 
 
 def check_distance_matrix(distances, probe_ids, gallery_ids):
-    """Checks a distance matrix and the ids of its rows and columns.
+    """Checks a distance matrix, the ids of its rows and the ids of its columns.
 
     Args:
-        distances: Distances, probes in rows and gallery entries in columns.
+        distances: Distances, shape `(probes, entries)`.
         probe_ids: Person of each row.
         gallery_ids: Person of each column.
 
@@ -122,39 +130,41 @@ def check_distance_matrix(distances, probe_ids, gallery_ids):
 
     Raises:
         TypeError: If the distances are not real numbers, or the ids are invalid, see `ids`.
-        ValueError: If the shapes do not fit together, a distance is not finite, or the matrix is
-            empty.
+        ValueError: If the numbers of ids differ from the shape of the matrix, a distance is not
+            finite, or the matrix is empty.
     """
     distances = real("`distances`", distances, np.float64)
     probe_ids, gallery_ids = ids("`probe_ids`", probe_ids), ids("`gallery_ids`", gallery_ids)
     expected = (probe_ids.size, gallery_ids.size)
     if probe_ids.ndim != 1 or gallery_ids.ndim != 1 or distances.shape != expected:
         raise ValueError(
-            "`distances` must have shape (probes, gallery entries), with one id for each row and "
-            f"each column. Received distances of shape {distances.shape}, `probe_ids` of shape "
-            f"{probe_ids.shape} and `gallery_ids` of shape {gallery_ids.shape}."
+            f"Received `distances` of shape {distances.shape}, `probe_ids` of shape "
+            f"{probe_ids.shape} and `gallery_ids` of shape {gallery_ids.shape}. Expected "
+            "`distances` of shape (probes, gallery entries), one probe id for each row and one "
+            "gallery id for each column."
         )
     if distances.size == 0:
         raise ValueError(
-            f"`distances` must hold at least one probe and one gallery entry. Received {expected}."
+            f"Received `distances` of shape {expected}. Expected at least one probe and one "
+            "gallery entry."
         )
     check_finite("distances", distances)
     return distances, probe_ids, gallery_ids
 
 
 def ids_of_trials(people, shape):
-    """Returns the names of the two people of each trial as flat arrays.
+    """Returns the ids of the two people of each trial as flat arrays.
 
     Args:
         people: `(probe_ids, claimed_ids)`.
-        shape: Shape of the scores before they are flattened, to which the ids broadcast.
+        shape: Shape of the scores before flattening. The ids are broadcast to this shape.
 
     Returns:
         `(probe_ids, claimed_ids)`, both of shape `(trials,)`.
 
     Raises:
         TypeError: If the ids are invalid, see `ids`.
-        ValueError: If `people` is not a pair, the ids are invalid, or they do not broadcast.
+        ValueError: If `people` is not a pair, an id is NaN, or the ids do not broadcast to `shape`.
     """
     if not hasattr(people, "__len__") or len(people) != 2:
         received = f"{len(people)} entries" if hasattr(people, "__len__") else repr(people)
@@ -166,20 +176,23 @@ def ids_of_trials(people, shape):
         probe, claimed = (np.broadcast_to(entry, shape).ravel() for entry in pair)
     except ValueError:
         raise ValueError(
-            "`people` must hold the two people of each trial, of shapes that broadcast to the "
-            f"shape of `scores`, {shape}. Received {pair[0].shape} and {pair[1].shape}. For a "
-            "matrix of probes by claims pass `(probe_ids[:, None], claimed_ids[None, :])`."
+            f"Received `people` of shapes {pair[0].shape} and {pair[1].shape}. Expected shapes "
+            f"that broadcast to the shape of `scores`, {shape}. For a score matrix with probes in "
+            "rows and claims in columns pass `(probe_ids[:, None], claimed_ids[None, :])`."
         ) from None
     return probe, claimed
 
 
 def person_codes(people, genuine, shape):
-    """Returns the two people of each trial as integers 0, 1, ..., each of shape `(trials,)`.
+    """Converts the two people of each trial to the integers 0, 1, ...
 
     Args:
-        people: `(probe_ids, claimed_ids)`; for None the result is None.
+        people: `(probe_ids, claimed_ids)`, or None.
         genuine: Checked booleans, shape `(trials,)`.
-        shape: Shape of the scores before they are flattened, to which the ids broadcast.
+        shape: Shape of the scores before flattening. The ids are broadcast to this shape.
+
+    Returns:
+        `(probe_codes, claimed_codes)`, both of shape `(trials,)`. None if `people` is None.
     """
     if people is None:
         return None
@@ -187,8 +200,9 @@ def person_codes(people, genuine, shape):
     contradictions = int(((probe == claimed) != genuine).sum())
     if contradictions:
         raise ValueError(
-            "`genuine` must be True exactly where the two `people` of a trial are the same. They "
-            f"disagree in {contradictions:,} of {genuine.size:,} trials."
+            f"Received `genuine` and `people` that contradict each other in {contradictions:,} of "
+            f"{genuine.size:,} trials. `genuine` must be True exactly if the two `people` of a "
+            "trial are the same. Compute it by `probe_ids == claimed_ids`."
         )
     codes = np.unique(np.concatenate([probe, claimed]), return_inverse=True)[1]
     return codes[: probe.size], codes[probe.size :]

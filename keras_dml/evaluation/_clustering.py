@@ -1,4 +1,4 @@
-"""Figures of a clustering: agreement of clusters and classes (NMI, pair-counting F1)."""
+"""Metrics of a clustering: how well clusters agree with classes (NMI, pair-counting F1)."""
 
 from __future__ import annotations
 
@@ -13,24 +13,26 @@ from keras_dml._arrays import real, whole
 from keras_dml._typing import ArrayLike
 from keras_dml.evaluation._checks import check_finite, ids
 
-STARTS = 10  # of k-means
+STARTS = 10  # number of random initializations of k-means
 
 
 @dataclass(frozen=True)
 class Clustering:
-    """Figures of the agreement of clusters and classes.
+    """Metrics that compare clusters with classes.
 
     Attributes:
-        nmi: Normalized mutual information: the mutual information divided by the mean of the two
-            entropies; 1 if both entropies are 0.
-        f1: 2 TP / (2 TP + FP + FN) over pairs of samples. A pair of one class in one cluster is a
-            true positive. 1 if no pair shares a class or a cluster.
-        precision: Fraction of the pairs in one cluster that are of one class; 1 without such pairs.
-        recall: Fraction of the pairs of one class that are in one cluster; 1 without such pairs.
-        pairs: True positive, false positive and false negative pairs.
+        nmi: Normalized mutual information (NMI): the mutual information divided by the mean of the
+            entropy of the classes and the entropy of the clusters. 1 if both entropies are 0.
+        f1: Pair-counting F1, 2 TP / (2 TP + FP + FN). A true positive (TP) is a pair of samples
+            with the same class and the same cluster. 1 if no pair shares a class or a cluster.
+        precision: Fraction of the pairs with the same cluster that also have the same class. 1 if
+            no pair shares a cluster.
+        recall: Fraction of the pairs with the same class that also have the same cluster. 1 if no
+            pair shares a class.
+        pairs: Numbers of true positive, false positive and false negative pairs.
         samples: Number of samples.
         classes: Number of classes.
-        clusters: Number of clusters that hold a sample.
+        clusters: Number of clusters that contain a sample.
     """
 
     nmi: float
@@ -50,19 +52,19 @@ class Clustering:
 
 
 def clustering(labels: ArrayLike, clusters: ArrayLike) -> Clustering:
-    """Computes NMI and pair-counting F1 of clusters.
+    """Computes NMI and pair-counting F1 of clusters compared with classes.
 
-    Neither the names of the clusters nor their order matter.
+    Renaming or reordering the clusters does not change the result.
 
     Args:
         labels: Class of each sample, shape `(samples,)`.
         clusters: Cluster of each sample, shape `(samples,)`.
 
     Returns:
-        `Clustering`; printing it shows the figures and their numbers of samples.
+        `Clustering`. Its text shows the metrics and the numbers of samples, classes and clusters.
 
     Raises:
-        ValueError: If shapes differ, or there are no samples.
+        ValueError: If the shapes of `labels` and `clusters` differ, or there are no samples.
 
     >>> result = clustering([0, 0, 1, 1], ["a", "a", "a", "b"])
     >>> round(result.nmi, 3), result.f1
@@ -71,8 +73,8 @@ def clustering(labels: ArrayLike, clusters: ArrayLike) -> Clustering:
     labels, clusters = ids("`labels`", labels), ids("`clusters`", clusters)
     if labels.ndim != 1 or labels.shape != clusters.shape or labels.size == 0:
         raise ValueError(
-            "`labels` and `clusters` must have one entry per sample, at least one. Received shapes "
-            f"{labels.shape} and {clusters.shape}."
+            f"Received `labels` of shape {labels.shape} and `clusters` of shape {clusters.shape}. "
+            "Expected equal shapes (samples,), with at least one sample."
         )
     labels, clusters = (np.unique(names, return_inverse=True)[1] for names in (labels, clusters))
     pairs = pair_confusion_matrix(labels, clusters) // 2  # each pair is counted twice
@@ -94,25 +96,26 @@ def embedding_clustering(
 ) -> Clustering:
     """Computes NMI and pair-counting F1 of the clusters that k-means finds in embeddings.
 
-    k-means runs from ten seeded starts, and the result with the smallest sum of squares is used.
-    Kim2020 does not describe its clustering. Pass SPD embeddings as vectors of their logarithms, so
-    that figures of different losses are comparable.
+    k-means runs from ten random initializations. The clusters with the smallest sum of squared
+    distances are used. Kim2020 reports NMI and F1 without a description of the clustering
+    algorithm. Convert SPD matrices to vectors by the matrix logarithm, so that the metrics of
+    models with different losses are comparable.
 
     Args:
         embeddings: Vectors, shape `(samples, features)`.
         labels: Class of each sample, shape `(samples,)`.
-        clusters: Number of clusters; None: the number of classes.
-        seed: Seed of the starts.
+        clusters: Number of clusters. Default: the number of classes.
+        seed: Seed of the initializations.
 
     Returns:
-        `Clustering`. If there are fewer different vectors than `clusters`, the number of clusters
-        is the number of different vectors. A network that maps everything to one point has one
-        cluster and NMI 0.
+        `Clustering`. If there are fewer distinct vectors than `clusters`, the number of clusters
+        is the number of distinct vectors. A network that maps all inputs to one point has one
+        cluster and an NMI of 0.
 
     Raises:
         TypeError: If `clusters` or `seed` is not a whole number.
-        ValueError: If shapes do not fit, a value is not finite, or there are more clusters than
-            samples.
+        ValueError: If the shapes of `embeddings` and `labels` do not fit together, a value is not
+            finite, or `clusters` exceeds the number of samples.
 
     >>> vectors = np.array([[0.0, 0.0], [0.1, 0.0], [5.0, 5.0], [5.0, 5.1]])
     >>> embedding_clustering(vectors, ["walk", "walk", "run", "run"]).nmi
@@ -121,9 +124,10 @@ def embedding_clustering(
     embeddings, labels = real("`embeddings`", embeddings), ids("`labels`", labels)
     if embeddings.ndim != 2 or labels.shape != embeddings.shape[:1] or embeddings.size == 0:
         raise ValueError(
-            "`embeddings` must be vectors, shape (samples, features), with one of `labels` for "
-            f"each. Received shapes {embeddings.shape} and {labels.shape}. Convert SPD matrices to "
-            "vectors by `geometry.spd.vectorize(geometry.spd.log(x))`."
+            f"Received `embeddings` of shape {embeddings.shape} and `labels` of shape "
+            f"{labels.shape}. Expected vectors, shape (samples, features), with one label for each "
+            "vector. Convert SPD matrices to vectors by "
+            "`geometry.spd.vectorize(geometry.spd.log(x))`."
         )
     check_finite("embeddings", embeddings)
     count = len(np.unique(labels)) if clusters is None else whole("clusters", clusters, 1)

@@ -16,17 +16,17 @@ from keras_dml.evaluation._intervals import cost_interval
 
 @dataclass(frozen=True)
 class DetectionCost:
-    """Minimum normalized detection cost (minDCF) and its numbers of trials.
+    """Minimum normalized detection cost (minDCF) of a list of trials.
 
     Attributes:
-        cost: The cost, at best 0. Always accepting or always rejecting, whichever costs less, has
-            the cost 1.
-        threshold: Smallest threshold with this cost, in units of the scores; -inf if accepting
-            nobody costs least.
+        cost: Minimum cost; 0 is best. The cost is normalized so that the cheaper of two trivial
+            systems, which accept or reject every trial, has the cost 1.
+        threshold: Smallest threshold with this cost, in units of the scores. -inf if rejecting
+            every trial costs least.
         prior: Probability that a trial is genuine.
         genuine: Number of genuine trials.
         imposter: Number of imposter trials.
-        cost_ci95: 95 % interval of the cost; None without a bootstrap.
+        cost_ci95: 95 % confidence interval of the cost. None without a bootstrap.
     """
 
     cost: float
@@ -61,22 +61,25 @@ def detection_cost(
     other trials.
 
     Args:
-        scores: Distances of the trials, any shape; smaller is closer. A similarity S enters as -S.
-        genuine: Booleans of the same shape, True if probe and claim are one person.
+        scores: Distances of the trials, any shape; smaller is closer. For a similarity S pass -S.
+        genuine: Booleans of the same shape, True if probe and claim are the same person.
         prior: Probability that a trial is genuine, above 0 and below 1.
         cost_miss: Cost of rejecting a genuine trial, above 0.
-        cost_false_accept: Cost of accepting an imposter, above 0.
-        people: See `verification`. With `people` the bootstrap weights people.
-        bootstrap: Number of replicates for the 95 % interval, see `verification`. 0 computes no
-            interval, and 1000 is usual. Each replicate has its own minimum over thresholds.
+        cost_false_accept: Cost of accepting an imposter trial, above 0.
+        people: `(probe_ids, claimed_ids)`, the two people of each trial, see `verification`. With
+            `people` the bootstrap draws weights for people, and otherwise weights for trials.
+        bootstrap: Number of replicates for the 95 % confidence interval, see `verification`. 0
+            computes no interval, and 1000 is usual. Each replicate has its own minimum over
+            thresholds.
 
     Returns:
         `DetectionCost`.
 
     Raises:
         TypeError: If `genuine` is not boolean, or `bootstrap` is not a whole number.
-        ValueError: If shapes differ, a score is not finite, one kind of trial is missing, `people`
-            contradicts `genuine`, or a prior, a cost or `bootstrap` is out of range.
+        ValueError: If shapes differ, a score is not finite, there are no genuine or no imposter
+            trials, `people` contradicts `genuine`, or `prior`, a cost or `bootstrap` is out of
+            range.
 
     >>> detection_cost([0.1, 0.3, 0.2, 0.9], np.array([True, True, False, False])).cost
     0.5
@@ -106,22 +109,23 @@ def detection_cost(
 def bayes_threshold(
     *, prior: float = 0.05, cost_miss: float = 1.0, cost_false_accept: float = 1.0
 ) -> float:
-    """Computes the similarity above which accepting costs less than rejecting.
+    """Computes the similarity above which accepting costs less than rejecting (Bayes threshold).
 
-    `log(C_fa (1 - prior) / (C_miss prior))` holds for similarities that are log likelihood ratios.
-    The pair term of Monteiro2020 (Eq. 3) trains similarities toward such ratios. Check on a
-    development set that the similarities of a model are such ratios before using this threshold.
+    The threshold `log(C_fa (1 - prior) / (C_miss prior))` is optimal if similarities are log
+    likelihood ratios. The pair term of Monteiro2020 (Eq. 3) trains similarities toward log
+    likelihood ratios. Check the calibration of a model on a development set before using this
+    threshold.
 
     Args:
         prior: Probability that a trial is genuine, above 0 and below 1.
         cost_miss: Cost of rejecting a genuine trial, above 0.
-        cost_false_accept: Cost of accepting an imposter, above 0.
+        cost_false_accept: Cost of accepting an imposter trial, above 0.
 
     Returns:
-        Threshold of the similarity S. For distances -S the threshold is the negative number.
+        Threshold of the similarity S. The threshold of the distance -S is the negated result.
 
     Raises:
-        ValueError: If the prior or a cost is out of range.
+        ValueError: If `prior` or a cost is out of range.
 
     >>> round(bayes_threshold(prior=0.5, cost_false_accept=10.0), 3)
     2.303
@@ -131,7 +135,7 @@ def bayes_threshold(
 
 
 def _prices(prior, cost_miss, cost_false_accept):
-    """Returns the cost of rejecting all genuine trials and of accepting all imposters."""
+    """Returns the costs of rejecting all genuine trials and of accepting all imposter trials."""
     prior = number("prior", prior)
     if not 0.0 < prior < 1.0:
         raise ValueError(f"`prior` must be a probability above 0 and below 1. Received {prior!r}.")

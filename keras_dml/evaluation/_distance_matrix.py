@@ -1,4 +1,4 @@
-"""Distance matrices of queries and gallery entries, in which equal entries have equal distances."""
+"""Computes distance matrices in which equal gallery entries have equal columns."""
 
 from __future__ import annotations
 
@@ -8,19 +8,22 @@ PRECOMPUTED = "precomputed"
 
 
 def distance_matrix_rows(embeddings, gallery, distance):
-    """Prepares to compute the distance matrix of queries and gallery a few rows at a time.
+    """Returns a function that computes some rows of the distance matrix of queries and gallery.
 
-    Entries that are equal bit for bit are computed once and copied: a matrix product may round the
-    same sum differently in different columns, which would break ties.
+    The distances to entries that are equal bit for bit are computed once and copied. A matrix
+    product may round the same sum differently in different columns, and equal entries would then
+    have different distances.
 
     Args:
-        embeddings: Queries, shape `(queries, ...)`; for `"precomputed"` the distance matrix itself.
+        embeddings: Queries, shape `(queries, ...)`. If `distance` is `"precomputed"`, the distance
+            matrix itself.
         gallery: Entries, shape `(entries, ...)`.
         distance: Name or callable, see `retrieval`.
 
     Returns:
-        Function from a slice of the queries to a new float64 array of shape `(rows, entries)`. Its
-        values rank the entries in the same order as the distance, but need not be distances.
+        Function from a slice of the queries to a new float64 array of shape `(rows, entries)`. The
+        values rank the entries in the same order as the distance. They may be another increasing
+        function of the distance, such as its square.
     """
     if isinstance(distance, str) and distance == PRECOMPUTED:
         return lambda rows: np.array(embeddings[rows], np.float64)
@@ -30,9 +33,11 @@ def distance_matrix_rows(embeddings, gallery, distance):
 
 
 def distinct(gallery):
-    """Returns the distinct entries, and the index of each entry among them.
+    """Removes repeated entries.
 
-    The index is None if all entries differ.
+    Returns:
+        Distinct entries, and the position of each original entry among the distinct entries. The
+        positions are None if all entries differ.
     """
     flat = np.ascontiguousarray(gallery.reshape(len(gallery), -1) + 0.0)  # -0.0 is 0.0
     rows = flat.view(np.dtype((np.void, flat.dtype.itemsize * flat.shape[1])))[:, 0]
@@ -47,8 +52,8 @@ def _rows_of_distinct(embeddings, gallery, distance):
     distance = distances.get(distance)
     if by_name and embeddings.ndim != distance.rank:
         raise ValueError(
-            f'`distance="{distance.name}"` takes {distance.embeddings}. Received embeddings of '
-            f"shape {embeddings.shape}. For other embeddings pass the model's distance, "
+            f'Received embeddings of shape {embeddings.shape}. `distance="{distance.name}"` takes '
+            f"{distance.embeddings}. For other embeddings pass the model's distance, "
             "`model.layers[-1].distance`."
         )
     ranking = distance.ranking(gallery) if by_name else None
@@ -58,21 +63,24 @@ def _rows_of_distinct(embeddings, gallery, distance):
 
 
 def pairwise_values(name, function, x, y):
-    """Computes a distance or similarity for all pairs, float64 of shape `(n, m)`.
+    """Computes a distance or a similarity of each row of `x` and each row of `y`.
 
     Args:
         name: Name of the function in error messages.
-        function: Function of `x` and `y`.
+        function: Function of `x` and `y` that returns an array of shape `(n, m)`.
         x: Embeddings, shape `(n, ...)`.
         y: Embeddings, shape `(m, ...)`.
 
+    Returns:
+        Values, float64 of shape `(n, m)`.
+
     Raises:
-        ValueError: If the values have another shape.
+        ValueError: If `function` returns an array of another shape.
     """
     values = np.array(function(x, y), np.float64)
     if values.shape != (len(x), len(y)):
         raise ValueError(
-            f"`{name}` must give one value for each pair, here {(len(x), len(y))}. "
-            f"Received shape {values.shape}."
+            f"`{name}` must give one value for each pair, here shape {(len(x), len(y))}. Received "
+            f"shape {values.shape}."
         )
     return values

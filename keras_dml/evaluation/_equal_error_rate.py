@@ -1,6 +1,7 @@
-"""Equal error rate (EER) of one method, of two methods, and of several methods with seeds.
+"""Computes equal error rates (EER) of one method, and compares the EERs of two or more methods.
 
-The EER is the rate at which false accepts and false rejects are equally frequent.
+The EER is the error rate at the threshold at which the false accept rate (FAR) equals the false
+reject rate (FRR).
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ from keras_dml.evaluation._intervals import (
 
 @dataclass(frozen=True)
 class EqualErrorRate:
-    """Equal error rate with its threshold and its numbers of trials.
+    """Equal error rate of a list of trials, with the threshold at this rate.
 
     Attributes:
-        rate: The equal error rate, a fraction.
-        threshold: Threshold at which FAR equals FRR, in units of the scores. If FAR and FRR are
-            equal for an interval of thresholds, the middle of this interval.
+        rate: Equal error rate, a fraction.
+        threshold: Threshold at which FAR equals FRR, in units of the scores. If FAR equals FRR at
+            an interval of thresholds, `threshold` is the middle of this interval.
         genuine: Number of genuine trials.
         imposter: Number of imposter trials.
     """
@@ -53,23 +54,25 @@ class EqualErrorRate:
 
 
 def equal_error_rate(scores: ArrayLike, genuine: ArrayLike) -> EqualErrorRate:
-    """Computes the rate at which false accepts and false rejects are equally frequent.
+    """Computes the error rate at which FAR equals FRR, with linear interpolation.
 
-    FAR = FRR on straight lines between the points (FAR, FRR) over all thresholds, from -inf with
-    the point (0, 1) to the largest score with the point (1, 0). Two other definitions, the nearest
-    point and the convex hull of the ROC, give other numbers for short lists of trials.
+    Each threshold gives a point (FAR, FRR), from (0, 1) at the threshold -inf to (1, 0) at the
+    largest score. The EER is the point with FAR = FRR on the straight lines between these points.
+    Definitions by the nearest point or by the convex hull of the ROC give other values if there are
+    few trials.
 
     Args:
         scores: Distances of the trials, any shape; smaller is closer. Trials with
-            `score <= threshold` are accepted. A similarity S enters as -S.
-        genuine: Booleans of the same shape, True if probe and claim are one person.
+            `score <= threshold` are accepted. For a similarity S pass -S.
+        genuine: Booleans of the same shape, True if probe and claim are the same person.
 
     Returns:
         `EqualErrorRate`.
 
     Raises:
         TypeError: If `genuine` is not boolean.
-        ValueError: If shapes differ, a score is not finite, or one kind of trial is missing.
+        ValueError: If shapes differ, a score is not finite, or there are no genuine or no imposter
+            trials.
 
     >>> import numpy as np
     >>> scores, genuine = np.array([0.1, 0.25, 0.75, 0.9]), np.array([1, 1, 0, 0], bool)
@@ -90,11 +93,12 @@ def equal_error_rate(scores: ArrayLike, genuine: ArrayLike) -> EqualErrorRate:
 
 @dataclass(frozen=True)
 class EerDifference:
-    """Equal error rate of a method minus that of a second method, with a paired 95 % interval.
+    """Difference of the equal error rates of two methods, with a paired confidence interval.
 
     Attributes:
-        value: The difference; negative if the first method is better.
-        ci95: 95 % interval of the difference.
+        value: Equal error rate of the first method minus that of the second method. The difference
+            is negative if the first method is better.
+        ci95: 95 % confidence interval of the difference.
         first: Equal error rate of the first method.
         second: Equal error rate of the second method.
     """
@@ -122,20 +126,22 @@ def eer_difference(
 ) -> EerDifference:
     """Computes the difference of the equal error rates of two methods on the same trials.
 
-    Each replicate of the bootstrap draws people once for both methods. People who are difficult for
-    both methods therefore do not widen the interval of the difference.
+    Each replicate of the bootstrap draws people once and evaluates the two methods on the same
+    draw. People who are difficult for both methods therefore do not widen the interval.
 
     Args:
-        first: Distances of the trials by the first method, any shape; smaller is closer.
-        second: Distances by the second method, same shape; its unit may differ.
-        genuine: Booleans of the same shape, True if probe and claim are one person.
-        people: See `verification`. With `people` the bootstrap draws people.
+        first: Distances that the first method gives the trials, any shape; smaller is closer.
+        second: Distances that the second method gives the trials, same shape as `first`. The two
+            methods may use different units.
+        genuine: Booleans of the same shape, True if probe and claim are the same person.
+        people: `(probe_ids, claimed_ids)`, the two people of each trial, see `verification`. With
+            `people` the bootstrap draws people, and otherwise trials.
         bootstrap: Number of replicates, at least 1.
         seed: Seed of the bootstrap.
 
     Returns:
-        `EerDifference`. If neither method has an error, its interval follows the rule of three,
-        plus or minus 3 / n for n people.
+        `EerDifference`. If neither method makes an error on n people, the interval is -3 / n to
+        3 / n (rule of three).
 
     Raises:
         TypeError: If the trials are invalid, see `verification`.
@@ -168,14 +174,14 @@ def eer_difference(
 
 @dataclass(frozen=True)
 class ComparedEer:
-    """Equal error rate of one of several methods, with 95 % intervals over people and seeds.
+    """Equal error rate of one of several methods, with confidence intervals over people and seeds.
 
     Attributes:
-        value: Mean of the equal error rate over the method's seeds.
-        ci95: 95 % interval of `value`.
-        difference: Rate of the first method minus the rate of this method, negative if the first
-            method is better. None for the first method itself.
-        difference_ci95: Paired 95 % interval of `difference`. None for the first method.
+        value: Mean of the equal error rates that the method has with its training seeds.
+        ci95: 95 % confidence interval of `value`.
+        difference: Equal error rate of the first method minus that of this method. `difference` is
+            negative if the first method is better, and None for the first method.
+        difference_ci95: Paired 95 % confidence interval of `difference`. None for the first method.
     """
 
     value: float
@@ -195,7 +201,10 @@ class ComparedEer:
 
 
 class EerComparison(dict[str, ComparedEer]):
-    """`ComparedEer` of each method by its name, the first method first; prints as sentences."""
+    """Dict from the name of each method to its `ComparedEer`, in the order of the arguments.
+
+    `print` shows a sentence for each method.
+    """
 
     def __str__(self):
         return "\n".join(self._sentence(name) for name in self)
@@ -223,28 +232,31 @@ def eer_comparison(
     bootstrap: int = 1000,
     seed: int = 0,
 ) -> EerComparison:
-    """Compares the equal error rates of methods on the same trials, each trained from some seeds.
+    """Compares the equal error rates of methods that were trained with one or more seeds.
 
-    Each replicate of the bootstrap draws people and seeds once for all methods. People who are
-    difficult for all methods, and seeds that are good for all methods, therefore do not widen the
-    intervals of the differences.
+    All methods are evaluated on the same trials. Each replicate of the bootstrap draws people and
+    seeds once for all methods. People who are difficult for all methods, and seeds that are good
+    for all methods, therefore do not widen the intervals of the differences.
 
     Args:
-        scores: Dict from the name of a method to a list of distances of the trials, one array for
-            each seed, all of one shape; smaller is closer. A method without seeds has one array.
-        genuine: Booleans of that shape, True if probe and claim are one person.
-        people: See `verification`. With `people` the bootstrap draws people.
+        scores: Dict from the name of each method to a list of arrays, one array for each training
+            seed. Each array holds the distances of all trials, and all arrays have the same shape.
+            A method that does not depend on a seed has one array.
+        genuine: Booleans of the shape of an array, True if probe and claim are the same person.
+        people: `(probe_ids, claimed_ids)`, the two people of each trial, see `verification`. With
+            `people` the bootstrap draws people, and otherwise trials.
         bootstrap: Number of replicates, at least 1.
         seed: Seed of the bootstrap.
 
     Returns:
-        `EerComparison`, a dict of `ComparedEer` by the method's name. The interval of a rate is
-        that of `verification`, with drawn seeds. The interval of a difference is a percentile
-        bootstrap over people. If neither method has an error, it follows the rule of three.
+        `EerComparison`, a dict from the name of each method to its `ComparedEer`. The interval of
+        an EER is computed as in `verification`, with seeds drawn in addition. The interval of a
+        difference is a percentile bootstrap over people. If neither method makes an error on n
+        people, this interval is -3 / n to 3 / n (rule of three).
 
     Raises:
         TypeError: If the trials are invalid, see `verification`.
-        ValueError: If the trials are invalid, see `verification`, there is no method, `bootstrap`
+        ValueError: If the trials are invalid, see `verification`, `scores` is empty, `bootstrap`
             is not a whole number of at least 1, or methods have different numbers of seeds.
 
     >>> genuine = np.arange(8) < 4
@@ -282,7 +294,7 @@ def eer_comparison(
 
 
 def _drawn_rates(scores, genuine, codes, seeds, draws, seed):
-    """Returns the mean EER over drawn seeds by method, shape `(draws,)`."""
+    """Returns a dict from each method to its mean EERs over drawn seeds, shape `(draws,)`."""
     curves = {name: [WeightedCurves(run, genuine) for run in runs] for name, runs in scores.items()}
     drawn, rng = {name: [] for name in scores}, np.random.default_rng([seed, 1])
     for weights in replicates(genuine, people=codes, draws=draws, seed=seed):
@@ -296,7 +308,7 @@ def _drawn_rates(scores, genuine, codes, seeds, draws, seed):
 
 
 def _interval_of_rate(runs, genuine, codes, draws, seed):
-    """Computes the interval of the mean over runs, over people and drawn runs."""
+    """Computes the confidence interval of the mean EER of training runs, over people and runs."""
     ends = [eer_replicates(run, genuine, people=codes, draws=draws, seed=seed) for run in runs]
     drawn_runs = np.random.default_rng([seed, 1]).integers(len(runs), size=(len(runs), draws))
     better, worse = (
@@ -308,18 +320,19 @@ def _interval_of_rate(runs, genuine, codes, draws, seed):
 
 def _number_of_seeds(scores):
     if not scores:
-        raise ValueError("`scores` must hold at least one method. Received none.")
+        raise ValueError("Received `scores` without a method. Expected at least one method.")
     counts = {name: len(runs) for name, runs in scores.items()}
     most = max(counts.values())
     if not set(counts.values()) <= {1, most} or 0 in counts.values():
         raise ValueError(
-            "Each method of `scores` must have one entry for each seed, the same number for all "
-            f"methods, or one entry if it has no seeds. Received {counts}."
+            f"Received `scores` with these numbers of entries: {counts}. All methods with seeds "
+            "must have the same number of entries, one for each seed. A method without seeds must "
+            "have one entry."
         )
     return most
 
 
 def _signed(bounds):
-    """Returns an interval of differences in percent, such as `-50.0 to +0.0`."""
+    """Formats an interval of differences in percent, such as `-50.0 to +0.0`."""
     low, high = (100 * bound for bound in bounds)
     return f"{low:+.1f} to {high:+.1f}"

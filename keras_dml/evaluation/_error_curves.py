@@ -1,19 +1,20 @@
-"""Error curves of verification trials (ROC and DET) and the point at which FAR equals FRR."""
+"""Computes error curves of verification trials (ROC, DET) and the point at which FAR equals FRR."""
 
 from __future__ import annotations
 
 import numpy as np
 from sklearn.metrics import roc_curve
 
-ON_DIAGONAL = 1e-12  # FAR and FRR are ratios of counts below 1e9: closer than this is equal
+ON_DIAGONAL = 1e-12  # FAR and FRR are ratios of counts below 1e9, so closer values are equal
 
 
 def error_curve(scores, genuine):
-    """Computes FAR and TAR at -inf and at every distinct score, in ascending order of threshold.
+    """Computes FAR and TAR at the threshold -inf and at every distinct score, in ascending order.
 
-    FAR(t) is the fraction of imposter trials with score <= t (false accept rate, also false match
-    rate). TAR(t) is this fraction of genuine trials (true accept rate). FRR(t) = 1 - TAR(t) is the
-    false reject rate. No point is left out, so lines between neighboring points are the true curve.
+    The false accept rate FAR(t), also called false match rate, is the fraction of imposter trials
+    with score <= t. The true accept rate TAR(t) is the fraction of genuine trials with score <= t.
+    The false reject rate is FRR(t) = 1 - TAR(t). The curve contains a point for every distinct
+    score, so it is exact.
 
     Args:
         scores: Checked distances, shape `(trials,)`.
@@ -27,7 +28,7 @@ def error_curve(scores, genuine):
 
 
 class WeightedCurves:
-    """Error curves of the same trials under many vectors of weights.
+    """Weighted error curves of the same trials for many weight vectors.
 
     A call takes weights of shape `(count, trials)` and returns FAR and TAR, both of shape
     `(count, points)`.
@@ -41,18 +42,19 @@ class WeightedCurves:
         self.order = np.argsort(scores, kind="stable")
         ordered = scores[self.order]
         self.genuine = genuine[self.order]
-        self.ends = np.append(np.flatnonzero(np.diff(ordered)), scores.size - 1)  # last of a run
+        # index of the last trial of each run of equal scores
+        self.ends = np.append(np.flatnonzero(np.diff(ordered)), scores.size - 1)
 
     def __call__(self, weights):
         return weighted_curves(weights[:, self.order], self.genuine, self.ends)
 
 
 def weighted_curves(weights, genuine, ends):
-    """Computes FAR and TAR at -inf and at the end of each run of equal scores.
+    """Computes weighted FAR and TAR at -inf and at the end of each run of equal scores.
 
     Args:
         weights: Weights of the trials in ascending order of score, shape `(count, trials)`.
-        genuine: Booleans in this order, shape `(trials,)`.
+        genuine: Booleans in ascending order of score, shape `(trials,)`.
         ends: Index of the last trial of each run of equal scores, shape `(points - 1,)`.
 
     Returns:
@@ -67,15 +69,15 @@ def weighted_curves(weights, genuine, ends):
 
 
 def crossing(far, tar):
-    """Computes the equal error rate on straight lines between the points of error curves.
+    """Computes the equal error rate by linear interpolation between the points of error curves.
 
     Args:
         far: False accept rates, shape `(..., points)`, ascending along the last axis.
         tar: True accept rates, same shape, ascending.
 
     Returns:
-        `(rate, index)`: the equal error rate and the first point at or after the crossing, both of
-        shape `(...)`.
+        `(rate, index)`: the equal error rate and the index of the first point with FAR >= FRR, both
+        of shape `(...)`.
     """
     gap = far - (1.0 - tar)  # FAR - FRR, from -1 to 1
     index = np.argmax(gap > -ON_DIAGONAL, axis=-1)
@@ -86,15 +88,17 @@ def crossing(far, tar):
 
 
 def crossing_threshold(thresholds, far, tar, index):
-    """Returns the threshold of the equal error rate of one curve.
+    """Returns the threshold at the equal error rate of one error curve.
 
-    If the point `index` lies on the diagonal, all thresholds from its score to the next score at
-    which the curve changes have the same rates. The result is the middle of this interval; for
-    separated trials it is the middle of the gap. Otherwise the result is the score of the point.
+    If FAR equals FRR at the point `index`, then FAR and FRR are the same at all thresholds up to
+    the next score at which the curve changes. The result is the middle of this interval of
+    thresholds. For genuine and imposter scores that do not overlap, the result is the middle of the
+    gap between the scores. If FAR differs from FRR at the point `index`, the result is the score of
+    this point.
 
     Args:
         thresholds, far, tar: See `error_curve`.
-        index: First point at or after the crossing, see `crossing`.
+        index: Index of the first point with FAR >= FRR, see `crossing`.
     """
     behind = far + tar - 1.0 > ON_DIAGONAL
     if behind[index]:
@@ -103,7 +107,7 @@ def crossing_threshold(thresholds, far, tar, index):
 
 
 def last_point_within(far, limit):
-    """Returns the index of the last point whose FAR is at most `limit`.
+    """Returns the index of the last point of each error curve with a FAR of at most `limit`.
 
     Args:
         far: False accept rates of error curves, shape `(..., points)`, ascending.

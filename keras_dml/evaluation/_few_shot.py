@@ -1,4 +1,4 @@
-"""Accuracy on new classes: few-shot episodes, and generalized accuracy among all classes."""
+"""Computes the accuracy on new classes, in few-shot episodes or among new and old classes."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _KINDS = {**dict.fromkeys("biuf", "number"), **dict.fromkeys("UT", "string"), "S
 
 @dataclass(frozen=True, eq=False)
 class FewShot:
-    """Accuracy over few-shot episodes.
+    """Accuracy of few-shot episodes.
 
     Attributes:
         mean: Mean accuracy of the episodes, a fraction.
-        half_width: Half the width of the 95 % interval of the mean: 1.96 standard deviations
-            (n - 1) divided by the square root of the number of episodes. It covers the draw of
-            episodes from these examples, not the choice of another test set.
+        half_width: Half the width of the 95 % confidence interval of the mean: 1.96 sample standard
+            deviations divided by the square root of the number of episodes. The interval covers
+            the random draw of episodes, but not the choice of the test examples.
         ways: Number of classes in an episode.
         shots: Number of support examples per class.
         queries: Number of query examples per class.
@@ -60,34 +60,34 @@ def few_shot(
     episodes: int = 600,
     seed: int = 0,
 ) -> FewShot:
-    """Computes the accuracy in N-way K-shot episodes (Monteiro2020, Eq. 4 on support means).
+    """Computes the accuracy in N-way K-shot episodes (Monteiro2020, Eq. 4 with support means).
 
-    An episode draws `ways` classes, and for each class `shots` support examples and `queries` query
-    examples, all without replacement. A query is assigned to the class whose support mean is most
-    similar, and in a tie to the class drawn first. Episode i depends on `(seed, i)` alone, so
-    methods are compared on the same episodes. Compute the embeddings once, in inference mode.
+    An episode draws `ways` classes. For each class it draws `shots` support examples and `queries`
+    query examples, all without replacement. A query is assigned to the class whose mean support
+    embedding is most similar, and in a tie to the class drawn first. Episode i depends only on
+    `seed` and i, so calls with the same seed evaluate all methods on the same episodes.
 
     Args:
-        embeddings: Examples, shape `(examples, ...)`.
-        labels: Class of each example, shape `(examples,)`; classes that were not trained on.
+        embeddings: Embeddings of the examples in inference mode, shape `(examples, ...)`.
+        labels: Class of each example, shape `(examples,)`. The classes were not used in training.
         ways: Number of classes in an episode, at least 2.
         shots: Number of support examples per class, at least 1.
         queries: Number of query examples per class, at least 1.
-        similarity: `S(queries, prototypes) -> (n, m)`, higher is more similar, as
-            `PrototypicalClassifier.similarity`. Pass either this or `distance`.
-        distance: `"cosine"`, `"euclidean"`, another name of `keras_dml.distances`, or a callable
+        similarity: Function `S(queries, prototypes) -> (n, m)`, higher is more similar, such as
+            `PrototypicalClassifier.similarity`. Pass either `similarity` or `distance`.
+        distance: `"cosine"`, `"euclidean"`, another name from `keras_dml.distances`, or a function
             `d(queries, prototypes) -> (n, m)`, smaller is closer.
         episodes: Number of episodes, at least 2.
         seed: Seed of the episodes, not negative.
 
     Returns:
-        `FewShot`; printing it shows the mean and its interval.
+        `FewShot`. Its text shows the mean and the 95 % confidence interval.
 
     Raises:
-        TypeError: If a number is not an integer.
-        ValueError: If shapes do not fit, a value or a score is not finite, there are fewer classes
-            than `ways`, a class has fewer than `shots + queries` examples, or both or neither of
-            `similarity` and `distance` are passed.
+        TypeError: If `ways`, `shots`, `queries`, `episodes` or `seed` is not an integer.
+        ValueError: If shapes do not fit together, a value or a score is not finite, there are fewer
+            classes than `ways`, a class has fewer than `shots + queries` examples, or both or
+            neither of `similarity` and `distance` are passed.
 
     >>> points = np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]])
     >>> print(few_shot(points, [0, 0, 0, 1, 1, 1], 2, 1, queries=2, distance="euclidean"))
@@ -96,9 +96,9 @@ def few_shot(
     embeddings, labels = _checked(embeddings, labels)
     if (similarity is None) == (distance is None) or distance == PRECOMPUTED:
         raise ValueError(
-            "Pass either `similarity`, a function (higher is more similar), or `distance`, a "
-            'name such as "cosine" or a function (smaller is closer). Received '
-            f"similarity={similarity!r}, distance={distance!r}."
+            f"Received similarity={similarity!r} and distance={distance!r}. Expected exactly one "
+            "of them. Pass either `similarity`, a function (higher is more similar), or "
+            '`distance`, a name such as "cosine" or a function (smaller is closer).'
         )
     requested = {"ways": (ways, 2), "shots": (shots, 1), "queries": (queries, 1)}
     requested |= {"episodes": (episodes, 2), "seed": (seed, 0)}
@@ -118,18 +118,19 @@ def few_shot(
 
 
 def support_means(embeddings: ArrayLike, labels: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Computes the prototype of each new class, the mean of its embeddings (Monteiro2020).
+    """Computes a prototype for each new class: the mean support embedding (Monteiro2020).
 
     Args:
-        embeddings: Support examples, shape `(examples, ...)`, computed in inference mode.
+        embeddings: Embeddings of the support examples in inference mode, shape `(examples, ...)`.
         labels: Class of each example, shape `(examples,)`.
 
     Returns:
-        `(names, means)`: the sorted classes, shape `(classes,)`, and their means, shape
-        `(classes, ...)`, in the dtype of the embeddings.
+        `(names, means)`: the sorted classes, shape `(classes,)`, and the mean embedding of each
+        class, shape `(classes, ...)`, in the dtype of the embeddings.
 
     Raises:
-        ValueError: If the support set is empty, shapes do not fit, or a value is not finite.
+        ValueError: If there are no examples, the shapes of `embeddings` and `labels` do not fit
+            together, or a value is not finite.
 
     >>> names, means = support_means(np.array([[0.0], [2.0], [5.0]]), ["a", "a", "b"])
     >>> names.tolist(), means.tolist()
@@ -145,12 +146,12 @@ def support_means(embeddings: ArrayLike, labels: ArrayLike) -> tuple[np.ndarray,
 
 @dataclass(frozen=True)
 class GeneralizedAccuracy:
-    """Generalized accuracy: among all classes, of examples of new and of old classes (Xian2019).
+    """Accuracy on new and on old classes if the classifier may predict all classes (Xian2019).
 
     Attributes:
         new: Fraction of the examples of new classes that are classified correctly.
         old: Fraction of the examples of old classes that are classified correctly.
-        harmonic_mean: Harmonic mean of both fractions; 0 if one of them is 0.
+        harmonic_mean: Harmonic mean of `new` and `old`. 0 if `new` or `old` is 0.
         new_examples: Number of examples of new classes.
         old_examples: Number of examples of old classes.
     """
@@ -172,22 +173,23 @@ class GeneralizedAccuracy:
 def generalized_accuracy(
     predicted: ArrayLike, labels: ArrayLike, new_classes: ArrayLike
 ) -> GeneralizedAccuracy:
-    """Computes the accuracy on new and on old classes if all classes can be predicted.
+    """Computes the accuracy on new and on old classes if the classifier may predict all classes.
 
-    Accuracy among the new classes alone does not show whether a classifier prefers the classes that
-    it was trained on. Generalized few-shot learning and class-incremental learning report the
-    generalized accuracy.
+    The accuracy of a classifier that may predict new classes only does not show whether the
+    classifier prefers the classes used in training. Generalized few-shot learning and
+    class-incremental learning therefore report the accuracies of this function.
 
     Args:
         predicted: Predicted class of each example, shape `(examples,)`, chosen among all classes.
-        labels: Class of each example, shape `(examples,)`; names or ids, as in `predicted`.
+        labels: True class of each example, shape `(examples,)`, of the same type as `predicted`.
         new_classes: Classes that were added after training.
 
     Returns:
-        `GeneralizedAccuracy`; printing it shows all three figures.
+        `GeneralizedAccuracy`. Its text shows the two accuracies and their harmonic mean.
 
     Raises:
-        ValueError: If shapes or kinds of labels differ, or `labels` lacks new or old classes.
+        ValueError: If `predicted` and `labels` differ in shape, if the arguments mix numbers and
+            strings, or if `labels` lacks new or old classes.
 
     >>> print(generalized_accuracy(["a", "a", "new"], ["a", "new", "new"], ["new"]))
     new classes 50.0 % of 2, old classes 100.0 % of 1, harmonic mean 66.7 %
@@ -197,20 +199,21 @@ def generalized_accuracy(
     arrays = (predicted, labels, new_classes)
     if len({_KINDS[array.dtype.kind] for array in arrays}) > 1:
         raise ValueError(
-            "`predicted`, `labels` and `new_classes` must all be numbers or all be strings. "
-            f"Received dtypes {', '.join(str(array.dtype) for array in arrays)}."
+            "Received `predicted`, `labels` and `new_classes` of the dtypes "
+            f"{', '.join(str(array.dtype) for array in arrays)}. They must all be numbers or all "
+            "be strings."
         )
     if predicted.shape != labels.shape or labels.ndim != 1:
         raise ValueError(
-            "`predicted` and `labels` must be one class for each example, of the same shape "
-            f"(examples,). Received shapes {predicted.shape} and {labels.shape}."
+            f"Received `predicted` of shape {predicted.shape} and `labels` of shape "
+            f"{labels.shape}. Expected one class for each example in both, shape (examples,)."
         )
     is_new = np.isin(labels, new_classes)
     if is_new.all() or not is_new.any():
         raise ValueError(
-            "`labels` must hold examples of new and of old classes. Received "
-            f"{int(is_new.sum())} examples of `new_classes` and {int((~is_new).sum())} of other "
-            "classes."
+            f"Received `labels` with {int(is_new.sum())} examples of `new_classes` and "
+            f"{int((~is_new).sum())} examples of other classes. Expected at least one example of "
+            "each kind."
         )
     right = predicted == labels
     new, old = float(right[is_new].mean()), float(right[~is_new].mean())
@@ -219,13 +222,13 @@ def generalized_accuracy(
 
 
 def mean_and_half_width(accuracies):
-    """Returns the mean over episodes and half the width of its normal 95 % interval."""
+    """Returns the mean accuracy of episodes and half the width of its normal 95 % interval."""
     stddev = np.std(accuracies, ddof=1)
     return float(np.mean(accuracies)), float(QUANTILE * stddev / math.sqrt(len(accuracies)))
 
 
 def nearest_prototypes(queries, prototypes, similarity, distance):
-    """Returns the index of the most similar prototype of each query, the first one in a tie."""
+    """Returns the index of the prototype most similar to each query; in a tie, the lowest index."""
     if similarity is None:
         scores = distance_matrix_rows(queries, prototypes, distance)(slice(None))
     else:
@@ -242,18 +245,18 @@ def _draw(members, ways, count, key):
 
 
 def _members(labels, ways, count):
-    """Returns the rows of each class, after a check that an episode can be drawn."""
+    """Checks that an episode can be drawn and returns the row indices of each class."""
     names, codes, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     if len(names) < ways:
         raise ValueError(
-            f"`ways` must be at most {len(names)}, the number of classes in `labels`. Received "
-            f"{ways}."
+            f"Received `ways` = {ways}. It must be at most {len(names)}, the number of classes in "
+            "`labels`."
         )
     if sizes.min() < count:
         raise ValueError(
-            f"Each class needs shots + queries = {count} examples. Class "
-            f"{names[sizes.argmin()].item()!r} has {sizes.min()}. Ask for fewer, or leave the "
-            "class out."
+            f"Class {names[sizes.argmin()].item()!r} has {sizes.min()} examples. Each class needs "
+            f"shots + queries = {count} examples. Lower `shots` or `queries`, or leave the class "
+            "out."
         )
     return np.split(np.argsort(codes, kind="stable"), np.cumsum(sizes)[:-1])
 
@@ -267,8 +270,9 @@ def _checked(embeddings, labels):
     embeddings, labels = real("`embeddings`", embeddings), ids("`labels`", labels)
     if embeddings.ndim < 2 or labels.shape != embeddings.shape[:1] or embeddings.size == 0:
         raise ValueError(
-            "`embeddings` must hold examples, shape (examples, ...), at least one, with one of "
-            f"`labels` for each. Received shapes {embeddings.shape} and {labels.shape}."
+            f"Received `embeddings` of shape {embeddings.shape} and `labels` of shape "
+            f"{labels.shape}. Expected at least one embedding, shape (examples, ...), and one "
+            "label for each embedding."
         )
     check_finite("embeddings", embeddings)
     return embeddings, labels

@@ -1,4 +1,4 @@
-"""Fusion of a learned similarity and the cosine of the same embeddings into one score."""
+"""Fuses a learned similarity and the cosine similarity of the same embeddings into one score."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ SMALLEST_SQUARE = 1e-24  # squared length below which a vector has no direction
 
 @dataclass(frozen=True)
 class FusionStatistics:
-    """Mean and standard deviation of both scores over all trials of a development set.
+    """Mean and standard deviation of the learned similarity and of the cosine in a development set.
 
-    `dataclasses.asdict` gives the entry of a model card.
+    `dataclasses.asdict` converts the statistics to the entry of a model card.
 
     Attributes:
         similarity_mean: Mean of the learned similarities.
@@ -41,18 +41,20 @@ class FusionStatistics:
 
 
 def fusion_statistics(similarity: ArrayLike, cosine: ArrayLike) -> FusionStatistics:
-    """Computes the statistics for `fuse(..., method="zscore")` from trials that no figure uses.
+    """Computes the statistics for `fuse(..., method="zscore")` from development trials.
+
+    Use trials that are not evaluated afterwards.
 
     Args:
         similarity: Learned similarities of development trials, any shape.
         cosine: Cosines of the same trials, same shape.
 
     Returns:
-        `FusionStatistics`, with sample standard deviations (n - 1).
+        `FusionStatistics` with sample standard deviations (divisor n - 1).
 
     Raises:
-        ValueError: If shapes differ, there are fewer than two trials, a score is not finite, or all
-            similarities or all cosines are equal.
+        ValueError: If the shapes of `similarity` and `cosine` differ, there are fewer than two
+            trials, a score is not finite, or all similarities or all cosines are equal.
 
     >>> fusion_statistics([-1.0, 1.0], [0.0, 0.5]).cosine_mean
     0.25
@@ -66,8 +68,9 @@ def fusion_statistics(similarity: ArrayLike, cosine: ArrayLike) -> FusionStatist
     for name, scores in (("similarity", similarity), ("cosine", cosine)):
         if np.ptp(scores) == 0:
             raise ValueError(
-                f"`{name}` is the same in all {scores.size:,} development trials, so it has no "
-                "scale. Use genuine and imposter trials."
+                f"Received the same `{name}` in all {scores.size:,} development trials. At least "
+                "two values must differ, so that the standard deviation is above 0. Use genuine "
+                "and imposter trials."
             )
         figures += [float(scores.mean()), float(scores.std(ddof=1))]
     return FusionStatistics(*figures)
@@ -82,22 +85,23 @@ def fuse(
 ) -> np.ndarray:
     """Fuses a learned similarity and a cosine into one score; higher is more similar.
 
-    `verification` takes distances: pass the negative score.
+    `verification` takes distances, so pass it the negated scores.
 
     Args:
         similarity: Learned similarities S of trials, any shape.
         cosine: Cosines of the same trials, same shape.
-        method: `"sum"`: S + cos, as in Table 3 of Monteiro2020; S may outweigh the cosine by its
-            scale. `"zscore"`: the sum of both z-scores, standardized on a development set.
-            `"bounded"`: the mean of sigma(S) and (cos + 1) / 2, in [0, 1].
-        development: `FusionStatistics`, required for `"zscore"`.
+        method: `"sum"` is S + cos, as in Table 3 of Monteiro2020. If S varies much more than the
+            cosine, S dominates this sum. `"zscore"` is the sum of the two z-scores, standardized on
+            a development set. `"bounded"` is the mean of sigma(S) and (cos + 1) / 2, in [0, 1].
+        development: `FusionStatistics` of the development set. Required for `"zscore"`, invalid
+            for other methods.
 
     Returns:
-        Scores, float64, of the same shape.
+        Scores, float64, in the shape of `similarity`.
 
     Raises:
         ValueError: If shapes differ, a score is not finite, `method` is unknown, `development` is
-            missing for `"zscore"`, or it is passed with another method.
+            missing for `"zscore"`, or `development` is passed with another method.
 
     >>> fuse([2.0, -3.0], [0.5, -0.5]).tolist()
     [2.5, -3.5]
@@ -107,9 +111,9 @@ def fuse(
         raise ValueError(f"`method` must be one of {METHODS}. Received {method!r}.")
     if (development is not None) != (method == "zscore"):
         raise ValueError(
-            'The method "zscore" needs `development`, and no other method accepts it. Received '
-            f"method={method!r}, development={development!r}. Compute it by `fusion_statistics` "
-            "from development trials."
+            f"Received method={method!r} and development={development!r}. The method "
+            '"zscore" requires `development`, and other methods do not accept it. Compute it from '
+            "development trials by `fusion_statistics`."
         )
     if method == "sum":
         return similarity + cosine
@@ -120,17 +124,18 @@ def fuse(
 
 
 def paired_cosine(x: ArrayLike, y: ArrayLike) -> np.ndarray:
-    """Computes the cosine of each row of `x` and the same row of `y`, for a list of trials.
+    """Computes the cosine of row i of `x` and row i of `y` for each trial i.
 
     Args:
         x: Embeddings, shape `(trials, features)`.
         y: Embeddings, same shape.
 
     Returns:
-        Cosines, float64 of shape `(trials,)`; 0 if a vector has a squared length below 1e-24.
+        Cosines, float64 of shape `(trials,)`. The cosine is 0 if the squared length of a vector is
+        below 1e-24.
 
     Raises:
-        ValueError: If shapes differ or a value is not finite.
+        ValueError: If the shapes of `x` and `y` differ, or a value is not finite.
 
     >>> paired_cosine([[1.0, 0.0], [0.0, 0.0]], [[1.0, 1.0], [1.0, 1.0]]).round(3).tolist()
     [0.707, 0.0]
@@ -138,8 +143,8 @@ def paired_cosine(x: ArrayLike, y: ArrayLike) -> np.ndarray:
     x, y = real("`x`", x, np.float64), real("`y`", y, np.float64)
     if x.ndim != 2 or x.shape != y.shape:
         raise ValueError(
-            "`x` and `y` must hold the two embeddings of each trial, shape (trials, features). "
-            f"Received shapes {x.shape} and {y.shape}."
+            f"Received `x` of shape {x.shape} and `y` of shape {y.shape}. Expected one embedding "
+            "for each trial in both, shape (trials, features)."
         )
     check_finite("x", x)
     check_finite("y", y)
@@ -156,8 +161,8 @@ def _checked(similarity, cosine):
     cosine = real("`cosine`", cosine, np.float64)
     if similarity.shape != cosine.shape:
         raise ValueError(
-            "`similarity` and `cosine` must hold the scores of the same trials. Received shapes "
-            f"{similarity.shape} and {cosine.shape}."
+            f"Received `similarity` of shape {similarity.shape} and `cosine` of shape "
+            f"{cosine.shape}. Expected equal shapes, with the scores of the same trials."
         )
     check_finite("similarity", similarity)
     check_finite("cosine", cosine)

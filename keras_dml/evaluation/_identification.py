@@ -1,9 +1,11 @@
-"""Identification among enrolled people (closed set), and with strangers among them (open set).
+"""Metrics of closed-set identification and of open-set identification.
 
-`identification` computes the rank-1 rate, which is the first point of the CMC (cumulative match
-characteristic). `imposters` computes figures of open-set identification. The false accept rate of
-its `detection` is the FPIR (false positive identification rate). The FNIR (false negative
-identification rate) counts false rejects and misidentifications.
+In closed-set identification every probe belongs to an enrolled person. `identification` computes
+the rank-1 accuracy, which is the first point of the CMC (cumulative match characteristic). In
+open-set identification some probes belong to people who are not enrolled. `imposters` computes the
+metrics of this case. The false accept rate in `Imposters.detection` is the FPIR (false positive
+identification rate). The FNIR (false negative identification rate) counts false rejects and
+misidentifications of enrolled people.
 """
 
 from __future__ import annotations
@@ -21,13 +23,14 @@ from keras_dml.evaluation._verification import Verification, verification_figure
 
 @dataclass(frozen=True)
 class Identification:
-    """Rate at which the nearest enrolled person is the right one; prints as a sentence.
+    """Rank-1 accuracy: how often the nearest enrolled person is the person of the probe.
 
     Attributes:
         accuracy: Fraction of the probes that are identified correctly.
         trials: Number of probes.
         people: Number of people enrolled.
-        accuracy_ci95: 95 % interval over the people of the probes; None without a bootstrap.
+        accuracy_ci95: 95 % confidence interval of `accuracy` over the people of the probes. None
+            without a bootstrap.
     """
 
     accuracy: float
@@ -45,28 +48,30 @@ class Identification:
 def identification(
     distances: ArrayLike, probe_ids: ArrayLike, gallery_ids: ArrayLike, *, bootstrap: int = 0
 ) -> Identification:
-    """Computes the rank-1 accuracy against a gallery (Abdelwahab2019, section 5.2).
+    """Computes the rank-1 accuracy of probes compared with a gallery (Abdelwahab2019, section 5.2).
 
-    The distance to a person enrolled with several recordings is that to the nearest recording. If c
-    people have the smallest distance and the right one is among them, the probe counts 1 / c, so
-    the order of the columns has no effect.
+    A gallery entry is an enrolled recording. The distance of a probe to a person is the distance to
+    the nearest entry of that person. If c people have the smallest distance and the person of the
+    probe is one of these c people, the probe counts as 1 / c correct. The order of the columns
+    therefore has no effect.
 
     Args:
         distances: Distances of probes to gallery entries, shape `(probes, entries)`; smaller is
             closer.
         probe_ids: Person of each probe, shape `(probes,)`. Each person must be enrolled.
         gallery_ids: Person of each gallery entry, shape `(entries,)`.
-        bootstrap: Number of replicates for the 95 % interval over the people of the probes, see
-            `verification`. 0 computes no interval, and 1000 is usual. The interval holds for
-            galleries of as many people and does not vary who is enrolled.
+        bootstrap: Number of replicates for the 95 % confidence interval over the people of the
+            probes, see `verification`. 0 computes no interval, and 1000 is usual. The interval
+            holds for galleries with the same number of people. The bootstrap does not vary who is
+            enrolled.
 
     Returns:
         `Identification`.
 
     Raises:
         TypeError: If `bootstrap` is not a whole number.
-        ValueError: If shapes do not fit, a distance is not finite, a probe's person is not
-            enrolled, or `bootstrap` is negative.
+        ValueError: If the numbers of ids differ from the shape of `distances`, a distance is not
+            finite, a probe's person is not enrolled, or `bootstrap` is negative.
 
     >>> import numpy as np
     >>> identification(np.array([[0.1, 0.4], [0.3, 0.3]]), ["ann", "bob"], ["ann", "bob"]).accuracy
@@ -77,9 +82,9 @@ def identification(
     strangers = np.setdiff1d(probe_ids, gallery_ids)
     if strangers.size:
         raise ValueError(
-            f"Each probe's person must be enrolled. {strangers.size} of "
-            f"{np.unique(probe_ids).size} people in `probe_ids` are not in `gallery_ids`. For "
-            "people who were never enrolled use `evaluation.imposters`."
+            f"{strangers.size} of {np.unique(probe_ids).size} people in `probe_ids` are not in "
+            "`gallery_ids`. Each probe's person must be enrolled. If some probes belong to people "
+            "who are not enrolled, use `evaluation.imposters`."
         )
     people, nearest = _nearest_by_person(distances, gallery_ids)
     credits = _credit(nearest, np.searchsorted(people, probe_ids))
@@ -93,16 +98,18 @@ def identification(
 
 @dataclass(frozen=True, eq=False)
 class Imposters:
-    """Figures of open-set identification, of enrolled people and strangers; prints as a sentence.
+    """Metrics of open-set identification.
 
     Attributes:
-        detection: `Verification` of the distances to the nearest enrolled person. Probes of
-            enrolled people are its genuine trials, probes of strangers its imposter trials. Its
-            intervals are over enrolled people and strangers.
-        misidentification: Fraction of probes of enrolled people whose nearest person is somebody
-            else. The AUC counts such a probe as rightly accepted, so read the two figures together.
+        detection: `Verification` of the distances of probes to the nearest enrolled person. Probes
+            of enrolled people are the genuine trials. Probes of people who are not enrolled are the
+            imposter trials. The confidence intervals are over all people of the probes.
+        misidentification: Fraction of the probes of enrolled people whose nearest person is
+            somebody else. The AUC counts a misidentified probe as correctly accepted if it is
+            nearer than the probes of imposters. Report `misidentification` together with the AUC.
         people: Number of people enrolled.
-        misidentification_ci95: 95 % interval over the enrolled people; None without a bootstrap.
+        misidentification_ci95: 95 % confidence interval of `misidentification` over the enrolled
+            people. None without a bootstrap.
     """
 
     detection: Verification
@@ -112,7 +119,7 @@ class Imposters:
 
     @property
     def auc(self) -> float:
-        """AUC of probes of enrolled people compared with probes of strangers."""
+        """AUC of probes of enrolled people compared with probes of people who are not enrolled."""
         return self.detection.auc
 
     def __str__(self):
@@ -129,12 +136,13 @@ class Imposters:
 def imposters(
     distances: ArrayLike, probe_ids: ArrayLike, gallery_ids: ArrayLike, *, bootstrap: int = 0
 ) -> Imposters:
-    """Computes figures of open-set identification, with strangers among the probes.
+    """Computes metrics of open-set identification, in which some probes belong to imposters.
 
-    The score of a probe is its distance to the nearest enrolled person. A probe whose score is at
-    most a threshold is accepted as that person (Abdelwahab2019, section 5.2, multiclass imposters).
-    As in the paper, an enrolled person who is accepted as somebody else counts as accepted.
-    `misidentification` is the fraction of these probes.
+    The score of a probe is the distance to the nearest enrolled person. A probe with a score of at
+    most the threshold is accepted as this person (Abdelwahab2019, section 5.2, multiclass
+    imposters). As in the paper, the probe of an enrolled person that is accepted as another person
+    counts as accepted. `Imposters.misidentification` is the fraction of probes whose nearest person
+    is another person.
 
     Args:
         distances: Distances of probes to gallery entries, shape `(probes, entries)`; smaller is
@@ -142,17 +150,18 @@ def imposters(
         probe_ids: Person of each probe, shape `(probes,)`. People who are not in `gallery_ids` are
             the imposters.
         gallery_ids: Person of each gallery entry, shape `(entries,)`.
-        bootstrap: Number of replicates for 95 % intervals over the people of the probes, see
-            `verification`. 0 computes no intervals, and 1000 is usual. The intervals do not vary
-            who is enrolled.
+        bootstrap: Number of replicates for 95 % confidence intervals over the people of the probes,
+            see `verification`. 0 computes no intervals, and 1000 is usual. The bootstrap does not
+            vary who is enrolled.
 
     Returns:
         `Imposters`.
 
     Raises:
         TypeError: If `bootstrap` is not a whole number.
-        ValueError: If shapes do not fit, a distance is not finite, `bootstrap` is negative, or
-            there are no probes of enrolled people or no probes of imposters.
+        ValueError: If the numbers of ids differ from the shape of `distances`, a distance is not
+            finite, `bootstrap` is negative, or there are no probes of enrolled people or no probes
+            of imposters.
 
     >>> import numpy as np
     >>> distances = np.array([[0.1, 0.8], [0.9, 0.3], [0.7, 0.6]])
@@ -165,8 +174,9 @@ def imposters(
     enrolled = np.isin(probe_ids, gallery_ids)
     if enrolled.all() or not enrolled.any():
         raise ValueError(
-            "Probes of enrolled people and of imposters, who are not in `gallery_ids`, are "
-            f"needed. Received {int(enrolled.sum())} and {int((~enrolled).sum())}."
+            f"Received {int(enrolled.sum())} probes of enrolled people and "
+            f"{int((~enrolled).sum())} probes of imposters. Expected at least one probe of each "
+            "kind. Imposters are people who are not in `gallery_ids`."
         )
     people, nearest = _nearest_by_person(distances, gallery_ids)
     right = np.searchsorted(people, probe_ids[enrolled])
@@ -187,7 +197,7 @@ def imposters(
 
 
 def in_percent(bounds):
-    """Returns an interval in percent, in brackets after a space; an empty string for None."""
+    """Formats an interval in percent as ` [1.0 to 2.0 %]`. Returns an empty string for None."""
     return "" if bounds is None else f" [{100 * bounds[0]:.1f} to {100 * bounds[1]:.1f} %]"
 
 
@@ -199,7 +209,8 @@ def _nearest_by_person(distances, gallery_ids):
         gallery_ids: Person of each entry, shape `(entries,)`, in any order.
 
     Returns:
-        `(people, nearest)`: the sorted ids `(people,)` and the minima `(probes, people)`.
+        `(people, nearest)`: the sorted ids, shape `(people,)`, and the distances, shape
+        `(probes, people)`.
     """
     order = np.argsort(gallery_ids, kind="stable")
     people, starts = np.unique(gallery_ids[order], return_index=True)
@@ -207,14 +218,17 @@ def _nearest_by_person(distances, gallery_ids):
 
 
 def _credit(nearest, right):
-    """Returns 1/c for each probe whose right person is among c people at the minimum, else 0.
+    """Returns the contribution of each probe to the number of correct identifications.
+
+    The contribution is 1 / c if the person of the probe is one of c people at the smallest
+    distance, and otherwise 0.
 
     Args:
         nearest: Distances to people, shape `(probes, people)`.
-        right: Index of the right person, shape `(probes,)`.
+        right: Column index of the person of each probe, shape `(probes,)`.
 
     Returns:
-        Credits in [0, 1], shape `(probes,)`.
+        Contributions from 0 to 1, shape `(probes,)`.
     """
     tied = nearest == nearest.min(axis=1, keepdims=True)  # (probes, people)
     return tied[np.arange(len(right)), right] / tied.sum(axis=1)

@@ -1,27 +1,29 @@
-"""95 % intervals of figures over people, by the Bayesian bootstrap with one additional person.
+"""Computes 95 % confidence intervals over people, by a Bayesian bootstrap with one added person.
 
-Ten to a hundred people rarely include the few whom a model confuses most. A percentile bootstrap
-draws only from the people at hand, so its intervals end too low. The intervals of this module use
-two steps instead:
+A sample of ten to a hundred people rarely includes the few people whom a model confuses most. A
+percentile bootstrap draws only from this sample, so its upper confidence bounds of error rates are
+too low. This module computes intervals of error rates in two steps instead:
 
 - Each replicate gives every person an exponential random weight (Bayesian bootstrap, Rubin1981).
-- Each replicate adds one more person. At the upper end of an error rate this person errs in every
-  genuine trial, at the lower end in none.
+- Each replicate adds one person. All genuine trials of the added person are rejected for the upper
+  confidence bound of an error rate, and none for the lower bound.
 
-For a mean over people with equally many trials this is the bound of Gaffke2005, and for a rate of
-zero it is the bound of Clopper1934 (Clopper-Pearson). It is not proved that Gaffke's bound always
-has its level, and the EER is not a mean. `tests/bench/coverage.py --fresh` therefore simulates the
-coverage in five worlds that were not used to tune any rule.
+If the metric is a mean over people with equal numbers of trials, the result is the confidence bound
+of Gaffke2005. If no error occurs, the result is the bound of Clopper1934 (Clopper-Pearson).
+Gaffke's bound is not proved to have the nominal coverage, and the EER is not a mean. Therefore
+`tests/bench/coverage.py --fresh` simulates the coverage in five populations that were not used to
+design the method.
 
-With fixed weights, adding an error moves a figure in one direction only, and so do its percentiles:
-no additional error narrows an interval at its far end. The order of the trials does not matter.
+For fixed weights, an additional error can only worsen the metric. The upper confidence bound of an
+error rate therefore never falls if an error is added. The order of the trials has no effect.
 
-Three other methods stand in this module for other questions:
+Three functions of this module use other methods:
 
-- `replicates` draws people with replacement (percentile bootstrap), for paired differences.
-- `independent_pairs` uses the jackknife over people with the degrees of freedom of Satterthwaite,
-  as Korn-Graubard intervals do, to count how many independent pairs of people the trials are worth.
-- `interval_of_others` is the interval of the false accept rate of as many other people.
+- `replicates` draws people with replacement (percentile bootstrap), for paired differences of
+  methods.
+- `independent_pairs` estimates the effective number of independent pairs of people, by a jackknife
+  over people with the degrees of freedom of Satterthwaite, as in Korn-Graubard intervals.
+- `interval_of_others` computes an interval of the false accept rate of a new group of people.
 """
 
 from __future__ import annotations
@@ -35,34 +37,36 @@ from keras_dml.evaluation._error_curves import WeightedCurves, crossing, last_po
 
 DRAWS = 1000
 PERCENTILES = (2.5, 97.5)
-OUTSIDE = 0.05  # probability outside an interval
+OUTSIDE = 0.05  # probability that a 95 % interval does not contain the true value
 VALUES_AT_ONCE = 2**22  # weights in memory at once: 32 MiB of float64
-# No event in n trials: the rate is at most 3 / n with 95 % confidence (Jovanovic1997).
+# If no event occurs in n trials, the rate is at most 3 / n with 95 % confidence (Jovanovic1997).
 RULE_OF_THREE = 3
-# The additional person is accepted this many times as often as the wanted false accept rate when a
-# threshold is set at that rate: simulated in `tests/bench/coverage.py`.
+# If a threshold is set at a false accept rate, the added person is accepted this many times as
+# often as the wanted rate. The factor was chosen by the simulations of `tests/bench/coverage.py`.
 FAR_OF_ONE_MORE = 10
-# Fraction of the claims by the additional person that a fixed threshold accepts, see
-# `tests/evaluation/test_coverage.py`.
+# Fraction of the added person's claims to be somebody else that a fixed threshold accepts. The
+# coverage is simulated in `tests/evaluation/test_coverage.py`.
 ACCEPTED_OF_ONE_MORE = 0.5
 
 
 class WeightedReplicates:
-    """Random weights of trials, in replicates of the Bayesian bootstrap.
+    """Random weights of trials in replicates of the Bayesian bootstrap.
 
     Args:
         scores: Checked distances, shape `(trials,)`.
         genuine: Checked booleans, shape `(trials,)`.
-        people: None, or `(probe, claimed)` person codes 0, 1, ..., each of shape `(trials,)`. With
-            them a genuine trial has the weight of its person, and an imposter trial the product of
-            the weights of its two people. Without them each trial has its own weight.
+        people: `(probe, claimed)` person codes 0, 1, ..., each of shape `(trials,)`, or None. With
+            `people`, the weight of a genuine trial is the weight of its person, and the weight of
+            an imposter trial is the product of the weights of its two people. With None, each
+            trial has an independent weight.
         draws: Number of replicates.
         seed: Seed of the weights.
 
     Attributes:
-        scores: Distances in an order that does not depend on the order of the arguments.
-        genuine: Booleans in this order.
-        people: Number of people; without `people` the number of trials of the rarer kind.
+        scores: Distances, sorted so that the order of the arguments has no effect.
+        genuine: Booleans in the order of the attribute `scores`.
+        people: Number of people. If `people` is None, the smaller of the number of genuine trials
+            and the number of imposter trials.
     """
 
     def __init__(self, scores, genuine, *, people, draws, seed):
@@ -81,8 +85,8 @@ class WeightedReplicates:
 
         Yields:
             `(weights, genuine_share, imposter_share)`: weights of the trials, shape
-            `(count, trials)`, and the shares of the genuine and the imposter trials that belong to
-            the additional person, both of shape `(count, 1)`.
+            `(count, trials)`, and the fractions of the genuine and of the imposter trials that
+            belong to the added person, both of shape `(count, 1)`.
         """
         rng = np.random.default_rng(self._seed)
         at_once = max(1, VALUES_AT_ONCE // self.genuine.size)
@@ -93,7 +97,8 @@ class WeightedReplicates:
     def _weights_of_trials(self, rng, count):
         drawn = rng.standard_exponential((count, self.genuine.size + 2))
         more, count = drawn[:, -2:], int(self.genuine.sum())
-        # by rank within each kind, so that an added error changes no other weight
+        # weights follow the rank among genuine or imposter trials, so that an additional error
+        # does not change the weights of other trials
         weights = np.empty((len(drawn), self.genuine.size))
         weights[:, self.genuine], weights[:, ~self.genuine] = np.split(drawn[:, :-2], [count], 1)
         totals = np.stack([weights @ kind for kind in (self.genuine, ~self.genuine)], axis=1)
@@ -114,24 +119,25 @@ class WeightedReplicates:
 
 
 def interval(lower, upper):
-    """Returns the 2.5 percentile of one set of replicates and the 97.5 percentile of another."""
+    """Returns the 2.5 percentiles of the replicates `lower` and the 97.5 percentiles of `upper`."""
     return float(np.percentile(lower, PERCENTILES[0])), float(np.percentile(upper, PERCENTILES[1]))
 
 
 def verification_intervals(scores, genuine, *, people, draws, fars, seed):
-    """Computes 95 % intervals of the AUC, the EER and the TAR at some false accept rates.
+    """Computes 95 % confidence intervals of the AUC, the EER and the TAR at false accept rates.
 
     Args:
         scores: Checked distances, shape `(trials,)`.
         genuine: Checked booleans, shape `(trials,)`.
         people: See `WeightedReplicates`.
         draws: Number of replicates.
-        fars: False accept rates at which the TAR is computed. At the lower end of its interval the
-            threshold leaves room for one more person who is accepted ten times as often.
+        fars: False accept rates at which the TAR is computed. For the lower bound of the TAR, the
+            threshold is stricter, so that an added person may be accepted ten times as often as the
+            wanted rate.
         seed: Seed of the weights.
 
     Returns:
-        `{"auc": (low, high), "eer": ..., "tar_at_far_0.01": ...}`.
+        Dict of intervals, `{"auc": (low, high), "eer": ..., "tar_at_far_0.01": ...}`.
     """
     replicates = WeightedReplicates(scores, genuine, people=people, draws=draws, seed=seed)
     curves = WeightedCurves(replicates.scores, replicates.genuine)
@@ -153,7 +159,7 @@ def verification_intervals(scores, genuine, *, people, draws, fars, seed):
 
 
 def curve_figures(far, tar, fars):
-    """Computes the AUC, the EER and the TAR at some false accept rates.
+    """Computes the AUC, the EER and the TAR at false accept rates from error curves.
 
     Args:
         far: False accept rates of error curves, shape `(count, points)`.
@@ -161,7 +167,7 @@ def curve_figures(far, tar, fars):
         fars: False accept rates at which the TAR is computed.
 
     Returns:
-        Shape `(count, 2 + fars)`.
+        Metrics of each curve, shape `(count, 2 + len(fars))`.
     """
     auc = np.sum(np.diff(far, axis=1) * (tar[:, 1:] + tar[:, :-1]) / 2, axis=1)
     at_fars = (
@@ -172,17 +178,17 @@ def curve_figures(far, tar, fars):
 
 
 def _with_one_more(far, people):
-    """Returns the false accept rate of the people at hand that leaves room for one more person."""
-    share = min(1.0, 2 * FAR_OF_ONE_MORE * far / (people + 1))  # of the pairs of people
+    """Returns the FAR of the measured people at which the FAR with one added person is `far`."""
+    share = min(1.0, 2 * FAR_OF_ONE_MORE * far / (people + 1))  # fraction of the pairs of people
     return max(0.0, (far - share) / (1 - share)) if share < 1 else 0.0
 
 
 def eer_replicates(scores, genuine, *, people, draws, seed):
-    """Computes equal error rates of replicates; the arguments are those of `WeightedReplicates`.
+    """Computes the equal error rate of each replicate. For the arguments see `WeightedReplicates`.
 
     Returns:
-        `(better, worse)`, both of shape `(draws,)`: rates if the additional person errs in no
-        genuine trial, and in every genuine trial.
+        `(better, worse)`, both of shape `(draws,)`: equal error rates if all genuine trials of the
+        added person are accepted, and if all genuine trials of the added person are rejected.
     """
     replicates = WeightedReplicates(scores, genuine, people=people, draws=draws, seed=seed)
     curves = WeightedCurves(replicates.scores, replicates.genuine)
@@ -195,11 +201,11 @@ def eer_replicates(scores, genuine, *, people, draws, seed):
 
 
 def mean_interval(values, people, *, draws=DRAWS, seed=0):
-    """Computes the 95 % interval of a mean of values from 0 to 1 over people.
+    """Computes the 95 % confidence interval of a mean of values from 0 to 1, over people.
 
     Args:
-        values: Shape `(examples,)`.
-        people: Person of each example, shape `(examples,)`. None: no two examples share a person.
+        values: Value of each example, shape `(examples,)`.
+        people: Person of each example, shape `(examples,)`. None if no two examples share a person.
         draws: Number of replicates.
         seed: Seed of the weights.
 
@@ -218,10 +224,10 @@ def mean_interval(values, people, *, draws=DRAWS, seed=0):
 
 
 def accept_intervals(accepted, genuine, *, people, draws, seed):
-    """Computes 95 % intervals of the rates at which imposter and genuine trials are accepted.
+    """Computes 95 % confidence intervals of the false accept rate and of the true accept rate.
 
     Args:
-        accepted: Chance from 0 to 1 that each trial is accepted, shape `(trials,)`.
+        accepted: Probability that each trial is accepted, shape `(trials,)`.
         genuine: Checked booleans, shape `(trials,)`.
         people: See `WeightedReplicates`.
         draws: Number of replicates.
@@ -246,7 +252,7 @@ def accept_intervals(accepted, genuine, *, people, draws, seed):
 
 
 def cost_interval(scores, genuine, *, people, draws, miss, false_accept):
-    """Computes the 95 % interval of the minimum normalized detection cost (minDCF).
+    """Computes the 95 % confidence interval of the minimum normalized detection cost (minDCF).
 
     Args:
         scores: Checked distances, shape `(trials,)`.
@@ -254,7 +260,10 @@ def cost_interval(scores, genuine, *, people, draws, miss, false_accept):
         people: See `WeightedReplicates`.
         draws: Number of replicates.
         miss: Cost of rejecting all genuine trials.
-        false_accept: Cost of accepting all imposters.
+        false_accept: Cost of accepting all imposter trials.
+
+    Returns:
+        `(low, high)`.
     """
     replicates = WeightedReplicates(scores, genuine, people=people, draws=draws, seed=0)
     curves = WeightedCurves(replicates.scores, replicates.genuine)
@@ -265,39 +274,40 @@ def cost_interval(scores, genuine, *, people, draws, miss, false_accept):
             lost = 1 - accepted - (1 - share) * tar
             costs.append((miss * lost + false_accept * far).min(axis=1))
     least = min(miss, false_accept)
-    worse = np.minimum(np.concatenate(worse), least)  # accept or reject everybody
+    worse = np.minimum(np.concatenate(worse), least)  # a system may accept or reject all trials
     return interval(np.concatenate(better) / least, worse / least)
 
 
 def probe_codes(people, genuine):
-    """Returns person codes for `WeightedReplicates` of trials in which only the probe is a person.
+    """Returns person codes for `WeightedReplicates` if the weights depend on the probes only.
 
     Args:
         people: Person of each probe, shape `(trials,)`.
         genuine: Checked booleans, shape `(trials,)`.
 
     Returns:
-        `(probe, claimed)`. All imposter trials claim one additional code, whose weight cancels.
+        `(probe, claimed)` person codes. All imposter trials claim the same additional person code.
+        The weight of this code cancels, because it multiplies all imposter trials.
     """
     codes = np.unique(people, return_inverse=True)[1]
     return codes, np.where(genuine, codes, codes.max() + 1)
 
 
 def replicates(genuine, *, people, draws, seed):
-    """Draws replicates of the percentile bootstrap, which differences of methods are paired by.
+    """Draws replicates of the percentile bootstrap, for paired differences of methods.
 
     Args:
         genuine: Checked booleans, shape `(trials,)`.
-        people: None, or `(probe, claimed)` person codes 0, 1, ..., each of shape `(trials,)`. With
-            them a replicate draws people with replacement: a genuine trial counts as often as its
-            person was drawn, and an imposter trial as often as the product for its two people.
-            Without them it draws genuine trials from genuine trials and imposter trials from
-            imposter trials.
-        draws: Number of replicates. A replicate that lacks a kind of trial is drawn again.
+        people: `(probe, claimed)` person codes 0, 1, ..., each of shape `(trials,)`, or None. With
+            `people`, a replicate draws people with replacement. If persons a and b are drawn A and
+            B times, a genuine trial of a counts A times, and an imposter trial of a and b counts
+            A * B times. With None, a replicate draws genuine trials and imposter trials separately.
+        draws: Number of replicates. A replicate without genuine or without imposter trials is
+            drawn again.
         seed: Seed of the draws.
 
     Yields:
-        Blocks of shape `(count, trials)`: how often each trial counts in each replicate.
+        Blocks of integers, shape `(count, trials)`: how often each trial counts in each replicate.
     """
     rng = np.random.default_rng(seed)
     at_once = max(1, VALUES_AT_ONCE // genuine.size)
@@ -334,45 +344,47 @@ def percentiles(values):
 
 
 def rate_without_errors(people, genuine):
-    """Returns the upper bound of an error rate if no error was observed, by the rule of three.
+    """Returns the upper confidence bound of an error rate without observed errors (rule of three).
 
     Args:
-        people: None, or `(probe, claimed)` person codes, each of shape `(trials,)`.
+        people: `(probe, claimed)` person codes, each of shape `(trials,)`, or None.
         genuine: Booleans, shape `(trials,)`.
 
     Returns:
-        3 / n, at most 1. n is the number of people with genuine trials; without `people` it is the
-        number of genuine trials.
+        3 / n, at most 1. n is the number of people with genuine trials, or the number of genuine
+        trials if `people` is None.
     """
     count = int(genuine.sum()) if people is None else np.unique(people[0][genuine]).size
     return min(1.0, RULE_OF_THREE / count)
 
 
 def independent_pairs(accepted, members, people):
-    """Estimates how many independent pairs of people would give the rate the same variance.
+    """Estimates the effective number of independent pairs of people behind a false accept rate.
 
-    The rate p is a mean over pairs, and pairs share people: it is a U-statistic (Hoeffding1948).
-    R_i is the sum of `accepted - p` over the pairs of person i. The jackknife estimate of the
-    variance between people is `V = sum(R_i^2) / pairs^2`. Its expectation is too large rather than
-    too small, because the part that is specific to a pair enters for both of its people
-    (Efron1981). `p (1 - p) / V` independent pairs have this variance.
+    The effective number is the number of independent pairs for which the rate would have the same
+    variance. The rate p is a mean over pairs, and pairs share people, so p is a U-statistic
+    (Hoeffding1948). Let R_i be the sum of `accepted - p` over the pairs of person i. The jackknife
+    estimate of the variance between people is `V = sum(R_i^2) / pairs^2`. V overestimates the
+    variance on average, because the variation that is specific to a pair counts for each of its two
+    people (Efron1981). `p (1 - p) / V` independent pairs have the variance V.
 
-    This number is reduced if few people make the variance uncertain (Korn1998, Korn-Graubard): the
-    degrees of freedom are `sum(R_i^2)^2 / sum(R_i^4)` (Satterthwaite1946), which is small if few
-    people cause most errors. The variance of a U-statistic of two people is at least that of
-    `people / 2` pairs, which bounds the number from below.
+    The effective number is reduced if V itself is uncertain because the sample is small (Korn1998,
+    Korn-Graubard). The reduction uses `sum(R_i^2)^2 / sum(R_i^4)` degrees of freedom
+    (Satterthwaite1946), a small number if few people cause most errors. The effective number is at
+    least `people / 2`, because a U-statistic over pairs never varies more than a mean over
+    `people / 2` disjoint pairs.
 
     Args:
-        accepted: Fraction accepted of each pair, shape `(pairs,)`.
-        members: People of each pair, codes of shape `(pairs, 2)`.
+        accepted: Fraction of the trials of each pair that is accepted, shape `(pairs,)`.
+        members: Person codes of each pair, shape `(pairs, 2)`.
         people: Number of people.
 
     Returns:
-        A number from `people / 2` (pairs that share nobody) to the number of pairs.
+        Effective number of independent pairs, from `people / 2` to the number of pairs.
     """
     rate = accepted.mean()
     least, most = people / 2, max(len(accepted), people / 2)
-    if rate in (0, 1):  # the pairs show nothing about how people differ
+    if rate in (0, 1):  # all pairs have the same rate, so the variance between people is unknown
         return least
     beyond = np.bincount(members.ravel(), np.repeat(accepted - rate, 2), minlength=people)
     squares = np.square(beyond)
@@ -385,24 +397,28 @@ def independent_pairs(accepted, members, people):
 
 
 def interval_of_others(accepted, members, people):
-    """Computes the 95 % interval of the false accept rate of as many other people.
+    """Computes a 95 % interval of the false accept rate of a new group of the same size.
 
-    People get random weights as in the rest of this module, with two differences:
+    Each replicate gives people random weights, as in the rest of this module, with two differences:
 
-    - The weights have a gamma distribution of shape 1/2. Its variance is twice that of exponential
-      weights, because the rates of two groups of people differ by twice the variance of one rate.
-    - The additional person makes a pair with everybody. At the upper end `1 / 4 + 1 / n` of the
-      trials of such a pair are accepted: half of the claims that this person makes, and more if few
-      people say little about the next person. If the fraction of the n people is larger, that
-      fraction is used. At the lower end no trial of this person is accepted.
+    - The weights have a gamma distribution of shape 1/2, with twice the variance of exponential
+      weights. The difference of the rates of two groups has twice the variance of the rate of one
+      group.
+    - The added person forms a pair with each of the n people. For the upper confidence bound, the
+      fraction `1 / 4 + 1 / n` of the trials of these pairs is accepted. The term 1 / 4 corresponds
+      to accepting half of the added person's claims, and no claims of other people to be the added
+      person. The term 1 / n allows for the uncertainty of a small sample. If the observed rate of
+      the n people is larger than `1 / 4 + 1 / n`, the observed rate is used. For the lower
+      confidence bound, no trial of the added person is accepted.
 
-    With fixed weights both ends can only rise if one more trial is accepted. The interval of Korn
-    and Graubard does not have this property: it ended at 60 % if none of 450 trials of 10 people
-    was accepted, and at 16 % if one trial was. This interval ends at 23 % in both cases.
+    For fixed weights, the two bounds can only rise if one more trial is accepted. The upper bound
+    of the Korn-Graubard interval may fall: for 450 trials of 10 people it was 60 % if no trial was
+    accepted, and 16 % if one trial was accepted. The upper bound of this function is 23 % for none
+    and for one accepted trial.
 
     Args:
-        accepted: Fraction accepted of each pair, shape `(pairs,)`.
-        members: People of each pair, codes of shape `(pairs, 2)`.
+        accepted: Fraction of the trials of each pair that is accepted, shape `(pairs,)`.
+        members: Person codes of each pair, shape `(pairs, 2)`.
         people: Number of people.
 
     Returns:
@@ -423,7 +439,11 @@ def interval_of_others(accepted, members, people):
 
 
 def _sums_over_pairs(weights, values, members):
-    """Sums values of pairs, weighted by both people of each pair, shape `(draws,)`."""
+    """Sums the values of pairs, each multiplied by the weights of its two people.
+
+    Returns:
+        Sums, shape `(draws,)`.
+    """
     people, counts = weights.shape[1], values > 0
     table = csr_array((values[counts], members[counts].T), shape=(people, people))
     return ((weights @ table) * weights).sum(axis=1)

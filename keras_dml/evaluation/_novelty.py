@@ -1,4 +1,4 @@
-"""Novelty detection: does an example belong to a class that was not in the training data?"""
+"""Novelty detection: decides whether an example belongs to a class unknown to the model."""
 
 from __future__ import annotations
 
@@ -23,14 +23,17 @@ KINDS = ("max", "energy")
 
 @dataclass(frozen=True, eq=False)
 class NoveltyDetection:
-    """Figures of how well novelty scores separate new classes from known classes.
+    """Metrics of how well novelty scores separate new classes from known classes.
+
+    An example of a known class is called a known example, and an example of a new class is called a
+    new example.
 
     Attributes:
-        detection: `Verification` of the novelty scores. Examples of known classes are its genuine
-            trials, examples of new classes its imposter trials. With a bootstrap it has intervals
-            of the AUC, the EER and the TAR at the wanted rate.
-        at_far: `TarAtFar`: fraction of known examples classified as known at a threshold that
-            classifies at most the wanted fraction of new examples as known.
+        detection: `Verification` of the novelty scores, with known examples as genuine trials and
+            new examples as imposter trials. With a bootstrap it has 95 % confidence intervals of
+            the AUC, the EER and the TAR at the wanted false accept rate.
+        at_far: `TarAtFar`, the fraction of known examples that are classified as known. The
+            threshold classifies at most the wanted fraction of new examples as known.
     """
 
     detection: Verification
@@ -38,7 +41,7 @@ class NoveltyDetection:
 
     @property
     def auroc(self) -> float:
-        """Probability that a new example has a larger novelty than a known example (AUROC)."""
+        """AUROC: probability that a new example has a larger novelty than a known example."""
         return self.detection.auc
 
     @property
@@ -48,7 +51,7 @@ class NoveltyDetection:
 
     @property
     def frr_at_far_ci95(self) -> tuple[float, float] | None:
-        """95 % interval of `frr_at_far`; None without a bootstrap."""
+        """95 % confidence interval of `frr_at_far`; None without a bootstrap."""
         bounds = self.detection.intervals.get(f"tar_at_far_{self.at_far.far:g}")
         return None if bounds is None else (1.0 - bounds[1], 1.0 - bounds[0])
 
@@ -69,21 +72,22 @@ class NoveltyDetection:
 def novelty(similarities: ArrayLike, kind: str = "max") -> np.ndarray:
     """Computes the novelty of examples from similarities to prototypes; higher is more novel.
 
-    The novelty of Monteiro2020 (section 5) is not 1 - max softmax: a softmax does not change if a
-    constant is added to all similarities of an example, and the pair term of Monteiro2020 (Eq. 3)
-    trains exactly this constant.
+    The novelty of Monteiro2020 (section 5) is not 1 - max softmax. A softmax does not change if a
+    constant is added to all similarities of an example, but the pair term of Monteiro2020 (Eq. 3)
+    trains this constant.
 
     Args:
-        similarities: S(x, C_j), shape `(examples, classes)`, as `PrototypicalClassifier.scores`.
-        kind: `"max"`: the largest similarity, negated; `"energy"`: the logarithm of the sum of
-            exponentials of the similarities, negated.
+        similarities: Similarities S(x, C_j) of examples to the prototypes of classes, shape
+            `(examples, classes)`, such as the output of `PrototypicalClassifier.scores`.
+        kind: `"max"` is the negated largest similarity. `"energy"` is the negated logarithm of the
+            sum of the exponentials of the similarities.
 
     Returns:
         Novelty, float64 of shape `(examples,)`.
 
     Raises:
-        ValueError: If the shape is wrong, there is no class, a similarity is not finite, or `kind`
-            is unknown.
+        ValueError: If `similarities` is not a matrix with at least one class, a similarity is not
+            finite, or `kind` is unknown.
 
     >>> novelty([[0.2, 0.7], [-3.0, -1.0]]).tolist()
     [-0.7, 1.0]
@@ -101,32 +105,36 @@ def novelty_by_one_class_svm(
 ) -> np.ndarray:
     """Computes novelty by a one-class SVM on vectors of similarities; higher is more novel.
 
-    As in Monteiro2020 (section 5). The kernel is an RBF of these vectors, standardized by the mean
-    and standard deviation of `known`. A learned similarity itself need not be positive definite, so
-    it cannot be the kernel.
+    The method is described in Monteiro2020 (section 5). The vector of an example holds its
+    similarities to all prototypes, standardized by the mean and standard deviation of `known`. The
+    SVM has an RBF kernel on these vectors. A learned similarity cannot be the kernel, because it
+    need not be positive definite.
 
     Args:
         known: Similarities of examples of known classes, shape `(examples, classes)`. Use examples
-            that neither trained the model nor are scored.
+            that were not used in training and are not scored.
         similarities: Similarities of the examples to score, shape `(scored, classes)`.
-        outliers: Upper bound of the fraction of `known` outside the border (nu), above 0 and below
-            1.
+        outliers: Parameter nu of the SVM, above 0 and below 1: an upper bound of the fraction of
+            `known` that the SVM classifies as new.
 
     Returns:
-        Novelty, float64 of shape `(scored,)`. The SVM classifies an example above 0 as new.
+        Novelty, float64 of shape `(scored,)`. The SVM classifies examples with a novelty above 0 as
+        new.
 
     Raises:
-        ValueError: If shapes are wrong, a similarity is not finite, or `outliers` is out of range.
+        ValueError: If `known` and `similarities` do not have the same number of classes, a
+            similarity is not finite, or `outliers` is out of range.
     """
     known_similarities = _checked("known", known)
     similarities = _checked("similarities", similarities)
     if known_similarities.shape[1] != similarities.shape[1]:
         raise ValueError(
-            "`known` and `similarities` must be similarities to the same prototypes. Received "
-            f"shapes {known_similarities.shape} and {similarities.shape}."
+            f"Received `known` of shape {known_similarities.shape} and `similarities` of shape "
+            f"{similarities.shape}. Expected one column for each prototype in both, and the same "
+            "prototypes."
         )
     nu = positive("outliers", outliers)
-    if nu >= 1:  # with all examples outside, the border is arbitrary
+    if nu >= 1:  # if all known examples may be outliers, the SVM's decision border is arbitrary
         raise ValueError(f"`outliers` must be above 0 and below 1. Received {outliers!r}.")
     machine = make_pipeline(StandardScaler(), OneClassSVM(kernel="rbf", nu=nu))
     machine.fit(known_similarities)
@@ -141,7 +149,7 @@ def novelty_detection(
     people: tuple[ArrayLike, ArrayLike] | None = None,
     bootstrap: int = 0,
 ) -> NoveltyDetection:
-    """Computes the AUROC, and the FRR at a FAR, of novelty scores from `novelty` or elsewhere.
+    """Computes the AUROC of novelty scores, and the false reject rate at a false accept rate.
 
     A new example classified as known is a false accept, and a known example classified as new is a
     false reject.
@@ -149,20 +157,21 @@ def novelty_detection(
     Args:
         known: Novelty of examples of known classes, shape `(examples,)`; higher is more novel.
         new: Novelty of examples of new classes, shape `(new_examples,)`.
-        far: Wanted fraction of new examples classified as known, above 0 and below 1.
-        people: The pair `(people of known, people of new)`, names of shapes `(examples,)` and
-            `(new_examples,)`. With `people` the bootstrap weights people. None: no two examples
-            share a person.
-        bootstrap: Number of replicates for the 95 % intervals, see `verification`. 0 computes no
-            intervals, and 1000 is usual.
+        far: Wanted false accept rate: the fraction of new examples classified as known, above 0 and
+            below 1.
+        people: The pair `(people of known, people of new)`, ids of shapes `(examples,)` and
+            `(new_examples,)`. With `people` the bootstrap draws weights for people. None if no two
+            examples share a person.
+        bootstrap: Number of replicates for the 95 % confidence intervals, see `verification`. 0
+            computes no intervals, and 1000 is usual.
 
     Returns:
-        `NoveltyDetection`; printing it shows the figures and their numbers of examples.
+        `NoveltyDetection`. Its text shows the metrics and the numbers of examples.
 
     Raises:
-        TypeError: If `bootstrap` is not a whole number, or names are invalid.
-        ValueError: If `known` or `new` is empty, a score is not finite, `people` does not name the
-            person of each example, or `far` or `bootstrap` is out of range.
+        TypeError: If `bootstrap` is not a whole number, or ids are invalid.
+        ValueError: If `known` or `new` is empty, a score is not finite, `people` does not contain
+            one id for each example, or `far` or `bootstrap` is out of range.
 
     >>> round(novelty_detection([-3.0, -2.0, 0.5], [0.0, 1.0]).auroc, 3)
     0.833
@@ -191,7 +200,7 @@ def novelty_detection(
 
 
 def _named(people, known, new):
-    """Returns the person of each example, known examples first."""
+    """Returns the person id of each known example, followed by those of the new examples."""
     if not hasattr(people, "__len__") or isinstance(people, str) or len(people) != 2:
         raise ValueError(
             f"`people` must be the pair (people of known, people of new). Received {people!r}."
@@ -199,8 +208,8 @@ def _named(people, known, new):
     sides = [ids("`people`", list(side)) for side in people]
     if (sides[0].shape, sides[1].shape) != ((known,), (new,)):
         raise ValueError(
-            f"`people` must name the person of each example, {known:,} known and {new:,} new. "
-            f"Received names of shapes {sides[0].shape} and {sides[1].shape}."
+            f"Received `people` of shapes {sides[0].shape} and {sides[1].shape}. Expected one id "
+            f"for each of {known:,} known examples and {new:,} new examples."
         )
     return ids("`people`", [name for side in sides for name in side.tolist()])
 
@@ -209,8 +218,8 @@ def _checked(name, similarities):
     similarities = real(f"`{name}`", similarities, np.float64)
     if similarities.ndim != 2 or similarities.size == 0:
         raise ValueError(
-            f"`{name}` must have shape (examples, classes), at least one of each. Received shape "
-            f"{similarities.shape}."
+            f"`{name}` must have shape (examples, classes), with at least one example and one "
+            f"class. Received shape {similarities.shape}."
         )
     check_finite(name, similarities)
     return similarities

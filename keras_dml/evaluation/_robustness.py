@@ -1,4 +1,4 @@
-"""Accuracy of a classifier under adversarial attacks, with its results and checkpoints."""
+"""Computes the accuracy of a classifier under adversarial attacks, with resumable checkpoints."""
 
 from __future__ import annotations
 
@@ -36,13 +36,15 @@ class AttackResult:
 
     Attributes:
         name: Name of the attack, with its number of restarts.
-        accuracy: Fraction of examples classified correctly when clean and under every restart.
-        interval: 95 % Wilson interval of the accuracy.
-        robust: Booleans of shape `(count,)`, True for these examples.
-        calls: Number of gradients, or queries, computed.
-        seconds: Time for all restarts.
-        not_finite: Number of gradient entries that were not finite and were set to 0. More than a
-            few mean that the attack had no gradient to follow.
+        accuracy: Fraction of the examples that are classified correctly without an attack and
+            after every restart of the attack.
+        interval: 95 % Wilson confidence interval of the accuracy.
+        robust: Booleans of shape `(count,)`, True for examples that are classified correctly
+            without an attack and after every restart.
+        calls: Number of gradients or queries that the attack computed.
+        seconds: Time for all restarts, in seconds.
+        not_finite: Number of gradient entries that were not finite and were set to 0. If this
+            number is large, the attack had no gradient to follow.
     """
 
     name: str
@@ -59,17 +61,19 @@ class AttackResult:
 
 @dataclass(frozen=True, eq=False)
 class Robustness:
-    """Accuracy of a classifier under several attacks; prints as a line for each attack.
+    """Accuracy of a classifier under several attacks. Its text has a line for each attack.
 
     Attributes:
-        head: Head that was attacked; None for a model with one output.
-        clean_accuracy: Fraction of clean examples classified correctly.
-        clean_interval: 95 % Wilson interval of the clean accuracy.
-        attacks: `AttackResult` by name of the attack.
-        worst_case: Fraction of examples classified correctly under every attack.
-        worst_interval: 95 % Wilson interval of the worst case.
-        correct: Booleans of shape `(count,)`, True if the clean example is classified correctly.
-        robust: Booleans of the same shape, True if no attack succeeds.
+        head: Classification head that was attacked. None for a model with one output.
+        clean_accuracy: Fraction of the examples that are classified correctly without an attack.
+        clean_interval: 95 % Wilson confidence interval of `clean_accuracy`.
+        attacks: Dict from the name of each attack to its `AttackResult`.
+        worst_case: Fraction of the examples that are classified correctly under every attack.
+        worst_interval: 95 % Wilson confidence interval of `worst_case`.
+        correct: Booleans of shape `(count,)`, True for examples that are classified correctly
+            without an attack.
+        robust: Booleans of shape `(count,)`, True for examples that are classified correctly
+            without an attack and under every attack.
     """
 
     head: str | None
@@ -82,10 +86,11 @@ class Robustness:
     robust: np.ndarray = field(repr=False)
 
     def table(self) -> dict[str, list]:
-        """Returns the figures as columns: clean accuracy, one row per attack, and the worst case.
+        """Returns the accuracies as a table: clean accuracy, one row per attack, and worst case.
 
         Returns:
-            Lists by name: `attack`, `accuracy`, `low`, `high`, `calls`, `seconds`, `not_finite`.
+            Dict of columns, each a list: `attack`, `accuracy`, `low`, `high`, `calls`, `seconds`
+            and `not_finite`.
         """
         results = self.attacks.values()
         rows = [
@@ -130,36 +135,36 @@ def robustness(
 ) -> Robustness:
     """Computes the accuracy of a classifier under each attack and under the union of all attacks.
 
-    An example is robust if it is classified correctly when clean and under every restart of every
-    attack. One successful attack breaks an example, so more attacks can only lower the accuracy.
-    Attacks use raw logits in inference mode, and the model is not changed. A restart runs only on
-    examples that are still robust under its attack.
+    An example is robust if it is classified correctly without an attack and after every restart of
+    every attack. Additional attacks can therefore only lower the accuracy. Attacks use raw logits
+    in inference mode and do not change the model. A restart runs only on the examples that all
+    earlier restarts of the same attack failed to break.
 
-    The union of a few attacks overestimates the robust accuracy. For a figure to rely on, combine
-    APGD on the cross-entropy, APGD on the margin from several starts, `TargetedAPGD`, transfer from
-    the other heads, and `Square`, which needs no gradients. AutoAttack is such a combination
-    (Croce2020).
+    The accuracy under a few attacks overestimates the robust accuracy. For a reliable estimate,
+    combine APGD on the cross-entropy, APGD on the margin from several starts, `TargetedAPGD`,
+    transfer from other heads of the model, and `Square`, which needs no gradients. AutoAttack
+    (Croce2020) is a similar combination.
 
     Args:
-        model: A `PrototypicalClassifier`, or any `keras.Model` whose output is logits, shape
-            `(batch, classes)`. Inputs lie in [0, 1]; standardization is inside the model.
+        model: A `PrototypicalClassifier`, or a `keras.Model` whose output is logits of shape
+            `(batch, classes)`. The model takes inputs in [0, 1] and standardizes them itself.
         x: Inputs, shape `(count, ...)`, in [0, 1].
         y: Class ids, shape `(count,)`.
         attacks: List of attacks from `keras_dml.evaluation.attacks`, with different names.
-        head: Head that is attacked and evaluated, `"sim"` or `"dol"`; ignored for a model with one
-            output.
-        batch_size: Number of examples attacked at once.
+        head: Head that is attacked and evaluated, `"sim"` or `"dol"`. A model with one output
+            ignores `head`.
+        batch_size: Number of examples that are attacked at once.
         seed: Seed of the random starts. A resumed run draws the same starts.
-        out: Path of a checkpoint, such as `robustness.npz`, written every 20 seconds. A call with
-            the path of an earlier run continues that run. None writes no file.
+        out: Path of a checkpoint file, such as `robustness.npz`, that is written every 20 seconds.
+            If the file exists, the call resumes the run that wrote it. Default: no file.
         progress: Whether to show progress on stderr.
 
     Returns:
         `Robustness`.
 
     Raises:
-        ValueError: If inputs leave [0, 1], labels are not class ids, two attacks have the same
-            name, or `out` contains another experiment.
+        ValueError: If an input is outside [0, 1], labels are not class ids, two attacks have the
+            same name, or `out` belongs to another experiment.
 
     Example:
         >>> import keras
@@ -175,8 +180,8 @@ def robustness(
     attacks = list(attacks)
     if not attacks:
         raise ValueError(
-            "`attacks` is empty; give at least one of `keras_dml.evaluation.attacks`, such as "
-            "`FGSM(epsilon=0.1)`."
+            "`attacks` is empty. Pass at least one attack from `keras_dml.evaluation.attacks`, "
+            "such as `FGSM(epsilon=0.1)`."
         )
     _check_names(attacks)
     head = _checked_head(model, head, attacks)
@@ -199,13 +204,13 @@ def robustness(
 
 
 class _Victim:
-    """Attacked head and the examples on which it is evaluated.
+    """Attacked network and the examples on which the network is evaluated.
 
     Args:
-        network: A `Network`.
+        network: `Network` that is attacked.
         x: Inputs, shape `(count, ...)`.
         y: Class ids, shape `(count,)`.
-        batch_size: Largest number of rows in a call.
+        batch_size: Largest number of examples in a batch.
     """
 
     def __init__(self, network, x, y, batch_size):
@@ -214,11 +219,18 @@ class _Victim:
         self.correct = np.concatenate([self.classifies(x[rows], rows) for rows in batches])
 
     def batches(self, rows):
-        """Splits rows into batches."""
+        """Splits row indices into batches."""
         return np.split(rows, range(self.batch_size, len(rows), self.batch_size))
 
     def classifies(self, x, rows):
-        """Returns whether each input gets the label of its row; the lowest class wins a tie."""
+        """Returns whether the network classifies each input correctly.
+
+        If two logits are equal, the lower class id is predicted.
+
+        Args:
+            x: Inputs, shape `(len(rows), ...)`.
+            rows: Index of the example that each input was made from.
+        """
         logits = self.network.logits(x)
         if self.y[rows].max() >= logits.shape[1]:
             raise ValueError(
@@ -229,7 +241,7 @@ class _Victim:
 
 
 def _restart(attack, state, victim, seed, checkpoint, progress):
-    """Runs the rest of a restart on the examples that are still robust, and updates `state`."""
+    """Runs the rest of a restart on the examples that are not broken yet, and updates `state`."""
     start = time.monotonic()
     batches = victim.batches(np.flatnonzero(state["pending"]))
     if progress:
@@ -238,7 +250,7 @@ def _restart(attack, state, victim, seed, checkpoint, progress):
     for rows in batches:
         if not len(rows):
             continue
-        # the same starts for all attacks, so that they differ by their steps and restarts only
+        # all attacks have the same random starts, so that they differ only in steps and restarts
         rng = np.random.default_rng([seed, state["restarts"], int(rows[0])])
         adversarial, calls, not_finite = attack.perturb(
             victim.network, victim.x[rows], victim.y[rows], rng
@@ -258,7 +270,7 @@ def _restart(attack, state, victim, seed, checkpoint, progress):
 
 
 def _fraction(mask):
-    """Returns the fraction of a mask that is True, and its 95 % Wilson interval."""
+    """Returns the fraction of True in a mask and the 95 % Wilson interval of this fraction."""
     interval = stats.binomtest(int(mask.sum()), mask.size).proportion_ci(method="wilson")
     return float(mask.mean()), (float(interval.low), float(interval.high))
 
@@ -269,8 +281,8 @@ def _checked_head(model, head, attacks):
     if not hasattr(model, "head_scores"):
         if sources:
             raise ValueError(
-                f"`source` of an attack names a head, and a {type(model).__name__} has one output "
-                f"only. Received source={sources[0]!r}; leave `source` out."
+                f"Received an attack with source={sources[0]!r}, which names a head. A "
+                f"{type(model).__name__} has only one output. Leave `source` out."
             )
         return None
     for name, values, allowed in (("head", [head], HEADS), ("source", sources, SOURCES)):
@@ -284,8 +296,8 @@ def _check_names(attacks):
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ValueError(
-            f"`attacks` must have different names. These come twice: {twice}. Evaluate attacks "
-            "with the same name in separate calls."
+            f"Received `attacks` in which these names occur more than once: {twice}. Names of "
+            "attacks must differ. Evaluate attacks with the same name in separate calls."
         )
 
 
@@ -293,32 +305,32 @@ def _checked(x, y):
     x, y = real("`x`", x), real("`y`", y)
     if not np.issubdtype(x.dtype, np.floating) or not len(x):
         raise ValueError(
-            "`x` must be floats in [0, 1], at least one example. Received "
-            f"{x.dtype} of shape {x.shape}. Gray levels are divided by 255 first."
+            f"Received `x` of dtype {x.dtype} and shape {x.shape}. Expected floats in [0, 1] and "
+            "at least one example. Divide gray levels by 255."
         )
     if not (x.min() >= 0 and x.max() <= 1):
         raise ValueError(
-            f"`x` must lie in [0, 1]. Received values from {x.min():g} to {x.max():g}. "
-            "Standardization belongs inside the model."
+            f"`x` must lie in [0, 1]. Received values from {x.min():g} to {x.max():g}. If the "
+            "model needs standardized inputs, add a standardization layer to the model."
         )
     if y.shape != (len(x),) or not np.issubdtype(y.dtype, np.integer) or y.min() < 0:
         raise ValueError(
-            f"`y` must be one class id per example, integers from 0, shape ({len(x)},). Received "
-            f"{y.dtype} of shape {y.shape}."
+            f"Received `y` of dtype {y.dtype} and shape {y.shape}. Expected one class id for each "
+            f"example, integers from 0, shape ({len(x)},)."
         )
     return x.astype(np.float32), y.astype(np.int64)
 
 
 class Network:
-    """Model in inference mode, one head of which is attacked.
+    """Model in inference mode with logits and gradients for attacks on one of its heads.
 
-    The weights are those at the first call. Batches are padded to a power of two rows or to
-    `batch_size`, so that few shapes are compiled.
+    Later changes of the model's weights have no effect after the first call. Batches are padded to
+    `batch_size` rows or to a power of two, so that few shapes are compiled.
 
     Args:
         model: A model with `embed(x)` and `head_scores(z, head)`, or a model whose output is
             logits.
-        head: The attacked head, `"sim"` or `"dol"`; None for a model with one output.
+        head: Attacked head, `"sim"` or `"dol"`. None for a model with one output.
         batch_size: Largest number of rows in a call.
     """
 
@@ -332,25 +344,27 @@ class Network:
         return np.asarray(self._logits(self._padded(x)))[: len(x)]
 
     def margins(self, x, y):
-        """Returns margins, NumPy of shape `(count,)`; above 0 if the input is misclassified."""
+        """Returns the margin of each input, above 0 if misclassified. NumPy of shape `(count,)`."""
         return np.array(robust.margin(np.asarray(y, np.int32), self.logits(x)))
 
     def gradient(self, x, y, loss, *, source=None, probabilities=False, targets=None):
-        """Computes the loss of each example, its gradient in the inputs, and the margin.
+        """Computes the loss and the margin of each example, and the gradient of the loss.
 
         Entries of the gradient that are not finite are set to 0.
 
         Args:
             x: Inputs, shape `(count, ...)`.
             y: Class ids, shape `(count,)`.
-            loss: Name in `LOSSES`.
-            source: Head whose loss is used, one of `SOURCES`; None: the attacked head.
-            probabilities: Whether to pass probabilities to the loss in place of logits.
-            targets: Class ids, shape `(count,)`, for the targeted DLR in place of `loss`.
+            loss: Name of the loss, one of `LOSSES`.
+            source: Head whose loss is used, one of `SOURCES`. Default: the attacked head.
+            probabilities: Whether to pass probabilities instead of logits to the loss.
+            targets: Target class ids, shape `(count,)`. If they are passed, the loss is the
+                targeted difference of logits ratio (DLR) instead of `loss`.
 
         Returns:
-            Values, shape `(count,)`; gradient, of the shape of `x`; margins of the attacked head,
-            shape `(count,)`; number of entries of the gradient that were not finite. All NumPy.
+            `(values, gradient, margins, not_finite)`: NumPy arrays of the losses, shape `(count,)`,
+            the gradient, shape of `x`, and the margins of the attacked head, shape `(count,)`, and
+            the number of gradient entries that were not finite.
         """
         key = (loss, source or self.head, probabilities, targets is not None)
         if key not in self._gradients:
@@ -368,7 +382,7 @@ class Network:
         return values, np.where(finite, gradient, 0), margins, int(np.sum(~finite))
 
     def _gradient(self, loss, source, probabilities, targeted, x, y, targets):
-        """Computes values, gradient, and margins of the attacked head in one pass."""
+        """Computes loss values, gradients, and margins of the attacked head in one pass."""
 
         def loss_values(x):
             attacked, scores = self._scores(x, self.head, source)
@@ -383,7 +397,7 @@ class Network:
         return values, gradient, margins
 
     def _scores(self, x, *heads):
-        """Computes the logits of heads on one embedding."""
+        """Computes the logits of several heads from one forward pass."""
         if self.head is None:
             return [self.model(x, training=False)] * len(heads)
         z = self.model.embed(x)
@@ -403,12 +417,12 @@ class Network:
 
 
 class _Checkpoint:
-    """Progress of each attack in a file, so that finished work is not repeated.
+    """Checkpoint file with the progress of each attack, from which an interrupted run resumes.
 
     The file is written atomically.
 
     Args:
-        path: Path of the file, `.npz`; None stores nothing.
+        path: Path of the `.npz` file. None stores nothing.
         digest: Digest of the experiment, see `_digest`.
 
     Raises:
@@ -425,25 +439,25 @@ class _Checkpoint:
                 self.arrays = {name: file[name] for name in file.files}
             stored = str(self.arrays["identity"])
         except (KeyError, OSError, ValueError) as error:
-            raise ValueError(f"{self.path} is damaged ({error}). Delete it.") from error
+            raise ValueError(f"{self.path} is damaged ({error}). Delete the file.") from error
         if stored != digest:
             raise ValueError(
-                f"{self.path} belongs to another model, other examples, another head or another "
-                "seed. Delete it, or give another `out`."
+                f"{self.path} was written for another model, other examples, another head or "
+                "another seed. Delete the file, or pass another path as `out`."
             )
 
     def load(self, attack, correct):
         """Returns the stored state of an attack, or its initial state.
 
         Args:
-            attack: One of `keras_dml.evaluation.attacks`.
-            correct: Booleans of shape `(count,)`, True if the clean example is classified
-                correctly.
+            attack: Attack from `keras_dml.evaluation.attacks`.
+            correct: Booleans of shape `(count,)`, True for examples that are classified correctly
+                without an attack.
 
         Returns:
-            A dict of `robust` and `pending`, booleans of shape `(count,)`; `pending` are the
-            examples that the present restart has not attacked yet. The dict also has the counts
-            `restarts`, `calls`, `seconds` and `not_finite`.
+            Dict with the booleans `robust` and `pending`, each of shape `(count,)`, and the numbers
+            `restarts`, `calls`, `seconds` and `not_finite`. `pending` is True for examples that the
+            current restart has not attacked yet.
         """
         name = repr(attack)
         if name not in self.arrays:

@@ -1,28 +1,30 @@
-"""Thresholds for a false accept rate (FAR), and the rates of a given threshold.
+"""Computes thresholds for a false accept rate (FAR), and the error rates of a given threshold.
 
 A threshold accepts trials with `score <= threshold`. Three public functions compute a threshold for
-a wanted false accept rate. They differ in what holds for people who were not measured:
+a wanted FAR. They differ in what they state about the FAR of people outside the sample:
 
-`threshold_at_far` (empirical)
-    The largest observed score that accepts at most the wanted fraction of the imposter trials at
-    hand. It promises nothing about other people: its Clopper-Pearson interval treats trials as
-    independent. It needs 1 / far imposter trials. Use it to report a figure at a fixed FAR.
+`threshold_at_far` (empirical threshold)
+    Computes the largest observed score that accepts at most the wanted fraction of the imposter
+    trials. The result makes no statement about other people, because the Clopper-Pearson interval
+    assumes that trials are independent. This function needs 1 / far imposter trials. Use it to
+    report the point of a ROC at a fixed FAR.
 
-`certificate`
-    The same quantile with every pair of people weighted alike, and an interval of the rate of as
-    many other people. It refuses a rate that the people at hand cannot support (rule of three over
-    independent pairs of people). It needs from about sqrt(6 / far) people, if all pairs of people
-    are worth an independent pair, to 6 / far people, if people differ as much as possible. Use it
-    for a threshold that should have the wanted rate on average, with a stated interval.
+`certificate` (threshold with a confidence interval over people)
+    Computes the same quantile with equal weights for all pairs of people, and a 95 % interval of
+    the FAR of another group of the same size. It raises an error if the sample of people is too
+    small for the wanted FAR (rule of three for the effective number of independent pairs). It needs
+    about sqrt(6 / far) people if all pairs of people are independent, and at most 6 / far people if
+    pairs are as dependent as possible. Use it for a threshold whose FAR is the wanted rate on
+    average.
 
-`promise` (conformal)
-    A stricter threshold: for two new people the false accept rate is at most the wanted rate on
-    average, for scores of any distribution (distribution-free, by exchangeability of people). It
-    needs about 1 / far people and a trial for every two of them. Use it if exceeding the rate is
+`promise` (conformal threshold)
+    Computes a stricter threshold. The FAR of two new people is at most the wanted rate on average,
+    for any distribution of the scores (distribution-free, assuming exchangeable people). It needs
+    about 1 / far people and a trial of every two people. Use it if exceeding the wanted FAR is
     worse than rejecting more genuine trials.
 
-Two functions compute the rates of a threshold that is already set: `accept_rates` from genuine and
-imposter trials, `false_accepts` from imposter trials with every pair of people weighted alike.
+Three functions compute error rates of a given threshold. `accept_rates` uses genuine and imposter
+trials. `false_accepts` uses imposter trials, with equal weights for all pairs of people.
 `best_of_tries` computes the rates if a person may try several times.
 """
 
@@ -58,13 +60,15 @@ from keras_dml.evaluation._intervals import (
 
 COUNTED = "counted over people"
 EXTRAPOLATED = "extrapolated by a generalized Pareto tail"
-REACH = 10  # a tail is extrapolated to a tenth of the rate that is supported
-TAIL_FRACTION = 0.1  # the tail is fitted to this fraction of the imposter trials, the lowest scores
+REACH = 10  # the tail model extrapolates to a tenth of the lowest rate that the sample supports
+TAIL_FRACTION = 0.1  # the tail model is fitted to this fraction of the scores, the lowest ones
 TAIL_DRAWS, TAIL_SEED = 1000, 0
-# Percentiles of the rate of as many other people, whose difference has twice the variance.
+# Percentiles of an interval of the rate of another group of people. The difference of the rates of
+# two groups has twice the variance of the rate of one group.
 PERCENTILES_OF_OTHERS = 100 * norm.cdf(np.sqrt(2) * norm.ppf([0.025, 0.975]))
-# A new person is accepted in at most this fraction of the trials with everybody else: the fraction
-# for claims of this person, averaged with 0 for claims to be this person.
+# Largest accepted fraction of the trials between a new person and everybody else. It averages the
+# accepted fraction of the new person's claims with 0, the accepted fraction of others' claims to be
+# the new person.
 ACCEPTED_OF_NEW_PERSON = ACCEPTED_OF_ONE_MORE / 2
 
 
@@ -72,13 +76,16 @@ def check_far(far):
     """Checks that a false accept rate is a fraction above 0 and below 1."""
     if not isinstance(far, numbers.Real) or not 0.0 < far < 1.0:
         raise ValueError(
-            f"`far` must be a fraction above 0 and below 1, as 0.01 for 1 %. Received {far!r}."
+            "`far` must be a fraction above 0 and below 1, such as 0.01 for a false accept rate of "
+            f"1 %. Received {far!r}."
         )
 
 
 def _check_threshold(threshold):
     if not isinstance(threshold, numbers.Real) or np.isnan(threshold):
-        raise ValueError(f"`threshold` must be a number, a distance. Received {threshold!r}.")
+        raise ValueError(
+            f"`threshold` must be a number in the unit of the scores. Received {threshold!r}."
+        )
 
 
 # ---- empirical threshold ----
@@ -92,7 +99,8 @@ class TarAtFar:
         far: Wanted false accept rate.
         tar: Highest true accept rate of a threshold whose FAR is at most `far`; NaN if there are
             too few imposter trials.
-        threshold: This threshold, in units of the scores; NaN if there are too few imposter trials.
+        threshold: Threshold with this true accept rate, in units of the scores; NaN if there are
+            too few imposter trials.
         imposter: Number of imposter trials.
     """
 
@@ -103,7 +111,7 @@ class TarAtFar:
 
     @property
     def measurable(self) -> bool:
-        """True if one false accept among the imposter trials stays within the wanted rate."""
+        """True if there are enough imposter trials: one false accept is at most the wanted rate."""
         return self.imposter >= min_imposters(self.far)
 
     def __str__(self):
@@ -117,13 +125,13 @@ class TarAtFar:
 
 @dataclass(frozen=True)
 class FarThreshold:
-    """Threshold for a wanted false accept rate, with a confidence interval of the rate.
+    """Threshold for a wanted false accept rate, with a Clopper-Pearson interval of the rate.
 
     Attributes:
         far: Wanted false accept rate.
         value: The threshold, in units of the scores.
         trials: Number of imposter trials.
-        far_ci95: 95 % Clopper-Pearson interval of the false accept rate.
+        far_ci95: 95 % Clopper-Pearson interval of the false accept rate, for independent trials.
     """
 
     far: float
@@ -139,12 +147,12 @@ class FarThreshold:
 
 
 def min_imposters(far):
-    """Returns the number of imposter trials of which one is at most the fraction `far`."""
+    """Returns the smallest number of imposter trials at which one false accept is at most `far`."""
     return math.ceil(1.0 / far - 1e-9)
 
 
 def tar_at_far(thresholds, far, tar, limit, imposter):
-    """Returns the highest true accept rate of an error curve whose FAR is at most `limit`.
+    """Returns the highest true accept rate on an error curve at a FAR of at most `limit`.
 
     Args:
         thresholds, far, tar: See `error_curve`.
@@ -161,18 +169,18 @@ def tar_at_far(thresholds, far, tar, limit, imposter):
 
 
 def threshold_at_far(scores: ArrayLike, genuine: ArrayLike, far: float) -> FarThreshold:
-    """Computes the largest observed score that accepts at most a fraction of the imposter trials.
+    """Computes the largest observed score that accepts at most the fraction `far` of imposters.
 
-    The interval is the exact binomial interval (Clopper-Pearson, Clopper1934) of the rate of false
-    accepts at this threshold. It treats trials as independent. Trials that share people carry less
-    information, so pass one trial for each pair of people, or use `certificate`.
-    `dataclasses.asdict(threshold_at_far(...))` has the keys of an entry in `thresholds` of a model
-    card.
+    The result includes the exact binomial confidence interval (Clopper-Pearson, Clopper1934) of the
+    false accept rate at this threshold. The interval assumes that trials are independent. Trials
+    that share people are not independent, so pass one trial for each pair of people, or use
+    `certificate`. `dataclasses.asdict(threshold_at_far(...))` has the keys of an entry in
+    `thresholds` of a model card.
 
     Args:
         scores: Distances of the trials, any shape; smaller is closer.
-        genuine: Booleans of the same shape, True if probe and claim are one person.
-        far: Wanted fraction of imposter trials accepted, above 0 and below 1.
+        genuine: Booleans of the same shape, True if probe and claim are the same person.
+        far: Wanted false accept rate, above 0 and below 1.
 
     Returns:
         `FarThreshold`.
@@ -180,7 +188,7 @@ def threshold_at_far(scores: ArrayLike, genuine: ArrayLike, far: float) -> FarTh
     Raises:
         TypeError: If `genuine` is not boolean.
         ValueError: If `far` is not between 0 and 1, there are fewer than 1 / `far` imposter trials,
-            or more than the wanted fraction of the imposter trials have the smallest score.
+            or more than the fraction `far` of the imposter trials have the smallest score.
 
     >>> import numpy as np
     >>> scores = np.r_[0.1, 0.3, np.arange(1, 21) / 10]
@@ -192,16 +200,17 @@ def threshold_at_far(scores: ArrayLike, genuine: ArrayLike, far: float) -> FarTh
     imposters = scores[~genuine]
     if imposters.size < min_imposters(far):
         raise ValueError(
-            f"A threshold for FAR {100 * far:g} % needs at least {min_imposters(far):,} "
-            f"imposter trials. Received {imposters.size:,}. Use more people, or a larger `far`."
+            f"Received {imposters.size:,} imposter trials. A threshold for FAR {100 * far:g} % "
+            f"needs at least {min_imposters(far):,} imposter trials. Use more people, or a larger "
+            "`far`."
         )
     thresholds, far_curve, _ = error_curve(scores, genuine)
     value = float(thresholds[last_point_within(far_curve, far)])
     if value == -math.inf:
         raise ValueError(
-            f"No threshold keeps FAR at {100 * far:g} %: "
             f"{int((imposters == scores.min()).sum()):,} of {imposters.size:,} imposter trials "
-            f"have the smallest score, {scores.min():g}. The scores do not separate people."
+            f"have the smallest score, {scores.min():g}. Every threshold that accepts any trial "
+            f"exceeds FAR {100 * far:g} %. The scores do not separate people. Use a better model."
         )
     accepted = int((imposters <= value).sum())
     interval = binomtest(accepted, imposters.size).proportion_ci(0.95, method="exact")
@@ -218,14 +227,14 @@ def threshold_at_far(scores: ArrayLike, genuine: ArrayLike, far: float) -> FarTh
 
 @dataclass(frozen=True)
 class AcceptRates:
-    """False and true accept rate of a threshold, with 95 % intervals.
+    """False accept rate and true accept rate of a threshold, with 95 % confidence intervals.
 
     Attributes:
         threshold: Trials with `score <= threshold` are accepted.
-        far: Fraction of imposter trials accepted.
-        far_ci95: 95 % interval of `far`.
-        tar: Fraction of genuine trials accepted.
-        tar_ci95: 95 % interval of `tar`.
+        far: False accept rate, the fraction of the imposter trials that are accepted.
+        far_ci95: 95 % confidence interval of `far`.
+        tar: True accept rate, the fraction of the genuine trials that are accepted.
+        tar_ci95: 95 % confidence interval of `tar`.
         genuine: Number of genuine trials.
         imposter: Number of imposter trials.
     """
@@ -265,16 +274,17 @@ def accept_rates(
 
     Args:
         scores: Distances of the trials, any shape; smaller is closer.
-        genuine: Booleans of the same shape, True if probe and claim are one person.
+        genuine: Booleans of the same shape, True if probe and claim are the same person.
         threshold: Threshold, in units of the scores.
-        people: See `verification`. With `people` the bootstrap weights people.
+        people: `(probe_ids, claimed_ids)`, the two people of each trial, see `verification`. With
+            `people` the bootstrap draws weights for people, and otherwise weights for trials.
         bootstrap: Number of replicates, at least 1.
         seed: Seed of the bootstrap.
 
     Returns:
-        `AcceptRates`. The intervals count one additional person, see `verification`. At the upper
-        end of the FAR, probes of this person are accepted in half of their trials. Without
-        `people`, one additional imposter trial is accepted.
+        `AcceptRates`. The bootstrap adds one person, see `verification`. For the upper confidence
+        bound of the FAR, half of the imposter trials with a probe of the added person are accepted.
+        Without `people`, the bootstrap adds one imposter trial, which is accepted.
 
     Raises:
         TypeError: If the trials are invalid, see `verification`.
@@ -310,17 +320,17 @@ def accept_rates(
 
 @dataclass(frozen=True)
 class BestOfTries:
-    """False and true accept rate if a person may try several times, with 95 % intervals.
+    """False accept rate and true accept rate if a person may try several times.
 
     Attributes:
         threshold: A try with `score <= threshold` is accepted.
-        tries: Number of tries. A claim is accepted if one of its tries is accepted.
-        far: Fraction of false claims that are accepted, the mean over pairs of people.
-        far_ci95: 95 % interval of `far`.
-        tar: Fraction of true claims that are accepted, the mean over people.
-        tar_ci95: 95 % interval of `tar`.
-        far_once: False accept rate of a single try of the same pairs.
-        tar_once: True accept rate of a single try of the same people.
+        tries: Number of tries. A claim is accepted if at least one try is accepted.
+        far: Fraction of the false claims that are accepted, averaged over pairs of people.
+        far_ci95: 95 % confidence interval of `far`.
+        tar: Fraction of the true claims that are accepted, averaged over people.
+        tar_ci95: 95 % confidence interval of `tar`.
+        far_once: False accept rate of a single try for the same pairs of people.
+        tar_once: True accept rate of a single try for the same people.
         people: Number of people with enough genuine trials.
         pairs: Number of pairs of probe and claim with enough imposter trials.
     """
@@ -361,29 +371,31 @@ def best_of_tries(
 ) -> BestOfTries:
     """Computes FAR and TAR of a threshold if a person may try several times.
 
-    A claim is accepted if one of its tries is accepted, so several tries raise both rates: the FAR
-    of three independent tries is nearly three times the FAR of one try. The tries of a claim are
-    different recordings of one person. If a of the m trials of a pair of probe and claim are
-    accepted, k trials drawn without replacement include an accepted trial with probability
-    `1 - C(m - a, k) / C(m, k)`. Pairs with fewer than k trials are left out.
+    A claim is accepted if at least one try is accepted. Several tries therefore raise FAR and TAR.
+    The FAR of three independent tries is nearly three times the FAR of one try. The tries of a
+    claim are different recordings of one person. Let m be the number of trials of a probe person
+    and a claimed person, and let a be the number of accepted trials among them. If k of the m
+    trials are drawn without replacement, at least one of the k trials is accepted with probability
+    `1 - C(m - a, k) / C(m, k)`. Pairs of people with fewer than k trials are left out.
 
     Args:
         scores: Distances of the trials, any shape; smaller is closer. Each trial compares another
-            recording of its probe with all enrolled recordings of the claimed person.
-        genuine: Booleans of the same shape, True if probe and claim are one person.
+            recording of the probe person with all enrolled recordings of the claimed person.
+        genuine: Booleans of the same shape, True if probe and claim are the same person.
         threshold: Threshold of a single try, in units of the scores.
         people: `(probe_ids, claimed_ids)`, the two people of each trial, see `verification`.
         tries: Number of tries k, at least 1.
-        bootstrap: Number of replicates of the intervals over people, at least 1, see
-            `verification`.
+        bootstrap: Number of replicates for the 95 % confidence intervals over people, at least 1,
+            see `verification`.
 
     Returns:
-        `BestOfTries`; printing it shows the rates and those of a single try.
+        `BestOfTries`. Its text shows the rates of `tries` tries and of a single try.
 
     Raises:
-        TypeError: If `genuine` is not boolean, `people` is None, or a count is not a whole number.
+        TypeError: If `genuine` is not boolean, `people` is None, or `tries` or `bootstrap` is not a
+            whole number.
         ValueError: If the trials are invalid, see `verification`, `threshold` is not a number, or
-            no person or no pair of people has as many trials as tries.
+            no person has `tries` genuine trials, or no pair of people has `tries` imposter trials.
 
     >>> scores = np.array([0.1, 0.4, 0.9, 0.3, 0.8, 0.7])
     >>> genuine = np.arange(6) < 3
@@ -397,8 +409,8 @@ def best_of_tries(
     _check_threshold(threshold)
     if people is None:
         raise TypeError(
-            "`people` must be the pair (probe_ids, claimed_ids): tries are recordings of one "
-            "person. Received None."
+            "`people` must be the pair (probe_ids, claimed_ids). Received None. The tries of a "
+            "claim are recordings of one person, so the people must be known."
         )
     shape = np.shape(scores)
     scores, genuine = check_trials(scores, genuine)
@@ -412,9 +424,9 @@ def best_of_tries(
     for kind, name in ((is_genuine, "genuine"), (~is_genuine, "imposter")):
         if not has_enough[kind].any():
             raise ValueError(
-                f"{tries} tries need {tries} {name} trials of one probe and one claim. Received at "
-                f"most {int(trials[kind].max())}. Score more recordings of each person, or lower "
-                "`tries`."
+                f"Received at most {int(trials[kind].max())} {name} trials with the same probe "
+                f"person and claimed person. {tries} tries need at least {tries} of them. Score "
+                "more recordings of each person, or lower `tries`."
             )
     trials, accepted, is_genuine = (x[has_enough] for x in (trials, accepted, is_genuine))
     drawn = np.arange(tries)[:, None]
@@ -441,7 +453,7 @@ def best_of_tries(
 
 
 class ImposterPairs:
-    """Imposter trials grouped by unordered pairs of people, every pair weighted alike.
+    """Imposter trials, grouped by unordered pairs of people with equal weights for all pairs.
 
     Args:
         scores: Distances of imposter trials, any shape; smaller is closer.
@@ -452,10 +464,10 @@ class ImposterPairs:
         people: Number of people.
         trials: Number of trials.
         scores: Distances of the trials, shape `(trials,)`.
-        members: The two people of each pair as codes, shape `(pairs, 2)`.
+        members: Person codes of each pair, shape `(pairs, 2)`.
 
     Raises:
-        TypeError: If the scores are not real numbers, or names are of different kinds.
+        TypeError: If the scores are not real numbers, or the ids are invalid.
         ValueError: If there is no trial, a score is not finite, or a trial compares a person with
             the same person.
     """
@@ -466,13 +478,13 @@ class ImposterPairs:
         probe, claimed = ids_of_trials(people, scores.shape)
         self.scores = scores.ravel()
         if not scores.size:
-            raise ValueError("`scores` is empty; give the distances of imposter trials.")
+            raise ValueError("`scores` is empty. Pass the distances of imposter trials.")
         genuine = int((probe == claimed).sum())
         if genuine:
             raise ValueError(
-                "`scores` must hold imposter trials only, of two different people each. Received "
-                f"{genuine:,} of {scores.size:,} trials of one person. Leave them out: "
-                "`scores[probes != claims]`."
+                f"Received {genuine:,} of {scores.size:,} trials that compare a person with the "
+                "same person. `scores` must contain imposter trials only. Leave genuine trials "
+                "out by `scores[probes != claims]`."
             )
         names, codes = np.unique(np.concatenate([probe, claimed]), return_inverse=True)
         ordered = np.sort(codes.reshape(2, -1), axis=0)
@@ -483,46 +495,49 @@ class ImposterPairs:
 
     @property
     def is_complete(self):
-        """True if every two people have a trial."""
+        """True if there is a trial of every two people."""
         return len(self.members) == self.people * (self.people - 1) // 2
 
     @property
     def weights(self):
-        """Weight of each trial, shape `(trials,)`: equal sums for all pairs, 1 in total."""
+        """Weight of each trial, shape `(trials,)`, 1 in total. All pairs have the same weight."""
         return 1 / (self._trials_of_pair[self._pair] * len(self.members))
 
     def weights_of_draw(self, drawn):
-        """Returns the weights of the trials if person a was drawn `drawn[a]` times, 1 in total."""
+        """Returns the weights of the trials, 1 in total, if person a was drawn `drawn[a]` times."""
         weights = self.weights * drawn[self.members].prod(axis=1)[self._pair]
         return weights / weights.sum()
 
     def accepted(self, threshold):
-        """Returns the fraction of each pair's trials that a threshold accepts, shape `(pairs,)`."""
+        """Returns the accepted fraction of the trials of each pair, shape `(pairs,)`."""
         return np.bincount(self._pair, self.scores <= threshold) / self._trials_of_pair
 
     def threshold(self, far):
-        """Returns the largest observed score that accepts at most the fraction `far`.
+        """Returns the largest observed score that accepts at most the fraction `far` of the trials.
 
-        If the smallest score accepts more, the result is a number just below this score.
+        If more than the fraction `far` of the trials have the smallest score, the result is the
+        next smaller floating-point number, which accepts no trial.
         """
         order = np.argsort(self.scores, kind="stable")
         scores, accepted = self.scores[order], np.cumsum(self.weights[order])
-        ends = np.append(np.flatnonzero(np.diff(scores)), scores.size - 1)  # last of a run
+        # index of the last trial of each run of equal scores
+        ends = np.append(np.flatnonzero(np.diff(scores)), scores.size - 1)
         within = ends[accepted[ends] <= far * (1 + 1e-9)]
         return float(scores[within[-1]] if within.size else np.nextafter(scores[0], -np.inf))
 
 
 @dataclass(frozen=True)
 class FalseAccepts:
-    """False accept rate of a threshold, with its interval over people.
+    """False accept rate of a threshold, with an interval for another group of people.
 
     Attributes:
         threshold: Trials with `score <= threshold` are accepted.
-        rate: Fraction of imposter trials accepted, the mean over pairs of people.
-        ci95: 95 % interval of the rate of as many other people.
+        rate: False accept rate, averaged over pairs of people.
+        ci95: 95 % interval of the false accept rate of another group of the same size.
         people: Number of people.
         trials: Number of imposter trials.
-        independent: Number of independent pairs of people that would give the same variance.
+        independent: Effective number of independent pairs of people: the number of independent
+            pairs with which the rate would have the same variance.
     """
 
     threshold: float
@@ -538,7 +553,7 @@ class FalseAccepts:
         return _strictest_supported(self.independent)
 
     def people_needed(self, far: float) -> tuple[int, int]:
-        """Returns the fewest and the most people for a rate, see `Certificate.people_needed`."""
+        """Returns the range of the number of people for a rate, see `Certificate.people_needed`."""
         return _people_needed(far, self.people, self.independent)
 
     def __str__(self):
@@ -547,16 +562,17 @@ class FalseAccepts:
 
 
 def false_accepts(scores: ArrayLike, people: PeopleOfTrials, threshold: float) -> FalseAccepts:
-    """Computes the false accept rate of a threshold, with its interval over people.
+    """Computes the false accept rate of a threshold, with an interval for another group of people.
 
-    Every pair of people has the same weight, however many trials it has. The interval is wide
-    enough for the rate of as many other people. It weights people at random and adds one person,
-    see `verification`. At the upper end, half of the claims of this person or more are accepted,
-    and at the lower end none. An additional false accept never lowers an end of the interval.
+    Every pair of people has the same weight, whatever the number of its trials. The 95 % interval
+    is wide enough to contain the rate of another group of the same size. It is computed by a
+    bootstrap that gives people random weights and adds one person, see `verification`. For the
+    upper bound, at least half of the claims of the added person are accepted, and for the lower
+    bound none. An additional false accept never lowers a bound.
 
     Args:
         scores: Distances of imposter trials, any shape; smaller is closer. Pass the trials of
-            everybody claiming to be everybody else, or everybody else of a group.
+            each person with each other person, or with each other person in the same group.
         people: `(probe_ids, claimed_ids)`, the two people of each trial, each of a shape that
             broadcasts to the shape of `scores`.
         threshold: Threshold, in units of the scores.
@@ -565,7 +581,7 @@ def false_accepts(scores: ArrayLike, people: PeopleOfTrials, threshold: float) -
         `FalseAccepts`.
 
     Raises:
-        TypeError: If the scores are not real numbers, or names are of different kinds.
+        TypeError: If the scores are not real numbers, or the ids are invalid.
         ValueError: If there is no trial, a score is not finite, a trial compares a person with the
             same person, or `threshold` is not a number.
 
@@ -596,27 +612,27 @@ def _false_accepts_of_pairs(pairs, threshold):
 
 
 def percent_rounded_up(rate):
-    """Returns a rate in percent with two digits, rounded up, so that the people support it."""
+    """Formats a rate in percent with two significant digits, rounded up."""
     digits = 1 - math.floor(math.log10(100 * rate))
     return f"{math.ceil(100 * rate * 10**digits - 1e-9) / 10**digits:g} %"
 
 
 def _strictest_supported(independent):
-    """Returns the lowest rate that a number of independent pairs of people supports."""
+    """Returns the lowest FAR that an effective number of independent pairs supports."""
     return min(1.0, RULE_OF_THREE / independent)
 
 
 def _people_needed(far, people, independent):
-    """Returns the fewest and the most people that a rate needs.
+    """Returns a lower and an upper bound of the number of people that a false accept rate needs.
 
-    The fewest: pairs of more people stay worth as many independent pairs as the pairs at hand, so
-    the number of independent pairs grows as the square of the number of people. The most: every
-    two people are worth one independent pair only, which is the lower bound.
+    The lower bound assumes that the effective number of independent pairs grows as the square of
+    the number of people. The upper bound assumes the smallest possible effective number: half of
+    the number of people.
 
     Args:
         far: False accept rate.
-        people: Number of people at hand.
-        independent: Number of independent pairs that they are worth.
+        people: Number of people in the sample.
+        independent: Effective number of independent pairs in the sample.
     """
     most = math.ceil(2 * RULE_OF_THREE / far * (1 - 1e-9))
     pairs = RULE_OF_THREE / far * people * (people - 1) / (2 * independent)
@@ -634,17 +650,19 @@ def _people_in_words(counts):
 
 @dataclass(frozen=True)
 class Certificate:
-    """Threshold for a false accept rate, with the evidence for the rate; prints as a sentence.
+    """Threshold for a false accept rate, with a confidence interval over people.
 
     Attributes:
         far: Wanted false accept rate.
         threshold: Trials with `score <= threshold` are accepted.
-        ci95: 95 % interval of the false accept rate of as many other people. If the threshold is
-            extrapolated, the interval of the modeled rate over drawn people.
+        ci95: 95 % interval of the false accept rate of another group of the same size. If the
+            threshold is extrapolated, a bootstrap interval of the modeled rate over people.
         people: Number of people.
         trials: Number of imposter trials.
-        independent: Number of independent pairs of people that would give the same variance.
-        method: Whether the threshold was counted over people, or extrapolated by a model.
+        independent: Effective number of independent pairs of people: the number of independent
+            pairs with which the rate would have the same variance.
+        method: Text that tells whether the threshold is an observed quantile ("counted over
+            people") or extrapolated by a model of the tail.
     """
 
     far: float
@@ -661,18 +679,18 @@ class Certificate:
         return _strictest_supported(self.independent)
 
     def people_needed(self, far: float) -> tuple[int, int]:
-        """Returns the fewest and the most people that another rate would need.
+        """Returns a lower and an upper bound of the number of people that another rate would need.
 
-        The first number suffices if pairs of more people stay worth as much as these pairs. The
-        second number suffices however much people differ. The range is wide because few people say
-        little about how people differ: the first number, estimated from groups of 15 people, ranged
-        from 86 to 1,200.
+        The lower bound suffices if pairs in a larger sample are as independent as in this sample.
+        The upper bound always suffices. The range is wide because a small sample says little about
+        the variance between people. Estimates of the lower bound from different groups of 15
+        people ranged from 86 to 1,200.
 
         Args:
             far: False accept rate.
 
         Returns:
-            `(fewest, most)`.
+            `(fewest, most)`, the lower and the upper bound.
         """
         return _people_needed(far, self.people, self.independent)
 
@@ -691,39 +709,43 @@ class Certificate:
 def certificate(
     scores: ArrayLike, people: PeopleOfTrials, far: float, *, extrapolate: bool = False
 ) -> Certificate:
-    """Computes the threshold that accepts a fraction of the imposters, with its evidence.
+    """Computes a threshold for a false accept rate, with a confidence interval over people.
 
-    Trials that share a person are not independent, and everybody is in many trials. From the
-    variance between people follows the number N of independent pairs of people that the trials are
-    worth: from n / 2, if pairs of n people are as dependent as possible, to n (n - 1) / 2, the
-    number of all pairs. `false_accepts` computes the interval. In simulations it also contained
-    the rate of as many other people for thresholds chosen from the same scores, see
-    `tests/evaluation/test_monotone.py`.
+    The threshold is a quantile of the imposter scores with equal weights for all pairs of people.
+    `false_accepts` computes the interval of the rate at this threshold. In simulations the interval
+    also contained the rate of another group of the same size if the threshold was chosen from the
+    same scores, see `tests/evaluation/test_monotone.py`.
 
-    If none of N independent pairs is accepted, the rate can still be 3 / N (rule of three,
-    Jovanovic1997). The people do not support a lower rate, and the function refuses it.
+    Trials that share a person are not independent. The function estimates the effective number N of
+    independent pairs from the variance between people. N lies between n / 2, if the pairs of n
+    people are as dependent as possible, and n (n - 1) / 2, the number of all pairs. If no trial of
+    N independent pairs is accepted, the rate can still be 3 / N (rule of three, Jovanovic1997).
+    The function therefore raises an error if `far` is below 3 / N: the sample does not support this
+    rate.
 
     Args:
         scores: Distances of imposter trials, any shape; smaller is closer. Pass the trials of
-            everybody claiming to be everybody else, or everybody else of a group.
+            each person with each other person, or with each other person in the same group.
         people: `(probe_ids, claimed_ids)`, the two people of each trial, each of a shape that
             broadcasts to the shape of `scores`.
-        far: False accept rate, above 0 and below 1.
-        extrapolate: Whether to compute a threshold also for a rate that the people do not support,
-            down to a tenth of the lowest rate that they support. It is extrapolated by a
-            generalized Pareto distribution fitted to the lowest tenth of the scores (extreme value
-            theory, as in ISO/IEC 5152:2024). No trial shows such a rate, so the result is a model.
-            In splits of walkers and of speakers, other people had 1.1 to 2.5 times the rate, and
-            81 to 99 % of the intervals contained it.
+        far: Wanted false accept rate, above 0 and below 1.
+        extrapolate: Whether to extrapolate the threshold if `far` is below the lowest rate that the
+            sample supports. `far` may then be as small as a tenth of the lowest supported rate. A
+            generalized Pareto distribution is fitted to the lowest tenth of the scores (extreme
+            value theory, as in ISO/IEC 5152:2024). The extrapolated rate is a model, not an
+            observation. When gait and speech data sets were split by people, the false accept rate
+            of the other people was 1.1 to 2.5 times the wanted rate, and 81 to 99 % of the
+            intervals contained the false accept rate of the other people.
 
     Returns:
         `Certificate`.
 
     Raises:
-        TypeError: If the scores are not real numbers, or names are of different kinds.
+        TypeError: If the scores are not real numbers, or the ids are invalid.
         ValueError: If `far` is not between 0 and 1, there is no trial, a score is not finite, a
-            trial compares a person with the same person, or the people do not support the rate. The
-            message then names the number of people that the rate needs.
+            trial compares a person with the same person, or the sample does not support the rate.
+            If the sample is too small, the message contains the number of people that the rate
+            needs.
 
     >>> import numpy as np
     >>> people = np.arange(40)
@@ -738,20 +760,20 @@ def certificate(
     """
     check_far(far)
     pairs = ImposterPairs(scores, people)
-    finest = min(1.0, RULE_OF_THREE / len(pairs.members))  # if all pairs were independent
+    finest = min(1.0, RULE_OF_THREE / len(pairs.members))  # lowest rate for independent pairs
     rates = _false_accepts_of_pairs(pairs, pairs.threshold(max(far, finest)))
     threshold, interval, method = rates.threshold, rates.ci95, COUNTED
     if far < rates.strictest:
         if not extrapolate:
-            hint = "`extrapolate=True` gives the threshold of a model of the tail, not a promise"
+            hint = "`extrapolate=True` extrapolates a model of the tail, without a guaranteed rate"
             raise ValueError(_refusal(far, rates, hint))
         if far * REACH < rates.strictest:
-            hint = f"a tail is extrapolated to a {REACH}th of that"
+            hint = f"A model of the tail extrapolates down to a {REACH}th of the supported rate"
             raise ValueError(_refusal(far, rates, hint))
         start = pairs.threshold(max(TAIL_FRACTION, rates.strictest))
         model = fit_tail(pairs.scores, pairs.weights, start)
         if model is None or model.rate < far:  # ties leave fewer scores below the start
-            hint = "too few of the lowest scores differ to fit a tail"
+            hint = "Too few of the lowest scores differ to fit a tail"
             raise ValueError(_refusal(far, rates, hint))
         threshold, method = model.threshold(far), EXTRAPOLATED
         interval = _interval_of_tail(pairs, threshold, start)
@@ -769,25 +791,27 @@ def certificate(
 def _refusal(far, rates, hint):
     count = _people_in_words(rates.people_needed(far))
     return (
-        f"FAR {100 * far:g} % is beyond what these {rates.people} people support, "
-        f"{percent_rounded_up(rates.strictest)}: their {rates.trials:,} imposter trials are "
-        f"worth {rates.independent:,.0f} independent pairs of people. It would take about "
-        f"{count} people. Give more people, or a larger `far`; {hint}."
+        f"FAR {100 * far:g} % is beyond what these {rates.people} people support, which is FAR "
+        f"{percent_rounded_up(rates.strictest)} or more. Their {rates.trials:,} imposter trials "
+        f"are worth {rates.independent:,.0f} independent pairs of people. It would take about "
+        f"{count} people to support FAR {100 * far:g} %. Give more people, or a larger `far`. "
+        f"{hint}."
     )
 
 
 @dataclass(frozen=True)
 class Tail:
-    """Model of the scores below a start: `P(score <= t) = rate * sf(start - t)`.
+    """Model of the lower tail of the scores: `P(score <= t) = rate * sf(start - t)`.
 
-    `sf` is the survival function of a generalized Pareto distribution.
+    The model holds for t <= start. `sf` is the survival function of a generalized Pareto
+    distribution.
 
     Attributes:
-        start: Score below which the model holds.
+        start: Largest score at which the model holds.
         rate: Fraction of the imposter trials with a score below `start`.
-        shape: Shape of the generalized Pareto distribution. If it is negative, the scores have a
-            lower bound.
-        scale: Scale of this distribution, in units of the scores.
+        shape: Shape of the generalized Pareto distribution. If the shape is negative, the modeled
+            scores have a lower bound.
+        scale: Scale of the generalized Pareto distribution, in units of the scores.
     """
 
     start: float
@@ -801,21 +825,22 @@ class Tail:
         return float(self.rate * beyond)
 
     def threshold(self, far):
-        """Returns the threshold of a false accept rate at or below `rate`."""
+        """Returns the threshold for a false accept rate at or below `rate`."""
         return float(self.start - genpareto.isf(far / self.rate, self.shape, scale=self.scale))
 
 
 def fit_tail(scores, weights, start):
-    """Fits the tail of weighted scores by probability-weighted moments (Hosking1987).
+    """Fits a model of the lower tail of weighted scores by probability-weighted moments.
 
-    With excesses x over the start, `a0 = mean(x)` and `a1 = mean(x (1 - F(x)))` give the shape
-    `2 - a0 / (a0 - 2 a1)` and the scale `2 a0 a1 / (a0 - 2 a1)`. These estimates exist for few
-    excesses, for which the likelihood often has no maximum.
+    The excess of a score below `start` is x = start - score. The moments `a0 = mean(x)` and
+    `a1 = mean(x (1 - F(x)))` give the shape `2 - a0 / (a0 - 2 a1)` and the scale
+    `2 a0 a1 / (a0 - 2 a1)` of the generalized Pareto distribution (Hosking1987). These estimates
+    also exist for small samples, for which the likelihood often has no maximum.
 
     Args:
-        scores: Shape `(trials,)`.
+        scores: Scores, shape `(trials,)`.
         weights: Weight of each score, 1 in total.
-        start: Score below which the model holds. Some scores are below it.
+        start: Largest score at which the model holds. At least one score must be below `start`.
 
     Returns:
         `Tail`, or None if all scores below the start are equal.
@@ -838,11 +863,13 @@ def fit_tail(scores, weights, start):
 
 
 def _interval_of_tail(pairs, threshold, start):
-    """Returns the 95 % interval of the modeled rate of a threshold: percentiles over drawn people.
+    """Returns the 95 % interval of the modeled false accept rate at a threshold.
+
+    The interval is computed by a percentile bootstrap over people.
 
     Args:
         pairs: `ImposterPairs`.
-        threshold: Threshold below the start.
+        threshold: Threshold below `start`.
         start: See `fit_tail`.
     """
     rng, rates = np.random.default_rng(TAIL_SEED), []
@@ -860,14 +887,15 @@ def _interval_of_tail(pairs, threshold, start):
 
 @dataclass(frozen=True)
 class Promise:
-    """Threshold with a bound of the false match rate of new people; prints as a sentence.
+    """Conformal threshold, with a guaranteed bound of the average false match rate of new people.
 
     Attributes:
-        far: Bound of the rate for two people who were not used, on average over the people that
-            thresholds are set on.
+        far: Bound of the false match rate of two new people, averaged over random samples of the
+            people whose trials set the threshold.
         threshold: Trials with `score <= threshold` are accepted.
-        rate: Fraction of the imposter trials at hand that it accepts, the mean over pairs.
-        ci95: 95 % interval of the rate of as many other people.
+        rate: Fraction of the imposter trials in the sample that the threshold accepts, averaged
+            over pairs of people.
+        ci95: 95 % interval of the false match rate of another group of the same size.
         people: Number of people.
         trials: Number of imposter trials.
     """
@@ -881,11 +909,11 @@ class Promise:
 
     @property
     def strictest(self) -> float:
-        """Lowest rate that this number of people can promise, a fraction."""
+        """Lowest rate that this number of people can guarantee, a fraction."""
         return 4 * ACCEPTED_OF_NEW_PERSON / (self.people + 2)
 
     def people_needed(self, far: float) -> int:
-        """Returns the number of people needed to promise another rate."""
+        """Returns the number of people needed to guarantee another rate."""
         return _people_to_promise(far)
 
     def __str__(self):
@@ -893,60 +921,65 @@ class Promise:
         return (
             f"threshold {self.threshold:.4g} for FAR at most {100 * self.far:g} %: "
             f"{100 * self.rate:.3g} % [{bounds}] of {self.trials:,} imposter trials of "
-            f"{self.people} people, who can promise {percent_rounded_up(self.strictest)} and more"
+            f"{self.people} people, enough to guarantee {percent_rounded_up(self.strictest)} and "
+            "more"
         )
 
 
 def promise(scores: ArrayLike, people: PeopleOfTrials, far: float) -> Promise:
-    """Computes the largest threshold that promises a false match rate to two new people.
+    """Computes a conformal threshold, which bounds the average false match rate of two new people.
 
-    The guarantee is distribution-free, as in conformal prediction: the scores may have any
-    distribution. The n people at hand and the two people of a later trial must be exchangeable. One
-    more assumption is made: a new person is accepted in at most a fraction c of the trials with
-    everybody else, on average over these other people. The rate is a mean over people. If a
-    threshold accepts the fraction p of the trials of the n people, the rate for two new people is
-    at most `2 (n p + min(1, 2 c)) / (n + 2)`. The result is the largest threshold for which this
+    The guarantee is distribution-free, as in conformal prediction: it holds for any distribution of
+    the scores. The n people of the sample and the two people of a later trial must be exchangeable.
+    The method makes one more assumption: of the trials between a new person and everybody else, at
+    most the fraction c is accepted. The rate is a mean over people. If a threshold accepts the
+    fraction p of the trials of the n people, the rate of two new people is at most
+    `2 (n p + min(1, 2 c)) / (n + 2)` on average. The result is the largest threshold for which this
     bound is at most `far`.
 
-    c is 1/4: the fraction of a person who is accepted in half of all claims to be somebody else, as
-    in `false_accepts`. If one of the n people is accepted more often, c is the fraction of this
-    person. From c = 1/2 on, the bound holds without the assumption. Doing without the assumption
-    from the start would need twice as many people and thresholds about 50 times stricter: in
-    simulations with 38 people and a promised rate of 5 %, such thresholds had a rate of 0.05 to
-    0.26 % and a true accept rate of 12 to 50 %. With c = 1/4 these rates are 1.3 to 2.0 % and 78 to
-    92 %. The rate was at most 5 % in 83 to 100 % of the groups of 38 people.
+    The default c = 1/4 means that at most half of a new person's claims to be somebody else are
+    accepted, as in `false_accepts`. If the accepted fraction of one of the n people is larger than
+    c, this fraction replaces c. If c reaches 1/2, the bound holds without the assumption.
 
-    The rate of a threshold set on n particular people varies around the mean, see `ci95`.
+    A method without the assumption would need twice as many people and stricter thresholds. In
+    simulations with 38 people and `far` = 5 %, its thresholds had a false match rate of 0.05 to
+    0.26 % and a true accept rate of 12 to 50 %. In the same simulations, the thresholds of
+    `promise` with c = 1/4 had a false match rate of 1.3 to 2.0 % and a true accept rate of 78 to
+    92 %. For 83 to 100 % of the groups of 38 people, the false match rate of these thresholds was
+    at most 5 %. The rate for one particular sample varies around the average, see `Promise.ci95`.
 
-    Proof. Take any two of N = n + 2 exchangeable people as the new ones and call the pair e. Let
-    t_e be the threshold set without them, and b_e the fraction of their trials that it accepts. The
-    rate is the mean of b_e over the `N (N - 1) / 2` pairs. Let W be the sum of b_e. Consider two
-    pairs e and f that share nobody, with `t_f <= t_e`. Then f is among the pairs that t_e was set
-    on, and t_e accepts a sum of at most `m = p n (n - 1) / 2` of them. So `b_e b_f` contributes at
-    most `2 m W` in total over all ordered pairs (e, f) of this kind. Pairs that share a person
-    contribute at most `sum(d_v^2)`, where d_v is the sum of b_e over the pairs of person v. d_v is
-    at most `c (N - 1)`, and the d_v sum to 2 W. Together `W^2 <= 2 m W + 2 c (N - 1) W`, which
-    gives `W <= p n (n - 1) + 2 c (n + 1)`.
+    Proof: Let N = n + 2 people be exchangeable, and let e be the pair of the two new people. Let
+    t_e be the threshold that is set without the pair e, and let b_e be the fraction of the trials
+    of e that t_e accepts. The rate is the mean of b_e over all `N (N - 1) / 2` pairs. Let W be the
+    sum of b_e over all pairs. Consider two pairs e and f without a common person and with
+    `t_f <= t_e`. Then f is one of the pairs that set t_e, and the accepted fractions of all these
+    pairs sum to at most `m = p n (n - 1) / 2`. So the sum of `b_e b_f` over all ordered pairs
+    (e, f) of this kind is at most `2 m W`. Let d_v be the sum of b_e over the pairs of person v.
+    The sum of `b_e b_f` over pairs with a common person is at most `sum(d_v^2)`. Each d_v is at
+    most `c (N - 1)`, and the sum of all d_v is 2 W. Together this gives
+    `W^2 <= 2 m W + 2 c (N - 1) W` and therefore `W <= p n (n - 1) + 2 c (n + 1)`.
 
-    Without the assumption, use the matrix that counts the shared people of two pairs. Its
-    eigenvalues are 2 (N - 1) for the mean, N - 2, and 0. This gives `sum(d_v^2) <= (N - 2)
-    sum(b_e^2) + 2 W^2 / (N - 1)`, and with `sum(b_e^2) <= W` the bound `W <= (n + 1) (1 + n p)`.
+    Without the assumption, use the matrix that contains the number of common people of each two
+    pairs. Its eigenvalues are 2 (N - 1) for the mean, N - 2, and 0. Therefore
+    `sum(d_v^2) <= (N - 2) sum(b_e^2) + 2 W^2 / (N - 1)`. With `sum(b_e^2) <= W` this gives the
+    bound `W <= (n + 1) (1 + n p)`.
 
     Args:
-        scores: Distances of imposter trials, any shape; smaller is closer. For a recording that is
-            scored repeatedly while it grows, pass the smallest distance that it reaches.
+        scores: Distances of imposter trials, any shape; smaller is closer. If a recording is scored
+            repeatedly while it grows, pass the smallest of its distances.
         people: `(probe_ids, claimed_ids)`, the two people of each trial, each of a shape that
-            broadcasts to the shape of `scores`. Every two people need a trial.
-        far: False match rate that is promised, above 0 and below 1.
+            broadcasts to the shape of `scores`. There must be a trial of every two people.
+        far: False match rate to guarantee, above 0 and below 1.
 
     Returns:
         `Promise`.
 
     Raises:
-        TypeError: If the scores are not real numbers, or names are of different kinds.
+        TypeError: If the scores are not real numbers, or the ids are invalid.
         ValueError: If `far` is out of range, `scores` is empty, a score is not finite, a trial
             compares a person with the same person, two people have no trial, or there are too few
-            people for the rate. The message then names the number of people needed.
+            people for the rate. If there are too few people, the message contains the number of
+            people that the rate needs.
 
     >>> import numpy as np
     >>> people = np.arange(40)
@@ -961,15 +994,15 @@ def promise(scores: ArrayLike, people: PeopleOfTrials, far: float) -> Promise:
     n = pairs.people
     if not pairs.is_complete:
         raise ValueError(
-            "`people` must make a trial of every two people. Received trials of "
-            f"{len(pairs.members):,} of the {n * (n - 1) // 2:,} pairs of {n} people."
+            f"Received trials of {len(pairs.members):,} of the {n * (n - 1) // 2:,} pairs of {n} "
+            "people. `people` must contain a trial of every two people. Score the missing pairs."
         )
     if n < _people_to_promise(far):
         strictest = percent_rounded_up(4 * ACCEPTED_OF_NEW_PERSON / (n + 2))
         raise ValueError(
-            f"{n} people cannot promise FAR {100 * far:g} % to people never used: that takes "
-            f"{_people_to_promise(far):,}, and these can promise {strictest}. Give more people, "
-            "or a larger `far`."
+            f"{n} people cannot guarantee FAR {100 * far:g} % for new people. They can guarantee "
+            f"FAR {strictest}, and FAR {100 * far:g} % needs {_people_to_promise(far):,} people. "
+            "Give more people, or a larger `far`."
         )
     thresholds = np.unique(pairs.scores)
     below = float(np.nextafter(thresholds[0], -np.inf))
@@ -988,7 +1021,7 @@ def promise(scores: ArrayLike, people: PeopleOfTrials, far: float) -> Promise:
 
 
 def _promised_rate(pairs, threshold):
-    """Returns the bound of the false match rate of two new people under a threshold."""
+    """Returns the upper bound of the average false match rate of two new people at a threshold."""
     accepted, n = pairs.accepted(threshold), pairs.people
     accepted_of_people = np.bincount(pairs.members.ravel(), np.repeat(accepted, 2)) / (n - 1)
     accepted_of_new_person = max(ACCEPTED_OF_NEW_PERSON, accepted_of_people.max())
@@ -996,5 +1029,5 @@ def _promised_rate(pairs, threshold):
 
 
 def _people_to_promise(far):
-    """Returns the number of people needed to promise a rate."""
+    """Returns the number of people needed to guarantee a false match rate."""
     return max(2, math.ceil(4 * ACCEPTED_OF_NEW_PERSON / far * (1 - 1e-9)) - 2)

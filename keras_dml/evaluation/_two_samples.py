@@ -1,4 +1,4 @@
-"""Two-sample test by the maximum mean discrepancy (MMD) and permutations of people."""
+"""Two-sample test with the maximum mean discrepancy (MMD) and permutations of people."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ from keras_dml.evaluation._distance_matrix import pairwise_values
 
 SYMMETRIES = {"max": np.maximum, "mean": lambda matrix, transposed: (matrix + transposed) / 2}
 VALUES_AT_ONCE = 2**22  # permuted memberships in memory at once: 32 MiB of float64
-TOLERANCE = 1e-12  # relative; a permutation that restores the samples differs by rounding
+# Relative tolerance: a permutation that restores the samples gives the same MMD up to rounding.
+TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True)
 class TwoSamples:
-    """Figures of a two-sample test.
+    """Result of a two-sample test.
 
     Attributes:
-        mmd2: Unbiased estimate of the squared discrepancy, in units of the similarity. It is about
-            0 if the distributions are equal, and may be negative.
-        p_value: Fraction of permutations with at least this value; the split into `x` and `y`
-            counts as one of the permutations.
+        mmd2: Unbiased estimate of the squared maximum mean discrepancy, in units of the similarity.
+            It is about 0 if the distributions are equal, and may be negative.
+        p_value: Fraction of the permutations with an MMD^2 of at least `mmd2`. The original split
+            into `x` and `y` counts as one of the permutations.
         permutations: Number of permutations.
-        first: Size of the first sample.
-        second: Size of the second sample.
-        people: Number of people in both samples.
+        first: Number of examples in the first sample.
+        second: Number of examples in the second sample.
+        people: Number of people in the two samples together.
     """
 
     mmd2: float
@@ -56,43 +57,43 @@ def two_samples(
     symmetry: str = "max",
     seed: int = 0,
 ) -> TwoSamples:
-    """Tests whether two samples have one distribution, by unbiased MMD^2 and permutations.
+    """Tests whether two samples have the same distribution, by unbiased MMD^2 and permutations.
 
     MMD is the maximum mean discrepancy (Gretton2012; Monteiro2020, section 5). Examples of one
-    person resemble each other, so people are permuted and not examples. A person who is in one
-    sample only moves to the other sample with all examples. A person who is in both samples
-    exchanges the two sets of examples. A test that permutes the examples themselves rejects equal
-    distributions far too often.
+    person resemble each other, so the test permutes people instead of examples. If a person has
+    examples in one sample only, a permutation may move all of these examples to the other sample.
+    If a person has examples in the two samples, a permutation may exchange the two sets of
+    examples. A test that permutes individual examples rejects equal distributions far too often.
 
-    The similarities of all examples of both samples are computed once. Each permutation is a
-    product of their matrix with memberships. The p-value is exact for any similarity if people are
-    exchangeable. MMD^2 itself is a distance between distributions only for positive definite
-    kernels: `max` and `mean` make a learned similarity symmetric, not positive definite.
+    The similarities of all examples are computed once and used for all permutations. The p-value is
+    exact for any similarity if people are exchangeable. MMD^2 is a distance between distributions
+    only if the similarity is a positive definite kernel. The argument `symmetry` makes a learned
+    similarity symmetric, but not positive definite.
 
-    Test examples that did not train the similarity, otherwise the p-value means nothing: split the
-    data, train on one part and test on the other.
+    The p-value is valid only for examples that were not used to train the similarity.
 
     Args:
-        similarity: `S(a, b) -> (n, m)` of examples, a kernel or a learned similarity, such
+        similarity: Function `S(a, b) -> (n, m)` of examples: a kernel or a learned similarity, such
             as `PrototypicalClassifier.similarity` on embeddings.
         x: First sample, shape `(m, ...)`, at least 2 examples.
         y: Second sample, shape `(n, ...)`, at least 2 examples.
-        people: Required. The pair `(people of x, people of y)`, names of shapes `(m,)` and `(n,)`.
-            If no two examples share a person, give each example a different name:
+        people: The pair `(people of x, people of y)`, ids of shapes `(m,)` and `(n,)`. Required. If
+            no two examples share a person, pass a different id for each example, such as
             `(range(m), range(m, m + n))`.
         permutations: Number of permutations, at least 1. The p-value is at least
             `1 / (permutations + 1)`.
-        symmetry: `"max"` or `"mean"` of S(a, b) and S(b, a).
+        symmetry: Whether to use the maximum (`"max"`) or the mean (`"mean"`) of S(a, b) and
+            S(b, a).
         seed: Seed of the permutations.
 
     Returns:
-        `TwoSamples`; printing it shows the figures and their numbers of examples.
+        `TwoSamples`. Its text shows MMD^2, the p-value and the numbers of examples and people.
 
     Raises:
-        TypeError: If `permutations` or `seed` is not an integer, or names are invalid.
-        ValueError: If a sample has fewer than 2 examples, shapes do not fit, `people` is None or
-            does not name the person of each example, a value or a similarity is not finite, or an
-            option is unknown.
+        TypeError: If `permutations` or `seed` is not an integer, or ids are invalid.
+        ValueError: If a sample has fewer than 2 examples, the shapes of `x` and `y` do not fit
+            together, `people` is None or does not contain one id for each example, a value or a
+            similarity is not finite, or `symmetry` is unknown.
 
     >>> kernel = lambda a, b: np.exp(-((a - b.T) ** 2))
     >>> x, y = np.arange(8.0)[:, None], 9 + np.arange(8.0)[:, None]
@@ -103,8 +104,8 @@ def two_samples(
     x, y = real("`x`", x), real("`y`", y)
     if min(x.ndim, y.ndim) < 2 or min(len(x), len(y)) < 2 or x.shape[1:] != y.shape[1:]:
         raise ValueError(
-            "`x` and `y` must be samples of at least 2 examples each, shapes (m, ...) and "
-            f"(n, ...). Received shapes {x.shape} and {y.shape}."
+            f"Received `x` of shape {x.shape} and `y` of shape {y.shape}. Expected samples of "
+            "shapes (m, ...) and (n, ...), with at least 2 examples in each."
         )
     permutations = whole("permutations", permutations, minimum=1)
     seed = whole("seed", seed, minimum=0)
@@ -123,12 +124,12 @@ def two_samples(
 
 
 def _person_of_each(people, m, n):
-    """Returns codes 0, 1, ... of the people of all examples, the first sample first."""
+    """Returns the person codes 0, 1, ... of the examples in `x`, followed by those in `y`."""
     if people is None:
         raise ValueError(
-            "`people` must name the person of each example, as the pair (people of x, people of "
-            "y): examples of one person resemble each other, and a test that ignores this rejects "
-            "equal distributions. Received None. If no two examples share a person, pass "
+            "Received `people` = None. Expected the pair (people of x, people of y). Examples of "
+            "one person resemble each other, and a test that ignores this rejects equal "
+            "distributions. If no two examples share a person, pass "
             f"`people=(range({m}), range({m}, {m + n}))`."
         )
     if not hasattr(people, "__len__") or isinstance(people, str) or len(people) != 2:
@@ -139,19 +140,19 @@ def _person_of_each(people, m, n):
     first, second = (ids("`people`", list(side)) for side in people)
     if first.shape != (m,) or second.shape != (n,):
         raise ValueError(
-            f"`people` must name the person of each example, {m:,} of `x` and {n:,} of `y`. "
-            f"Received names of shapes {first.shape} and {second.shape}."
+            f"Received `people` of shapes {first.shape} and {second.shape}. Expected one id for "
+            f"each of the {m:,} examples of `x` and each of the {n:,} examples of `y`."
         )
     if (first.dtype.kind in "US") != (second.dtype.kind in "US"):
         raise TypeError(
-            "`people` must hold names of one kind for both samples. Received dtypes "
-            f"{first.dtype} and {second.dtype}. Turn them into strings first."
+            f"Received `people` of dtypes {first.dtype} and {second.dtype}. The ids of the two "
+            "samples must have one type. Convert them to strings first."
         )
     return np.unique(np.concatenate([first, second]), return_inverse=True)[1]
 
 
 def permutation_test(matrix, first, draws):
-    """Computes MMD^2 of a split, and its p-value among permutations.
+    """Computes MMD^2 of a split into two samples, and the p-value of this MMD^2.
 
     Args:
         matrix: Symmetric similarities of the pooled examples, shape `(m + n, m + n)`.
@@ -172,12 +173,14 @@ def permutation_test(matrix, first, draws):
 def _statistic(matrix):
     """Returns a function from memberships `(count, m + n)` to unbiased MMD^2, shape `(count,)`.
 
-    MMD^2 is infinite if a sample has fewer than 2 examples, so that such permutations raise the
-    p-value.
+    If a permutation leaves a sample with fewer than 2 examples, MMD^2 is set to infinity, which
+    raises the p-value.
 
-    Let u be the membership and K the similarities without the diagonal. Then `u' K u` is the sum
-    within the first sample, and `u' K 1` and `1' K 1` give the sums across the samples and within
-    the second sample. A constant in K cancels. It is subtracted first, so that no digits are lost.
+    Let the vector u be 1 for examples of the first sample and 0 for other examples, and let K be
+    the matrix of similarities without the diagonal. Then `u' K u` is the sum within the first
+    sample, and `u' K 1` and `1' K 1` give the sums across the samples and within the second sample.
+    Adding a constant to K does not change MMD^2. The mean is subtracted from K to avoid rounding
+    errors.
     """
     size = len(matrix)
     off = ~np.eye(size, dtype=bool)
@@ -193,7 +196,7 @@ def _statistic(matrix):
         first_and_all = members @ sums
         across = first_and_all - within_first
         within_second = total - 2.0 * first_and_all + within_first
-        with np.errstate(divide="ignore", invalid="ignore"):  # a sample may be too small
+        with np.errstate(divide="ignore", invalid="ignore"):  # a sample may have 0 or 1 examples
             means = within_first / (m * (m - 1)) + within_second / (n * (n - 1))
             values = means - 2.0 * across / (m * n)
         return np.where(np.minimum(m, n) < 2, np.inf, values)
@@ -216,7 +219,8 @@ def _memberships(first, codes, permutations, rng):
     at_once = max(1, VALUES_AT_ONCE // len(first))
     for start in range(0, permutations, at_once):
         count = min(at_once, permutations - start)
-        changes = np.empty((count, len(in_first)), dtype=bool)  # whether a person changes samples
+        # whether the examples of each person move to the other sample
+        changes = np.empty((count, len(in_first)), dtype=bool)
         changes[:, ~is_in_both] = rng.permuted(np.tile(sides, (count, 1)), axis=1) ^ sides
         changes[:, is_in_both] = rng.integers(2, size=(count, int(is_in_both.sum())), dtype=bool)
         yield changes[:, codes] ^ first

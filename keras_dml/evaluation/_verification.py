@@ -1,4 +1,4 @@
-"""Verification figures (AUC, EER, TAR at FAR, ROC, DET): is this the person they claim to be?"""
+"""Metrics of verification, which checks a claimed identity: AUC, EER, TAR at FAR, ROC and DET."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from keras_dml.evaluation._error_curves import crossing, crossing_threshold, err
 from keras_dml.evaluation._intervals import verification_intervals
 from keras_dml.evaluation._thresholds import TarAtFar, min_imposters, tar_at_far
 
-FARS = (0.01, 0.001)  # the rates that published figures quote
+FARS = (0.01, 0.001)  # false accept rates that publications usually report
 SUSPECT_AUC = 0.25  # uninformative scores of few people often have an AUC between 0.25 and 0.75
 
 
 class Roc(NamedTuple):
-    """Receiver operating characteristic (ROC), in ascending order of the threshold.
+    """Receiver operating characteristic (ROC) curve, in ascending order of the threshold.
 
     Attributes:
         far: False accept rate at each threshold, shape `(points,)`.
@@ -35,7 +35,7 @@ class Roc(NamedTuple):
 
 
 class Det(NamedTuple):
-    """Detection error tradeoff (DET), in ascending order of the threshold.
+    """Detection error tradeoff (DET) curve, in ascending order of the threshold.
 
     Attributes:
         far: False accept rate at each threshold, shape `(points,)`.
@@ -49,7 +49,7 @@ class Det(NamedTuple):
 
 
 class TrialCounts(NamedTuple):
-    """Numbers of genuine and of imposter trials."""
+    """Number of genuine trials and number of imposter trials."""
 
     genuine: int
     imposter: int
@@ -60,20 +60,21 @@ class TrialCounts(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Verification:
-    """Figures of a list of verification trials; prints as sentences.
+    """Metrics of a list of verification trials.
 
     Attributes:
-        auc: P(genuine < imposter) + P(genuine = imposter) / 2.
-        eer: Equal error rate, on straight lines between the points of the curve.
+        auc: Area under the ROC curve: the probability that a genuine score is below an imposter
+            score, plus half the probability that the two scores are equal.
+        eer: Equal error rate, by linear interpolation between the points of the ROC curve.
         eer_threshold: Threshold at the equal error rate, in units of the scores.
-        tar_at_far: `TarAtFar` by its false accept rate, for the rates 0.01 and 0.001.
+        tar_at_far: Dict from the false accept rates 0.01 and 0.001 to `TarAtFar`.
         trials: Numbers of genuine and imposter trials.
-        roc: Arrays `far`, `tar`, `thresholds` at -inf and at all distinct scores.
-        det: Arrays `far`, `frr`, `thresholds` of the same points.
-        intervals: 95 % intervals by name (`"auc"`, `"eer"`, `"tar_at_far_0.01"`); empty without a
-            bootstrap.
-        scores: The distances, shape `(trials,)`.
-        genuine: The booleans, shape `(trials,)`.
+        roc: `Roc` with a point at the threshold -inf and at every distinct score.
+        det: `Det` with the same points.
+        intervals: Dict from the name of a metric (`"auc"`, `"eer"`, `"tar_at_far_0.01"`) to its
+            95 % confidence interval. Empty without a bootstrap.
+        scores: Distances of the trials, shape `(trials,)`.
+        genuine: Booleans, shape `(trials,)`, True if probe and claim are the same person.
     """
 
     auc: float
@@ -88,7 +89,9 @@ class Verification:
     genuine: np.ndarray = field(default_factory=lambda: np.empty(0), repr=False)
 
     def errors_at(self, threshold: float) -> tuple[float, float]:
-        """Returns FAR and FRR if trials with `score <= threshold` are accepted.
+        """Returns the false accept rate (FAR) and the false reject rate (FRR) at a threshold.
+
+        Trials with `score <= threshold` are accepted.
 
         Args:
             threshold: Threshold, in units of the scores.
@@ -124,36 +127,38 @@ def verification(
 ) -> Verification:
     """Computes AUC, equal error rate, true accept rates, ROC and DET of verification trials.
 
-    One threshold serves all trials (Abdelwahab2019, section 5.2): trials with `score <= threshold`
-    are accepted.
+    All trials have the same threshold (Abdelwahab2019, section 5.2). Trials with
+    `score <= threshold` are accepted.
 
     Args:
-        scores: Distances of the trials, any shape; smaller is closer. A similarity S enters as -S.
-        genuine: Booleans of the same shape, True if probe and claim are one person.
+        scores: Distances of the trials, any shape; smaller is closer. For a similarity S pass -S.
+        genuine: Booleans of the same shape, True if probe and claim are the same person.
         people: `(probe_ids, claimed_ids)`, the two people of each trial, each of a shape that
-            broadcasts to the shape of `scores`. With `people` the bootstrap weights people, because
-            trials that share a person are not independent. Without `people` it weights trials, and
-            its intervals are too narrow if people recur.
-        bootstrap: Number of replicates for the 95 % intervals. 0 computes no intervals, and 1000 is
-            usual. The Bayesian bootstrap (Rubin1981) weights people at random and adds one person.
-            At the bad end of an interval this person errs in every genuine trial, at the good end
-            in none (Gaffke2005). An additional error never moves an end to a better rate. If n
-            people have no error, the interval of the EER ends at `1 - 0.025**(1 / n)`
-            (Clopper-Pearson, Clopper1934). In simulations with 10 to 100 people the intervals of
-            the EER covered 95 to 100 %, see `tests/bench/coverage.py`.
+            broadcasts to the shape of `scores`. With `people` the bootstrap draws weights for
+            people, because trials that share a person are not independent. Without `people` the
+            bootstrap draws weights for trials, and the intervals are too narrow if people occur in
+            several trials.
+        bootstrap: Number of replicates for the 95 % confidence intervals. 0 computes no intervals,
+            and 1000 is usual. The Bayesian bootstrap (Rubin1981) gives people random weights and
+            adds one person. For the worse bound of a metric, every genuine trial of the added
+            person is rejected, and for the better bound none (Gaffke2005). An additional error
+            never improves a bound. If there are no errors with n people, the upper bound of the EER
+            is `1 - 0.025**(1 / n)` (Clopper-Pearson, Clopper1934). In simulations with 10 to 100
+            people the coverage of the 95 % intervals of the EER was 95 to 100 %, see
+            `tests/bench/coverage.py`.
         seed: Seed of the bootstrap.
 
     Returns:
         `Verification`.
 
     Warns:
-        UserWarning: If the AUC is below 0.25. Scores without information have an AUC of about 0.5,
-            so the usual cause is that `scores` are similarities.
+        UserWarning: If the AUC is below 0.25. Uninformative scores have an AUC of about 0.5. A much
+            lower AUC usually means that `scores` are similarities instead of distances.
 
     Raises:
         TypeError: If `genuine` is not boolean, or `bootstrap` or `seed` is not a whole number.
-        ValueError: If shapes differ, a score is not finite, one kind of trial is missing, `people`
-            contradicts `genuine`, or `bootstrap` or `seed` is negative.
+        ValueError: If shapes differ, a score is not finite, there are no genuine or no imposter
+            trials, `people` contradicts `genuine`, or `bootstrap` or `seed` is negative.
 
     >>> import numpy as np
     >>> scores = np.array([0.1, 0.2, 0.2, 0.6, 0.2, 0.5, 0.6, 0.7, 0.9])
@@ -165,19 +170,19 @@ def verification(
     if figures.auc < SUSPECT_AUC:
         warnings.warn(
             "`scores` may be similarities. Received scores that are larger for genuine trials than "
-            f"for imposter trials (AUC {figures.auc:.3f}); expected distances, smaller is closer. "
-            "Pass `-scores` if they are similarities. If they are distances, check that `genuine` "
-            "is in the order of `scores`.",
+            f"for imposter trials (AUC {figures.auc:.3f}). Expected distances, smaller is closer. "
+            "If `scores` are similarities, pass `-scores`. If they are distances, check that "
+            "`genuine` is in the order of `scores`.",
             stacklevel=2,
         )
     return figures
 
 
 def verification_figures(scores, genuine, *, people=None, bootstrap=0, seed=0):
-    """Computes the result of `verification`, with its arguments, and never warns.
+    """Computes the same result as `verification`, without its warning about a low AUC.
 
-    Other figures use it: their trials may be so few that the AUC is far below 0.5 by chance, and
-    the direction of their scores is fixed.
+    Functions of this package call `verification_figures` for scores that are certainly distances.
+    The AUC of few trials may be far below 0.5 by chance.
     """
     bootstrap = whole("bootstrap", bootstrap, minimum=0)
     seed = whole("seed", seed, minimum=0)

@@ -1,9 +1,10 @@
 """L-infinity attacks for `keras_dml.evaluation.robustness` (Monteiro2020, section 4.1.1).
 
-`FGSM`, `PGD`, `APGD` and `TargetedAPGD` follow gradients, `Square` (Square Attack) needs none, and
-`SquareAPGD` combines both. AutoAttack (Croce2020) is the union of APGD on the cross-entropy, APGD
-on the difference of logits ratio (targeted in its standard version), FAB and Square. This module
-has all of them except FAB.
+`FGSM`, `PGD`, `APGD` and `TargetedAPGD` follow gradients. `Square` (Square Attack) is a random
+search without gradients. `SquareAPGD` starts `APGD` from the results of this search. AutoAttack
+(Croce2020) is the union of APGD on the cross-entropy, APGD on the difference of logits ratio, FAB
+and Square. The standard version of AutoAttack uses the targeted form of the difference of logits
+ratio. This module implements these attacks except FAB.
 
 Inputs lie in [0, 1]. Attacks use the raw logits of a network in inference mode.
 """
@@ -25,34 +26,39 @@ LOSSES = ("cross_entropy", "margin", "dlr")
 WEAK_STEP = 1 / 30  # step as a fraction of epsilon in the authors' code for Monteiro2020
 MOMENTUM = 0.75  # alpha in Croce2020, Algorithm 1
 ENOUGH_RISES = 0.75  # rho in Croce2020, Eq. 3: fraction of steps that must raise the objective
-FIRST_FRACTION = 0.8  # of the entries that the first square covers (Andriushchenko2020, L-inf)
-HALVED_AFTER = (10, 50, 200, 500, 1000, 2000, 4000, 6000, 8000)  # of 10,000 squares
-NO_CHANGE = 1e-7  # a square with a smaller change has no effect (Andriushchenko2020's code)
+FIRST_FRACTION = 0.8  # fraction of the entries in the first square (Andriushchenko2020, L-inf)
+# The fraction is halved after these numbers of squares, if 10,000 squares are tried.
+HALVED_AFTER = (10, 50, 200, 500, 1000, 2000, 4000, 6000, 8000)
+NO_CHANGE = 1e-7  # a square that changes less has no effect (code of Andriushchenko2020)
 
 Perturbed = tuple[np.ndarray, int, int]
-"""Adversarial inputs, the number of gradients or queries, and of gradient entries not finite."""
+"""`(inputs, calls, not_finite)`, see `PGD.perturb`."""
 
 
 @dataclasses.dataclass(frozen=True)
 class PGD:
-    """Projected gradient descent (PGD): ascent of the loss from random starts (Madry2018).
+    """Projected gradient descent (PGD): gradient ascent of the loss from random starts (Madry2018).
 
-    Each restart is evaluated at its last iterate.
+    The last iterate of each restart is evaluated.
 
     Args:
-        epsilon: Largest change of an entry: 0.3 for MNIST, 8/255 for CIFAR-10 in Monteiro2020.
-        steps: Steps of a restart: 40 and 100 for MNIST, 7 and 20 for CIFAR-10 in Monteiro2020.
-        step_size: Change of an entry by a step; None: `2.5 epsilon / steps`, with which the steps
-            can cross the whole ball and return.
-        restarts: Number of starts.
-        loss: Loss to maximize: `"cross_entropy"`; `"margin"`, the largest logit of another class
-            minus the logit of the true class; or `"dlr"`, the difference of logits ratio, which is
-            the margin divided by the gap between the largest and the third largest logit. The
-            gradient of the last two does not vanish if the network is confident.
-        source: Head whose gradients are used, `"sim"`, `"dol"` or `"cosine"` (cosine of embedding
-            and prototypes), to transfer the attack to the attacked head; None: the attacked head.
+        epsilon: Largest change of an entry of the input. Monteiro2020 uses 0.3 for MNIST and 8/255
+            for CIFAR-10.
+        steps: Number of steps per restart. Monteiro2020 uses 40 and 100 for MNIST and 7 and 20 for
+            CIFAR-10.
+        step_size: Change of an entry per step. Default: `2.5 epsilon / steps`, so that the steps
+            can reach every point of the epsilon ball and return.
+        restarts: Number of random starts.
+        loss: Loss to maximize. `"cross_entropy"` is the cross-entropy. `"margin"` is the largest
+            logit of another class minus the logit of the true class. `"dlr"` is the difference of
+            logits ratio: the margin divided by the gap between the largest and the third largest
+            logit. The gradients of `"margin"` and `"dlr"` do not vanish if the network is
+            confident.
+        source: Head whose gradients are used: `"sim"`, `"dol"` or `"cosine"` (cosine of embedding
+            and prototypes). Use another head than the attacked head for a transfer attack. Default:
+            the attacked head.
         probabilities: Whether to pass probabilities to the loss as if they were logits, as the
-            authors' code for Monteiro2020 does. This is a weak attack: its gradients vanish if the
+            authors' code for Monteiro2020 does. The gradients of this weak attack vanish if the
             network is confident.
     """
 
@@ -71,12 +77,12 @@ class PGD:
 
     @property
     def name(self) -> str:
-        """Name in tables, such as `PGD-100 x 10` or `PGD-40 margin`."""
+        """Name of the attack in tables, such as `PGD-100 x 10` or `PGD-40 margin`."""
         return f"PGD-{self.steps}{_times(self.restarts)}{_traits(self)}"
 
     @property
     def step(self) -> float:
-        """Change of an entry by a step."""
+        """Change of an entry of the input per step."""
         return 2.5 * self.epsilon / self.steps if self.step_size is None else self.step_size
 
     def perturb(
@@ -91,8 +97,8 @@ class PGD:
             rng: NumPy generator of the start.
 
         Returns:
-            Inputs of the shape of `x`, the number of gradients computed, and the number of their
-            entries that were not finite.
+            `(inputs, gradients, not_finite)`: adversarial inputs of the shape of `x`, the number of
+            gradients that were computed, and the number of gradient entries that were not finite.
         """
         objective = _Objective(network, y, self.loss, self.source, self.probabilities)
         start = _random_start(x, self.epsilon, rng)
@@ -102,7 +108,7 @@ class PGD:
 
 @dataclasses.dataclass(frozen=True)
 class FGSM:
-    """Fast gradient sign method (FGSM): one step from the inputs themselves (Goodfellow2015).
+    """Fast gradient sign method (FGSM): one step from the clean inputs (Goodfellow2015).
 
     Args:
         epsilon: Size of the step.
@@ -126,7 +132,7 @@ class FGSM:
     def perturb(
         self, network: Network, x: np.ndarray, y: np.ndarray, rng: np.random.Generator | None
     ) -> Perturbed:
-        """Returns adversarial examples, see `PGD.perturb`; `rng` is not used."""
+        """Returns adversarial examples, see `PGD.perturb`. FGSM does not use `rng`."""
         objective = _Objective(network, y, self.loss, self.source, self.probabilities)
         adversarial = _pgd(objective, x, x, self.epsilon, self.epsilon, 1)
         return adversarial, objective.calls, objective.not_finite
@@ -136,11 +142,12 @@ class FGSM:
 class APGD:
     """Auto-PGD (APGD, Croce2020): PGD with momentum and a step size that adapts to each image.
 
-    An image is broken if any iterate is misclassified. Otherwise the best point is evaluated.
+    The attack stops for an image at the first misclassified iterate. If no iterate is
+    misclassified, the point with the highest loss is evaluated.
 
     Args:
-        epsilon: Largest change of an entry.
-        steps: Steps of a restart.
+        epsilon: Largest change of an entry of the input.
+        steps: Number of steps per restart.
         restarts: Number of random starts.
         loss, source: See `PGD`.
     """
@@ -156,7 +163,7 @@ class APGD:
 
     @property
     def name(self) -> str:
-        """Name in tables, such as `APGD-100 dlr`."""
+        """Name of the attack in tables, such as `APGD-100 dlr`."""
         return f"APGD-{self.steps}{_times(self.restarts)}{_traits(self)}"
 
     def perturb(
@@ -171,16 +178,16 @@ class APGD:
 
 @dataclasses.dataclass(frozen=True)
 class TargetedAPGD:
-    """Auto-PGD on the targeted difference of logits ratio (APGD-T), once per target (Croce2020).
+    """Auto-PGD on the targeted difference of logits ratio (APGD-T, Croce2020).
 
-    Targets are the classes with the largest logits of the clean image except its true class. An
-    image that is broken is not attacked with the targets that follow.
+    Targets are the wrong classes with the largest logits for the clean image. If an attack toward a
+    target succeeds for an image, the remaining targets are skipped for this image.
 
     Args:
-        epsilon: Largest change of an entry.
-        steps: Steps toward a target.
+        epsilon: Largest change of an entry of the input.
+        steps: Number of steps per target.
         targets: Number of targets, less than the number of classes.
-        restarts: Number of random starts toward each target.
+        restarts: Number of random starts per target.
         source: See `PGD`.
     """
 
@@ -196,7 +203,7 @@ class TargetedAPGD:
 
     @property
     def name(self) -> str:
-        """Name in tables, such as `APGD-100 to 9 targets`."""
+        """Name of the attack in tables, such as `APGD-100 to 9 targets`."""
         source = "" if self.source is None else f" from {self.source}"
         return f"APGD-{self.steps} to {self.targets} targets{_times(self.restarts)}{source}"
 
@@ -229,12 +236,13 @@ class TargetedAPGD:
 class Square:
     """Square Attack (Andriushchenko2020): random search without gradients.
 
-    If it succeeds and attacks by gradients fail, the gradients of the network are misleading.
+    If the Square Attack succeeds and gradient attacks fail, the gradients of the network are
+    misleading (gradient masking).
 
     Args:
-        epsilon: Largest change of an entry.
-        queries: Largest number of queries per example; 5,000 in the paper.
-        restarts: Number of searches.
+        epsilon: Largest change of an entry of the input.
+        queries: Largest number of queries per example. The paper uses 5,000.
+        restarts: Number of independent searches.
     """
 
     epsilon: float
@@ -253,7 +261,10 @@ class Square:
     def perturb(
         self, network: Network, x: np.ndarray, y: np.ndarray, rng: np.random.Generator
     ) -> Perturbed:
-        """Returns adversarial examples of one search, see `PGD.perturb`; counts queries."""
+        """Returns adversarial examples of one search, see `PGD.perturb`.
+
+        The count in the result is the number of queries.
+        """
 
         def margins(candidates, rows):
             return network.margins(candidates, y[rows])
@@ -263,15 +274,17 @@ class Square:
 
 @dataclasses.dataclass(frozen=True)
 class SquareAPGD:
-    """APGD from the points at which a search by squares ends, for networks that hide gradients.
+    """APGD that starts from the results of a Square Attack, for networks with masked gradients.
 
-    If a network thresholds pixels, most points of the ball have no gradient to follow. On five
-    training images of `mnist_proto_sim_at` that Square-5000 breaks, APGD on the margin succeeded
-    from 0 to 2 % of its random starts, and from 8 to 100 % of the points after 500 queries.
+    If a network thresholds pixels, the gradient is zero at most points of the epsilon ball. The
+    attack was compared with APGD on the margin for five training images of `mnist_proto_sim_at`
+    that Square-5000 breaks. From random starts, APGD succeeded in 0 to 2 % of the runs. From the
+    points that the Square Attack reached after 500 queries, APGD succeeded in 8 to 100 % of the
+    runs.
 
     Args:
-        epsilon: Largest change of an entry.
-        queries: Queries of the search, see `Square`.
+        epsilon: Largest change of an entry of the input.
+        queries: Number of queries of the search, see `Square`.
         steps, restarts, loss: See `APGD`.
     """
 
@@ -287,13 +300,16 @@ class SquareAPGD:
 
     @property
     def name(self) -> str:
-        """Name in tables, such as `Square-500 + APGD-100 margin`."""
+        """Name of the attack in tables, such as `Square-500 + APGD-100 margin`."""
         return f"Square-{self.queries} + APGD-{self.steps}{_times(self.restarts)}{_traits(self)}"
 
     def perturb(
         self, network: Network, x: np.ndarray, y: np.ndarray, rng: np.random.Generator
     ) -> Perturbed:
-        """Returns adversarial examples, see `PGD.perturb`; counts queries and gradients."""
+        """Returns adversarial examples, see `PGD.perturb`.
+
+        The count in the result is the sum of the numbers of queries and gradients.
+        """
         start, queries, _ = Square(self.epsilon, self.queries).perturb(network, x, y, rng)
         objective = _Objective(network, y, self.loss, self.source)
         adversarial, _ = _apgd(objective, x, start, self.epsilon, self.steps)
@@ -301,17 +317,18 @@ class SquareAPGD:
 
 
 def protocol_paper(epsilon: float, steps: Sequence[int] = (40, 100)) -> tuple[FGSM | PGD, ...]:
-    """Returns the weak attacks of the authors' code for Monteiro2020; reports must call them weak.
+    """Returns the weak attacks of the authors' code for Monteiro2020.
 
-    The code passes probabilities in place of logits. Its steps are short: 7 steps reach 7/30 of
-    epsilon, and 20 steps two thirds.
+    The attacks pass probabilities instead of logits to the loss. The steps are short: 7 steps reach
+    7/30 of epsilon, and 20 steps reach two thirds of epsilon. State in reports that these attacks
+    are weak.
 
     Args:
-        epsilon: Largest change of an entry.
-        steps: Numbers of steps: (40, 100) for MNIST, (7, 20) for CIFAR-10.
+        epsilon: Largest change of an entry of the input.
+        steps: Numbers of steps, (40, 100) for MNIST and (7, 20) for CIFAR-10.
 
     Returns:
-        A tuple of attacks.
+        Tuple of attacks.
     """
     weak = {"probabilities": True}
     return (
@@ -325,7 +342,7 @@ def _times(restarts):
 
 
 def _traits(attack):
-    """Returns settings that differ from the default, as a suffix of the name."""
+    """Returns the settings that differ from the defaults, as a suffix of the attack's name."""
     traits = "" if attack.loss == "cross_entropy" else f" {attack.loss}"
     if attack.source is not None:
         traits += f" from {attack.source}"
@@ -333,12 +350,12 @@ def _traits(attack):
 
 
 def _check(attack, *counts):
-    """Checks the epsilon, the loss and the named counts of an attack."""
+    """Checks the epsilon, the loss and the integer attributes in `counts` of an attack."""
     epsilon = attack.epsilon
     if not (isinstance(epsilon, numbers.Real) and 0 < epsilon <= 1):
         raise ValueError(
-            "`epsilon` must be above 0 and at most 1, since inputs lie in [0, 1]: 8 of 255 gray "
-            f"levels are 8 / 255. Received epsilon={epsilon!r}."
+            f"Received epsilon={epsilon!r}. `epsilon` must be above 0 and at most 1, because "
+            "inputs lie in [0, 1]. For 8 of 255 gray levels pass `8 / 255`."
         )
     for name in counts:
         value = getattr(attack, name)
@@ -354,11 +371,11 @@ def _check(attack, *counts):
 
 
 class _Objective:
-    """Loss that an attack maximizes, with counts of its gradients.
+    """Loss that an attack maximizes, with the number of gradients computed so far.
 
-    A call takes points, shape `(count, ...)`, and their rows in the batch, shape `(count,)`. It
-    returns the loss of each point, shape `(count,)`, its gradient, of the shape of the points, and
-    whether each point is misclassified.
+    A call takes points, shape `(count, ...)`, and their row indices in the batch, shape `(count,)`.
+    The call returns the loss of each point, shape `(count,)`, the gradients, shape of the points,
+    and whether each point is misclassified, shape `(count,)`.
     """
 
     def __init__(self, network, y, loss, source, probabilities=False, targets=None):
@@ -377,7 +394,7 @@ class _Objective:
 
 
 def _random_start(x, epsilon, rng):
-    """Draws points uniformly from the ball and clips them to [0, 1]."""
+    """Draws points uniformly from the epsilon ball and clips them to [0, 1]."""
     shift = rng.uniform(-epsilon, epsilon, size=x.shape)
     return np.clip(x + shift, 0, 1).astype(np.float32)
 
@@ -389,12 +406,12 @@ def _pgd(objective, x, start, epsilon, step_size, steps):
         objective: See `_Objective`.
         x: Inputs, shape `(batch, ...)`, in [0, 1].
         start: Points at which the ascent begins, same shape.
-        epsilon: Largest change of an entry.
-        step_size: Change of an entry by a step.
+        epsilon: Largest change of an entry of the input.
+        step_size: Change of an entry per step.
         steps: Number of steps.
 
     Returns:
-        The last iterates, shape of `x`.
+        Last iterates, in the shape of `x`.
     """
     point, rows = start, np.arange(len(x))
     for _ in range(steps):
@@ -404,19 +421,21 @@ def _pgd(objective, x, start, epsilon, step_size, steps):
 
 
 def _apgd(objective, x, start, epsilon, steps):
-    """Runs Auto-PGD (Croce2020, Algorithm 1): momentum, and a step that adapts to each row.
+    """Runs Auto-PGD (Croce2020, Algorithm 1): PGD with momentum and a step size for each example.
 
-    The step begins at `2 epsilon`. At a checkpoint it is halved, and the row continues from its
-    best point, if fewer than three quarters of the steps since the last checkpoint raised the
-    objective, or if neither the step nor the best value has changed since then. A row is done as
-    soon as its point is misclassified, and the objective is not called for it again.
+    The step size begins at `2 epsilon`. At a checkpoint the step size is halved, and the search
+    continues from the best point, in two cases. In the first case, fewer than three quarters of the
+    steps since the last checkpoint raised the objective. In the second case, the step size and the
+    best value have not changed since the last checkpoint. The search for an example ends at the
+    first misclassified iterate.
 
     Args:
         objective, x, start, epsilon, steps: See `_pgd`.
 
     Returns:
-        The first misclassified iterates, or the points of the highest value if no iterate is
-        misclassified; and whether an iterate is misclassified, shape `(batch,)`.
+        `(points, broken)`. `points` has the shape of `x` and holds the first misclassified iterate
+        of each example, or the point with the highest objective if no iterate is misclassified.
+        `broken` has shape `(batch,)` and tells whether an iterate is misclassified.
     """
     point, done = start.copy(), np.zeros(len(x), bool)
     value, gradient = np.zeros(len(x)), np.zeros_like(start)
@@ -457,20 +476,23 @@ def _apgd(objective, x, start, epsilon, steps):
 
 
 class _Best:
-    """Points of the highest value so far, with their values and gradients."""
+    """Points with the highest objective so far, with their objectives and gradients."""
 
     def __init__(self, point, value, gradient):
         self.point, self.value, self.gradient = point.copy(), value.copy(), gradient.copy()
 
     def update(self, point, value, gradient, done):
-        """Replaces the rows whose value rose, and the rows that are done, whatever their value."""
+        """Replaces the points whose objective rose, and all points that are misclassified."""
         rows = (value > self.value) | done
         self.point[rows], self.value[rows] = point[rows], value[rows]
         self.gradient[rows] = gradient[rows]
 
 
 def _apgd_checkpoints(steps):
-    """Returns the numbers of steps after which APGD may halve its step (Croce2020, section 3)."""
+    """Returns the checkpoints: numbers of steps after which APGD may halve the step size.
+
+    The checkpoints follow Croce2020, section 3.
+    """
     fractions = [0.0, 0.22]
     while fractions[-1] <= 1:
         fractions.append(fractions[-1] + max(fractions[-1] - fractions[-2] - 0.03, 0.06))
@@ -478,7 +500,7 @@ def _apgd_checkpoints(steps):
 
 
 def _project(point, center, epsilon):
-    """Returns the nearest points within `epsilon` of the centers and in [0, 1]."""
+    """Projects points onto the intersection of the epsilon balls of the centers and [0, 1]."""
     low, high = np.maximum(center - epsilon, 0), np.minimum(center + epsilon, 1)
     return np.clip(point, low, high)
 
@@ -487,22 +509,24 @@ def _project(point, center, epsilon):
 
 
 def _square_search(margins, x, epsilon, queries, rng):
-    """Runs the Square Attack: random squares on the boundary of the ball.
+    """Runs the Square Attack, a random search over squares of changed pixels.
 
-    Andriushchenko2020, Algorithms 1 and 2. The search starts from vertical stripes, tries ever
-    smaller squares and retains those that raise the margin. A square that would change nothing is
-    drawn again. The search for an example ends once its margin is above 0.
+    The search follows Andriushchenko2020, Algorithms 1 and 2. All changes are -epsilon or +epsilon.
+    The search starts from vertical stripes, tries smaller and smaller squares, and keeps squares
+    that raise the margin. A square that would change nothing is drawn again. The search for an
+    example ends when the margin is above 0.
 
     Args:
-        margins: Function of inputs `(count, ...)` and their rows in `x`, shape `(count,)`; returns
-            one number each, above 0 if the example is misclassified.
+        margins: Function of inputs, shape `(count, ...)`, and their row indices in `x`, shape
+            `(count,)`. The function returns the margin of each input, above 0 if the input is
+            misclassified.
         x: Inputs, shape `(count, height, width, channels)` or `(count, features)`, in [0, 1].
-        epsilon: Largest change of an entry.
+        epsilon: Largest change of an entry of the input.
         queries: Largest number of queries per example.
         rng: NumPy generator.
 
     Returns:
-        Inputs of the shape of `x`, and the number of queries.
+        `(inputs, queries)`: adversarial inputs of the shape of `x`, and the number of queries.
     """
     shape = x.shape
     x = x.reshape(shape if x.ndim == 4 else (len(x), -1, 1, 1))
@@ -527,14 +551,15 @@ def _square_search(margins, x, epsilon, queries, rng):
 
 
 def _square_side(progress, image):
-    """Returns the side of the square after a fraction of the queries.
+    """Returns the side length of the square after a fraction of the queries.
 
-    The fraction of entries that the square covers is halved as published: in 10,000 queries after
-    10, 50, 200, 500, ... squares, and in fewer queries after the same fractions of them.
+    The fraction of the image that the square covers is halved on the schedule of
+    Andriushchenko2020. For 10,000 queries the fraction is halved after 10, 50, 200, 500, ...
+    squares. For another number of queries the schedule is scaled in proportion.
 
     Args:
-        progress: Fraction of the queries that is done.
-        image: Shape `(height, width, channels)`.
+        progress: Fraction of the queries that are done.
+        image: Image, shape `(height, width, channels)`.
     """
     halvings = sum(int(10_000 * progress) > after for after in HALVED_AFTER)
     height, width, _ = image.shape
@@ -542,7 +567,7 @@ def _square_side(progress, image):
 
 
 def _with_square(x, best, epsilon, side, rng):
-    """Returns the best points with one random square each, which changes at least one entry."""
+    """Adds a random square to each of the best points. Every square changes at least one entry."""
     count, height, width, channels = x.shape
     tall, wide = min(side, height), min(side, width)
     tops = rng.integers(height - tall + 1, size=count)

@@ -1,8 +1,9 @@
-"""Protocols of experiments that draw trials from distances between recordings.
+"""Evaluation protocols that draw trials from the distances between recordings.
 
-`paper_protocol` is the protocol of Abdelwahab2019, and `session_protocol` is stricter. Both draw
-enrolled and observed recordings `repetitions` times. Each figure is a mean over these draws with
-its standard error, which measures the variation of the draws and not of the training.
+`paper_protocol` is the protocol of Abdelwahab2019, and `session_protocol` is a stricter protocol.
+The two functions draw enrolled and observed recordings `repetitions` times. Each metric is a mean
+over these draws, with its standard error. The standard error measures the variation between draws,
+not the variation between training runs.
 """
 
 from __future__ import annotations
@@ -25,17 +26,18 @@ from keras_dml.evaluation.splits import (
     session_enrollments,
 )
 
-FRACTIONS = (0.1, 0.25, 0.5, 1.0)  # of the test people enrolled (Abdelwahab2019, Figs. 3, 6, 8)
+# Fractions of the test people that are enrolled (Abdelwahab2019, Figs. 3, 6, 8).
+FRACTIONS = (0.1, 0.25, 0.5, 1.0)
 MAX_FRACTION_WITH_IMPOSTERS = 0.5  # half of the people are imposters
 
 
 class Record(TypedDict):
-    """Figure of a protocol, as `figures` of a model card contain it.
+    """Metric of a protocol, in the format of an entry of `figures` in a model card.
 
     Attributes:
         protocol: Name of the protocol, such as `verification` or `session_identification`.
-        n: Number of observed recordings of a probe.
-        metric: Name of the figure, such as `eer` or `accuracy`.
+        n: Number of observed recordings per probe.
+        metric: Name of the metric, such as `eer` or `accuracy`.
         value: Mean over the repetitions, a fraction.
         stderr: Standard error of the mean.
         trials: Number of trials of one repetition.
@@ -58,12 +60,12 @@ class Record(TypedDict):
 
 
 class Trials(NamedTuple):
-    """Verification trials of all repetitions, as `evaluation.verification` takes them.
+    """Verification trials of all repetitions, in the format of `evaluation.verification`.
 
     Attributes:
         scores: Distances, shape `(repetitions, probes, claims)`.
-        genuine: Whether probe and claim are one person, same shape.
-        people: The probe ids, shape `(probes, 1)`, and the claimed ids, shape `(claims,)`.
+        genuine: Booleans of the same shape, True if probe and claim are the same person.
+        people: `(probe_ids, claimed_ids)`, of shapes `(probes, 1)` and `(claims,)`.
     """
 
     scores: np.ndarray
@@ -81,37 +83,40 @@ def paper_protocol(
     n: Sequence[int] = (1, 2, 3, 4, 5),
     fractions: Sequence[float] = FRACTIONS,
 ) -> list[Record]:
-    """Computes the figures of Abdelwahab2019 (section 5.2), with recordings enrolled at random.
+    """Computes the metrics of Abdelwahab2019 (section 5.2), with randomly chosen enrollments.
 
-    For each person `observed` recordings are drawn at random, and all other recordings are
-    enrolled. The score of probe a against person j is the mean over the first n observed recordings
-    of a of the distance to the nearest enrolled recording of j.
+    For each person, `observed` recordings are drawn at random as probes, and the other recordings
+    are enrolled. The score of probe person a and person j is computed in two steps. The first step
+    computes the distance of each of the first n observed recordings of a to the nearest enrolled
+    recording of j. The score is the mean of these n distances.
 
-    - *verification*: all pairs (a, j) with one threshold. Figures: AUC, EER and, if there are
-      enough imposter trials, TAR at FAR 1 % and 0.1 %.
-    - *identification*: for each fraction f, max(2, round(f S)) of the S people. Figure: accuracy.
-    - *imposters*: half of the people are never enrolled. For each fraction f <= 0.5, round(f S) of
-      the remaining people are enrolled, at most all of them. Figures: AUC of the distance to the
-      nearest person, and misidentification rate.
+    - *verification* uses all pairs (a, j) and one threshold. The metrics are AUC and EER and, if
+      there are enough imposter trials, the TAR at a FAR of 1 % and of 0.1 %.
+    - *identification* draws max(2, round(f S)) of the S people for each fraction f. The metric is
+      the accuracy.
+    - *imposters* never enrolls one half of the people. For each fraction f <= 0.5, round(f S)
+      people of the other half are enrolled, or the whole other half if round(f S) is larger. The
+      metrics are the AUC of the distance to the nearest person, and the misidentification rate.
 
     Args:
         distances: Distances between all recordings of all test people, shape
-            `(recordings, recordings)`, observed in rows and enrolled in columns. The matrix need
-            not be symmetric.
+            `(recordings, recordings)`, with observed recordings in rows and enrolled recordings in
+            columns. The matrix need not be symmetric.
         subjects: Person of each recording, shape `(recordings,)`.
-        observed: Number of recordings observed of each person. People with at most this number of
+        observed: Number of observed recordings per person. People with at most this number of
             recordings are left out.
-        repetitions: Number of draws, at least 2 for a standard error.
+        repetitions: Number of draws, at least 2, because a standard error needs two values.
         seed: Seed of all draws.
-        n: Numbers of observed recordings that are evaluated, each at most `observed`.
-        fractions: Fractions of the people, each above 0 and at most 1.
+        n: Numbers of observed recordings per probe that are evaluated, each at most `observed`.
+        fractions: Fractions f of the people that are enrolled, each above 0 and at most 1.
 
     Returns:
-        List of `Record`.
+        List of `Record`, one for each metric.
 
     Raises:
-        ValueError: If shapes do not fit, a distance is not finite, `n` exceeds `observed`, a
-            fraction is out of range, or fewer than two people have enough recordings.
+        ValueError: If the shapes of `distances` and `subjects` do not fit together, a distance is
+            not finite, a value of `n` exceeds `observed`, a fraction is out of range, or fewer than
+            two people have enough recordings.
     """
     distances = _check_request(distances, subjects, observed, repetitions, n, fractions)
     draws = random_enrollments(subjects, observed=observed, repetitions=repetitions, seed=seed)
@@ -129,33 +134,33 @@ def session_protocol(
     n: Sequence[int] = (1, 2, 3, 4, 5),
     fractions: Sequence[float] = FRACTIONS,
 ) -> list[Record]:
-    """Computes the figures of `paper_protocol` with earlier sessions enrolled, the latest observed.
+    """Computes the metrics of `paper_protocol` with probes from a later session.
 
-    This protocol is stricter than the paper's, because recordings of one session share sensor
-    placement and clothing. Report the figures of both protocols. All earlier recordings are
-    enrolled in every repetition. The observed recordings of the latest session and the subsets of
-    people are drawn. If the latest session of everybody has exactly `observed` recordings, all
-    repetitions observe the same recordings, and figures of verification at n = `observed` have the
-    standard error 0.
+    This protocol is stricter than `paper_protocol`, because recordings of one session share sensor
+    placement and clothing. Report the metrics of the two protocols together. In every repetition,
+    all recordings of earlier sessions are enrolled. The observed recordings of the latest session
+    and the subsets of people are drawn at random. If the latest session of each person has exactly
+    `observed` recordings, all repetitions observe the same recordings. The verification metrics at
+    n = `observed` then have a standard error of 0.
 
     Args:
         distances: See `paper_protocol`.
         subjects: See `paper_protocol`.
-        sessions: Session of each recording, shape `(recordings,)`; numbers or strings that sort
-            chronologically. Sessions are compared only within a person.
-        observed: Number of recordings observed of each person. People with fewer recordings in the
-            latest session, or with one session only, are left out.
+        sessions: Session of each recording, shape `(recordings,)`: numbers or strings that sort
+            chronologically. Only sessions of the same person are compared.
+        observed: Number of observed recordings per person. People who have fewer recordings in the
+            latest session, or only one session, are left out.
         repetitions: See `paper_protocol`.
         seed: See `paper_protocol`.
         n: See `paper_protocol`.
         fractions: See `paper_protocol`.
 
     Returns:
-        List of `Record`, with the `protocol` names `session_verification`,
+        List of `Record`. The values of `protocol` are `session_verification`,
         `session_identification` and `session_imposters`.
 
     Raises:
-        ValueError: See `paper_protocol`; or if `sessions` does not fit `subjects`.
+        ValueError: See `paper_protocol`. Also if `sessions` and `subjects` differ in shape.
     """
     distances = _check_request(distances, subjects, observed, repetitions, n, fractions)
     draws = session_enrollments(
@@ -165,14 +170,14 @@ def session_protocol(
 
 
 def score_matrices(distances: ArrayLike, enrollment: Enrollment) -> np.ndarray:
-    """Computes scores of every probe against every person, for each number of observed recordings.
+    """Computes scores of every probe and every person, for each number of observed recordings.
 
-    Entry [n-1, a, j] is the mean, over the first n observed recordings of person a, of the distance
-    to the nearest enrolled recording of person j.
+    Each of the first n observed recordings of person a has a distance to the nearest enrolled
+    recording of person j. The entry [n - 1, a, j] is the mean of these n distances.
 
     Args:
-        distances: Shape `(recordings, recordings)`, observed in rows.
-        enrollment: Enrolled and observed recordings.
+        distances: Distances, shape `(recordings, recordings)`, with observed recordings in rows.
+        enrollment: `Enrollment` with the enrolled and the observed recordings.
 
     Returns:
         Scores, shape `(observed, people, people)`.
@@ -188,16 +193,16 @@ def score_matrices(distances: ArrayLike, enrollment: Enrollment) -> np.ndarray:
 def verification_trials(
     distances: ArrayLike, enrollments: Sequence[Enrollment], *, n: int = 1
 ) -> Trials:
-    """Returns verification trials of draws, for curves, thresholds and bootstrap intervals.
+    """Returns the verification trials of draws, for curves, thresholds and confidence intervals.
 
     Args:
-        distances: Shape `(recordings, recordings)`, observed in rows.
-        enrollments: Draws of `splits` for the same people. Pass a single draw if trials should not
-            repeat pairs of people.
-        n: Number of observed recordings of a probe.
+        distances: Distances, shape `(recordings, recordings)`, with observed recordings in rows.
+        enrollments: Draws from `evaluation.splits`, all of the same people. Pass a single draw if
+            each pair of people should occur in one trial only.
+        n: Number of observed recordings per probe.
 
     Returns:
-        `Trials`. Pass them on as
+        `Trials` t. Evaluate them by
         `verification(t.scores, t.genuine, people=t.people, bootstrap=1000)`.
 
     Raises:
@@ -205,7 +210,9 @@ def verification_trials(
     """
     people, observed = enrollments[0].people, enrollments[0].observed.shape[1]
     if not 1 <= n <= observed:
-        raise ValueError(f"`n` must lie between 1 and the {observed} observed. Received {n}.")
+        raise ValueError(
+            f"`n` must be from 1 to {observed}, the number of observed recordings. Received {n}."
+        )
     distances = real("`distances`", distances)
     scores = np.stack([score_matrices(distances, draw)[n - 1] for draw in enrollments])
     genuine = np.broadcast_to(np.eye(people.size, dtype=bool), scores.shape)
@@ -215,22 +222,25 @@ def verification_trials(
 def mean_and_standard_error(values: Sequence[float]) -> tuple[float, float]:
     """Returns the mean and the standard error, sd / sqrt(count) with ddof = 1.
 
-    Abdelwahab2019 writes "standard deviations" in its text and "standard error" in its tables. This
-    is the standard error.
+    Abdelwahab2019 writes "standard deviations" in the text and "standard error" in the tables. This
+    function computes the standard error.
     """
     # `statistics` is exact: equal values have a standard error of 0, not of 1e-18
     return statistics.fmean(values), statistics.stdev(values) / len(values) ** 0.5
 
 
 def identified_people(fraction: float, people: int) -> int:
-    """Returns the number of people to identify among: max(2, round(f S)), halves rounded up."""
+    """Returns the number of enrolled people for identification: max(2, round(f S)).
+
+    Halves are rounded up.
+    """
     return max(2, half_up(fraction * people))
 
 
 def enrolled_beside_imposters(fraction: float, people: int) -> int:
-    """Returns the number of people enrolled if half of the people are imposters.
+    """Returns the number of enrolled people if half of the people are imposters.
 
-    It is round(f S), at least 1 and at most the number of people who are not imposters.
+    The number is round(f S), at least 1, and at most the number of people who are not imposters.
     """
     return min(max(1, half_up(fraction * people)), people - people // 2)
 
@@ -263,10 +273,13 @@ def _records(distances, enrollments, n, fractions, seed, prefix):
 
 
 def _figures(score_matrices, n, fractions, seed):
-    """Yields ((protocol, n, metric, fraction), value, trials) of one repetition.
+    """Computes the metrics of one repetition.
 
-    Subsets of people are drawn once for all n. The subset of a fraction contains the subsets of
+    The same subsets of people are used for all n. The subset of a fraction contains the subsets of
     smaller fractions.
+
+    Yields:
+        `((protocol, n, metric, fraction), value, trials)`.
     """
     people = score_matrices.shape[1]
     rng = np.random.default_rng(seed)
@@ -301,16 +314,17 @@ def _check_request(distances, subjects, observed, repetitions, n, fractions):
     recordings = len(subjects)
     if distances.shape != (recordings, recordings):
         raise ValueError(
-            "`distances` must have shape (recordings, recordings), `subjects` one entry for each "
-            f"recording. Received shapes {distances.shape} and ({recordings},)."
+            f"Received `distances` of shape {distances.shape} and `subjects` of shape "
+            f"({recordings},). Expected `distances` of shape (recordings, recordings) and one "
+            "entry of `subjects` for each recording."
         )
     check_finite("distances", distances)
     if repetitions < 2:
         raise ValueError(f"A standard error needs `repetitions` >= 2. Received {repetitions}.")
     if not n or min(n) < 1 or max(n) > observed:
         raise ValueError(
-            f"Each `n` must lie between 1 and `observed` = {observed}, since it is a number of "
-            f"observed recordings. Received n={tuple(n)}. Raise `observed` or lower `n`."
+            f"Received n={tuple(n)}. Each `n` is a number of observed recordings and must be from "
+            f"1 to `observed` = {observed}. Raise `observed` or lower `n`."
         )
     if not all(0.0 < fraction <= 1.0 for fraction in fractions):
         raise ValueError(

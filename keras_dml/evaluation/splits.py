@@ -1,6 +1,6 @@
-"""Splits of people into training and test sets, and of recordings into enrolled and observed.
+"""Splits people into training and test sets, and recordings into enrolled and observed ones.
 
-A split depends only on labels and a seed, never on distances.
+The splits depend only on labels and a seed, never on distances.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ class SubjectSplit(NamedTuple):
     """Disjoint sets of people for training, validation and test.
 
     Attributes:
-        train: Sorted ids of the people for training.
-        validation: Sorted ids of the people for validation.
-        test: Sorted ids of the people for test.
+        train: Sorted ids of the people in the training set.
+        validation: Sorted ids of the people in the validation set.
+        test: Sorted ids of the people in the test set.
     """
 
     train: np.ndarray
@@ -31,12 +31,13 @@ class SubjectSplit(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Enrollment:
-    """Draw of enrolled and observed recordings.
+    """Random draw of enrolled and observed recordings.
 
     Attributes:
         people: Sorted ids of the people evaluated, shape `(people,)`.
-        enrolled: Indices of the enrolled recordings of each person.
-        observed: Indices of the observed recordings in order, shape `(people, observed)`.
+        enrolled: Indices of the enrolled recordings, one array for each person.
+        observed: Indices of the observed recordings, shape `(people, observed)`. A probe with n
+            recordings uses the first n recordings of a row.
         left_out: Ids of people with too few recordings.
     """
 
@@ -47,19 +48,19 @@ class Enrollment:
 
 
 def half_up(value: float) -> int:
-    """Rounds to the nearest integer, halves up: 10.5 gives 11, while `round` gives 10."""
+    """Rounds to the nearest integer and halves up. 10.5 gives 11, but Python's `round` gives 10."""
     return math.floor(value + 0.5)
 
 
 def split_subjects(subjects: ArrayLike, *, seed: int = 0) -> SubjectSplit:
-    """Splits people into training, validation and test sets.
+    """Splits people into training, validation and test sets (Abdelwahab2019, section 5.2).
 
-    Half of the people (rounded up) are training people, and the other half is the test set. A fifth
-    of the training people (halves rounded up) is the validation set, which is not trained on
-    (Abdelwahab2019, section 5.2).
+    Half of the people, rounded down, are the test set. A fifth of the remaining people, with halves
+    rounded up, is the validation set. The other people are the training set.
 
     Args:
-        subjects: Person of each recording, or each person once, in any order.
+        subjects: Ids of people in any order, such as the person of each recording. Repeated ids
+            have no effect.
         seed: Seed of the draw.
 
     Returns:
@@ -74,8 +75,8 @@ def split_subjects(subjects: ArrayLike, *, seed: int = 0) -> SubjectSplit:
     people = np.unique(_labels("subjects", subjects))
     if people.size < 2:
         raise ValueError(
-            "Training and test people must differ, so at least 2 people are needed. Received "
-            f"{people.size}."
+            f"Received {people.size} people. Expected at least 2, because training people and test "
+            "people must differ."
         )
     shuffled = np.random.default_rng(whole("seed", seed, minimum=0)).permutation(people)
     training = half_up(people.size / 2)
@@ -87,17 +88,17 @@ def split_subjects(subjects: ArrayLike, *, seed: int = 0) -> SubjectSplit:
 def random_enrollments(
     subjects: ArrayLike, *, observed: int = 5, repetitions: int = 10, seed: int = 0
 ) -> list[Enrollment]:
-    """Draws `observed` recordings of each person at random and enrolls the rest (Abdelwahab2019).
+    """Draws `observed` recordings of each person and enrolls the others (Abdelwahab2019).
 
     Args:
         subjects: Person of each recording, shape `(recordings,)`.
-        observed: Number of recordings observed of each person. People with at most this number of
+        observed: Number of observed recordings per person. People with at most this number of
             recordings are left out.
         repetitions: Number of draws.
-        seed: Seed of the draws. Draw r depends only on the seed and r.
+        seed: Seed of the draws. Draw number r depends only on `seed` and r.
 
     Returns:
-        One `Enrollment` for each repetition.
+        List of `Enrollment`, one for each repetition.
 
     Raises:
         ValueError: If `observed` is below 1, or fewer than two people have enough recordings.
@@ -124,21 +125,21 @@ def session_enrollments(
     """Enrolls earlier sessions and draws the observed recordings from the latest session.
 
     A session is a visit, a day or a block of trials. Recordings of one session share sensor
-    placement and clothing, which makes random splits too easy. All earlier recordings are enrolled.
-    A repetition draws the observed recordings from the latest session, and the other recordings of
-    that session are not used.
+    placement and clothing, so random splits within a session are too easy. All recordings of
+    earlier sessions are enrolled. Each repetition draws the observed recordings from the latest
+    session. The other recordings of the latest session are not used.
 
     Args:
         subjects: Person of each recording, shape `(recordings,)`.
-        sessions: Session of each recording, shape `(recordings,)`; numbers or strings that sort
-            chronologically. Sessions are compared only within a person.
-        observed: Number of recordings observed of each person. People with fewer recordings in the
-            latest session, or with one session only, are left out.
+        sessions: Session of each recording, shape `(recordings,)`: numbers or strings that sort
+            chronologically. Only sessions of the same person are compared.
+        observed: Number of observed recordings per person. People who have fewer recordings in the
+            latest session, or only one session, are left out.
         repetitions: Number of draws.
-        seed: Seed of the draws. Draw r depends only on the seed and r.
+        seed: Seed of the draws. Draw number r depends only on `seed` and r.
 
     Returns:
-        One `Enrollment` for each repetition.
+        List of `Enrollment`, one for each repetition.
 
     Raises:
         ValueError: If shapes differ, `observed` is below 1, or fewer than two people remain.
@@ -146,17 +147,17 @@ def session_enrollments(
     subjects, sessions = _labels("subjects", subjects), _labels("sessions", sessions)
     if subjects.shape != sessions.shape:
         raise ValueError(
-            "`subjects` and `sessions` must have one entry for each recording. Received shapes "
-            f"{subjects.shape} and {sessions.shape}."
+            f"Received `subjects` of shape {subjects.shape} and `sessions` of shape "
+            f"{sessions.shape}. Expected one entry for each recording in both."
         )
-    order = np.unique(sessions, return_inverse=True)[1]  # strings have no maximum
+    order = np.unique(sessions, return_inverse=True)[1]  # NumPy has no maximum of strings
     candidates = {}
     for person in np.unique(subjects):
         rows = np.flatnonzero(subjects == person)
         latest = order[rows] == order[rows].max()
         candidates[person] = (rows[~latest], rows[latest])
     observed = whole("observed", observed, minimum=1)
-    need = f"an earlier session and {observed} recordings in the latest"
+    need = f"an earlier session and {observed} recordings in the latest session"
     usable = {
         person: sets
         for person, sets in candidates.items()
@@ -171,8 +172,8 @@ def _draws(usable, candidates, need, observed, repetitions, seed, enroll_rest=Tr
     seed = whole("seed", seed, minimum=0)
     if len(usable) < 2:
         raise ValueError(
-            f"At least 2 people with {need} are needed. Received {len(usable)} of "
-            f"{len(candidates)} people. Lower `observed` or give more recordings."
+            f"{len(usable)} of {len(candidates)} people have {need}. At least 2 such people are "
+            "needed. Lower `observed` or give more recordings."
         )
     left_out = tuple(person for person in candidates if person not in usable)
     enrollments = []
@@ -196,9 +197,12 @@ def _labels(name, values):
         labels = np.asarray(labels.tolist())
     if labels.ndim != 1 or labels.dtype.kind not in "biufUSM":
         raise ValueError(
-            f"`{name}` must be a flat list of numbers or strings, one per recording. Received "
-            f"shape {labels.shape} and dtype {labels.dtype}."
+            f"Received `{name}` of shape {labels.shape} and dtype {labels.dtype}. Expected a flat "
+            "list of numbers or strings, one for each recording."
         )
-    if labels.dtype.kind in "fM" and (labels != labels).any():  # NaN, or no date
-        raise ValueError(f"`{name}` must name each recording. Received NaN for some of them.")
+    if labels.dtype.kind in "fM" and (labels != labels).any():  # NaN, or not a time (NaT)
+        raise ValueError(
+            f"Received `{name}` with NaN. Expected a value for each recording. Drop the recordings "
+            "without a value."
+        )
     return labels

@@ -1,8 +1,9 @@
-"""Recordings in files (text, npy, parquet, wav, flac), and folders of recordings by person.
+"""Reads recordings from files (text, npy, Parquet, WAVE, FLAC) and lists the recordings of people.
 
-`read` returns the numbers of one file, shape `(time, channels)`, with the names of its channels and
-its rate. `read_pieces` cuts a recording at its gaps. `folder` lists the files of people, and
-`groups` reads the group of each person. None of them loads a backend.
+`read` returns the values of one file, shape `(time, channels)`, with the names of the channels and
+the sampling rate. `read_pieces` cuts a recording at gaps. `folder` lists the recordings of people
+in a folder, and `groups` reads the group of each person from a table. These functions do not import
+Keras or a backend.
 """
 
 import lazy_loader

@@ -1,26 +1,28 @@
-"""Bounds on the decoded content of untrusted files.
+"""Limits for the decoded content of untrusted files.
 
-A file of 20 MB is read within 500 MB and 20 seconds of processor time, or it is refused. Larger
-files may hold more in proportion to their size.
+With these limits, reading a file of 20 MB takes at most 500 MB of memory and 20 seconds of
+processor time. Files that exceed a limit are refused. The limits of larger files grow in proportion
+to the file size.
 """
 
 import pathlib
 from collections.abc import Sequence
 
 MOST_COLUMNS = 4096  # the 543 landmarks of a body have 2,172 columns
-MOST_NUMBERS = 5 * 10**6  # in a file of up to 20 MB; each takes 70 bytes and 4 microseconds
-BYTES_PER_NUMBER = 4  # in a larger file
-MOST_PIECES = 10_000  # of a recording that is cut at its gaps
-LISTED = 20  # names in an error message
+# Limit for files of up to 20 MB. Reading a number takes 70 bytes of memory and 4 microseconds.
+MOST_NUMBERS = 5 * 10**6
+BYTES_PER_NUMBER = 4  # a larger file may hold one number per 4 bytes
+MOST_PIECES = 10_000  # limit for the pieces of a recording that is cut at its gaps
+LISTED = 20  # limit for the names in an error message
 
 
 def most_numbers(path: pathlib.Path) -> int:
-    """Returns the number of numbers that a file may hold, by its size."""
+    """Returns the largest number of values that a file of this size may hold."""
     return max(MOST_NUMBERS, path.stat().st_size // BYTES_PER_NUMBER)
 
 
 def check_numbers(path: pathlib.Path, count: int, most: int) -> None:
-    """Refuses a file that holds more than `most` numbers."""
+    """Raises ValueError if a file with `count` numbers holds more than `most`."""
     if count > most:
         raise ValueError(
             f"{path} holds more than {most:,} numbers, as many as a file of its size may hold. Cut "
@@ -29,7 +31,13 @@ def check_numbers(path: pathlib.Path, count: int, most: int) -> None:
 
 
 def check_columns(path: pathlib.Path, where: str, count: int) -> None:
-    """Refuses a file with more than `MOST_COLUMNS` columns, named `where` in the file."""
+    """Raises ValueError if a file has more than `MOST_COLUMNS` columns.
+
+    Args:
+        path: Path of the file, for the error.
+        where: Place of the column names in the file, for the error.
+        count: Number of columns.
+    """
     if count > MOST_COLUMNS:
         raise ValueError(
             f"{path}, {where}: {count:,} columns, and up to {MOST_COLUMNS:,} are read. Write the "
@@ -38,7 +46,7 @@ def check_columns(path: pathlib.Path, where: str, count: int) -> None:
 
 
 def join_first(names: Sequence[str]) -> str:
-    """Joins the first names of a list for an error message, without control characters."""
+    """Joins the first names of a list for an error message and removes control characters."""
     short = (name if len(name) <= 80 else f"{name[:80]}..." for name in names[:LISTED])
     text = ", ".join(name if name.isprintable() else repr(name) for name in short)
     return text if len(names) <= LISTED else f"{text} and {len(names) - LISTED:,} more"

@@ -1,4 +1,4 @@
-"""Numbers, dates and times of day in the cells of a text table."""
+"""Parses numbers, dates and times of day in the cells of a text table."""
 
 import array
 import datetime
@@ -8,17 +8,18 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-MISSING = {"", ".", "-", "--", "nan", "na", "n/a", "#n/a", "null", "none"}  # in lower case
+# Cells, in lower case, that stand for a missing number.
+MISSING = {"", ".", "-", "--", "nan", "na", "n/a", "#n/a", "null", "none"}
 POINT, COMMA = ".", ","
 COMMAS = "Decimal commas were read as decimal points."
-THOUSANDS = "Separators of thousands were left out of numbers."
+THOUSANDS = "Thousands separators in numbers were ignored."
 MINUS = "The character U+2212 was read as a minus sign."
 _DIGITS = set("0123456789")
-_PLAIN = _DIGITS | set("+-.eE ")  # float() reads other letters wrongly, such as "1_0" as 10
+_PLAIN = _DIGITS | set("+-.eE ")  # float() misreads other characters, such as "1_0" as 10
 
 
 def _form(mark, group):
-    """Returns the form of a number with a decimal mark and a mark between thousands."""
+    """Returns a regular expression for numbers with a decimal mark and a thousands separator."""
     whole = rf"(?:[0-9]+|[1-9][0-9]{{0,2}}(?:{group}[0-9]{{3}})+)"
     return re.compile(
         rf"[+-]?(?:{whole}(?:{mark}[0-9]*)?|{mark}[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII
@@ -26,7 +27,7 @@ def _form(mark, group):
 
 
 _FORMS = {POINT: _form(r"\.", ","), COMMA: _form(",", r"\.")}
-_SPACES = " '\u2019\u00a0\u2009\u202f"  # separators of thousands in French, Swedish and Swiss text
+_SPACES = " '\u2019\u00a0\u2009\u202f"  # thousands separators in French, Swedish and Swiss texts
 _SPACED = re.compile(rf"[+-]?[1-9][0-9]{{0,2}}(?:[{_SPACES}][0-9]{{3}})+(?:[.,][0-9]*)?")
 _NOT_FINITE = re.compile(r"[+-]?(?:nan|inf)", re.IGNORECASE)
 _DATE = re.compile(
@@ -34,7 +35,7 @@ _DATE = re.compile(
     r"|^[0-9]{1,2} ?[AaPp]\.?[Mm]"
 )
 DAY = 86_400.0
-LONGEST = 64  # letters of a date; regular expressions are slow on long texts
+LONGEST = 64  # limit for the characters of a date; regular expressions are slow on long texts
 _CLOCK = re.compile(
     r"(?P<hour>[0-9]{1,2})(?:(?P<mark>[:.\-h])(?P<minute>[0-9]{1,2})"
     r"(?:[:.\-m](?P<second>[0-9]{1,2})s?(?P<fraction>[.,:_][0-9]{1,9})?)?)?"
@@ -44,7 +45,7 @@ _MINUTES = re.compile(r"(?P<minute>[0-9]{1,2}):(?P<second>[0-9]{1,2})(?P<fractio
 _ZONE = re.compile(
     r"\s*(?P<zone>Z|(?:UTC|GMT)?[+-][0-9]{2}:?(?:[0-9]{2})?|[A-Z]{3,5}|\(?UTC\)?|\[[\w/]+\])$"
 )
-_BETWEEN = re.compile(  # a date and a time of day
+_BETWEEN = re.compile(  # text between a date and a time of day
     r"[T\s,_]+(?=[0-9]{1,2}[:.\-h][0-9]{1,2}|[0-9]{1,2}\s?[AaPp]\.?[Mm])"
 )
 _YEAR_FIRST = re.compile(r"([0-9]{4})[-/.]?([0-9]{1,2})[-/.]?([0-9]{1,2})$")
@@ -56,7 +57,7 @@ class NotANumber(ValueError):
     """Error for a cell that is not a number.
 
     Attributes:
-        row: Row of the cell.
+        row: Row index of the cell.
     """
 
     def __init__(self, row: int, reason: str):
@@ -81,12 +82,12 @@ def is_date(text: str) -> bool:
 
 
 class Column:
-    """Cells of a column, packed as one text per block of rows.
+    """Cells of a column. The cells of each block of rows are joined to one string.
 
-    A list of a million short texts takes 60 MB, and a million packed cells take 4 MB.
+    A list of a million short strings takes 60 MB, and a million joined cells take 4 MB.
 
     Attributes:
-        letters: Set of all letters in the cells.
+        letters: Set of all characters in the cells.
     """
 
     def __init__(self):
@@ -94,8 +95,8 @@ class Column:
         self.letters = set()
 
     def extend(self, texts: Iterable[str]) -> None:
-        """Adds the cells of one or more rows at the end."""
-        joined = "\0".join(texts)  # text files with zero bytes are refused
+        """Appends the cells of one or more rows."""
+        joined = "\0".join(texts)  # cells contain no zero bytes, because such files are refused
         self.letters.update(joined)
         self._blocks.append(joined.encode())
 
@@ -109,7 +110,7 @@ class Column:
         self._blocks.insert(0, text.encode())
 
     def blocks(self) -> Iterator[list[str]]:
-        """Iterates over the cells, a list per block of rows."""
+        """Iterates over lists of cells, one list for each block of rows."""
         return (block.decode().split("\0") for block in self._blocks)
 
     def __iter__(self):
@@ -121,17 +122,18 @@ class Column:
 
 
 class Columns:
-    """Columns of cells. Each column has one decimal mark.
+    """Columns of cells. All numbers of a column have the same decimal mark.
 
-    A cell such as `1,234` may be 1.234 or 1234. The other cells of its column decide, or else the
-    decimal commas of other columns. If neither decides, the column is refused.
+    A cell such as `1,234` may mean 1.234 or 1234. The other cells of the column determine which
+    reading is right, or otherwise the decimal commas in other columns. If the reading remains
+    ambiguous, reading the column raises an error.
 
     Args:
-        columns: The columns.
+        columns: List of `Column`.
         count: Number of rows.
 
     Attributes:
-        notes: Sentences about assumptions.
+        notes: Sentences that describe assumptions about the file.
     """
 
     def __init__(self, columns: Sequence[Column], count: int):
@@ -143,7 +145,7 @@ class Columns:
         self.notes = ()
         unusual = {i for i, used in enumerate(letters) if used & _DIGITS and not self._is_plain[i]}
         possible = [self._possible(i) if i in unusual else set() for i in range(len(columns))]
-        if any(COMMA in marks for marks in possible):  # then points may separate thousands
+        if any(COMMA in marks for marks in possible):  # points may then separate thousands
             possible = [
                 marks if i in unusual else self._possible(i) for i, marks in enumerate(possible)
             ]
@@ -166,7 +168,7 @@ class Columns:
         return numbers
 
     def _block(self, i, texts, start):
-        """Returns the numbers of some cells of a column; the first cell is in the row `start`."""
+        """Converts cells of a column to numbers. The first of these cells is in the row `start`."""
         mark = self._marks[i]
         points = texts if self._is_plain[i] and mark == POINT else None
         if mark == COMMA and self._is_simple[i]:
@@ -175,7 +177,7 @@ class Columns:
             try:
                 return np.array(points, np.float64)
             except ValueError:
-                pass  # `_number` names the cell
+                pass  # `_number` below raises an error that names the cell
         return [self._number(row, text, mark) for row, text in enumerate(texts, start)]
 
     def is_of_dates(self, i: int) -> bool:
@@ -195,7 +197,7 @@ class Columns:
         return bool(present) and 2 * numbers < present
 
     def _possible(self, i):
-        """Returns the decimal marks that the cells of a column may have; empty without marks."""
+        """Returns the set of possible decimal marks of a column; empty if no cell has a mark."""
         if not self._columns[i].letters & {POINT, COMMA}:
             return set()
         counts, present, is_marked = dict.fromkeys(_FORMS, 0), 0, False
@@ -212,7 +214,7 @@ class Columns:
         return {mark for mark, count in counts.items() if count == most}
 
     def _decimal_mark(self, i, marks, seen):
-        """Returns the decimal mark of a column; None if there are two readings."""
+        """Returns the decimal mark of a column, or None if the mark is ambiguous."""
         if len(marks) == 1:
             return next(iter(marks))
         if COMMA in self._columns[i].letters:
@@ -261,7 +263,7 @@ class Columns:
 
 
 def _usual(text):
-    """Returns a number without spaces around it and between thousands, with an ASCII minus."""
+    """Removes spaces around a number and between its thousands, and replaces U+2212 by a hyphen."""
     text = text.strip().replace("\u2212", "-")
     is_spaced = " " in text or "'" in text or not text.isascii()
     if is_spaced and _SPACED.fullmatch(text):
@@ -270,18 +272,18 @@ def _usual(text):
 
 
 def seconds_of_dates(texts: Iterable[str]) -> tuple[np.ndarray | None, int | None]:
-    """Returns the seconds of dates and times since the first of them.
+    """Converts dates or times to seconds since the first one.
 
-    Valid forms are dates of ISO 8601, dates with the day or the month first, times with AM or PM,
-    times of day without a date, and `minutes:seconds.fraction`. If times of day fall, midnight has
-    passed.
+    Valid formats are ISO 8601 dates, dates with the day or the month first, times with AM or PM,
+    times of day without a date, and `minutes:seconds.fraction`. If a time of day is earlier than
+    the time before, the function assumes that midnight has passed.
 
     Args:
-        texts: The dates, all in the same form. They are iterated over twice.
+        texts: Dates or times, all in the same format. The function iterates over them twice.
 
     Returns:
-        `(seconds, row)`: the seconds, and None; or None, and the first row that cannot be read. It
-        is the row 0 if the form has two readings.
+        `(seconds, None)`, or `(None, row)` if a text cannot be read. `row` is the index of the
+        first such text, or 0 if the format is ambiguous.
     """
     moments, row = _iso(texts)
     if row is None:
@@ -290,7 +292,7 @@ def seconds_of_dates(texts: Iterable[str]) -> tuple[np.ndarray | None, int | Non
     for row, text in enumerate(texts):
         part = _parts(text.strip())
         if part is None or (form is not None and part[2:] != form):
-            return None, row  # of another form or time zone than the first
+            return None, row  # the format or the time zone differs from the first text
         form = part[2:]
         numbers.append(dates.setdefault(part[0], len(dates)))
         clock.append(part[1])
@@ -316,13 +318,13 @@ def _iso(texts):
             moment = datetime.datetime.fromisoformat(text.strip())
             start = start or moment
             moments.append((moment - start).total_seconds())
-        except (TypeError, ValueError):  # TypeError: with a time zone or without
+        except (TypeError, ValueError):  # TypeError: only some texts have a time zone
             return None, row
     return np.array(moments), None
 
 
 def _parts(text):
-    """Returns the date, the seconds of the day, the time zone and the form of a time, or None."""
+    """Splits a text into date, seconds of the day, time zone and format; None if it is no time."""
     zone = None
     if len(text) > LONGEST:
         return None
@@ -333,7 +335,7 @@ def _parts(text):
     pieces = _BETWEEN.split(text, maxsplit=1)
     date, clock = pieces if len(pieces) == 2 else ("", text)
     if re.fullmatch(r"[0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}", clock):
-        return None  # a date alone
+        return None  # a date without a time of day
     match = _MINUTES.match(clock) if not date else None
     match = match or _CLOCK.match(clock)
     if match is None:
@@ -341,14 +343,14 @@ def _parts(text):
     groups = match.groupdict()
     half = groups.get("half")
     if groups["second"] is None and half is None:
-        return None  # 12:00 may be minutes and seconds
+        return None  # 12:00 may be hours and minutes, or minutes and seconds
     hour, minute, second = (int(groups.get(key) or 0) for key in ("hour", "minute", "second"))
     if minute > 59 or second > 60 or hour > (12 if half else 24) or (half and not hour):
         return None
     if half:
         hour = hour % 12 + 12 * (half in "Pp")
     fraction = groups.get("fraction") or ""
-    is_count = fraction[:1] in (":", "_")  # a number of milliseconds
+    is_count = fraction[:1] in (":", "_")  # digits after : or _ are a number of milliseconds
     if is_count and len(fraction) != 4:
         return None
     part = float(f"0.{fraction[1:] or 0}")
@@ -357,7 +359,12 @@ def _parts(text):
 
 
 def _days(dates, order):
-    """Returns the days of dates in an order of year, month and day; None if a date is invalid."""
+    """Returns the day numbers of dates, or None if a date is invalid.
+
+    Args:
+        dates: Texts of dates.
+        order: `"year first"`, `"day first"` or `"month first"`.
+    """
     days = []
     for date in dates:
         match = (_YEAR_FIRST if order == "year first" else _YEAR_LAST).match(date)

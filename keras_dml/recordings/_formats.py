@@ -1,8 +1,8 @@
-"""Registry of the formats of recordings.
+"""Registry of the file formats of recordings.
 
-A new format needs a module with a function that reads it, and an entry in `FORMATS`. Help texts,
-pages, errors and the server ask this registry. It imports the module of a format when a file of the
-format is read.
+To add a format, write a module with a function that reads a file, and add an entry to `FORMATS`.
+Help texts, pages, error messages and the server list the formats of this registry. The module of a
+format is imported when a file of this format is read.
 """
 
 import contextlib
@@ -12,14 +12,15 @@ import os
 import pathlib
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # help texts need no NumPy
+if TYPE_CHECKING:  # help texts must not import NumPy
     from keras_dml._typing import Path
     from keras_dml.recordings._read import Options
     from keras_dml.recordings._recording import Signal
 
-PACKED = ".gz"  # the suffix of text that is packed by gzip
-LIBRARIES = ("keras_dml.recordings._read", "scipy.interpolate", "scipy.signal")  # of all formats
-HINTS = {  # what to do with files of other formats, by their suffix
+PACKED = ".gz"  # suffix of text files that gzip compressed
+# Modules that reading needs in all formats.
+LIBRARIES = ("keras_dml.recordings._read", "scipy.interpolate", "scipy.signal")
+HINTS = {  # advice in the error for a file with one of these suffixes
     ".asc": "Write a sample report by EyeLink Data Viewer",
     ".xlsx": "Save the sheet as CSV",
     ".xls": "Save the sheet as CSV",
@@ -28,21 +29,21 @@ HINTS = {  # what to do with files of other formats, by their suffix
 
 @dataclasses.dataclass(frozen=True)
 class Format:
-    """A format of files.
+    """File format of recordings.
 
-    The function that reads a file keeps the bounds of `_bounds` on its decoded content.
+    The reader must keep the limits of `_bounds` for the decoded content of a file.
 
     Attributes:
-        name: Name in help texts.
-        suffixes: Ends of the names of files, in lower case.
+        name: Name of the format in help texts.
+        suffixes: File name suffixes, in lower case.
         reader: Module and name of a function `read(path, options)` that returns `(signal,
-            resolution)`: a `Signal`, and the seconds between two times that the clock of the file
-            separates.
-        detector: Module and name of a function `is_recording(path)` that decides whether a file in
-            a folder is a recording. None: the suffix decides.
-        libraries: Modules outside this package that the reader imports, or that its libraries
-            import if they are installed, such as pandas by PyArrow.
-        may_be_packed: Whether files packed by gzip are read.
+            resolution)`. `resolution` is the smallest time difference that the clock of the file
+            can record, in seconds.
+        detector: Module and name of a function `is_recording(path)` that tells whether a file in a
+            folder is a recording. If `detector` is None, every file with the suffix is a recording.
+        libraries: Third-party modules that the reader imports directly or indirectly. For example,
+            PyArrow imports pandas if pandas is installed.
+        may_be_packed: Whether the format may be compressed by gzip.
     """
 
     name: str
@@ -61,10 +62,10 @@ class Format:
         return self.detector is None or _load(self.detector)(path)
 
     def import_libraries(self) -> None:
-        """Imports everything that `read` needs and that is installed."""
+        """Imports all installed modules that `read` needs."""
         _load(self.reader)
         for name in self.libraries:
-            with contextlib.suppress(ImportError, OSError):  # OSError: without libsndfile
+            with contextlib.suppress(ImportError, OSError):  # OSError: libsndfile is not installed
                 importlib.import_module(name)
 
 
@@ -84,24 +85,24 @@ FORMATS = (
 
 
 def _load(place):
-    """Returns a function of this package by the names of its module and its own name."""
+    """Imports and returns a function, given the name of its module and the name of the function."""
     module, _, name = place.partition(".")
     return getattr(importlib.import_module(f"keras_dml.recordings.{module}"), name)
 
 
 def suffixes() -> tuple[str, ...]:
-    """Returns the ends of the names of files that `read` reads, in lower case."""
+    """Returns the file name suffixes that `read` accepts, in lower case."""
     return (*(suffix for entry in FORMATS for suffix in entry.suffixes), PACKED)
 
 
 def format_names() -> str:
-    """Returns the names of all formats for help texts: `"csv, npy, ... or flac"`."""
+    """Returns the names of all formats as a text for help: `"csv, npy, ... or flac"`."""
     *names, last = (entry.name for entry in FORMATS)
     return f"{', '.join(names)} or {last}"
 
 
 def import_libraries() -> None:
-    """Imports all libraries that `read` may need, so that later calls spend no time on imports."""
+    """Imports all libraries that `read` may need, so that later calls of `read` are faster."""
     for entry in FORMATS:
         entry.import_libraries()
     for name in LIBRARIES:
@@ -109,9 +110,10 @@ def import_libraries() -> None:
 
 
 def is_recording(path: "Path") -> bool:
-    """Returns whether a file in a folder is a recording, by the end of its name.
+    """Returns whether a file has the suffix of a recording.
 
-    A `.txt` file is a recording if it has rows of numbers, because folders may hold notes as text.
+    A `.txt` file must also contain rows of numbers, because folders often contain notes in `.txt`
+    files.
     """
     path = pathlib.Path(path)
     suffix = path.suffix.lower()
@@ -120,20 +122,20 @@ def is_recording(path: "Path") -> bool:
 
 
 def check_file(path: "Path") -> None:
-    """Checks that a file exists and ends in a suffix that `read` reads. Nothing is read.
+    """Checks that a file exists and has a suffix that `read` accepts, without reading the file.
 
     Args:
-        path: The file.
+        path: Path of the file.
 
     Raises:
         FileNotFoundError: If the file does not exist.
-        ValueError: If it is a folder or of another format.
+        ValueError: If `path` is a folder, or the suffix belongs to no format that `read` accepts.
     """
     format_of(pathlib.Path(path))
 
 
 def format_of(path: pathlib.Path) -> Format:
-    """Returns the format of a file, after the checks of `check_file`."""
+    """Returns the format of a file, and raises the same errors as `check_file`."""
     if not path.exists():
         raise FileNotFoundError(f"There is no file {os.fspath(path)!r}.")
     if not path.is_file():

@@ -1,4 +1,4 @@
-"""Gaps in recordings: short gaps are interpolated, and recordings are cut at long gaps."""
+"""Interpolates short gaps in recordings and cuts recordings at long gaps."""
 
 import dataclasses
 from typing import NamedTuple
@@ -8,18 +8,18 @@ import numpy as np
 from keras_dml.recordings import _bounds, _times
 from keras_dml.recordings._recording import Signal
 
-LONGEST_STEPS = 5  # longest gap that is interpolated by default
-MISSES = 1 + _times.JITTER  # steps; a row is missing in longer intervals
-MISSES_JITTERED = 2.5  # the same if the clock is often off by more than JITTERED steps
+LONGEST_STEPS = 5  # longest gap that is interpolated by default, in steps
+MISSES = 1 + _times.JITTER  # a row is missing if an interval is longer than this number of steps
+MISSES_JITTERED = 2.5  # replaces MISSES if the clock is often off by more than JITTERED steps
 JITTERED = 0.3
-LEAST_STEPS = 8  # of a piece between two gaps; shorter pieces are left out
+LEAST_STEPS = 8  # pieces between two gaps with fewer steps are left out
 
 
 class Gap(NamedTuple):
-    """A gap at which a recording is cut.
+    """Gap at which a recording is cut.
 
     Attributes:
-        row: First row after the gap.
+        row: Index of the first row after the gap.
         seconds: Length of the gap in seconds, or in steps if the rate is unknown.
     """
 
@@ -30,20 +30,20 @@ class Gap(NamedTuple):
 def filled(signal: Signal, max_gap: float | None) -> tuple[list[Signal], list[Gap]]:
     """Interpolates short gaps and cuts a signal at long gaps.
 
-    A gap is a stretch of time in which a channel has no value. Gaps of up to `max_gap` are linearly
-    interpolated.
+    A gap is an interval in which a channel has no value. Gaps of up to `max_gap` are interpolated
+    linearly.
 
     Args:
-        signal: The signal.
-        max_gap: Longest gap that is interpolated, in seconds. None: 5 steps.
+        signal: Signal with NaN for missing values.
+        max_gap: Longest gap that is interpolated, in seconds. Default: 5 steps.
 
     Returns:
-        `(pieces, gaps)`: signals without missing values, and the gaps between them. Short pieces
-        are left out if there are longer pieces.
+        `(pieces, gaps)`: signals without missing values, and the gaps between them. Pieces of
+        fewer than 8 steps are left out if there are longer pieces.
 
     Raises:
-        ValueError: If a channel has no values, `max_gap` needs a rate that is unknown, or more
-            steps would be interpolated than the file has.
+        ValueError: If a channel has no values, `max_gap` is given for a signal of unknown rate, or
+            more steps would be interpolated than the file contains.
     """
     if signal.seconds is None and np.isfinite(signal.values).all():
         return [signal], []
@@ -94,7 +94,7 @@ def filled(signal: Signal, max_gap: float | None) -> tuple[list[Signal], list[Ga
 
 
 def _parts(signal, is_start, is_kept):
-    """Returns the rows of each stretch between two long gaps."""
+    """Returns the row indices of each piece between two long gaps."""
     rows = np.flatnonzero(is_kept)
     ends = np.flatnonzero(np.diff(np.cumsum(is_start)[rows])) + 1
     if len(ends) >= _bounds.MOST_PIECES:
@@ -106,7 +106,7 @@ def _parts(signal, is_start, is_kept):
 
 
 def _scale(signal, max_gap):
-    """Returns the usual step, the time of each row, and the longest gap that is interpolated."""
+    """Returns the usual step, the times of the rows, and the longest gap to interpolate."""
     count = len(signal.values)
     if signal.seconds is not None and count > 1:
         step, times = _times.usual_step(signal.seconds), signal.seconds
@@ -140,7 +140,11 @@ def _length(lengths, before, rows):
 
 
 def _inserted(signal, values, rows, step, limit):
-    """Returns a piece with interpolated rows where the clock skipped rows, and their number."""
+    """Inserts interpolated rows at intervals with missing rows.
+
+    Returns:
+        The piece with the inserted rows, and the number of inserted rows.
+    """
     places = rows
     if signal.seconds is None or len(rows) < 2:
         piece = dataclasses.replace(signal, values=values, place=_place(signal, places))
@@ -158,7 +162,7 @@ def _inserted(signal, values, rows, step, limit):
             "smaller `max_gap` in seconds, so that the recording is cut at its gaps."
         )
     if counts.any():
-        i = np.repeat(np.arange(len(counts)), counts)  # the step that each added row lies in
+        i = np.repeat(np.arange(len(counts)), counts)  # interval of each inserted row
         first = np.repeat(np.cumsum(counts) - counts, counts)
         fractions = (np.arange(len(i)) - first + 1) / (counts[i] + 1)
         grid = np.sort(np.concatenate([seconds, seconds[i] + fractions * steps[i]]))

@@ -1,4 +1,4 @@
-"""The layout of a text table: its delimiter, the names of its columns, and its rows."""
+"""Finds the layout of a text table: the delimiter, the names of the columns, and the rows."""
 
 import array
 import collections
@@ -12,17 +12,18 @@ from typing import NamedTuple
 
 from keras_dml.recordings import _bounds, _cells, _units
 
-DELIMITERS = ("\t", ";", "|", ",", " ", None)  # None: one column; the first of equals wins
+# None stands for one column. If two delimiters fit equally well, the first of them is used.
+DELIMITERS = ("\t", ";", "|", ",", " ", None)
 COMMENTS = ("#", "%", "//")
 ERRORS_OF_EXCEL = ("#N/A", "#DIV", "#VALUE", "#REF", "#NUM", "#NAME")
-LONGEST = 500  # letters of a line before the table that may state a rate
-SAMPLE, FEWEST = 300, 8  # lines that decide on the delimiter
-SAMPLE_LETTERS = 2**19  # of these lines; fewer long lines decide
-PART = 2**18  # letters that are split into lines at once
-BLOCK = 2**16  # cells that are packed at once
-LONGEST_LINE = 2**17  # letters, as many as the csv module reads in one field
-MOST_COMMENTS = 10_000  # that may hold the names of the columns
-MOST_LINES_BEFORE = 60  # before the names
+LONGEST = 500  # limit for the characters of a line before the table that may state a rate
+SAMPLE, FEWEST = 300, 8  # usual and smallest number of lines that determine the delimiter
+SAMPLE_LETTERS = 2**19  # limit for the characters of these lines
+PART = 2**18  # number of characters that are split into lines at once
+BLOCK = 2**16  # number of cells that are joined at once
+LONGEST_LINE = 2**17  # limit for the characters of a line, equal to the csv module's field limit
+MOST_COMMENTS = 10_000  # limit for the comments that are searched for column names
+MOST_LINES_BEFORE = 60  # limit for the lines before the column names
 SEPARATOR = re.compile(r'"?sep=(\\t|[^"])"?[;,\t]*', re.IGNORECASE)  # Excel's first line
 RATE = re.compile(
     r"(?:sampl\w+ (?:rate|frequency)\W*| at )([0-9]+(?:\.[0-9]+)?) ?Hz", re.IGNORECASE
@@ -30,8 +31,9 @@ RATE = re.compile(
 STEP = re.compile(r"([0-9]+(?:\.[0-9]+)?) (msec|sec)/sample", re.IGNORECASE)
 ARROW = re.compile(r"([0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}) -> ?(.*)")
 COMMENT, OF_SEPARATOR = "comment", "separator"  # kinds of lines that are not rows
-FIT_MESSAGES = "Type,Local Number,Message"  # names in the lists of FitCSVTool
-SURE, NUMBERED, FAULTY = 1.0, 0.9, 0.3  # weights: with names, without names, unreadable
+FIT_MESSAGES = "Type,Local Number,Message"  # first column names in the output of FitCSVTool
+# Weights of a layout with column names, without column names, and with a fault.
+SURE, NUMBERED, FAULTY = 1.0, 0.9, 0.3
 
 
 @dataclasses.dataclass
@@ -39,12 +41,12 @@ class Layout:
     """Cells of a text table, with the names of the columns.
 
     Attributes:
-        names: Names of the columns; empty for a column without one.
-        header: Place of the names in the file.
-        lines: Number of the line of each row.
-        columns: `_cells.Column` of each name.
-        notes: Sentences about assumptions.
-        rate_hz: Rate in a line before the rows, or None.
+        names: Names of the columns. The name is empty if the file does not name a column.
+        header: Place of the names in the file, such as `line 1`.
+        lines: Line number of each row.
+        columns: `_cells.Column` for each name.
+        notes: Sentences that describe assumptions about the file.
+        rate_hz: Sampling rate that a line before the rows states, or None.
     """
 
     names: list
@@ -57,15 +59,17 @@ class Layout:
 
 @dataclasses.dataclass
 class _Guess:
-    """A reading of a table by one delimiter.
+    """Possible layout of a table for one delimiter.
 
     Attributes:
-        delimiter: The delimiter; None for one column.
+        delimiter: Delimiter. None if the table has one column.
         width: Number of cells of most rows.
-        score: Numbers per line, weighted by how sure the names are.
-        heads: `(number, cells)` of the lines with names and units; empty for a table without names.
+        score: Number of numeric cells per line, multiplied by `SURE`, `NUMBERED` or `FAULTY`. The
+            layout with the highest score is used.
+        heads: `(line number, cells)` of the lines with names and units. Empty for a table without
+            names.
         start: Number of the first line of data.
-        fault: The reason why the table cannot be read, or None.
+        fault: Reason why the table cannot be read, or None.
         is_comment: Whether the names are in a comment.
     """
 
@@ -79,11 +83,11 @@ class _Guess:
 
 
 class _Row(NamedTuple):
-    """A line of a sample.
+    """Line of the sample that determines the layout.
 
     Attributes:
-        number: Number of the line.
-        cells: Its cells.
+        number: Line number.
+        cells: Cells of the line.
         values: Indices of the cells that are numbers or dates.
     """
 
@@ -93,20 +97,20 @@ class _Row(NamedTuple):
 
 
 class _Lines:
-    """Lines of a text that are not empty.
+    """Lines of a text, without empty lines.
 
     The text is split in parts, because a list of all lines takes ten times the memory of the text.
 
     Args:
-        path: The file, for errors.
-        text: Its text.
+        path: Path of the file, for errors.
+        text: Text of the file.
 
     Attributes:
-        comments: Number of lines that are comments.
-        first: `(number, line)` of the first line.
-        separator: The delimiter that the first line names, as Excel writes it, or None.
-        has_times: Whether each line begins with a time and an arrow, as the serial monitor of
-            Arduino writes it.
+        comments: Number of comment lines.
+        first: `(line number, line)` of the first line.
+        separator: Delimiter in a first line such as `sep=;`, which Excel writes, or None.
+        has_times: Whether each line begins with a time and an arrow, as in the output of the
+            Arduino serial monitor.
     """
 
     def __init__(self, path: pathlib.Path, text: str):
@@ -125,8 +129,13 @@ class _Lines:
             self.separator = "\t" if match[1] == r"\t" else match[1]
 
     def sample(self):
-        """Returns `(lines, total, comments)`: the lines that decide on the layout, the number of
-        lines of the table, and the first comments, as `(number, line)`."""
+        """Returns the lines that determine the layout.
+
+        Returns:
+            `(lines, total, comments)`: the first and the last lines of the table, the number of all
+            lines of the table, and the comments. Lines and comments are pairs
+            `(line number, line)`.
+        """
         head, tail, total = [], collections.deque(maxlen=SAMPLE // 3), 0
         comments = collections.deque(maxlen=MOST_COMMENTS)
         for numbers, lines, _ in self.parts(comments):
@@ -141,14 +150,14 @@ class _Lines:
         return head, total, [*comments]
 
     def parts(self, comments=()):
-        """Iterates over the lines, except comments and the line that names the separator.
+        """Iterates over parts of the lines, without comments and without a line such as `sep=;`.
 
         Args:
-            comments: List to which comments are added, as `(number, line)`.
+            comments: List to which `(line number, line)` of each comment is appended.
 
         Yields:
-            `(numbers, lines, times)` of a part: the number of each line, its text, and the time
-            before its arrow. There are no times if there are no arrows.
+            `(numbers, lines, times)` of a part: line numbers, texts of the lines, and times before
+            the arrows. `times` is empty if the lines have no arrows.
         """
         self.comments = 0
         for numbers, lines in self._parts():
@@ -170,7 +179,10 @@ class _Lines:
                 yield numbers, lines, times
 
     def _may_have_kinds(self, lines):
-        """Returns False if all lines are rows. This check of many lines at once is fast."""
+        """Returns False if no line can be a comment or a line such as `sep=;`.
+
+        The check joins the lines to one text, because this is fast.
+        """
         joined = "\n".join(lines)
         return self.separator is not None or any(mark in joined for mark in COMMENTS)
 
@@ -180,7 +192,7 @@ class _Lines:
         return COMMENT if _is_comment(line) else None
 
     def _parts(self):
-        """Iterates over the numbers and texts of the lines that are not empty, in parts."""
+        """Iterates over parts of the text, as line numbers and lines that are not empty."""
         text, start, number = self._text, 0, 1
         while start < len(text):
             end = text.find("\n", start + PART)
@@ -205,19 +217,23 @@ class _Lines:
 
 
 def find(path: pathlib.Path, text: str) -> Layout:
-    """Finds the names and the rows of a text table.
+    """Finds the column names and the rows of a text table.
 
     The rows are the lines that have the same number of cells and together the most numbers. The
-    names are in the line before them. Other lines before the rows, comments, and lines that repeat
-    the names are left out.
+    line before the rows contains the names. Other lines before the rows, comments, and lines that
+    repeat the names are left out.
 
     Args:
-        path: The file, for errors.
-        text: Its text.
+        path: Path of the file, for errors.
+        text: Text of the file.
+
+    Returns:
+        `Layout`.
 
     Raises:
-        ValueError: If the file is empty or holds more than a recording may, the names have two
-            readings, or a row has another number of cells. The message names the line.
+        ValueError: If the file is empty or exceeds the limits of `_bounds`, the names are
+            ambiguous, or the number of cells differs between rows. The message contains the line
+            number.
     """
     lines = _Lines(path, text)
     if lines.first is None:
@@ -257,7 +273,7 @@ def find(path: pathlib.Path, text: str) -> Layout:
 
 
 def looks_like_table(text: str) -> bool:
-    """Returns whether a text has rows of numbers, or names above a column of numbers."""
+    """Returns whether a text has rows of numbers, or a column of numbers below a name."""
     lines = [(i, line) for i, line in enumerate(text.splitlines()) if line.strip()][:SAMPLE]
     plain = [line for line in lines if not _is_comment(line[1])]
     guesses = [_guess("", plain, [], delimiter) for delimiter in DELIMITERS] if plain else []
@@ -265,7 +281,7 @@ def looks_like_table(text: str) -> bool:
 
 
 def _guess(path, sample, comments, delimiter):
-    """Returns the reading of sample lines by one delimiter."""
+    """Returns the `_Guess` for sample lines and one delimiter."""
     rows = [
         _Row(number, cells, _value_columns(cells)) for number, cells in _split(sample, delimiter)
     ]
@@ -307,14 +323,18 @@ def _guess(path, sample, comments, delimiter):
 
 
 def _width(rows, counts):
-    """Returns the number of cells of the rows with the most numbers, or of the first line."""
+    """Returns the number of cells of the rows.
+
+    Lines with the same number of cells form a group. The rows are the group with the most numbers,
+    or the group of the first line if it has at least half as many numbers and several cells.
+    """
     most = max(counts, key=counts.get)
     first = len(rows[0].cells)
     return first if first > 1 and 2 * counts[first] >= counts[most] else most
 
 
 def _heads(body):
-    """Returns the index of the first line of data, and the lines of names and units before it."""
+    """Returns the index of the first line of data, and the preceding lines of names and units."""
     lines = [(row.number, row.cells) for row in body]
     is_pandas = len(body) > 1 and lines[0][1] == ["", *map(str, range(len(lines[0][1]) - 1))]
     if is_pandas:
@@ -323,7 +343,7 @@ def _heads(body):
     end = _end_of_heads(body, below, 0)
     for i in range(max(end, 1), min(len(body) - 1, MOST_LINES_BEFORE)):
         values = body[i + 1].values
-        if _is_names(body[i], values):  # if the lines before are not rows of the table
+        if _is_names(body[i], values):  # the preceding lines must not be rows of the table
             between = [row.cells for row in body[end:i]]
             if all(any(_is_text(cells[j]) for j in values) for cells in between):
                 last = _end_of_heads(body, below, i)
@@ -333,7 +353,7 @@ def _heads(body):
 
 
 def _values_below(body):
-    """Returns, for each line, the columns of numbers in the next line that has numbers."""
+    """Returns for each line which columns hold numbers in the next line with numbers."""
     below, values = [], []
     for row in reversed(body):
         below.append(values)
@@ -342,7 +362,7 @@ def _values_below(body):
 
 
 def _end_of_heads(body, below, start):
-    """Returns the index of the first line after a start that holds neither names nor units."""
+    """Returns the index of the first line from `start` on without names and units."""
     end = start
     while end < len(body) and _is_head(body, below, end, start):
         end += 1
@@ -350,13 +370,16 @@ def _end_of_heads(body, below, start):
 
 
 def _is_names(row, values):
-    """Returns whether a line has a different text in each column of numbers, and no number."""
+    """Returns whether a line names all columns of numbers, with distinct texts and no number."""
     is_text = bool(values) and not row.values and all(_is_text(row.cells[j]) for j in values)
     return is_text and len({*row.cells}) == len(row.cells)
 
 
 def _is_head(body, below, i, first):
-    """Returns whether a line has a text above a number. Only the first line may hold numbers."""
+    """Returns whether a line has a text above a number, so that it may hold names or units.
+
+    Only the first line may also contain numbers.
+    """
     row, values = body[i], below[i]
     if row.values:
         if i > first:
@@ -366,13 +389,17 @@ def _is_head(body, below, i, first):
 
 
 def _line_before(path, rows, first, body, sample, delimiter):
-    """Returns the names in a line with another number of cells, and the fault of such names."""
+    """Finds names in a preceding line whose number of cells differs from that of the rows.
+
+    Returns:
+        Lines of names, and the reason why the names do not fit the rows, or None.
+    """
     if not first:
         return [], None
     number, cells, _ = rows[first - 1]
     names = _without_end(cells)
     if not any(letter.isalnum() for cell in names for letter in cell):
-        return [], None  # a line such as -----
+        return [], None  # a ruler such as -----
     width = len(body[0].cells)
     if len(names) <= width and not any("".join(row.cells[len(names) :]).strip() for row in body):
         return [(number, names)], None
@@ -387,7 +414,7 @@ def _line_before(path, rows, first, body, sample, delimiter):
 
 
 def _heads_in_comments(comments, body, delimiter):
-    """Returns the lines of names and units in the comments before the rows."""
+    """Returns the lines of names and units among the comments before the rows."""
     heads = []
     for number, line in comments:
         text = line.lstrip('" ')
@@ -403,7 +430,7 @@ def _heads_in_comments(comments, body, delimiter):
 
 
 def _fault_without_names(path, body, delimiter):
-    """Returns the reason why rows without names have two readings, or None."""
+    """Returns the reason why rows without column names are ambiguous, or None."""
     number, first, _ = body[0]
     numbers = [*map(str, range(len(first) + 1))]
     line = (delimiter or ",").join(first)
@@ -424,7 +451,7 @@ def _fault_without_names(path, body, delimiter):
 
 
 def _first_line(plain, delimiters):
-    """Returns the reading of a table without numbers, whose first line holds the names."""
+    """Returns the `_Guess` for a table without numbers. Its first line contains the names."""
     number, line = plain[0]
     single = [delimiter for delimiter in delimiters if delimiter not in (None, " ")] or delimiters
     delimiter = max(single, key=lambda one: line.count(one or "\0"))
@@ -452,7 +479,7 @@ def _layout(path, guess, lines, sample, is_torn):
             count = _dropcounts(pending)
         if block is None:
             _drop_torn(least, pending, is_torn, notes)
-        rest = 0 if block is None else 2  # the last rows may be torn
+        rest = 0 if block is None else 2  # the last rows may be incomplete
         table.extend(pending.pop(len(pending.rows) - rest))
     if rows.repeated:
         notes.append("Lines that repeat the first lines were left out.")
@@ -474,12 +501,12 @@ def _layout(path, guess, lines, sample, is_torn):
 
 @dataclasses.dataclass
 class _Block:
-    """Some rows of a table.
+    """Block of consecutive rows of a table.
 
     Attributes:
-        numbers: Number of the line of each row.
+        numbers: Line number of each row.
         rows: Cells of each row.
-        times: Time before the arrow of each row; empty if there are no arrows.
+        times: Time before the arrow in the line of each row. Empty if the lines have no arrows.
     """
 
     numbers: list
@@ -502,22 +529,22 @@ class _Block:
         return first
 
     def selected(self, is_row):
-        """Returns the block of the rows for which `is_row` is true."""
+        """Returns a block with the rows for which `is_row` is True."""
         lists = self.numbers, self.rows, self.times
         return _Block(*(list(itertools.compress(values, is_row)) for values in lists))
 
 
 class _Rows:
-    """Iterable over the rows of a table as `_Block`s.
+    """Iterable over blocks of the rows of a table.
 
     Args:
-        path: The file, for errors.
-        guess: `_Guess`.
-        lines: `_Lines`.
-        before: Lines before the first row. Their repetitions are left out.
+        path: Path of the file, for errors.
+        guess: `_Guess` that describes the layout.
+        lines: `_Lines` of the file.
+        before: Lines before the first row. Later lines that repeat one of these lines are left out.
 
     Attributes:
-        repeated: Whether lines before the first row were repeated.
+        repeated: Whether a later line repeated a line before the first row.
     """
 
     def __init__(self, path, guess, lines, before):
@@ -556,7 +583,7 @@ class _Rows:
             yield self._block(part, starts)
 
     def _parts(self):
-        """Iterates over lists of lines from the first row on; stores their numbers and times."""
+        """Iterates over lists of lines from the first row on, and stores line numbers and times."""
         for numbers, lines, times in self._lines.parts():
             if numbers[-1] < self._guess.start:
                 continue
@@ -577,7 +604,7 @@ class _Rows:
             yield lines
 
     def _block(self, rows, starts):
-        """Returns rows with the numbers of their lines and their times, without repeated names."""
+        """Returns a `_Block` of rows, without rows that repeat the names."""
         times = [self._times[start] for start in starts] if self._times else []
         block = _Block([self._numbers[start] for start in starts], rows, times)
         if self._begins.isdisjoint([row[0].strip() if row else "" for row in rows]):
@@ -588,17 +615,17 @@ class _Rows:
 
 
 class _Packed:
-    """Rows of a table as packed columns.
+    """Rows of a table, stored as columns that take little memory.
 
     Args:
-        path: The file, for errors.
-        header: Place of the names in the file.
+        path: Path of the file, for errors.
+        header: Place of the names in the file, for errors.
         width: Number of columns.
-        least: Number of columns up to the last name.
+        least: Number of columns up to the last column with a name.
 
     Attributes:
-        lines: Number of the line of each row.
-        columns: `_cells.Column`s.
+        lines: Line number of each row.
+        columns: List of `_cells.Column`.
         times: `_cells.Column` of the times before arrows.
     """
 
@@ -613,7 +640,8 @@ class _Packed:
         """Appends the rows of a `_Block`.
 
         Raises:
-            ValueError: If a row has another number of cells, or there are too many rows.
+            ValueError: If the number of cells of a row differs from the number of columns, or the
+                table exceeds the limits of `_bounds`.
         """
         rows = block.rows
         if not rows:
@@ -632,7 +660,7 @@ class _Packed:
             self.times.extend(block.times)
 
     def insert_first(self, block):
-        """Inserts a block of one row before the first row."""
+        """Inserts a block with one row before the first row."""
         self.lines.insert(0, block.numbers[0])
         row = self._fitting(block.numbers[0], block.rows[0])
         for column, text in zip(self.columns, row, strict=True):
@@ -641,7 +669,7 @@ class _Packed:
             self.times.insert_first(block.times[0])
 
     def _fitting(self, number, row):
-        """Returns a row with as many cells as there are names."""
+        """Returns a row with one cell for each column, after removing or adding empty cells."""
         if len(row) == self._width:
             return row
         if len(row) < self._least or len(_without_end(row)) > self._width:
@@ -650,7 +678,7 @@ class _Packed:
 
 
 def _names(guess, notes):
-    """Returns the names of the columns with their units, their place, and the lines used."""
+    """Returns the names of the columns with units, the place of the names, and the lines used."""
     if not guess.heads:
         notes.append("The file does not name its columns. They are numbered from 1.")
         return [str(i) for i in range(1, guess.width + 1)], f"line {guess.start}", set()
@@ -680,9 +708,10 @@ def _is_units(cells):
 
 
 def _start_and_rate(guess, block, notes):
-    """Returns the rate in the second row of a file of Empatica, or None.
+    """Returns the sampling rate in the second row of an Empatica file, or None.
 
-    The first row of such a file holds the start in seconds. Both rows are removed.
+    The first row of an Empatica file contains the start time in seconds. The function removes the
+    first two rows.
     """
     if guess.heads or len(block.rows) < 2:
         return None
@@ -699,8 +728,10 @@ def _start_and_rate(guess, block, notes):
 
 
 def _dropcounts(block):
-    """Removes and returns a first row that may hold the number of rows in each column, as
-    AcqKnowledge writes it. Returns None if there is no such row."""
+    """Removes and returns a first row with the number of rows, which AcqKnowledge writes.
+
+    Returns None if the first row is an ordinary row.
+    """
     if len(block.rows) < 2 or block.rows[0][0].strip():
         return None
     counts = {cell.strip() for cell in block.rows[0]} - {""}
@@ -708,7 +739,7 @@ def _dropcounts(block):
 
 
 def _drop_torn(width, block, is_torn, notes):
-    """Removes a last row that the logger did not finish."""
+    """Removes the last row if the logger stopped within this row."""
     if len(block.rows) < 2:
         return
     last, before = block.rows[-1], block.rows[-2]
@@ -722,7 +753,10 @@ def _drop_torn(width, block, is_torn, notes):
 
 
 def _rate_hz(lines):
-    """Returns the rate in the lines before a table; None if they hold no rate, or several."""
+    """Returns the sampling rate in the lines before a table.
+
+    Returns None if the lines contain no rate or several rates.
+    """
     lines = [line[:LONGEST] for line in lines]
     rates = {float(match[1]) for line in lines for match in RATE.finditer(line)}
     for line in lines:
@@ -733,9 +767,9 @@ def _rate_hz(lines):
 
 
 def _split(lines, delimiter):
-    """Returns `(number, cells)` of each line, up to the first line that is not valid CSV.
+    """Returns `(line number, cells)` of each line, up to the first line that is not valid CSV.
 
-    A quoted cell may hold several lines.
+    A quoted cell may contain line breaks.
     """
     numbers = [number for number, _ in lines]
     if delimiter is None:
@@ -788,7 +822,7 @@ def _value_columns(cells):
 
 
 def _without_end(cells):
-    """Returns cells without the empty cells at the end."""
+    """Removes the empty cells at the end of a list of cells."""
     end = len(cells)
     while end and not cells[end - 1].strip():
         end -= 1
@@ -796,7 +830,7 @@ def _without_end(cells):
 
 
 def counts(texts: Iterable[str]) -> bool:
-    """Returns whether texts are whole numbers that only rise, or that mostly rise by one."""
+    """Returns whether texts are whole numbers that always rise, or that mostly rise by one."""
     before, rises, ones, steps = None, True, 0, 0
     for text in texts:
         if not re.fullmatch(r"[0-9]{1,15}", text.strip(), re.ASCII):

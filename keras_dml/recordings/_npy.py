@@ -1,4 +1,4 @@
-"""Reads recordings from npy files: NumPy's format of one array, whose channels have no names."""
+"""Reads recordings from npy files. A npy file holds one NumPy array without channel names."""
 
 import pathlib
 from typing import TYPE_CHECKING
@@ -12,18 +12,18 @@ from keras_dml.recordings._recording import Signal
 if TYPE_CHECKING:
     from keras_dml.recordings._read import Options
 
-LEAST_STEPS_PER_CHANNEL = 0.5  # with fewer steps the axes were almost certainly confused
+LEAST_STEPS_PER_CHANNEL = 0.5  # an array with fewer steps is almost certainly transposed
 
 
 def read(path: pathlib.Path, options: "Options") -> tuple[Signal, float]:
-    """Reads an array `(time, channels)`, or `(time,)` for one channel.
+    """Reads an array of shape `(time, channels)`, or `(time,)` for one channel.
 
-    An array `(channels, time)` is transposed if the number of channels in `options` says so. The
-    channels have the names in `options`, or numbers from 1.
+    An array with fewer rows than columns is transposed if `options` names as many channels as the
+    array has rows. The channels get the names in `options`, or numbers from 1. The function never
+    executes code in the file.
 
     Raises:
-        ValueError: If the file is not an array of numbers, has another shape, or is cut. Nothing in
-            the file is run.
+        ValueError: If the file is not an array of numbers, has another shape, or is truncated.
     """
     return _table.read_signal(_read_table(path, options.channels), options)
 
@@ -42,7 +42,7 @@ def _read_table(path, channels):
     values, notes = _oriented(path, values, channels)
     _bounds.check_columns(path, "its shape", values.shape[1])
     most = _bounds.most_numbers(path)
-    # Whole numbers are never missing. They need half of the memory, because no gaps are filled.
+    # Whole numbers are never missing, so no gaps are filled, which halves the required memory.
     _bounds.check_numbers(path, values.size, most if values.dtype.kind == "f" else 2 * most)
     columns, names = _table.numbered(path, values.shape[1], channels)
     if len(columns) < values.shape[1]:
@@ -61,7 +61,7 @@ def _read_table(path, channels):
 
 
 def _oriented(path, values, channels):
-    """Returns the values as `(time, channels)`, and notes on the decision about their axes."""
+    """Returns the values in the shape `(time, channels)`, and notes about the order of the axes."""
     steps, count = values.shape
     wanted = [] if channels is None else list(channels)
     numbers = [str(i) for i in range(1, len(wanted) + 1)]
@@ -80,14 +80,15 @@ def _oriented(path, values, channels):
             "`channels`, whose number decides."
         )
     return values, (
-        "The array has fewer steps than channels; (time, channels) was assumed. If it is "
-        "(channels, time), save `array.T`.",
+        "The array has fewer rows than columns. Its shape was assumed to be (time, channels). If "
+        "the shape is (channels, time), save `array.T`.",
     )
 
 
 def _array(path):
     try:
-        mapped = np.lib.format.open_memmap(path, mode="r")  # refuses objects, and sizes beyond it
+        # raises an error for object arrays and for arrays that are larger than the file
+        mapped = np.lib.format.open_memmap(path, mode="r")
         return np.array(real("the array", mapped))
     except Exception as error:  # NumPy parses the header as Python, which may raise any error
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

@@ -1,8 +1,8 @@
 """Reads recordings from Parquet files with one column per channel and one row per time step.
 
-PyArrow unpacks a page to the size that the header of the page says, whatever the footer of the file
-says, and it has no bound on memory. A page of 30 bytes can unpack to 2 GB. So the headers of all
-pages are read before a page is unpacked.
+PyArrow has no limit for memory: it decompresses a page to the size in the header of the page, even
+if the footer of the file states another size. A page of 30 bytes can decompress to 2 GB. Therefore
+this module reads the headers of all pages before it decompresses a page.
 """
 
 import collections
@@ -21,30 +21,30 @@ if TYPE_CHECKING:
     from keras_dml.recordings._recording import Signal
 
 UNNAMED = re.compile(r"__index_level_[0-9]+__")  # pandas' name for an unnamed index
-MOST_ENTRIES = 10_000  # of a list in the footer, such as the list of row groups
+MOST_ENTRIES = 10_000  # limit for the length of a list in the footer, such as the row groups
 MOST_PAGES = 100_000
-BATCH = 2**18  # numbers that are decoded at once
-BYTES = 16  # of a number in a page: doubles have 8, decimals up to 16
-HEADER = 2**14  # bytes that are read for the header of a page; it may hold statistics
-DEEPEST = 8  # structs in structs of a header
+BATCH = 2**18  # limit for the numbers that are decoded at once
+BYTES = 16  # largest size of a number in a page: doubles have 8 bytes, decimals up to 16
+HEADER = 2**14  # bytes that are read for the header of a page, which may hold statistics
+DEEPEST = 8  # limit for the nesting of structs in a header
 MAGIC = b"PAR1"
 
 
 def read(path: pathlib.Path, options: "Options") -> tuple["Signal", float]:
-    """Reads the columns of a file.
+    """Reads the columns of a Parquet file.
 
-    Columns that pandas stored as the index of a frame are left out, except times.
+    Columns that pandas stored as the index of a data frame are left out unless they hold times.
 
     Raises:
-        ImportError: If pyarrow is not installed; the message names the extra.
-        ValueError: If the file is not a Parquet file, is damaged, or holds more than a recording
-            may.
+        ImportError: If pyarrow is not installed. The message contains the command that installs it.
+        ValueError: If the file is not a Parquet file, is damaged, or exceeds the limits of
+            `_bounds`.
     """
     return _table.read_signal(_read_table(path), options)
 
 
 def _read_table(path):
-    """Returns the `Table` of a file."""
+    """Returns a `Table` of the columns of a Parquet file."""
     try:
         import pyarrow
         from pyarrow import parquet
@@ -102,9 +102,10 @@ def _kind(schema, i):
 
 
 def _columns(schema, pyarrow):
-    """Returns the indices of columns of numbers or times that have a unique name.
+    """Returns the indices of the columns of numbers or times that have a unique name.
 
-    Other columns are not read: a text that a thousand rows repeat is small only in the file.
+    Other columns are not read, because a text that many rows repeat is small in the file and large
+    in memory.
     """
     types, counts = pyarrow.types, collections.Counter(schema.names)
     kinds = (
@@ -119,7 +120,7 @@ def _columns(schema, pyarrow):
 
 
 def _check_pages(path, file, metadata, names, most):
-    """Refuses pages that unpack to more numbers than a file may hold."""
+    """Raises ValueError if pages decompress to more than `most` numbers."""
     pages, total, most_pages = 0, 0, max(MOST_PAGES, path.stat().st_size // 1000)
     for i in range(metadata.num_row_groups):
         group = metadata.row_group(i)
@@ -140,18 +141,22 @@ def _check_pages(path, file, metadata, names, most):
 
 
 def _values(path, source, schema, columns, most, pyarrow):
-    """Returns the numbers and times of columns by their index.
+    """Reads columns of numbers or times.
 
-    Refuses more than `most` numbers.
+    Returns:
+        Dict from the index of each column to its values.
+
+    Raises:
+        ValueError: If the columns hold more than `most` numbers.
     """
     if not columns:
         return {}
     names = [schema.names[i] for i in columns]
     parts, count = {i: [] for i in columns}, 0
-    # In batches, because the size of a row group is known only after it is decoded.
+    # Columns are read in batches, because the size of a row group is known only after decoding.
     batches = source.iter_batches(max(1, BATCH // len(columns)), columns=names, use_threads=False)
     for batch in batches:
-        if batch.schema.names != names:  # a nested column has a part with the name of a column
+        if batch.schema.names != names:  # a part of a nested column has the name of another column
             raise ValueError(f"{path} has two columns of one name: {_bounds.join_first(names)}.")
         count += batch.num_rows * len(columns)
         _bounds.check_numbers(path, count, most)
@@ -161,7 +166,7 @@ def _values(path, source, schema, columns, most, pyarrow):
 
 
 def _array(column, pyarrow):
-    """Returns a column of a batch as an array: float64 with NaN for null, or times."""
+    """Converts a column of a batch to an array of times, or of float64 with NaN for null."""
     kind = column.type
     if pyarrow.types.is_timestamp(kind) or pyarrow.types.is_duration(kind):
         return column.to_numpy(zero_copy_only=False)
@@ -173,15 +178,18 @@ def _joined(arrays, kind):
 
 
 def _without_index(schema, names, values):
-    """Returns the indices of the columns that are not an index of pandas, and notes.
+    """Leaves out the columns that pandas stored as an index, unless they hold times.
 
-    An index that holds times is used. If it has no name, it is named time.
+    An index of times without a name gets the name `time`.
+
+    Returns:
+        Indices of the remaining columns, and notes about the index.
     """
     try:
         metadata = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
         stored = metadata.get("index_columns", [])
-        stored = {name for name in stored if isinstance(name, str)}  # a range has no column
-    except (ValueError, AttributeError, TypeError, RecursionError):  # written by another program
+        stored = {name for name in stored if isinstance(name, str)}  # a range index has no column
+    except (ValueError, AttributeError, TypeError, RecursionError):  # not written by pandas
         stored = set()
     columns, left_out, notes = [], [], []
     times = {*_times.columns(names)}
@@ -208,7 +216,7 @@ def _seconds(column):
 
 
 class _Damaged(ValueError):
-    """Error for a file that is not a Parquet file; the message gives the reason."""
+    """Error with the reason why a file is not a valid Parquet file."""
 
 
 def _footer_size(file):
@@ -224,18 +232,18 @@ def _footer_size(file):
 
 
 def _page_sizes(file, start, size):
-    """Iterates over the sizes of the pages of a column in a row group.
+    """Iterates over the decompressed sizes of the pages of a column in a row group.
 
     Args:
-        file: The open file.
+        file: Open file.
         start: Position of the first page.
-        size: Number of bytes of all pages, packed.
+        size: Number of bytes of all pages before decompression.
 
     Yields:
-        Number of bytes of each page, unpacked.
+        Number of bytes of each page after decompression.
 
     Raises:
-        _Damaged: If the header of a page is not valid.
+        _Damaged: If the header of a page is invalid.
     """
     end = start + size
     while start < end:
@@ -254,7 +262,7 @@ def _page_sizes(file, start, size):
 class _Struct:
     """Reader of the integers in a struct of Thrift's compact protocol.
 
-    thrift-compact-protocol.md of Apache Thrift specifies the protocol.
+    The protocol is specified in thrift-compact-protocol.md of Apache Thrift.
 
     Args:
         data: Bytes that begin with the struct.
@@ -264,7 +272,7 @@ class _Struct:
         self._data, self._position = data, 0
 
     def read(self):
-        """Returns the integers of the struct by the number of their field, and its length."""
+        """Returns a dict from field numbers to integers, and the length of the struct in bytes."""
         return self._fields(0), self._position
 
     def _fields(self, depth):
@@ -280,7 +288,7 @@ class _Struct:
         return fields
 
     def _value(self, kind, depth):
-        """Reads a field and returns its value if it is an integer, else None."""
+        """Reads the value of a field. Returns the value if it is an integer, and otherwise None."""
         if kind in (4, 5, 6):
             return self._integer()
         if kind == 3:
@@ -296,7 +304,7 @@ class _Struct:
                 self._value(3 if head & 15 in (1, 2) else head & 15, depth + 1)
         elif kind == 12:
             self._fields(depth + 1)
-        elif kind not in (1, 2):  # booleans are in the head
+        elif kind not in (1, 2):  # the field header contains the values of booleans
             raise IndexError
         return None
 

@@ -1,4 +1,4 @@
-"""Listings of the recordings of people, and of the groups of people, from folders and tables."""
+"""Lists the recordings of people in folders and tables, and reads the groups of people."""
 
 import codecs
 import csv
@@ -21,12 +21,12 @@ UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 @dataclasses.dataclass(frozen=True)
 class Listed:
-    """A file of a person.
+    """Recording of a person in a folder or a table.
 
     Attributes:
-        path: The file.
+        path: Path of the file.
         person: Name of the person.
-        session: Name of the session, or None.
+        session: Name of the session. None if recordings are not grouped by sessions.
     """
 
     path: pathlib.Path
@@ -36,11 +36,11 @@ class Listed:
 
 @dataclasses.dataclass(frozen=True)
 class Listing:
-    """Files of people, in the order of their names.
+    """Recordings of people in a folder or a table.
 
     Attributes:
-        recordings: The files of recordings.
-        skipped: Files of the folder that are not recordings of a person.
+        recordings: Recordings, sorted by name.
+        skipped: Paths of files in the folder that are not recordings of a person.
     """
 
     recordings: tuple[Listed, ...]
@@ -53,20 +53,23 @@ class Listing:
 
 
 def folder(path: Path) -> Listing:
-    """Lists the recordings of people in a folder or in a table.
+    """Lists the recordings of people in a folder or in a table, without reading the recordings.
 
-    A folder has the form `person/recording.csv` or `person/session/recording.csv`. A table is a csv
-    file with the columns `path` and `person`, and with the column `session` if there are sessions.
-    Its paths are relative to its own folder. Files are listed, not read. Names that begin with a
-    dot are skipped.
+    The files of a folder have paths such as `person/recording.csv` or
+    `person/session/recording.csv`. Names that begin with a dot are skipped. A table is a csv file
+    with the columns `path` and `person`, and optionally `session`. The paths in a table are
+    relative to the folder of the table.
 
     Args:
-        path: The folder, or the table.
+        path: Path of the folder or of the table.
+
+    Returns:
+        `Listing`.
 
     Raises:
         FileNotFoundError: If the folder, the table, or a file in the table does not exist.
-        ValueError: If there are no recordings, recordings lie deeper than these folders, or a line
-            of the table lacks a path or a person, or repeats the path of another line.
+        ValueError: If there are no recordings, a recording lies in a deeper folder, or a line of
+            the table lacks a path or a person or repeats the path of another line.
     """
     if not os.fspath(path):
         raise ValueError("The name of the folder is empty; '.' is the current folder.")
@@ -86,18 +89,18 @@ def folder(path: Path) -> Listing:
 
 
 def groups(path: Path) -> dict[str, str]:
-    """Reads the group of each person, such as of age or sensor, from a table.
+    """Reads the group of each person, such as an age group or a sensor, from a table.
 
     Args:
-        path: A csv file with the columns `person` and `group`.
+        path: Path of a csv file with the columns `person` and `group`.
 
     Returns:
-        Groups by the names of the people, as `Gallery.calibrate` takes them.
+        Dict from the name of each person to the group, in the format of `Gallery.calibrate`.
 
     Raises:
         FileNotFoundError: If the file does not exist.
-        ValueError: If the file is not such a table, or a line lacks a person or a group, or repeats
-            the person of another line.
+        ValueError: If the file does not have these columns, or a line lacks a person or a group or
+            repeats the person of another line.
     """
     path = pathlib.Path(path)
     if not path.is_file():
@@ -115,7 +118,7 @@ def groups(path: Path) -> dict[str, str]:
 
 
 def _of_folder(root):
-    """Returns the files of people in a folder, and the other files."""
+    """Returns the recordings of people in a folder, and the other files of the folder."""
     skipped, people = _content(root)
     recordings = []
     for person in people:
@@ -139,7 +142,7 @@ def _of_folder(root):
 
 
 def _content(root):
-    """Returns the files and the folders in a folder. A link counts as its target."""
+    """Returns the files and the subfolders of a folder. Links are followed."""
     entries = [entry for entry in root.iterdir() if not entry.name.startswith(".")]
     return (
         [entry for entry in entries if entry.is_file()],
@@ -148,11 +151,11 @@ def _content(root):
 
 
 def _name(path):
-    return unicodedata.normalize("NFC", path.name)  # macOS decomposes letters with accents
+    return unicodedata.normalize("NFC", path.name)  # macOS stores accents as separate characters
 
 
 def _of_table(path):
-    """Returns the files of people in a table."""
+    """Returns the recordings of people in a table."""
     if path.suffix.lower() != ".csv":
         raise ValueError(
             f"{path} is neither a folder of people nor a table: a .csv with the columns "
@@ -180,17 +183,17 @@ def _entries(
     """Reads the entries of a table.
 
     Args:
-        path: The file.
-        columns: Names of the columns that have no empty field.
-        optional: Name of a column that may be missing. Further columns are ignored.
+        path: Path of the csv file.
+        columns: Names of the required columns, in which no field may be empty.
+        optional: Name of a column that may be missing. Other columns are ignored.
 
     Returns:
-        `(line, entry)` of each line after the first: its number, and its fields by the names of
-        their columns.
+        List of `(line, entry)` for each line after the first: the line number, and a dict from
+        column names to fields.
 
     Raises:
-        ValueError: If the file is empty, not valid CSV in UTF-8, or ragged, a column is missing or
-            appears twice, or a field is empty.
+        ValueError: If the file is empty, is not valid CSV in UTF-8, has lines with different
+            numbers of fields, lacks a column or repeats it, or has an empty required field.
     """
     lines, (names, *rows) = _rows(path)
     if not {*columns} <= {*names} or len({*names}) < len(names):
@@ -210,7 +213,7 @@ def _entries(
 
 
 def _rows(path):
-    """Returns the numbers and the fields of the lines of a table that are not empty."""
+    """Returns the line number and the fields of each nonempty line of a table."""
     text = _utf8(path)
     start = next((line for line in io.StringIO(text) if line.strip()), "")
     delimiter = max(DELIMITERS, key=start.count)

@@ -1,4 +1,4 @@
-"""Reads a file as a recording: its content, then its gaps, then its rate."""
+"""Reads recordings from files: reads the values, treats gaps, and resamples."""
 
 import dataclasses
 import math
@@ -15,15 +15,15 @@ from keras_dml.recordings._recording import Recording
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """Options of `read`. None leaves a question to the file.
+    """Options of `read`. An option that is None is determined from the file.
 
     Attributes:
         channels: Names of the columns that are channels.
-        rate_hz: Steps per second.
-        resample_hz: Rate that the recording is resampled to.
-        time: Name of the column of times.
+        rate_hz: Sampling rate, in steps per second.
+        resample_hz: Sampling rate after resampling, in steps per second. None: no resampling.
+        time: Name of the time column.
         time_unit: Unit of the times: `"s"`, `"ms"`, `"us"` or `"ns"`.
-        max_gap: Longest gap that is interpolated, in seconds.
+        max_gap: Longest gap that is interpolated, in seconds. None: 5 steps.
     """
 
     channels: tuple[str, ...] | None = None
@@ -44,62 +44,68 @@ def read(
     time_unit: str | None = None,
     max_gap: float | None = None,
 ) -> Recording:
-    """Reads a recording from a file of text, npy, parquet, wav or flac, by the end of its name.
+    """Reads a recording from a text, npy, Parquet, WAVE or FLAC file.
 
-    - Text (`.csv`, `.tsv`, `.txt`, and each of them packed as `.gz`) and parquet: one column per
-      channel and one row per step, with the names of the columns above. A column named time, t,
-      timestamp or the like gives the rate. It holds numbers with the unit in the name (`time_ms`,
-      `Time (s)`, `Time since start in ms`), seconds if the name has no unit, seconds, milli-,
-      micro- or nanoseconds since 1970, dates of ISO 8601, or times of day. Decimal commas, UTF-16,
-      lines above the names and other forms of text are read if they have one reading.
-    - npy: an array `(time, channels)`, or `(time,)`. Its channels have no names. An array
-      (channels, time) is transposed if the number of names in `channels` equals its first axis.
-      Otherwise an array with more than twice as many channels as steps is refused.
-    - wav and flac: sound, full scale 1, at the rate of its header. If `channels` names one channel
-      and the file has several, their mean is read.
+    The suffix of the file name determines the format:
 
-    Columns of times are not channels. If `channels` is None, columns of other content are left out
-    as well: columns that only rise or only fall, such as clocks and counters, columns that hold one
-    value or text, and columns whose name describes the recording, such as `confidence`. The notes
-    name each column that is left out.
+    - Text (`.csv`, `.tsv`, `.txt`, also compressed as `.gz`) and Parquet files have one row per
+      time step and one column per channel. In text files the names of the columns stand above the
+      rows. The sampling rate is computed from a time column with a name such as time, t or
+      timestamp. A time column may contain numbers with the unit in the name (`time_ms`, `Time (s)`,
+      `Time since start in ms`), seconds if the name has no unit, Unix time in seconds, milli-,
+      micro- or nanoseconds, ISO 8601 dates, or times of day. Decimal commas, UTF-16, lines above
+      the names and other variants of text are read if they are unambiguous.
+    - npy files hold an array of shape `(time, channels)` or `(time,)`, without channel names. An
+      array of shape `(channels, time)` is transposed if `channels` has as many names as the first
+      axis has entries. Without these names, an array with more than twice as many columns as rows
+      raises an error.
+    - WAVE and FLAC files hold audio, which is scaled to full scale 1. The header states the
+      sampling rate. If `channels` names one channel and the file has several, the channels are
+      averaged.
 
-    Rows that share a time are spread evenly up to the next time. Missing values (an empty field,
-    `.`, `-`, NaN, NA, null) and missing rows are interpolated up to `max_gap`, and the notes count
-    them. The `notes` of the recording list all assumptions about the file.
+    Time columns are never channels. If `channels` is None, the following columns are left out too:
+    columns that only rise or only fall, such as clocks and counters, constant columns, columns of
+    text, and columns with a name that describes the recording, such as `confidence`. The `notes` of
+    the recording list all columns that are left out, and all other assumptions about the file.
 
-    Untrusted files are safe to read. Nothing in a file is run, and a file of 20 MB takes at most
-    500 MB and 20 seconds of processor time, or is refused. A file may have up to 4,096 columns. A
-    file of up to 20 MB may hold 5 million numbers of text, npy or Parquet, 10 million whole numbers
-    of npy, 20 million samples of flac, or 64 MiB of packed text. Larger files may hold more in
-    proportion.
+    If several rows have the same time, they are spread evenly up to the next time. Missing values
+    (an empty field, `.`, `-`, NaN, NA, null) and missing rows are interpolated in gaps of up to
+    `max_gap`. The notes state the numbers of interpolated values and rows.
+
+    Untrusted files are safe to read. Nothing in a file is executed. Reading a file of 20 MB takes
+    at most 500 MB of memory and 20 seconds of processor time. A file may have up to 4,096 columns.
+    A file of up to 20 MB may hold 5 million numbers of text, npy or Parquet, 10 million whole
+    numbers of npy, 20 million samples of FLAC, or 64 MiB of decompressed text. For larger files
+    these limits grow in proportion to the file size. Files that exceed a limit raise an error.
 
     Args:
-        path: The file.
-        channels: Columns that are the channels, in order. In csv and parquet, case and a unit in
-            brackets do not matter: `x` is `X (g)`. In npy and wav, names for all columns, or
-            numbers of some columns, from 1. None: all columns except those described above.
-        rate_hz: Steps per second. If the file says it too, the two are compared: a clock may be off
-            by 2 %.
-        resample_hz: Rate to resample to, at most twice the rate of the recording. The steps of the
-            file may then be uneven, as the steps of phones are. A polyphase filter passes
-            frequencies up to 90 % of the lower Nyquist frequency within 0.5 dB and attenuates
-            images and aliases by 50 dB or more. None: the recording keeps its rate.
-        time: Column that holds the times. None: by the names of the columns.
-        time_unit: Unit of the numbers in the column of times: "s", "ms", "us" or "ns". None: by the
-            name of the column, or by the size of the numbers.
-        max_gap: Longest gap between two values, in seconds, that is interpolated. None: 5 steps.
+        path: Path of the file.
+        channels: Names of the columns that are channels, in order. In text and Parquet files, case
+            and a unit in brackets are ignored: `x` selects the column `X (g)`. For npy and WAVE
+            files, pass names for all columns, or numbers of some columns, counted from 1. Default:
+            all columns except those described above.
+        rate_hz: Sampling rate, in steps per second. If the file also states a rate, the two rates
+            may differ by at most 2 %, the usual error of clocks. Default: the rate of the file.
+        resample_hz: Sampling rate after resampling, at most twice the rate of the recording. With
+            `resample_hz`, the steps of the file may be uneven, as in recordings by phones. A
+            polyphase filter passes frequencies up to 90 % of the lower Nyquist frequency within
+            0.5 dB and attenuates images and aliases by 50 dB or more. Default: no resampling.
+        time: Name of the time column. Default: the column is found by its name.
+        time_unit: Unit of the numbers in the time column: "s", "ms", "us" or "ns". Default: the
+            unit in the name of the column, or a unit that the size of the numbers implies.
+        max_gap: Longest gap between two values that is interpolated, in seconds. Default: 5 steps.
 
     Returns:
         `Recording`.
 
     Raises:
         FileNotFoundError: If the file does not exist.
-        ValueError: If the file is of another format, empty, damaged or ragged, holds more than the
-            bounds above, lacks a column, has a gap longer than `max_gap` between two pieces of at
-            least 8 steps, or is not sampled evenly and `resample_hz` is None. The message names the
-            file, the line and the column, and says what to do. `read_pieces` cuts a recording at
-            its gaps.
-        ImportError: If the file is a parquet file and pyarrow is not installed, or a flac file and
+        ValueError: If the file has another format, is empty or damaged, has rows of different
+            lengths, exceeds the limits above, lacks a column, has a gap longer than `max_gap`
+            between two pieces of at least 8 steps, or is not sampled evenly and `resample_hz` is
+            None. The message contains the file, the line, the column and advice. Use `read_pieces`
+            to cut a recording at gaps.
+        ImportError: If the file is a Parquet file and pyarrow is not installed, or a FLAC file and
             soundfile is not installed.
 
     Example:
@@ -156,11 +162,11 @@ def read_pieces(
         max_gap: See `read`.
 
     Returns:
-        `Recording`s in the order of time. Pieces of fewer than 8 steps are left out if there are
-        longer ones.
+        List of `Recording`, one for each piece, in the order of time. Pieces of fewer than 8 steps
+        are left out if there are longer pieces.
 
     Raises:
-        ValueError, FileNotFoundError, ImportError: See `read`. A gap is not an error.
+        ValueError, FileNotFoundError, ImportError: See `read`. Gaps raise no error.
     """
     _, pieces, _ = _read(
         path,
@@ -177,10 +183,10 @@ def read_pieces(
 
 
 def _checked(channels, **options):
-    """Returns the `Options` of valid arguments.
+    """Checks the arguments of `read` and returns them as `Options`.
 
     Raises:
-        ValueError: If an argument is invalid; the message names it.
+        ValueError: If an argument is invalid. The message contains the name of the argument.
     """
     for name in ("rate_hz", "resample_hz", "max_gap"):
         _check_positive(name, options[name])
@@ -204,7 +210,7 @@ def _check_positive(name, value):
 
 
 def _read(path, options):
-    """Returns the `Signal` of a file, its pieces as `Recording`s, and the gaps between them."""
+    """Returns the `Signal` of a file, the pieces as `Recording`, and the gaps between pieces."""
     path = pathlib.Path(path)
     signal, resolution = _formats.format_of(path).read(path, options)
     signal = dataclasses.replace(signal, rate_hz=_stated_rate(signal, options.rate_hz))
@@ -222,7 +228,7 @@ def _stated_rate(signal, rate_hz):
 
 
 def _common_rate(signal, pieces):
-    """Returns the rate of all pieces, after a comparison of the stated rate with their times."""
+    """Returns the rate of all pieces, after a check that a stated rate agrees with the times."""
     timed = [piece.seconds for piece in pieces if piece.seconds is not None]
     timed = [seconds for seconds in timed if len(seconds) > 1]
     if not timed:

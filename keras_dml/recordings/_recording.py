@@ -1,4 +1,4 @@
-"""Recordings that were read from files."""
+"""Classes for recordings that were read from files."""
 
 import dataclasses
 import pathlib
@@ -9,19 +9,20 @@ import numpy as np
 
 @dataclasses.dataclass(frozen=True)
 class Recording:
-    """Numbers of a file, with the names, units and rate that the file states.
+    """Values of a recording, with the names and units of the channels and the sampling rate.
 
     Attributes:
-        path: The file.
-        values: Shape `(time, channels)`, float32, all finite; sound in [-1, 1].
+        path: Path of the file.
+        values: Finite float32 values, shape `(time, channels)`. Audio lies in [-1, 1].
         channels: Names of the channels, in order.
-        units: Unit of each channel, as in the header `x (m/s^2)`; None if the file does not name
-            it.
-        rate_hz: Steps per second; None if neither the file nor the caller states it.
-        notes: Sentences about assumptions, such as "Decimal commas were read as decimal points."
-            They name neither the file nor its values.
-        left_out: Names of the columns whose content is not that of channels. Empty if the caller
-            named the channels.
+        units: Unit of each channel, from a header such as `x (m/s^2)`. None if the file does not
+            state the unit.
+        rate_hz: Sampling rate, in steps per second. None if neither the file nor the caller states
+            the rate.
+        notes: Sentences that describe assumptions about the file, such as "Decimal commas were
+            read as decimal points." The notes contain neither the path nor values of the file.
+        left_out: Names of the columns that were not used as channels because of their content or
+            their name. Empty if the caller named the channels.
     """
 
     path: pathlib.Path
@@ -35,18 +36,18 @@ class Recording:
 
 @dataclasses.dataclass(frozen=True)
 class Signal:
-    """Numbers of a file before gaps are filled and the rate is changed.
+    """Values of a file before gaps are filled and the signal is resampled.
 
     Attributes:
-        path: The file.
-        values: Shape `(time, channels)`; NaN stands for a missing number.
+        path: Path of the file.
+        values: Values, shape `(time, channels)`, with NaN for missing values.
         channels: Names of the channels, in order.
         units: Unit of each channel, or None.
-        seconds: Time of each step since the first step; None if the file has no times.
-        rate_hz: Rate that the caller or the header of the file states, or None.
-        place: Function that returns the place of a row in the file: `"line 7"`.
-        notes: As in `Recording`.
-        left_out: As in `Recording`.
+        seconds: Time of each step since the first step, in seconds. None if the file has no times.
+        rate_hz: Sampling rate that the caller or the header of the file states, or None.
+        place: Function of a row index that returns the place in the file, such as `"line 7"`.
+        notes: See `Recording`.
+        left_out: See `Recording`.
     """
 
     path: pathlib.Path
@@ -66,16 +67,16 @@ def check_range(
     channels: Sequence[str],
     place: Callable[[int], str],
 ) -> None:
-    """Checks that there are values, and that each value is missing or fits into float32.
+    """Checks that an array is not empty and that each value is missing or fits into float32.
 
     Args:
-        path: The file, for errors.
-        values: Shape `(time, channels)`; NaN stands for a missing number.
+        path: Path of the file, for errors.
+        values: Values, shape `(time, channels)`, with NaN for missing values.
         channels: Names of the channels.
-        place: Function that returns the place of a row in the file: `"line 7"`.
+        place: Function of a row index that returns the place in the file, such as `"line 7"`.
 
     Raises:
-        ValueError: If the array is empty, or a value is infinite or beyond float32.
+        ValueError: If the array is empty, or a value is infinite or too large for float32.
     """
     if not len(values):
         raise ValueError(f"{path} holds no steps: leave it out.")

@@ -1,4 +1,4 @@
-"""Resampling of recordings to an even grid of another rate."""
+"""Resamples recordings to evenly spaced steps at another rate."""
 
 import dataclasses
 import math
@@ -9,35 +9,36 @@ import numpy as np
 from keras_dml.recordings import _times
 from keras_dml.recordings._recording import Signal
 
-FINEST = 2  # times the rate of the recording, which holds no higher frequencies
-COARSEST = 10_000  # largest ratio of rates; the filter has 40 taps per unit of it
-BLOCK = 2**18  # numbers that are filtered at once
-PASSED = 0.9  # end of the pass band, as a share of the lower Nyquist frequency
+# The new rate is at most FINEST times the rate of the recording. Higher rates add no information.
+FINEST = 2
+COARSEST = 10_000  # largest ratio of old to new rate; the filter has 40 taps per unit of the ratio
+BLOCK = 2**18  # number of values that are filtered at once
+PASSED = 0.9  # end of the pass band, as a fraction of the lower Nyquist frequency
 STOPPED = 65.0  # attenuation above the lower Nyquist frequency, in dB
-DRIFT = 1e-4  # relative error of a ratio of rates, as large as that of the clocks of phones
-LARGEST = 1000  # numerator and denominator of a ratio of nominal rates, such as 160/441
-EVEN = 0.1  # of a step; even times may be off by it, or by the resolution of the clock
-FINER = 2  # times the native rate, on which uneven times are interpolated
-FEWEST = 8  # samples for a spline; fewer samples are joined by lines
+DRIFT = 1e-4  # allowed relative error of a ratio of rates, equal to the clock error of phones
+LARGEST = 1000  # limit for numerator and denominator of a ratio of nominal rates, such as 160/441
+EVEN = 0.1  # even times may deviate by this fraction of a step, or by the clock resolution
+FINER = 2  # uneven times are interpolated at this multiple of the native rate
+FEWEST = 8  # smallest number of samples for a spline; fewer samples are interpolated linearly
 ROUNDS = 6  # with jitter of 0.3 steps, 90 % of the Nyquist frequency is passed within 0.1 dB
-UNEVEN_BLOCK = 2**18  # numbers at uneven times that are resampled at once
-LEAST_BLOCK = 2**14  # steps at uneven times that are resampled at once, at least
-MARGIN = 1000  # steps of the lower rate by which blocks overlap
-CLOSEST = 0.2  # of a step; closer samples are averaged, so that a spline stays smooth
+UNEVEN_BLOCK = 2**18  # number of values at uneven times that are resampled at once
+LEAST_BLOCK = 2**14  # smallest number of steps at uneven times that are resampled at once
+MARGIN = 1000  # number of steps of the lower rate by which blocks overlap
+CLOSEST = 0.2  # samples closer than this fraction of a step are averaged before splines are fitted
 
 
 def resampled(signal: Signal, resolution: float, rate_hz: float) -> Signal:
     """Resamples a signal by a polyphase low-pass filter.
 
-    Samples at uneven times are first interpolated on an even grid by cubic splines.
+    Samples at uneven times are first interpolated at even times by cubic splines.
 
     Args:
-        signal: The signal, without missing values.
-        resolution: Seconds between two times that the clock separates.
-        rate_hz: The new rate.
+        signal: Signal without missing values.
+        resolution: Smallest time difference that the clock can record, in seconds.
+        rate_hz: New sampling rate, in steps per second.
 
     Returns:
-        The signal at the new rate.
+        `Signal` at the new rate.
 
     Raises:
         ValueError: If the rate of the signal is unknown or less than half of the new rate, or the
@@ -82,14 +83,14 @@ def resampled(signal: Signal, resolution: float, rate_hz: float) -> Signal:
 
 
 def native_rate(signal: Signal) -> float | None:
-    """Returns the steps per second of a signal, or None."""
+    """Returns the sampling rate of a signal, or None if the rate is unknown."""
     if signal.rate_hz is not None:
         return signal.rate_hz
     return None if signal.seconds is None else _times.rate_hz(signal.seconds)
 
 
 def is_even(seconds: np.ndarray, resolution: float) -> bool:
-    """Returns whether times are even, except for rounding."""
+    """Returns whether times are evenly spaced up to rounding."""
     if len(seconds) < 3:
         return True
     even = np.linspace(0, seconds[-1], len(seconds))
@@ -116,27 +117,27 @@ def ratio_of(wanted_hz: float, native_hz: float) -> Fraction:
 
 
 def polyphase(values: np.ndarray, ratio: Fraction, cutoff: float = 1.0) -> np.ndarray:
-    """Resamples by a rational ratio, with a linear-phase FIR filter that has a Kaiser window.
+    """Resamples by a rational ratio, with a linear-phase FIR filter designed by a Kaiser window.
 
     The filter passes frequencies up to 90 % of the lower Nyquist frequency and stops frequencies
-    above the Nyquist frequency. The ends are continued by odd reflection.
+    above the lower Nyquist frequency. The signal is extended at its ends by odd reflection.
 
     Args:
-        values: Shape `(time, channels)`.
-        ratio: The new rate divided by the old rate.
-        cutoff: Further factor of the lower Nyquist frequency.
+        values: Values, shape `(time, channels)`.
+        ratio: New rate divided by the old rate.
+        cutoff: Factor by which the cutoff frequency is multiplied.
 
     Returns:
-        Array `(floor((time - 1) * ratio) + 1, channels)`. Its last step is not after the last step
-        of `values`.
+        Array of shape `(floor((time - 1) * ratio) + 1, channels)`. The last step of the result is
+        not later than the last step of `values`.
     """
     up, down = ratio.numerator, ratio.denominator
     count = (len(values) - 1) * up // down + 1
     if ratio == 1 and cutoff == 1:
         return values
-    import scipy.signal  # takes a second, which callers that only list files do not need
+    import scipy.signal  # imported here because the import takes a second
 
-    edge = cutoff / max(up, down)  # of the Nyquist frequency of the rate times `up`
+    edge = cutoff / max(up, down)  # fraction of the Nyquist frequency of the upsampled signal
     taps, beta = scipy.signal.kaiserord(STOPPED, (1 - PASSED) * edge)
     half = taps // 2 + 1
     window = scipy.signal.firwin(
@@ -144,11 +145,12 @@ def polyphase(values: np.ndarray, ratio: Fraction, cutoff: float = 1.0) -> np.nd
     )
     periods = -(-half // (up * down))
     padded = _continued(values, periods * down)
-    if ratio == 1:  # `resample_poly` does not filter then
+    if ratio == 1:  # `resample_poly` does not filter if the ratio is 1
         filtered = scipy.signal.oaconvolve(padded, window[:, None], mode="same", axes=0)
         return filtered[periods * up :][:count]
     resampled = np.empty((count, values.shape[1]), values.dtype)
-    steps = down * max(1, periods, BLOCK // (max(up, down) * values.shape[1]))  # of a block
+    # number of steps in a block
+    steps = down * max(1, periods, BLOCK // (max(up, down) * values.shape[1]))
     for start in range(0, len(values), steps):
         first = start * up // down
         block = padded[start : start + steps + 2 * periods * down]
@@ -159,7 +161,7 @@ def polyphase(values: np.ndarray, ratio: Fraction, cutoff: float = 1.0) -> np.nd
 
 
 def _continued(values, count):
-    """Returns values with their odd reflection at both ends, and then a constant."""
+    """Extends values at the two ends, first by odd reflection and then by a constant."""
     reflected = min(count, len(values) - 1)
     before = 2 * values[:1] - values[reflected:0:-1]
     after = 2 * values[-1:] - values[-2 : -2 - reflected : -1] if reflected else values[:0]
@@ -170,12 +172,13 @@ def _continued(values, count):
 def _uneven(signal, native_hz, rate_hz):
     """Resamples a signal at uneven times.
 
-    A cubic spline through the samples is evaluated on an even grid of at least twice the native
-    rate and low-passed at the native Nyquist frequency. A spline attenuates high frequencies, so
-    the differences that remain at the samples are resampled and added `ROUNDS` times.
+    A cubic spline through the samples is evaluated at even times, at least at twice the native
+    rate. A low-pass filter then removes frequencies above the native Nyquist frequency. Splines
+    attenuate high frequencies. Therefore the remaining differences at the samples are resampled in
+    the same way and added, and this correction is repeated `ROUNDS` times.
 
     The method takes a hundred times the memory of the samples. A long signal is therefore resampled
-    in blocks, which overlap by more than the few dozen steps that splines and filters reach.
+    in blocks. The blocks overlap by more than the few dozen steps that each sample affects.
     """
     seconds, values = _without_close_samples(signal.seconds, signal.values, CLOSEST / native_hz)
     block = max(LEAST_BLOCK, UNEVEN_BLOCK // values.shape[1])
@@ -215,7 +218,10 @@ def _splined(seconds, values, native_hz, rate_hz):
 
 
 def _without_close_samples(seconds, values, closest):
-    """Averages samples that are closer than `closest`. The first and last time do not change."""
+    """Averages samples whose times differ by less than `closest`, in seconds.
+
+    The first and the last time do not change.
+    """
     groups = np.cumsum(np.r_[True, np.diff(seconds) >= closest]) - 1
     counts = np.bincount(groups)
     if len(counts) == len(seconds):

@@ -1,6 +1,7 @@
-"""Reads recordings of sound: WAVE files, and FLAC files by soundfile.
+"""Reads audio from WAVE files, and from FLAC files by soundfile.
 
-`scipy.io.wavfile` reads neither mu-law and A-law nor sound whose length the header does not state.
+The module has its own WAVE reader, because `scipy.io.wavfile` does not read mu-law, A-law, and
+files with an unknown length in the header.
 """
 
 import pathlib
@@ -15,21 +16,21 @@ from keras_dml.recordings._recording import Signal
 if TYPE_CHECKING:
     from keras_dml.recordings._read import Options
 
-SOUND = "sound"  # the name of the only channel, as models of voices have it
-LOUDEST = 10.0  # 20 dB above full scale, which floats of mixed sounds may exceed
+SOUND = "sound"  # name of the audio channel in voice models
+LOUDEST = 10.0  # largest allowed float, 20 dB above full scale, because mixed audio may exceed 1
 FULL_INT16 = 2.0**15
-LEAST_INT16 = 256.0  # smaller whole numbers may have 8 or 16 bits
-MOST_SAMPLES = 4 * _bounds.MOST_NUMBERS  # of a FLAC file of up to 20 MB
-BLOCK = 2**16  # samples of a FLAC file that are decoded at once
-CANCELED = 0.1  # share of power that remains when channels cancel each other
+LEAST_INT16 = 256.0  # whole numbers below this value may come from 8 or 16 bits
+MOST_SAMPLES = 4 * _bounds.MOST_NUMBERS  # limit for a FLAC file of up to 20 MB
+BLOCK = 2**16  # number of samples of a FLAC file that are decoded at once
+CANCELED = 0.1  # channels cancel each other if the mean has less than this fraction of their power
 MIXED = (
-    "The {count} channels of sound were averaged. Name a channel by its number to read it alone."
+    "The {count} channels of sound were averaged. To read a single channel, name it by its number."
 )
 SILENT = "Channels of sound that are constant were left out."
-DIVIDED = "The floats are whole numbers as of 16 bits and were divided by 32768."
+DIVIDED = "The floats are whole numbers in the range of 16 bits and were divided by 32768."
 PCM, FLOAT, A_LAW, MU_LAW, EXTENSIBLE = 1, 3, 6, 7, 0xFFFE  # format tags of the header
-# Sizes that programs write if they cannot go back to the header: 0, and the largest signed and
-# unsigned integers of 32 bits minus the size of a header.
+# Sizes in the header if a program could not write the length afterwards: 0, and the largest signed
+# and unsigned integers of 32 bits, minus the size of a header.
 ENDLESS = (range(1), range(0x7FFFFE00, 0x80000001), range(0xFFFFFE00, 0x100000000))
 UNKNOWN_LENGTH = (
     "The header does not state the length of the sound, which was read to the end of the file."
@@ -37,11 +38,11 @@ UNKNOWN_LENGTH = (
 
 
 def read_wav(path: pathlib.Path, options: "Options") -> tuple[Signal, float]:
-    """Reads a WAVE file, full scale 1.
+    """Reads a WAVE file and scales the samples to full scale 1.
 
     Raises:
-        ValueError: If the file is not a complete WAVE file, has another rate than `options` state,
-            or holds floats far beyond full scale.
+        ValueError: If the file is not a complete WAVE file, its rate differs from the rate in
+            `options`, or it contains floats far beyond full scale.
     """
     _check_has_no_times(path, options)
     try:
@@ -59,17 +60,18 @@ def read_wav(path: pathlib.Path, options: "Options") -> tuple[Signal, float]:
 
 
 def read_flac(path: pathlib.Path, options: "Options") -> tuple[Signal, float]:
-    """Reads a FLAC file, full scale 1.
+    """Reads a FLAC file and scales the samples to full scale 1.
 
     Raises:
-        ImportError: If soundfile is not installed; the message names the extra.
-        ValueError: If the file is not a complete FLAC file, or has another rate than `options`
-            state.
+        ImportError: If soundfile is not installed. The message contains the command that installs
+            soundfile.
+        ValueError: If the file is not a complete FLAC file, or its rate differs from the rate in
+            `options`.
     """
     _check_has_no_times(path, options)
     try:
         import soundfile
-    except (ImportError, OSError):  # OSError: without the library libsndfile
+    except (ImportError, OSError):  # OSError: the library libsndfile is not installed
         raise ImportError(
             f'{path} is read by soundfile, which is not installed: pip install "keras-dml[flac]".'
         ) from None
@@ -96,9 +98,10 @@ def _check_has_no_times(path, options):
 
 
 def _signal(path, values, rate, options, notes):
-    """Returns the `Signal` of the requested channels, and the resolution 0 of its exact clock.
+    """Returns the `Signal` of the requested channels, and the clock resolution 0.
 
-    `("sound",)`, which models of voices take, is the mean of several channels.
+    If the requested channels are `("sound",)`, the input of voice models, several channels are
+    averaged.
     """
     count, channels = values.shape[1], options.channels
     _bounds.check_columns(path, "its header", count)
@@ -120,7 +123,7 @@ def _place(row):
 
 
 def _checked(path, values, channels):
-    """Returns values as float32, after a check that all are finite."""
+    """Checks that all values are finite and converts them to float32."""
     if not len(values):
         raise ValueError(f"{path} holds no steps: leave it out.")
     with np.errstate(over="ignore"):
@@ -136,9 +139,9 @@ def _checked(path, values, channels):
 
 
 def _samples(file, most):
-    """Returns the samples of an open FLAC file, float32, up to one block more than `most`.
+    """Returns the float32 samples of an open FLAC file, and stops one block after `most` samples.
 
-    The number of samples in the header may be wrong.
+    The limit is checked during decoding, because the number of samples in the header may be wrong.
     """
     blocks, count = [], 0
     while count <= most and len(block := file.read(BLOCK, dtype="float32", always_2d=True)):
@@ -148,7 +151,7 @@ def _samples(file, most):
 
 
 def _mean(path, values):
-    """Returns the mean of the channels that hold sound, and notes."""
+    """Returns the mean of the channels that are not constant, and notes."""
     is_sound = np.ptp(values, axis=0) > 0 if len(values) else np.ones(values.shape[1], bool)
     notes = ()
     if is_sound.any() and not is_sound.all():
@@ -165,19 +168,19 @@ def _mean(path, values):
 
 
 def _variances(values):
-    """Returns the variance of each channel, summed in float64 without a copy of the samples."""
+    """Returns the variance of each channel, computed in float64 without copying all samples."""
     means = values.mean(axis=0, dtype=np.float64)
     squares = np.einsum("ij,ij->j", values, values, dtype=np.float64, casting="same_kind")
     return squares / len(values) - means**2
 
 
 def _full_scale(path, values):
-    """Returns floats with full scale 1, and notes."""
+    """Scales floats to full scale 1. Returns the floats and notes."""
     with np.errstate(invalid="ignore"):
         peak = np.abs(values).max(initial=0.0)
         is_whole = bool(peak < np.inf) and bool((values == np.round(values)).all())
     if peak <= LOUDEST and not (is_whole and peak > 1) or not peak < np.inf:
-        return values, ()  # `_checked` refuses values that are not finite
+        return values, ()  # `_checked` raises the error for values that are not finite
     if is_whole and LEAST_INT16 <= peak <= FULL_INT16:
         return values / FULL_INT16, (DIVIDED,)
     raise ValueError(
@@ -190,11 +193,11 @@ class _Sound(NamedTuple):
     """Samples of a WAVE file.
 
     Attributes:
-        rate_hz: Samples per second.
-        values: Shape `(time, channels)`, float32, or float64 if the file holds float64. Integers
-            have full scale 1.
-        is_float: Whether the file holds floats.
-        notes: Sentences about assumptions.
+        rate_hz: Sampling rate, in samples per second.
+        values: Samples, shape `(time, channels)`. float64 if the file stores float64, otherwise
+            float32. Integer samples are scaled to full scale 1.
+        is_float: Whether the file stores floats.
+        notes: Sentences that describe assumptions about the file.
     """
 
     rate_hz: int
@@ -204,10 +207,11 @@ class _Sound(NamedTuple):
 
 
 def _decode_wave(data):
-    """Reads the bytes of a WAVE file: RIFF, RIFX (big-endian) or RF64.
+    """Decodes the bytes of a WAVE file of the kind RIFF, RIFX (big-endian) or RF64.
 
     Raises:
-        ValueError: If they are not a complete WAVE file, or compressed; the message says why.
+        ValueError: If the bytes are not a complete WAVE file, or the samples are compressed. The
+            message contains the reason.
     """
     kind = data[:4]
     if kind not in (b"RIFF", b"RIFX", b"RF64") or data[8:12] != b"WAVE":
@@ -257,7 +261,7 @@ def _decode_wave(data):
 
 
 def _are_chunks(data, start, order):
-    """Returns whether the bytes from a start to the end are chunks, which follow the samples."""
+    """Returns whether the bytes from `start` to the end are chunks that follow the samples."""
     if start >= len(data):
         return start == len(data)
     while start + 8 <= len(data):
@@ -271,12 +275,12 @@ def _are_chunks(data, start, order):
 def _decoded(raw, tag, width, bits, order):
     if tag == FLOAT and width in (4, 8):
         return np.frombuffer(raw, f"{order}f{width}").astype(f"f{width}")
-    if tag == PCM and width == 1:  # up to 8 bits are unsigned
+    if tag == PCM and width == 1:  # samples of up to 8 bits are unsigned
         return _CODES_OF_PCM[np.frombuffer(raw, np.uint8)]
     if tag == PCM and width in (2, 4, 8):
         return _scaled(np.frombuffer(raw, f"{order}i{width}"), 8 * width - 1)
     if tag == PCM and width == 3:
-        wide = np.zeros((len(raw) // 3, 4), np.uint8)  # three bytes above one of zeros
+        wide = np.zeros((len(raw) // 3, 4), np.uint8)  # the lowest of four bytes stays zero
         wide[:, slice(1, 4) if order == "<" else slice(3)] = np.frombuffer(raw, np.uint8).reshape(
             -1, 3
         )
@@ -289,28 +293,28 @@ def _decoded(raw, tag, width, bits, order):
 
 
 def _scaled(numbers, bits):
-    """Returns integers as float32 with full scale 1."""
+    """Converts integers to float32 with full scale 1."""
     values = numbers.astype(np.float32)
     values *= np.float32(2.0**-bits)
     return values
 
 
 def _decode_mu_law(codes):
-    """Decodes mu-law of ITU-T G.711, table 2: sign, three bits of exponent, four of mantissa."""
+    """Decodes mu-law bytes (ITU-T G.711, table 2): 1 sign, 3 exponent and 4 mantissa bits."""
     exponent, mantissa = (codes >> 4) & 7, (codes & 15).astype(np.int64)
     size = (((mantissa << 3) + 132) << exponent) - 132
     return np.where(codes & 128, -size, size) / 2.0**15
 
 
 def _decode_a_law(codes):
-    """Decodes A-law of ITU-T G.711, table 1: sign, three bits of exponent, four of mantissa."""
+    """Decodes A-law bytes (ITU-T G.711, table 1): 1 sign, 3 exponent and 4 mantissa bits."""
     exponent, mantissa = ((codes >> 4) & 7).astype(np.int64), (codes & 15).astype(np.int64)
     size = (mantissa << 4) + 8
     size = np.where(exponent == 0, size, (size + 256) << np.maximum(exponent - 1, 0))
     return np.where(codes & 128, size, -size) / 2.0**15
 
 
-# Samples of all bytes, float32, so that decoding needs no more memory than the samples.
+# Float32 sample for each possible byte, so that decoding needs no more memory than the samples.
 _CODES = np.arange(256, dtype=np.uint8)
 _CODES_OF_PCM = ((_CODES - 128.0) / 128).astype(np.float32)
 _CODES_OF_MU_LAW = _decode_mu_law(~_CODES).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Tables of named columns: which are the channels, which holds the times, and their order."""
+"""Finds the channels and the time column in a table of named columns, and sorts rows by time."""
 
 import collections
 import dataclasses
@@ -22,40 +22,43 @@ COUNTERS = {
     *("count", "counter", "frame", "frames", "id", "idx", "index", "line", "no", "nr", "number"),
     *("packet", "record", "row", "rows", "sample", "samples", "seq", "sequence", "step", "world"),
 }
-# Names of columns that describe the recording. `dt` is the length of a step.
+# Names of columns that describe the recording and are not channels. `dt` is the length of a step.
 ABOUT = {
     *("accuracy", "activity", "class", "comment", "confidence", "device", "dt", "event", "label"),
     *("marker", "participant", "person", "quality", "session", "status", "subject", "trial"),
     *("user", "valid", "validity"),
 }
 LEAST_ROWS = 8  # fewer numbers, such as three, may rise by chance
-RISING = 0.95  # share of the changes of a counter; a counter of 8 bits starts again
-LONGEST_NAME = 200  # letters; regular expressions and comparisons of long texts are slow
+RISING = 0.95  # fraction of rising changes in a counter; a counter of 8 bits restarts at 0
+LONGEST_NAME = 200  # limit for characters, because comparisons of long texts are slow
 RISES, IS_CONSTANT = "it only rises or falls", "it holds one value"
 
 _UNIT = re.compile(r"\s*[(\[]\s*([^()\[\]]*?)\s*[)\]]\s*$")
-STRETCH = 10  # rows in order; two stretches at one time are two recordings, not late rows
-LEAST_EVEN = 0.5  # share of steps within half of the median; 0.35 if times are drawn uniformly
+# Two overlapping runs of at least this number of ordered rows are two recordings, not late rows.
+STRETCH = 10
+# Required fraction of steps within half of the median step. Random uniform times have 0.35.
+LEAST_EVEN = 0.5
 SORTED = "Rows were sorted by their times."
 
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """Columns of a file.
+    """Table of named columns in a file.
 
     Attributes:
-        path: The file.
+        path: Path of the file.
         names: Names of the columns.
-        header: Place of the names in the file: `"line 1"`.
-        place: Function of a row that gives its place in the file: `"line 7"`.
-        numbers: Function of a column's index that returns its numbers, float64, with NaN for a
-            missing number. It raises ValueError if a field is not a number and not missing.
-        seconds: Function of a column's index that returns the seconds of its dates, with NaN for a
-            missing date, or None if the column holds no dates.
-        notes: Sentences about the assumptions that were made when the file was read.
-        rate_hz: Rate that the file states outside its columns, or None.
-        is_text: Function of a column's index that returns whether fewer than half of its fields
-            are numbers.
+        header: Place of the names in the file, such as `"line 1"`.
+        place: Function of a row index that returns the place in the file, such as `"line 7"`.
+        numbers: Function of a column index that returns the float64 numbers of the column, with NaN
+            for missing numbers. The function raises ValueError if a field is neither a number nor
+            missing.
+        seconds: Function of a column index that converts the dates of the column to seconds, with
+            NaN for missing dates. The function returns None if the column does not contain dates.
+        notes: Sentences that describe assumptions about the file.
+        rate_hz: Sampling rate that the file states outside its columns, or None.
+        is_text: Function of a column index that returns whether fewer than half of the fields are
+            numbers.
     """
 
     path: pathlib.Path
@@ -73,16 +76,17 @@ def read_signal(table: Table, options: "Options") -> tuple[Signal, float]:
     """Reads the channels and the times of a table.
 
     Args:
-        table: The table.
-        options: Options of `read`.
+        table: `Table` of the file.
+        options: `Options` of `read`.
 
     Returns:
-        `(signal, resolution)`: the `Signal` of the requested channels, or of all columns that may
-        be channels; and the seconds between two times that the clock separates.
+        `(signal, resolution)`: the `Signal` of the requested channels, and the smallest time
+        difference that the clock can record, in seconds. If no channels are requested, the signal
+        contains all columns that may be channels.
 
     Raises:
-        ValueError: If a column is missing or holds anything except numbers, if the table has no
-            rows, or if the times do not rise.
+        ValueError: If a column is missing, a channel contains anything except numbers, the table
+            has no rows, or the times do not rise.
     """
     if not len(table.names):
         raise ValueError(f"{table.path}, {table.header}: no columns.")
@@ -101,7 +105,7 @@ def read_signal(table: Table, options: "Options") -> tuple[Signal, float]:
     if channels is None:
         channels, reasons = _all_channels(table, times)
         notes += [_note_on_left_out(name, reason) for name, reason in reasons.items()]
-        named = {*_times.columns(table.names)}  # never channels: files may name times differently
+        named = {*_times.columns(table.names)}  # time columns are never channels
         left_out = [*reasons, *(table.names[i] for i in times if i not in named)]
     elif time is None and table.rate_hz is None and options.rate_hz is None:
         clock = _clock(table, channels)
@@ -111,7 +115,7 @@ def read_signal(table: Table, options: "Options") -> tuple[Signal, float]:
             )
     names = [table.names[i] for i in channels]
     values = np.stack([table.numbers(i) for i in channels], axis=1)
-    if not len(values):  # before the times, whose first one is read
+    if not len(values):  # checked first, because `_seconds` reads the first time
         raise ValueError(f"{table.path} holds no steps: leave it out.")
     rows = range(len(values))
     seconds, resolution = None, 0.0
@@ -126,7 +130,7 @@ def read_signal(table: Table, options: "Options") -> tuple[Signal, float]:
 
     path, rate_hz, place_of = table.path, table.rate_hz, table.place
     left_out = tuple(split_unit(name)[0] for name in left_out)
-    del table  # frees the columns that are not channels
+    del table  # releases the memory of columns that are not channels
 
     def place(row):
         return place_of(rows[row])
@@ -149,12 +153,15 @@ def read_signal(table: Table, options: "Options") -> tuple[Signal, float]:
 
 
 def name_check(path: pathlib.Path, where: str, names: Sequence[str]) -> Callable[[int], None]:
-    """Returns a function of a column's index that refuses a column without a unique name.
+    """Returns a function that raises ValueError if a column does not have a unique name.
 
     Args:
-        path: The file, for errors.
-        where: Place of the names in the file.
+        path: Path of the file, for errors.
+        where: Place of the names in the file, for errors.
         names: Names of all columns.
+
+    Returns:
+        Function of the index of a column.
     """
     first, last = {}, {}
     for i, name in enumerate(names):
@@ -175,7 +182,7 @@ def name_check(path: pathlib.Path, where: str, names: Sequence[str]) -> Callable
 
 
 def _time_columns(table, options, channels):
-    """Returns the index of the column of times to use, or None, and those of all such columns."""
+    """Returns the index of the time column to use, or None, and the indices of all time columns."""
     if options.time is not None:
         (time,) = indices_of(table.path, table.names, [options.time], table.header)
         return time, [*dict.fromkeys([time, *_times.columns(table.names)])]
@@ -200,7 +207,7 @@ def _is_named_t(table, i):
 
 
 def _is_noise(table, i):
-    """Returns whether a column falls in more than a quarter of its steps."""
+    """Returns whether the values of a column fall in more than a quarter of the steps."""
     try:
         changes = np.diff(table.numbers(i))
     except ValueError:
@@ -216,19 +223,19 @@ def _is_of_dates(table, i):
 
 
 def _is_clock(table, i):
-    """Returns whether a column of numbers has a word for time in its name and a known unit."""
+    """Returns whether the name of a column of numbers contains a word for time and a known unit."""
     return _times.is_named_after_time(table.names[i]) and _has_unit(table, i)
 
 
 def _has_unit(table, i):
-    """Returns whether the unit of a column of times is known, by its name or by its size."""
+    """Returns whether the name or the size of the numbers determines the unit of a time column."""
     if _times.unit_of(table.names[i]) is not None or _is_of_dates(table, i):
         return True
     return _times.has_usual_size(table.numbers(i))
 
 
 def _rises(table, i):
-    """Returns whether the numbers or dates of a column rise. Some may be equal or missing."""
+    """Returns whether the numbers or dates of a column rise; some may be equal or missing."""
     try:
         times = table.seconds(i)
         times = table.numbers(i) if times is None else times
@@ -239,8 +246,10 @@ def _rises(table, i):
 
 
 def _clock(table, channels):
-    """Returns the name of the first column that only rises, is not a channel and is not named after
-    a counter; or None."""
+    """Returns the name of the first column that may be a clock, or None.
+
+    A clock only rises, is not a channel, and does not have the name of a counter.
+    """
     for i, name in enumerate(table.names):
         if i in channels or is_named_counter(name) or not _rises(table, i):
             continue
@@ -250,8 +259,12 @@ def _clock(table, channels):
 
 
 def _all_channels(table, times):
-    """Returns the indices of all columns that may be channels, and by name the reasons why other
-    columns are left out."""
+    """Returns the columns that may be channels.
+
+    Returns:
+        Indices of these columns, and a dict from the names of other columns to the reasons why they
+        are left out.
+    """
     channels, constant, left_out, times = [], [], {}, {*times}
     counts = collections.Counter(table.names)
     for i, name in enumerate(table.names):
@@ -287,7 +300,7 @@ def _all_channels(table, times):
 
 
 def _reason(name, values):
-    """Returns why a column is not a channel unless it is named, or None."""
+    """Returns the reason why a column is not a channel by default, or None if it is a channel."""
     if len(values) and 2 * np.isfinite(values).sum() < len(values):
         return "fewer than half of its fields hold numbers"
     if is_about(name):
@@ -305,8 +318,14 @@ def _note_on_left_out(name, reason):
 
 
 def _seconds(table, i, options, values):
-    """Returns the seconds of a column of times, the resolution of its clock, the rows that are
-    used, and notes. Missing times between known times are interpolated by their rows."""
+    """Reads a time column.
+
+    Missing times between known times are interpolated linearly over the rows.
+
+    Returns:
+        Seconds since the first time, the clock resolution in seconds, the rows that are used, and
+        notes.
+    """
     times, name = table.seconds(i), table.names[i]
     are_dates = times is not None
     times = times if are_dates else table.numbers(i)
@@ -342,10 +361,10 @@ def _seconds(table, i, options, values):
 
 
 def _repeats(times, values):
-    """Returns which rows were written twice.
+    """Returns which rows repeat the row before.
 
-    Rows were written twice if all rows that have the time of the row before also have its values.
-    Samples that a sensor delivers at one time differ.
+    Rows with the same time count as repeated only if all of these rows have the same values.
+    Different samples that a sensor delivers at the same time have different values.
     """
     is_same_time = np.diff(times) == 0
     is_same_value = (values[1:] == values[:-1]) | np.isnan(values[1:]) & np.isnan(values[:-1])
@@ -356,23 +375,23 @@ def _repeats(times, values):
 
 
 def sorted_by_time(table: Table, column: int) -> Table:
-    """Sorts the rows of a table by a column of times.
+    """Sorts the rows of a table by a time column.
 
     Args:
-        table: The table.
-        column: Index of the column.
+        table: `Table` of the file.
+        column: Index of the time column.
 
     Returns:
-        The sorted table. The table is returned unchanged if its rows are in order, if the times
-        cannot be read, if the steps of the sorted times would differ much, or if sorting would mix
-        two recordings. Two recordings are mixed if two stretches of rows in order share a time, or
-        if two long stretches overlap.
+        Sorted table. The table is returned unchanged if the rows are in order, if the times cannot
+        be read, if the steps of the sorted times would differ much, or if sorting would mix two
+        recordings. Sorting mixes two recordings if two runs of ordered rows share a time, or if two
+        long runs overlap.
     """
     try:
         times = table.seconds(column)
         times = table.numbers(column) if times is None else times
     except ValueError:
-        return table  # `_seconds` refuses such times
+        return table  # `_seconds` raises the error for these times
     starts = np.flatnonzero(np.diff(times) < 0) + 1
     if not len(starts) or not np.isfinite(times).all():
         return table
@@ -406,7 +425,7 @@ def sorted_by_time(table: Table, column: int) -> Table:
 
 
 def split_unit(name: str) -> tuple[str, str | None]:
-    """Splits the name of a column from its unit in brackets: `"x (g)"` gives `("x", "g")`."""
+    """Splits a column name into name and unit in brackets: `"x (g)"` gives `("x", "g")`."""
     match = _UNIT.search(name)
     if match is None or not match.start():
         return name.strip(), None
@@ -414,17 +433,17 @@ def split_unit(name: str) -> tuple[str, str | None]:
 
 
 def shortened(names: Iterable[str]) -> tuple[str, ...]:
-    """Returns names of columns, cut to `LONGEST_NAME` letters."""
+    """Shortens names of columns to `LONGEST_NAME` characters."""
     return tuple(
         name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}..." for name in names
     )
 
 
 def distinct(wanted: str | Iterable[str]) -> tuple[str, ...]:
-    """Returns names of columns as a tuple.
+    """Checks that names of columns are distinct and returns them as a tuple.
 
     Raises:
-        ValueError: If there are no names, or a name is empty or appears twice.
+        ValueError: If there are no names, a name is empty, or a name appears twice.
     """
     names = tuple(str(name).strip() for name in ([wanted] if isinstance(wanted, str) else wanted))
     if not names or not all(names) or len(set(names)) < len(names):
@@ -438,13 +457,14 @@ def indices_of(
     """Returns the indices of the requested columns.
 
     Args:
-        path: The file, for errors.
+        path: Path of the file, for errors.
         names: Names of all columns.
-        wanted: Requested names: exact, in other case, or without their unit in brackets.
-        where: Place of the names in the file.
+        wanted: Requested names. Case and a unit in brackets are ignored if no column has exactly
+            the requested name.
+        where: Place of the names in the file, for errors.
 
     Raises:
-        ValueError: If a name fits no column, or two columns.
+        ValueError: If a requested name matches no column or two columns.
     """
     indices = [_index_of(path, names, name, where) for name in wanted]
     if len(set(indices)) < len(indices):
@@ -460,13 +480,13 @@ def numbered(
     """Returns the indices and names of the requested columns of a file without names.
 
     Args:
-        path: The file, for errors.
+        path: Path of the file, for errors.
         count: Number of columns.
-        wanted: Numbers of some columns from 1, as texts, or names for all columns. None: all
-            columns.
+        wanted: Names for all columns, or numbers of some columns, counted from 1, as strings.
+            Default: all columns.
 
     Raises:
-        ValueError: If `wanted` holds neither numbers of columns nor one name per column.
+        ValueError: If `wanted` contains neither numbers of columns nor one name for each column.
     """
     numbers = [str(i) for i in range(1, count + 1)]
     wanted = numbers if wanted is None else wanted
@@ -484,12 +504,12 @@ def numbered(
 def is_counter(name: str, values: np.ndarray) -> bool:
     """Returns whether a column only rises or only falls, as clocks and counters do.
 
-    A few changes may go the other way, because counters start again and clocks are set. A column
-    with the name of a counter may be short.
+    A few changes may have the opposite sign, because counters restart and clocks are set. A column
+    of fewer than 8 rows is a counter only if it also has the name of a counter.
 
     Args:
         name: Name of the column.
-        values: Its numbers; NaN stands for a missing number.
+        values: Numbers of the column, with NaN for missing numbers.
     """
     values = values[np.isfinite(values)]
     changes = np.diff(values)
@@ -500,31 +520,32 @@ def is_counter(name: str, values: np.ndarray) -> bool:
 
 
 def is_named_counter(name: str) -> bool:
-    """Returns whether all words of a name are names of counters, as in `sampleIndex`."""
+    """Returns whether a name consists only of words for counters, such as `sampleIndex`."""
     return bool(words(name)) and words(name) <= COUNTERS
 
 
 def is_about(name: str) -> bool:
-    """Returns whether the name of a column, such as `confidence`, says that it describes the
-    recording."""
+    """Returns whether a column describes the recording, judged by a name such as `confidence`."""
     return words(name) <= ABOUT | COUNTERS and bool(words(name) & ABOUT)
 
 
 def is_constant(values: np.ndarray) -> bool:
-    """Returns whether a column holds one value in all of its rows."""
+    """Returns whether a column has the same value in all rows."""
     values = values[np.isfinite(values)]
     return len(values) >= LEAST_ROWS and values.min() == values.max()
 
 
 def words(name: str) -> set[str]:
-    """Returns the words of a name in lower case, without a unit in brackets: `sampleCount [1]` has
-    `sample` and `count`."""
+    """Returns the words of a name in lower case, without a unit in brackets.
+
+    For example, `sampleCount [1]` has the words `sample` and `count`.
+    """
     plain = re.sub(r"([a-z])([A-Z])", r"\1 \2", split_unit(name)[0])
     return {word for word in re.split(r"[\W_\d]+", plain.casefold()) if word}
 
 
 def _index_of(path, names, wanted, where):
-    """Returns the index of a column, by a comparison of names that becomes less strict."""
+    """Returns the index of a requested column. Names are compared exactly at first, then less."""
     for simplified in (str, str.strip, str.casefold, lambda name: split_unit(name)[0].casefold()):
         indices = [i for i, name in enumerate(names) if simplified(name) == simplified(wanted)]
         if len(indices) > 1:

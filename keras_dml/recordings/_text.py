@@ -16,17 +16,15 @@ if TYPE_CHECKING:
     from keras_dml.recordings._read import Options
     from keras_dml.recordings._recording import Signal
 
-UNNAMED = re.compile(
-    r"(?:Unnamed: [0-9]+)?"
-)  # the name that pandas gives to a column without a name
-EYELINK = {"RECORDING_SESSION_LABEL", "TIMESTAMP"}  # columns of a sample report
-MOST_UNPACKED = 2**26  # bytes of packed text
-MOST_RATIO = 3  # of unpacked to packed bytes, for files larger than 21 MB
-START = 2**16  # bytes that decide whether a .txt file is a recording
-LEAST_UTF16 = 0.9  # share of zero bytes at odd places in Latin letters and digits
+UNNAMED = re.compile(r"(?:Unnamed: [0-9]+)?")  # name that pandas gives to a column without a name
+EYELINK = {"RECORDING_SESSION_LABEL", "TIMESTAMP"}  # column names in an EyeLink sample report
+MOST_UNPACKED = 2**26  # limit for the bytes of decompressed text
+MOST_RATIO = 3  # limit for the compression ratio of files larger than 21 MB
+START = 2**16  # number of bytes that determine whether a .txt file is a recording
+LEAST_UTF16 = 0.9  # fraction of zero bytes at odd or even places in UTF-16 text of Latin letters
 MARKS = (
     (codecs.BOM_UTF8, "utf-8", None),
-    (codecs.BOM_UTF32_LE, "utf-32", "UTF-32"),  # before UTF-16, whose mark is its beginning
+    (codecs.BOM_UTF32_LE, "utf-32", "UTF-32"),  # first, because it begins with the UTF-16 mark
     (codecs.BOM_UTF32_BE, "utf-32", "UTF-32"),
     (codecs.BOM_UTF16_LE, "utf-16", "UTF-16"),
     (codecs.BOM_UTF16_BE, "utf-16", "UTF-16"),
@@ -37,19 +35,19 @@ def read(path: pathlib.Path, options: "Options") -> tuple["Signal", float]:
     """Reads a text table with one column per channel and one row per time step.
 
     Raises:
-        ValueError: If the file is not text or its names and rows have two readings; the message
-            names the line.
+        ValueError: If the file is not text, or the names or rows are ambiguous. The message
+            contains the line number.
     """
     return _table.read_signal(_read_table(path), options)
 
 
 def _read_table(path):
-    """Returns the `Table` of a text file."""
+    """Returns a `Table` of the columns of a text file."""
     text, notes = _read_text(path)
     layout = _layout.find(path, text)
     del text
     names, left_out = _without_index(layout)
-    if EYELINK <= {*names}:  # the unit is in the manual only
+    if EYELINK <= {*names}:  # only the manual of EyeLink states the unit
         names = tuple("TIMESTAMP (ms)" if name == "TIMESTAMP" else name for name in names)
         layout.notes.append("The times of EyeLink were read as milliseconds.")
     names, columns = _table.shortened(names), layout.columns[left_out:]
@@ -112,7 +110,7 @@ class _Present:
 
 
 def is_recording(path: pathlib.Path) -> bool:
-    """Returns whether a file is a recording. A `.txt` file is one if it has rows of numbers."""
+    """Returns whether a text file is a recording. A `.txt` file must contain rows of numbers."""
     if path.suffix.lower() != ".txt":
         return True
     try:
@@ -122,9 +120,12 @@ def is_recording(path: pathlib.Path) -> bool:
 
 
 def _without_index(layout):
-    """Returns the names of the columns, and the number of first columns that are left out.
+    """Leaves out a first column without a name that counts rows.
 
-    A first column without a name is left out if it counts rows. If it holds dates, it is the time.
+    A first column of dates without a name becomes the time column.
+
+    Returns:
+        Names of the columns, and the number of first columns that are left out (0 or 1).
     """
     names = list(layout.names)
     if len(names) < 2 or not UNNAMED.fullmatch(names[0]):
@@ -144,16 +145,17 @@ def _quoted(text):
 
 
 def _read_text(path):
-    """Reads the text of a file, which may be packed by gzip.
+    """Reads the text of a file, which may be compressed by gzip.
 
     Args:
-        path: The file, in UTF-8, UTF-16, UTF-32 or Windows-1252 (Latin-1).
+        path: Path of a file in UTF-8, UTF-16, UTF-32 or Windows-1252 (Latin-1).
 
     Returns:
-        `(text, notes)`: the text, and sentences about assumptions.
+        `(text, notes)`: the text, and sentences that describe assumptions about the file.
 
     Raises:
-        ValueError: If the file is not text, is a damaged gzip file, or is too large when unpacked.
+        ValueError: If the file is not text, is a damaged gzip file, or is too large after
+            decompression.
     """
     data = _unpacked(path) if path.suffix.lower() == ".gz" else path.read_bytes()
     text, encoding = _decoded(path, data)
@@ -172,14 +174,15 @@ def _read_text(path):
 
 
 def _read_start(path):
-    """Reads the first lines of a text file that is not packed."""
+    """Reads the first lines of a text file that is not compressed."""
     with path.open("rb") as file:
         text, _ = _decoded(path, file.read(START))
     return text.rpartition("\n")[0] or text
 
 
 def _unpacked(path):
-    most = max(MOST_UNPACKED, MOST_RATIO * path.stat().st_size)  # a few kB unpack to gigabytes
+    # limited, because a few kilobytes may decompress to gigabytes
+    most = max(MOST_UNPACKED, MOST_RATIO * path.stat().st_size)
     try:
         with gzip.open(path) as file:
             data = file.read(most + 1)
@@ -197,7 +200,7 @@ def _unpacked(path):
 
 
 def _decoded(path, data):
-    """Returns the text, and the name of its encoding if it is not UTF-8."""
+    """Decodes a text. Returns the text and the name of the encoding, which is None for UTF-8."""
     for mark, codec, name in MARKS:
         if data.startswith(mark):
             return _strictly(path, data, "utf-8-sig" if name is None else codec), name
@@ -206,7 +209,7 @@ def _decoded(path, data):
     try:
         return data.decode("utf-8"), None
     except UnicodeDecodeError as error:
-        if "end of data" in error.reason:  # the log stopped within a letter
+        if "end of data" in error.reason:  # the logger stopped within a character
             return data[: error.start].decode("utf-8"), None
     try:
         return data.decode("cp1252"), "Windows-1252 (Latin-1)"
@@ -227,7 +230,7 @@ def _strictly(path, data, codec):
 
 
 def _unmarked_utf16(data):
-    """Returns the codec of UTF-16 without a byte order mark; None if it is uncertain."""
+    """Returns the codec of UTF-16 text without a byte order mark, or None if it is uncertain."""
     first, second = data[:4096:2], data[1:4096:2]
     if len(second) < 2:
         return None

@@ -1,4 +1,4 @@
-"""Times of the steps of a recording: columns of times, their units, and the rate."""
+"""Finds time columns and their units, and computes the sampling rate from times."""
 
 import pathlib
 import re
@@ -53,19 +53,21 @@ SECONDS = {
     **dict.fromkeys(("microsecond", "microseconds"), 1e-6),
     **dict.fromkeys(("ns", "nsec", "nanos", "nanosecond", "nanoseconds"), 1e-9),
 }
-ANOTHER = "another unit"  # for a unit in brackets that is not of time, as in `time (C)`
-ZONES = {"utc", "gmt", "local", "txt", "iso", "iso8601", "unix"}  # in brackets after a time
-EPOCHS = ((1e17, 1e-9), (1e14, 1e-6), (1e11, 1e-3))  # seconds since 1970 are about 1e9
-SAME = 0.02  # relative; a phone that is set to 50 Hz records at 49.6 or 50.3 Hz
-JITTER = 0.5  # of a step; with more jitter a sample is missing or doubled
-LEAST_HZ = 1.0  # of a column without a unit; larger steps are milliseconds or row numbers
+ANOTHER = "another unit"  # stands for a unit in brackets that is no unit of time, as in `time (C)`
+ZONES = {"utc", "gmt", "local", "txt", "iso", "iso8601", "unix"}  # texts in brackets after a time
+# Smallest Unix times in ns, us and ms, with the unit in seconds. Unix times in s are about 1e9.
+EPOCHS = ((1e17, 1e-9), (1e14, 1e-6), (1e11, 1e-3))
+# Relative difference of equal rates. A phone that is set to 50 Hz records at 49.6 or 50.3 Hz.
+SAME = 0.02
+JITTER = 0.5  # larger deviations, in steps, mean that a sample is missing or doubled
+LEAST_HZ = 1.0  # lowest rate for times in seconds without a unit; slower times have another unit
 
 
 class UnevenTimesError(ValueError):
-    """Error for uneven times, which need `resample_hz`.
+    """Error for a recording with uneven times that was read without `resample_hz`.
 
     Attributes:
-        rate_hz: Steps per second, by the median time between two steps.
+        rate_hz: Sampling rate in steps per second, from the median time between two steps.
     """
 
     def __init__(self, message: str, rate_hz: float):
@@ -74,23 +76,23 @@ class UnevenTimesError(ValueError):
 
 
 def is_same_rate(measured_hz: float, nominal_hz: float) -> bool:
-    """Returns whether a measured rate is a nominal rate within 2 %."""
+    """Returns whether a measured rate differs from a nominal rate by at most 2 %."""
     return abs(measured_hz - nominal_hz) <= SAME * nominal_hz
 
 
 def agreed(
     path: pathlib.Path, file_hz: float | None, caller_hz: float | None, source: str
 ) -> float | None:
-    """Returns the rate that the caller states, or else the rate of the file.
+    """Returns the sampling rate that the caller states, or otherwise the rate of the file.
 
     Args:
-        path: The file, for errors.
+        path: Path of the file, for errors.
         file_hz: Rate of the file, or None.
         caller_hz: Rate that the caller states, or None.
-        source: Part of the file that the rate comes from, for errors: `"its times"`.
+        source: Part of the file that contains the rate, for errors, such as `"its times"`.
 
     Raises:
-        ValueError: If the two rates differ by more than 2 %, the error of clocks.
+        ValueError: If the two rates differ by more than 2 %, the usual error of clocks.
     """
     if file_hz is None or caller_hz is None:
         return file_hz if caller_hz is None else caller_hz
@@ -103,28 +105,29 @@ def agreed(
 
 
 def columns(names: Sequence[str]) -> list[int]:
-    """Returns the indices of the columns of times, first the columns that name their unit.
+    """Returns the indices of the time columns. Time columns with a unit in the name come first.
 
-    The name decides: time, t, timestamp or elapsed, with a unit or without, as in `time_ms`,
-    `Time (s)` or `Time since start in ms`; or a unit that is written out, as in `seconds_elapsed`.
+    A time column has a name such as time, t, timestamp or elapsed, with or without a unit, as in
+    `time_ms`, `Time (s)` or `Time since start in ms`. The name may also contain a unit that is
+    written out, as in `seconds_elapsed`.
     """
     rows = [i for i, name in enumerate(names) if _is_of_times(name)]
     return sorted(rows, key=lambda i: unit_of(names[i]) is None)
 
 
 def is_named_after_time(name: str) -> bool:
-    """Returns whether a name, such as `pupil_timestamp`, has a word for time among other words."""
+    """Returns whether a name contains a word for time, as in `pupil_timestamp`."""
     words = set(_words(name))
     return bool((NAMES - {"t", "tempo"}) & words) and ANOTHER not in words
 
 
 def unit_of(name: str) -> float | None:
-    """Returns the unit in the name of a column of times, in seconds, or None."""
+    """Returns the unit in the name of a time column as a number of seconds, or None."""
     return next((SECONDS[word] for word in reversed(_words(name)) if word in SECONDS), None)
 
 
 def has_usual_size(times: np.ndarray) -> bool:
-    """Returns whether the size of rising numbers determines their unit."""
+    """Returns whether the size of rising times determines the unit of the times."""
     times = times[np.isfinite(times)]
     return _is_fast((times - times[0]) * _by_size(times))
 
@@ -141,14 +144,14 @@ def _is_of_times(name):
 
 
 def _is_written_out(word):
-    """Returns whether a unit is unmistakable as the only word of a name: `seconds`, not `min`."""
+    """Returns whether a word is clearly a unit of time, such as `seconds`, and unlike `min`."""
     return len(word) > 2 and SECONDS.get(word, 60) < 60
 
 
 def _words(name):
     """Returns the words of a name in lower case: `loggingTime(ms)` has `logging`, `time` and `ms`.
 
-    Brackets that hold no unit, such as `(UTC)` and `(-0500)`, are skipped.
+    Texts in brackets that are not units, such as `(UTC)` and `(-0500)`, are skipped.
     """
     name = re.sub(r"([a-z])([A-Z])", r"\1 \2", name)
     brackets = re.findall(r"[(\[]([^()\[\]]*)[)\]]", name.casefold())
@@ -171,25 +174,27 @@ def since_first(
     unit: float | None = None,
     nominal_hz: float | None = None,
 ) -> tuple[np.ndarray, float]:
-    """Returns the seconds of each step since the first step.
+    """Converts the numbers of a time column to seconds since the first step.
 
-    Sensors that deliver several samples at once write them with one time. Rows that share a time
-    are spread evenly up to the next time.
+    Some sensors deliver several samples at once and write them with the same time. Rows with the
+    same time are spread evenly up to the next time.
 
     Args:
-        path: The file, for errors.
+        path: Path of the file, for errors.
         name: Name of the column.
-        times: Its numbers, shape `(time,)`, all finite.
-        place: Function of a row that gives its place in the file.
-        unit: Unit of the numbers, in seconds. None: the name or the size of the numbers decides.
-        nominal_hz: Rate that the caller states, from which an unknown unit is derived, or None.
+        times: Finite numbers of the column, shape `(time,)`.
+        place: Function of a row index that returns the place in the file.
+        unit: Length of the unit of `times`, in seconds. Default: the unit in the name of the
+            column, or a unit that the size of the numbers implies.
+        nominal_hz: Sampling rate that the caller states, or None. An unknown unit is derived from
+            this rate.
 
     Returns:
-        `(seconds, resolution)`: rising seconds, and the seconds between two times that the clock
-        separates.
+        `(seconds, resolution)`: rising seconds, shape `(time,)`, and the smallest time difference
+        that the clock can record, in seconds.
 
     Raises:
-        ValueError: If the times fall or are all equal, or their unit is unknown.
+        ValueError: If the times fall or are all equal, or the unit is unknown.
     """
     unit = unit_of(name) if unit is None else unit
     since = times - times[:1]
@@ -220,13 +225,16 @@ def since_first(
 
 
 def evenly_spread(seconds: np.ndarray) -> np.ndarray:
-    """Spreads rows that share a time evenly up to the next time.
+    """Spreads rows with the same time evenly up to the next time.
 
-    The first time may have fewer rows than the others, because the recording began within it. Its
-    rows are placed before the second time.
+    The first time may have fewer rows than later times, because the recording started in the middle
+    of a group. The rows of the first time are placed just before the second time.
 
     Args:
-        seconds: Times that do not fall, shape `(time,)`, of which at least two differ.
+        seconds: Times in ascending order, shape `(time,)`, with at least two distinct values.
+
+    Returns:
+        Strictly rising times, shape `(time,)`.
     """
     firsts = np.flatnonzero(np.r_[True, np.diff(seconds) > 0][: len(seconds)])
     if len(firsts) in (1, len(seconds)):
@@ -234,8 +242,8 @@ def evenly_spread(seconds: np.ndarray) -> np.ndarray:
     counts = np.diff(np.r_[firsts, len(seconds)])
     spans = np.diff(seconds[firsts])
     usual = np.median(spans / counts[:-1])
-    steps = np.r_[spans / counts[:-1], usual]  # of the rows at each time
-    steps[steps > (1 + JITTER) * usual] = usual  # the rest of the time is a gap
+    steps = np.r_[spans / counts[:-1], usual]  # step between the rows of each time
+    steps[steps > (1 + JITTER) * usual] = usual  # the rest of the interval is a gap
     rows = np.arange(len(seconds)) - np.repeat(firsts, counts)
     spread = seconds + rows * np.repeat(steps, counts)
     is_partial = counts[0] < counts[1:].max() and spans[0] <= (1 + JITTER) * np.median(spans)
@@ -246,13 +254,13 @@ def evenly_spread(seconds: np.ndarray) -> np.ndarray:
 
 
 def usual_step(seconds: np.ndarray) -> float:
-    """Returns the usual step of rising times, some of which may be missing."""
+    """Returns the usual step of rising times. Some steps may be missing."""
     steps = np.diff(seconds)
     return float(steps[steps <= (1 + JITTER) * np.median(steps)].mean())
 
 
 def rate_hz(seconds: np.ndarray) -> float | None:
-    """Returns the mean number of steps per second, or None for a single step."""
+    """Returns the mean sampling rate in steps per second, or None if there is a single step."""
     return float((len(seconds) - 1) / seconds[-1]) if len(seconds) > 1 else None
 
 
@@ -269,7 +277,11 @@ def check_even(path: pathlib.Path, seconds: np.ndarray, place: Callable[[int], s
 
 
 def _farthest(seconds):
-    """Returns the row whose step differs most from the mean step, this step, and the mean step."""
+    """Finds the step that differs most from the mean step.
+
+    Returns:
+        Row index after this step, length of this step, and length of the mean step.
+    """
     steps = np.diff(seconds)
     if not len(steps):
         return 0, 0.0, 0.0
@@ -279,10 +291,10 @@ def _farthest(seconds):
 
 
 def _resolution(seconds):
-    """Returns how far rounding may have moved times, in seconds.
+    """Returns the resolution of times: the largest error that rounding may have caused, in seconds.
 
-    The resolution is the largest power of ten that divides all times, but not more than the range
-    of the steps.
+    The resolution is the largest power of ten that divides all times, and at most the difference
+    between the longest and the shortest step.
     """
     steps = np.diff(seconds)
     steps = steps[steps > 0]
@@ -296,5 +308,5 @@ def _resolution(seconds):
 
 
 def _by_size(times):
-    """Returns the unit of times since 1970 in seconds, by their size."""
+    """Returns the unit of Unix times as a number of seconds, judged by the size of the times."""
     return next((unit for least, unit in EPOCHS if abs(times[0]) >= least), 1.0)

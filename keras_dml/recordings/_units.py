@@ -1,4 +1,4 @@
-"""Units of channels, and their conversion."""
+"""Recognizes and converts the units of channels."""
 
 import dataclasses
 import re
@@ -17,7 +17,7 @@ def _prefixed(unit, prefixes, size=1.0):
     return {prefix + unit: size * _PREFIXES[prefix] for prefix in prefixes}
 
 
-# Units of one quantity per row, with their size, in the spelling of `plain`.
+# Each row holds the units of one quantity with their sizes, in the spelling of `plain`.
 QUANTITIES = (
     {
         **_prefixed("g", ("", "m", "u"), STANDARD_GRAVITY),
@@ -73,7 +73,7 @@ _OTHER_UNITS = {"hz", "%", "bpm", "lux", "lx", "db", "hpa", "pa", "c", "f", "px"
 
 
 def plain(unit: str) -> str:
-    """Returns a unit in one spelling: `m/s²`, `m/s2` and `m/s^2` are equal."""
+    """Converts a unit to a standard spelling: `m/s²`, `m/s2` and `m/s^2` give the same text."""
     text = unit.strip().strip("[]").casefold()
     for letters, spelled in _SPELLINGS:
         text = text.replace(letters, spelled)
@@ -82,13 +82,13 @@ def plain(unit: str) -> str:
 
 
 def is_unit(text: str) -> bool:
-    """Returns whether a text is a unit of recordings, with or without brackets."""
+    """Returns whether a text is a known unit, with or without brackets."""
     unit = plain(unbracketed(text))
     return unit in {*_TIMES} | _OTHER_UNITS or any(unit in sizes for sizes in QUANTITIES)
 
 
 def unbracketed(unit: str) -> str:
-    """Returns a unit without brackets, and a unit of time in one spelling."""
+    """Removes brackets from a unit, and converts a unit of time to the standard spelling."""
     text = re.sub(r"^\((.*)\)$", r"\1", unit.strip().strip("[]"))
     text = plain(text) if re.search(r"[()\[\]]", text) else text
     return _TIMES.get(plain(text), text)
@@ -97,8 +97,8 @@ def unbracketed(unit: str) -> str:
 def factor(unit: str, wanted: str) -> float | None:
     """Returns the factor that converts values from one unit to another.
 
-    The factor is 1 for two spellings of a unit. It is None if a unit is unknown, or if the units
-    measure different quantities.
+    The factor is 1 for two spellings of the same unit. It is None if one of the units is unknown,
+    or if the units measure different quantities.
     """
     unit, wanted = plain(unit), plain(wanted)
     if unit == wanted:
@@ -112,20 +112,21 @@ def factor(unit: str, wanted: str) -> float | None:
 def convert(recording: Recording, units: Sequence[str | None]) -> Recording:
     """Converts the channels of a recording to other units, such as the units of a model.
 
-    Acceleration is converted between g and m/s^2 by standard gravity, 9.80665 m/s^2. Angular
-    velocity (rad/s, deg/s), angles, lengths, voltages and magnetic fields are converted as well.
+    The function converts accelerations, angular velocities (rad/s, deg/s), angles, lengths,
+    voltages and magnetic fields. Accelerations in g and m/s^2 are converted by standard gravity,
+    9.80665 m/s^2.
 
     Args:
-        recording: The recording.
-        units: Unit of each channel; None leaves a channel as it is.
+        recording: `Recording` to convert.
+        units: New unit of each channel. None leaves a channel unchanged.
 
     Returns:
-        The recording in the new units. Its notes name the units that were converted. A channel
-        without a unit, or with a unit that cannot be converted, does not change: compare the units
-        afterwards.
+        `Recording` in the new units, with notes about the conversions. A channel without a unit, or
+        with a unit that cannot be converted, does not change. Compare the units of the result with
+        `units`.
 
     Raises:
-        ValueError: If `units` has another number of entries than the recording has channels.
+        ValueError: If the number of entries of `units` differs from the number of channels.
 
     Example:
         >>> import pathlib

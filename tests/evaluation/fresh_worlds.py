@@ -1,13 +1,14 @@
-"""Simulated verification scores of worlds that were not used to tune the rules of intervals.
+"""Simulates verification scores of five populations that were not used to design the intervals.
 
-`tests/evaluation/worlds.py` has the two worlds that were used for tuning. The worlds of this
-file differ from them in the distributions of the person effects, in the noise and in the design:
+The code calls a simulated population a world. The two worlds of `tests/evaluation/worlds.py` were
+used to design the intervals. The worlds of this module have other distributions of person effects,
+other noise and other designs:
 
-goats: Recordings of 5 % of the people are as far from their own as from those of other people.
+goats: For 5 % of the people, genuine scores are as large as imposter scores.
 wolves: Some people are near to everybody, with log-normal effects.
 heavy: All person effects have Student's t distribution with 3 degrees of freedom.
-twins: Everybody, except the last of an odd number, has a twin, who is nearer than other people.
-unequal: People have from 1 to 12 recordings, and exponential effects.
+twins: People form pairs of twins, who are nearer to each other than other people are.
+unequal: People have from 1 to 12 recordings, and the effects are exponential.
 """
 
 import functools
@@ -21,13 +22,13 @@ from tests.evaluation.worlds import Trials, Truth
 SHIFTS = {"goats": 4.2, "wolves": 3.4, "heavy": 3.6, "twins": 3.2, "unequal": 4.0}
 NOISE = {"goats": 0.5, "wolves": 0.7, "heavy": 0.4, "twins": 0.5, "unequal": 0.8}
 PAIR = 0.6
-NEARER = 1.6  # a twin, compared with other people
+NEARER = 1.6  # distance of other people minus distance of a twin
 GOATS = 0.05
-MOST = 12  # recordings per person in "unequal"
+MOST = 12  # largest number of recordings per person in the world "unequal"
 
 
 class Effects(NamedTuple):
-    """Effects of people: distance to themselves, nearness to others when claimed and as probes."""
+    """Effects of people: distance to themselves, nearness as a claim, and nearness as a probe."""
 
     goat: np.ndarray
     lamb: np.ndarray
@@ -49,12 +50,12 @@ def effects(rng, people, world):
 
 
 def trials(world, people, recordings, seed):
-    """Draws trials of everybody's recordings against everybody.
+    """Draws trials of the recordings of each person with each claimed person.
 
     Args:
         world: Name of a world.
         people: Number of people.
-        recordings: Number of recordings per person, if it is equal for all people.
+        recordings: Number of recordings per person. The world "unequal" ignores it.
         seed: Seed of the draw.
     """
     rng = np.random.default_rng(seed)
@@ -75,7 +76,7 @@ def trials(world, people, recordings, seed):
 
 @functools.cache
 def truth(world, people, size=1_000_000):
-    """Returns figures of a population; those of twins depend on the number of people."""
+    """Returns the metrics of a large population, which in "twins" depend on the sample size."""
     rng = np.random.default_rng(0)
     goat, lamb, _ = effects(rng, size, world)
     wolf = effects(rng, size, world).wolf
@@ -83,7 +84,7 @@ def truth(world, people, size=1_000_000):
     noise = np.hypot(NOISE[world], PAIR)
     imposter = SHIFTS[world] - lamb - wolf + noise * rng.normal(size=size)
     if world == "twins":
-        share = (people - people % 2) / (people * (people - 1))  # of the pairs of people
+        share = (people - people % 2) / (people * (people - 1))  # fraction of the pairs of people
         imposter -= NEARER * (rng.uniform(size=size) < share)
     figures = evaluation.verification(
         np.concatenate([genuine, imposter]), np.arange(2 * size) < size

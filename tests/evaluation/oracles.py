@@ -1,4 +1,4 @@
-"""Independent references: slow loops written from the definitions."""
+"""Independent reference implementations of metrics: slow loops written from the definitions."""
 
 import collections
 import itertools
@@ -8,19 +8,19 @@ import numpy as np
 
 
 def auc(genuine, imposter):
-    """Computes P(genuine < imposter) + P(=) / 2 over all pairs."""
+    """Computes P(genuine < imposter) + P(genuine = imposter) / 2 over all pairs of scores."""
     wins = sum((g < i) + 0.5 * (g == i) for g in genuine for i in imposter)
     return wins / (len(genuine) * len(imposter))
 
 
 def rates(genuine, imposter, threshold):
-    """Computes FAR and FRR by counting."""
+    """Computes FAR and FRR by counting accepted trials."""
     far = sum(score <= threshold for score in imposter) / len(imposter)
     return far, sum(score > threshold for score in genuine) / len(genuine)
 
 
 def eer(genuine, imposter):
-    """Computes FAR = FRR by walking along the polyline, one threshold at a time."""
+    """Computes the rate at which FAR = FRR on the error curve, one threshold at a time."""
     before = (0.0, 1.0)
     for threshold in sorted({*genuine, *imposter}):
         after = rates(genuine, imposter, threshold)
@@ -32,7 +32,11 @@ def eer(genuine, imposter):
 
 
 def person_distances(distances, observed, enrolled):
-    """Computes the mean over a probe's recordings of the distance to each person's nearest one."""
+    """Computes the distance of each probe to each person.
+
+    The distance is the mean over the observed recordings of the probe of the distance to the
+    nearest enrolled recording of the person.
+    """
     return [
         np.mean([min(distances[row, column] for column in columns) for row in observed])
         for columns in enrolled
@@ -40,7 +44,7 @@ def person_distances(distances, observed, enrolled):
 
 
 def accuracy(matrix, right):
-    """Computes the fraction of probes whose right person is nearest; a tie of c counts 1/c."""
+    """Computes the fraction of probes whose right person is nearest. A tie of c counts as 1 / c."""
     total = 0.0
     for row, person in zip(matrix, right, strict=True):
         tied = [index for index, value in enumerate(row) if value == min(row)]
@@ -51,7 +55,7 @@ def accuracy(matrix, right):
 def retrieval(matrix, labels, entry_labels, ks, skip=None):
     """Computes Recall@k, MAP@R and R-precision of each query over all orders of ties.
 
-    `skip` is the entry that a query leaves out. A query without a relevant entry yields None.
+    `skip` is the index of an entry that is left out. A query without a relevant entry yields None.
     """
     rows = []
     for query, (distances, label) in enumerate(zip(matrix, labels, strict=True)):

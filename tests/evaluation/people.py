@@ -1,15 +1,18 @@
-"""Simulated imposter trials of people who resemble other people to different degrees."""
+"""Simulates imposter trials of people who resemble other people to different degrees."""
 
 import numpy as np
 
 
 def claims(rng, people, resemblance=0.4, recordings=3):
-    """Draws scores of everybody claiming to be everybody else, and the two people of each trial.
+    """Draws trials in which each person claims to be each other person.
+
+    Returns scores and the two people of each trial.
 
     Args:
         rng: `numpy.random.Generator`.
         people: Number of people.
-        resemblance: Fraction of the variance between single people; some are near to everybody.
+        resemblance: Fraction of the variance that is due to single people. The larger it is, the
+            more some people resemble everybody.
         recordings: Number of recordings per person.
     """
     person, pair = rng.normal(size=people), rng.normal(size=(people, people))

@@ -1,4 +1,4 @@
-"""Tests the rates of a threshold and their intervals over people."""
+"""Tests `accept_rates`: false and true accept rate of a threshold, with intervals over people."""
 
 import numpy as np
 import pytest
@@ -50,7 +50,7 @@ def test_no_replicate_is_refused():
 
 @pytest.mark.parametrize("threshold", [float("nan"), "0.3", None])
 def test_a_threshold_that_is_not_a_number_is_refused(threshold):
-    """No score is below NaN, so its false accept rate would be 0."""
+    """Tests NaN too, because no score is below NaN and the false accept rate would be 0."""
     scores, genuine, _ = matrix()
     with pytest.raises(ValueError, match="`threshold` must be a number"):
         accept_rates(scores, genuine, threshold)

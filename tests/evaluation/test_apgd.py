@@ -15,7 +15,7 @@ CLASSES = 6
 
 @pytest.fixture(scope="module")
 def given():
-    """Weights, images and settings of the golden file."""
+    """Returns the weights, images and settings of the golden file."""
     found = {name: np.array(value) for name, value in load("toolbox")["inputs"].items()}
     return {
         name: value.astype("float32") if value.dtype.kind == "f" else value
@@ -41,7 +41,7 @@ def case(request):
 
 
 class Recorded:
-    """Objective of a network that records points and values, and reports no misclassification."""
+    """Objective that records points and values and reports that no point is misclassified."""
 
     def __init__(self, network, y, loss, stops=False):
         self.network, self.y, self.loss, self.stops = network, y, loss, stops
@@ -59,7 +59,7 @@ class Recorded:
 
 
 def algorithm_1(objective, x, start, epsilon, steps):
-    """Runs Croce2020, Algorithm 1, for one image; returns all evaluated points and the best."""
+    """Runs Croce2020, Algorithm 1, for one image. Returns all evaluated points and the best."""
     marks, length = [0.0, 0.22], None
     while marks[-1] <= 1:
         marks.append(marks[-1] + max(marks[-1] - marks[-2] - 0.03, 0.06))
@@ -116,7 +116,8 @@ def test_losses_equal_those_of_the_toolbox_up_to_the_first_checkpoint(network, g
     attacks._apgd(recorded, given["x"], start, given["epsilon"], int(given["steps"]))
     theirs = np.array(case["values"])
     ours = np.array(recorded.values[: len(theirs)])
-    # only until an image is broken: if its class ranks third, the gradient of the DLR is rounding
+    # compared only until an image is misclassified: if the true class ranks third, the gradient of
+    # the DLR consists of rounding errors
     broken = np.logical_or.accumulate(recorded.broken[: len(theirs)], axis=0)
     compared = ~np.roll(broken, 1, axis=0) | (np.arange(len(theirs)) == 0)[:, None]
     assert compared.mean() > 0.6
@@ -142,7 +143,7 @@ def test_a_broken_image_stays_broken_and_is_not_evaluated_again(network, given, 
     fell = np.concatenate(
         [rows[mask] for rows, mask in zip(objective.rows, objective.broken, strict=True)]
     )
-    assert len(fell) == len(set(fell))  # each row once
+    assert len(fell) == len(set(fell))  # each row occurs once
     np.testing.assert_array_equal(np.flatnonzero(broken), np.sort(fell))
     margins = network.margins(found, y)
     assert (margins[broken] > 0).all() and (margins[~broken] <= 0).all()

@@ -1,4 +1,4 @@
-"""Tests bootstrap intervals that draw or weight people."""
+"""Tests bootstrap intervals that draw people or give people random weights."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ from tests.goldens import golden
 
 
 def matrix(people=24, seed=1, shift=1.6):
-    """Draws scores of all probes against all claims, their kind, and the people of both."""
+    """Draws scores of all probes and claims, whether trials are genuine, and the people."""
     rng = np.random.default_rng(seed)
     scores = rng.normal(size=(people, people)) - shift * np.eye(people)
     return scores, np.eye(people, dtype=bool), (np.arange(people)[:, None], np.arange(people))
@@ -32,7 +32,7 @@ def test_a_trial_counts_as_often_as_its_people_were_drawn():
 
 
 def test_a_weighted_replicate_of_similarities_has_the_golden_rate_and_threshold():
-    """The kinds are exchanged, since the golden file accepts similarities s > t."""
+    """Tests with genuine and imposter exchanged, because the golden file accepts scores s > t."""
     example = golden("eer-weighted-trials", "seeds_p2")
     scores, genuine, weights = map(np.array, example["inputs"].values())
     order = np.argsort(scores)
@@ -95,7 +95,7 @@ def test_replicates_without_both_kinds_are_drawn_again():
 
 
 def bound_without_errors(count):
-    """Returns the upper end of the two-sided 95 % Clopper-Pearson interval."""
+    """Returns the upper bound of the two-sided 95 % Clopper-Pearson interval without errors."""
     return scipy.stats.binomtest(0, count).proportion_ci(0.95, method="exact").high
 
 
@@ -111,7 +111,7 @@ def test_without_any_error_the_far_end_is_that_of_clopper_and_pearson():
 
 
 def slow_interval(scores, draws):
-    """Computes the interval of the EER if everybody claims to be everybody, once."""
+    """Computes the interval of the EER of a square matrix of scores by slow loops."""
     rng, size = np.random.default_rng(77), len(scores)
     ends = [], []
     for _ in range(draws):
@@ -149,7 +149,7 @@ def changed(rng, scores, genuine):
 
 @pytest.mark.parametrize("by_people", [True, False])
 def test_an_additional_error_never_improves_an_end_of_an_interval(by_people):
-    """The test starts without errors and changes one score at a time."""
+    """Tests a sequence that starts without errors and worsens one score at a time."""
     scores, genuine, people = matrix(people=8, shift=8)
     options = {"people": people if by_people else None, "bootstrap": 100}
     rng, ends = np.random.default_rng(0), []
@@ -168,7 +168,7 @@ def test_an_additional_error_never_improves_an_end_of_an_interval(by_people):
 @pytest.mark.parametrize("by_people", [True, False])
 def test_the_order_of_the_trials_does_not_matter(by_people, rng):
     scores, genuine, people = matrix(people=9)
-    scores = np.round(scores, 1)  # ties
+    scores = np.round(scores, 1)  # rounding makes ties
     sides = [np.broadcast_to(side, scores.shape).ravel() for side in people]
     order = rng.permutation(scores.size)
     results = []
@@ -201,4 +201,5 @@ def test_the_interval_has_about_its_nominal_coverage():
         scores, genuine, people = matrix(people=40, seed=seed)
         low, high = verification(scores, genuine, people=people, bootstrap=150).intervals["eer"]
         covered += low <= truth <= high
-    assert covered >= 33  # of 40 at 95 %: 33 or fewer has a chance below 1 %
+    # With a coverage of 95 %, 33 or fewer of 40 intervals hold with a probability below 1 %.
+    assert covered >= 33

@@ -1,4 +1,4 @@
-"""Tests `certificate`: its threshold, its support by people, and its extrapolated tail."""
+"""Tests `certificate`: thresholds, the number of people that a FAR needs, and extrapolation."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ def test_the_number_of_people_needed_is_enough():
 
 
 def test_the_range_of_people_needed_contains_the_number_of_a_population():
-    """Ranges from groups of 15 people contain the number of people that supports 1 %."""
+    """Tests ranges that groups of 15 people give for a FAR of 1 %."""
     sizes, supported = np.arange(20, 201, 20), []
     for size in sizes:
         strictest = [false_accepts(*trials(size, seed=s), -2.3).strictest for s in range(3)]
@@ -90,9 +90,9 @@ def test_a_tail_is_extrapolated_only_on_request_and_named():
     found = certificate(scores, people, far, extrapolate=True)
     assert found.method == "extrapolated by a generalized Pareto tail"
     assert found.threshold < counted.threshold and found.ci95[0] <= far <= found.ci95[1]
-    with pytest.raises(ValueError, match="`extrapolate=True` gives the threshold of a model"):
+    with pytest.raises(ValueError, match="`extrapolate=True` extrapolates a model"):
         certificate(scores, people, far)
-    with pytest.raises(ValueError, match="extrapolated to a 10th of that"):
+    with pytest.raises(ValueError, match="extrapolates down to a 10th of the supported rate"):
         certificate(scores, people, far / 10, extrapolate=True)
 
 
@@ -100,7 +100,7 @@ def test_tied_scores_without_a_tail_are_refused():
     scores, people = trials(12)
     tied = np.maximum(scores, np.quantile(scores, 0.15))
     tied[np.argsort(scores)[:3]] -= [3, 2, 1]
-    with pytest.raises(ValueError, match="too few of the lowest scores differ to fit a tail"):
+    with pytest.raises(ValueError, match="few of the lowest scores differ to fit a tail"):
         certificate(tied, people, 0.03, extrapolate=True)
 
 
@@ -142,7 +142,7 @@ def test_a_supported_rate_is_rounded_up(rate, said):
 
 
 def test_moments_use_the_middle_of_the_rank_of_each_excess():
-    """Computed by hand: a0 = 3 and a1 = 17/18 for the excesses 1, 2 and 6."""
+    """Tests a case computed by hand: the excesses 1, 2 and 6 have a0 = 3 and a1 = 17/18."""
     fit = fit_tail(np.array([-6.0, 4.0, -1.0, -2.0]), np.full(4, 0.25), 0.0)
     assert (fit.start, fit.rate) == (0.0, 0.75)
     assert (fit.shape, fit.scale) == pytest.approx((-0.7, 5.1), rel=1e-12)

@@ -1,4 +1,4 @@
-"""Tests the agreement of clusters and classes."""
+"""Tests metrics that compare clusters with classes (NMI, pair-counting F1)."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ PARTITIONS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=
 
 @pytest.fixture
 def blobs(rng):
-    """Draws 60 vectors of three well separated classes, and their labels."""
+    """Draws 60 vectors of three well separated classes, with labels."""
     labels = np.repeat(["jump", "run", "walk"], 20)
     centers = {"jump": 0.0, "run": 20.0, "walk": 40.0}
     return np.array([centers[label] for label in labels])[:, None] + rng.normal(
@@ -100,7 +100,7 @@ def test_labels_and_clusters_of_other_shapes_are_refused(labels):
     ("vectors", "options", "message"),
     [
         (np.zeros((3, 2, 2)), {}, "Convert SPD matrices to vectors"),
-        (np.zeros((2, 4)), {}, r"Received shapes \(2, 4\) and \(3,\)"),
+        (np.zeros((2, 4)), {}, r"\(2, 4\).*\(3,\)"),
         (np.full((3, 4), np.nan), {}, "`embeddings` must be finite"),
         (np.zeros((3, 4)), {"clusters": 4}, "from 1 to the number of samples, 3. Received 4"),
         (np.zeros((3, 4)), {"clusters": 0}, "`clusters` must be at least 1"),

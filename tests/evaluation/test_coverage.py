@@ -1,6 +1,6 @@
-"""Tests that 95 % intervals over people contain the true figure in 95 % of the draws.
+"""Tests that 95 % intervals over people contain the true metric in about 95 % of the draws.
 
-The larger simulation, with 100 people, is `python -m tests.bench.coverage`.
+`python -m tests.bench.coverage` runs a larger simulation with 100 people.
 """
 
 import numpy as np
@@ -11,14 +11,14 @@ from keras_dml.evaluation._intervals import mean_interval
 from tests.evaluation import fresh_worlds, worlds
 
 DRAWS, REPLICATES = 200, 200
-# With a true coverage of 95 %, 182 or fewer of 200 intervals hold with a chance of 1.9 %.
+# With a true coverage of 95 %, 182 or fewer of 200 intervals hold with a probability of 1.9 %.
 LEAST = 183
 # The threshold of a TAR depends on the few lambs and wolves among the people.
 LEAST_OF_TAR = 176
 
 
 def covered(world, eer, people, recordings):
-    """Counts the intervals of each figure that contain the truth."""
+    """Counts how many intervals of each metric contain the value of the population."""
     truth = worlds.truth(world, eer)
     counts = dict.fromkeys(("eer", "auc", "tar", "far at a threshold", "tar at a threshold"), 0)
     for seed in range(DRAWS):
@@ -77,7 +77,8 @@ def test_intervals_cover_the_truth_in_worlds_without_tuning(world):
             ("far at a threshold", rates.far_ci95, 0.01),
         ):
             counts[name] += low <= value <= high
-    assert min(counts.values()) >= 53, counts  # the 1 % quantile of 60 draws of 95 %
+    # 53 is the 1 % quantile of the number of 60 intervals that hold with a coverage of 95 %.
+    assert min(counts.values()) >= 53, counts
 
 
 def test_the_worlds_have_the_rates_that_they_are_named_after():
@@ -86,7 +87,7 @@ def test_the_worlds_have_the_rates_that_they_are_named_after():
 
 
 def test_an_interval_of_a_skewed_mean_over_people_covers_it():
-    """People are right in 97 % on average; every eighth person errs in a quarter of the trials."""
+    """Tests an accuracy of 97 %, in which every eighth person fails in a quarter of the trials."""
     held = 0
     for seed in range(DRAWS):
         rng = np.random.default_rng(seed)

@@ -30,7 +30,8 @@ def test_golden_min_dcf():
         -scores, genuine, prior=prior, cost_miss=miss, cost_false_accept=false_accept
     )
     assert found.cost == pytest.approx(expected["min_dcf"], rel=1e-9)
-    # accepting s > t is rejecting s <= t: with the kinds exchanged, the printed strict threshold
+    # Accepting s > t equals rejecting s <= t. With genuine and imposter exchanged, the result is
+    # the printed strict threshold.
     other = detection_cost(
         scores, ~genuine, prior=1 - prior, cost_miss=false_accept, cost_false_accept=miss
     )

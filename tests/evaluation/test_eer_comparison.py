@@ -1,4 +1,4 @@
-"""Tests the comparison of methods over people and seeds."""
+"""Tests `eer_comparison`, which compares methods with intervals over people and seeds."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Tests the paired difference of two equal error rates."""
+"""Tests `eer_difference`, the paired difference of two equal error rates."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def test_the_difference_does_not_depend_on_the_units():
 
 
 def test_a_small_paired_difference_is_significant():
-    """The paired interval excludes 0 although the two separate intervals overlap."""
+    """Tests that the paired interval excludes 0 although the two separate intervals overlap."""
     scores, genuine, people = matrix(people=60)
     worse = scores + 0.6 * genuine
     found = eer_difference(scores, worse, genuine, people=people)
@@ -42,7 +42,7 @@ def test_two_methods_without_error_may_differ_by_the_rule_of_three():
 
 def test_methods_with_different_trials_are_refused():
     scores, genuine, people = matrix()
-    with pytest.raises(ValueError, match="must have the same shape"):
+    with pytest.raises(ValueError, match="Expected equal shapes"):
         eer_difference(scores, scores[:3], genuine, people=people)
     with pytest.raises(ValueError, match="`bootstrap` must be at least 1"):
         eer_difference(scores, scores, genuine, bootstrap=0)

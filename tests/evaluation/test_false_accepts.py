@@ -1,4 +1,4 @@
-"""Tests the false accept rate over pairs of people and its interval."""
+"""Tests `false_accepts`, the false accept rate over pairs of people with an interval."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ def test_every_pair_of_people_has_the_same_weight():
     scores = [0.0, 0.0, 0.0, 9.0, 9.0]
     people = ["a", "b", "a", "a", "c"], ["b", "a", "b", "c", "b"]
     found = false_accepts(scores, people, 1.0)
-    assert found.rate == pytest.approx(1 / 3)  # over three pairs; over trials the rate is 3 / 5
+    assert found.rate == pytest.approx(1 / 3)  # mean over three pairs; over trials it is 3 / 5
     assert (found.people, found.trials) == (3, 5)
 
 
@@ -65,7 +65,10 @@ def test_errors_of_fewer_people_are_worth_fewer_pairs():
 
 
 def test_the_variance_equals_that_of_drawing_other_people():
-    """Its estimate is rather too large: it claims fewer independent pairs than the draws show."""
+    """Tests that the estimated variance is near the true variance, and rather too large.
+
+    The effective number of independent pairs is then rather too small.
+    """
     rng, rates, worth = np.random.default_rng(0), [], []
     for _ in range(400):
         scores, people = claims(rng, 20)
@@ -87,7 +90,7 @@ def test_as_many_other_people_have_a_rate_within_the_interval(resemblance):
         others, theirs = claims(rng, 24, resemblance)
         rate = false_accepts(others, theirs, np.quantile(scores, 0.1)).rate
         inside.append(low <= rate <= high)
-    assert np.mean(inside) >= 0.92  # the 1 % quantile of 300 draws of 95 %
+    assert np.mean(inside) >= 0.92  # 1 % quantile for 300 draws with a coverage of 95 %
 
 
 def test_two_people_are_one_pair():
@@ -115,5 +118,5 @@ def test_empty_scores_are_refused():
 def test_people_of_a_wrong_shape_are_refused():
     with pytest.raises(ValueError, match="must be the pair"):
         false_accepts([0.0], (["a"],), 0.5)
-    with pytest.raises(ValueError, match="of shapes that broadcast"):
+    with pytest.raises(ValueError, match="shapes that broadcast"):
         false_accepts([0.0], (["a", "b"], ["b", "a"]), 0.5)

@@ -13,7 +13,7 @@ KNOWN, NEW, EACH = 4, 3, 30
 
 
 def clouds(seed):
-    """Draws seven clouds of points: images of known classes, then of new classes."""
+    """Draws seven clouds of points, which stand for images of known classes and of new classes."""
     rng = np.random.default_rng(seed)
     y = np.repeat(np.arange(KNOWN + NEW), EACH)
     centers = np.random.default_rng(3).normal(scale=3, size=(KNOWN + NEW, 6))

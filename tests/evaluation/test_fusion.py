@@ -1,4 +1,4 @@
-"""Tests the fusion of a learned similarity and a cosine."""
+"""Tests that a learned similarity and a cosine are fused into one score correctly."""
 
 import dataclasses
 import json
@@ -95,16 +95,16 @@ SCALE = FusionStatistics(0.0, 1.0, 0.0, 1.0)
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: fuse([1.0, 2.0], [0.5]), r"same trials.*\(2,\) and \(1,\)"),
+        (lambda: fuse([1.0, 2.0], [0.5]), r"\(2,\).*\(1,\).*same trials"),
         (lambda: fuse([np.nan, 2.0], [0.5, 0.1]), "`similarity` must be finite"),
         (lambda: fuse([1.0, 2.0], [0.5, np.nan]), "`cosine` must be finite"),
         (lambda: fuse([1.0], [0.5], "product"), "must be one of .*'bounded'.* Received 'product'"),
-        (lambda: fuse([1.0], [0.5], "zscore"), '"zscore" needs `development`'),
-        (lambda: fuse([1.0], [0.5], development=SCALE), "no other method accepts it"),
+        (lambda: fuse([1.0], [0.5], "zscore"), '"zscore" requires `development`'),
+        (lambda: fuse([1.0], [0.5], development=SCALE), "other methods do not accept it"),
         (lambda: fusion_statistics([1.0], [0.5]), "at least two trials. Received 1"),
-        (lambda: fusion_statistics([1.0, 1.0], [0.5, 0.1]), "`similarity` is the same in all 2"),
-        (lambda: fusion_statistics([1.0, 2.0], [0.5, 0.5]), "`cosine` is the same in all 2"),
-        (lambda: paired_cosine(np.ones((3, 2)), np.ones((2, 2))), r"\(3, 2\) and \(2, 2\)"),
+        (lambda: fusion_statistics([1.0, 1.0], [0.5, 0.1]), "same `similarity` in all 2"),
+        (lambda: fusion_statistics([1.0, 2.0], [0.5, 0.5]), "same `cosine` in all 2"),
+        (lambda: paired_cosine(np.ones((3, 2)), np.ones((2, 2))), r"\(3, 2\).*\(2, 2\)"),
         (lambda: paired_cosine([1.0], [1.0]), r"shape \(trials, features\)"),
         (lambda: paired_cosine([[np.inf]], [[1.0]]), "`x` must be finite"),
     ],

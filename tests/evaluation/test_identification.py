@@ -1,4 +1,4 @@
-"""Tests identification among enrolled people."""
+"""Tests `identification`, the rank-1 accuracy among enrolled people."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Tests open-set identification with people who were never enrolled."""
+"""Tests `imposters`, open-set identification with people who are not enrolled."""
 
 import numpy as np
 import pytest
@@ -45,5 +45,5 @@ def test_it_prints_both_figures_with_their_counts():
 
 @pytest.mark.parametrize("probes", [["ann", "bob"], ["dan", "eve"]])
 def test_both_kinds_of_probes_are_needed(probes):
-    with pytest.raises(ValueError, match="enrolled people and of imposters"):
+    with pytest.raises(ValueError, match="probes of enrolled people and . probes of imposters"):
         imposters(np.ones((2, 3)), probes, GALLERY)

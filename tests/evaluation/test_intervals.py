@@ -1,4 +1,4 @@
-"""Tests intervals over people of all figures except verification."""
+"""Tests confidence intervals over people of all metrics except verification."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ NAMES = np.repeat([f"person {i}" for i in range(PEOPLE)], RECORDINGS)
 
 
 def distances(rng, spread=1.0):
-    """Draws distances of probes to everybody, with errors that probes of a person share."""
+    """Draws distances of probes to all people. Probes of the same person have correlated errors."""
     matrix = rng.normal(size=(len(NAMES), PEOPLE))
     near = 2 + spread * np.repeat(rng.normal(size=PEOPLE), RECORDINGS)
     matrix[np.arange(len(NAMES)), np.repeat(np.arange(PEOPLE), RECORDINGS)] -= near
@@ -28,7 +28,7 @@ def test_a_mean_without_errors_has_the_interval_of_clopper_and_pearson():
 
 
 def test_the_interval_of_a_mean_of_zeros_and_ones_contains_clopper_pearson():
-    """With one trial per person the bounds depend on the count only."""
+    """Tests one trial per person, so that the bounds depend only on the number of errors."""
     for errors in (1, 3, 8):
         values = np.arange(20) >= errors
         result = mean_interval(values.astype(float), None, draws=8000)
@@ -37,7 +37,7 @@ def test_the_interval_of_a_mean_of_zeros_and_ones_contains_clopper_pearson():
 
 
 def figures_of(rng, bootstrap):
-    """Computes each figure with its interval, by name."""
+    """Computes each metric with its confidence interval, as a dict by name."""
     matrix, gallery = distances(rng), np.unique(NAMES, return_index=True)
     enrolled = NAMES[np.sort(gallery[1])]
     identified = evaluation.identification(matrix, NAMES, enrolled, bootstrap=bootstrap)
@@ -96,7 +96,7 @@ def test_without_a_bootstrap_there_is_no_interval(rng):
 
 
 def test_recordings_of_one_person_do_not_count_as_people(rng):
-    """Four copies of each probe give the same interval."""
+    """Tests that four copies of each probe give the same interval as one."""
     matrix, enrolled = distances(rng), NAMES[::RECORDINGS]
     once = evaluation.identification(matrix, NAMES, enrolled, bootstrap=300)
     often = evaluation.identification(
@@ -106,7 +106,7 @@ def test_recordings_of_one_person_do_not_count_as_people(rng):
 
 
 def test_intervals_cover_the_accuracy_of_a_population():
-    """People err with probabilities from 0 to 1, half of them hardly ever."""
+    """Tests people with error probabilities from 0 to 1, half of whom hardly ever err."""
     population = scipy.stats.beta(0.3, 2)
     covered = 0
     for seed in range(200):
@@ -138,7 +138,7 @@ def test_an_additional_error_never_lowers_a_cost():
 
 @pytest.mark.parametrize("people", [3, "ab", (["a"],), (["a"], ["b", "c"])])
 def test_people_of_novelty_detection_must_be_two_lists_of_names(people):
-    with pytest.raises(ValueError, match="`people` must"):
+    with pytest.raises(ValueError, match="`people`"):
         evaluation.novelty_detection([0.1, 0.2], [0.5, 0.9], people=people)
 
 

@@ -1,4 +1,4 @@
-"""Tests that names load on first use, and that figures do not load Keras."""
+"""Tests that names are imported at their first use, and that metrics do not import Keras."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Tests that one more error never improves either end of an interval."""
+"""Tests that one more error never improves a confidence bound."""
 
 import numpy as np
 import pytest
@@ -9,13 +9,13 @@ from keras_dml import evaluation
 from tests.evaluation import fresh_worlds, worlds
 
 PEOPLE, RECORDINGS, DRAWS = 6, 3, 40
-SLACK = 1e-12  # rounding of sums
+SLACK = 1e-12  # allowance for rounding errors of sums
 few = settings(max_examples=25)
 seeds = st.integers(0, 10_000)
 
 
 def claims(seed):
-    """Draws trials of everybody against everybody, without errors first, then with more."""
+    """Draws trials of all pairs of people, first without errors and then with more and more."""
     rng = np.random.default_rng(seed)
     gap = rng.choice([0.5, 2.0, 30.0])
     scores = rng.normal(size=(RECORDINGS, PEOPLE, PEOPLE)) + gap * ~np.eye(PEOPLE, dtype=bool)
@@ -35,12 +35,12 @@ def with_more_errors(trials, seed, *, kinds=(True, False)):
 
 
 def assert_no_better(before, after):
-    """Asserts that both ends of an interval of an error rate stay equal or rise."""
+    """Asserts that the two bounds of the interval of an error rate stay equal or rise."""
     assert np.all(np.subtract(after, before) >= -SLACK), (before, after)
 
 
 def imposters_of(trials):
-    """Returns scores of imposter trials and their people."""
+    """Returns the scores of imposter trials and the people of these trials."""
     apart = ~trials.genuine
     people = (np.broadcast_to(side, apart.shape)[apart] for side in trials.people)
     return trials.scores[apart], tuple(people)
@@ -69,7 +69,7 @@ def test_a_certificate_sets_no_larger_threshold_and_has_the_interval_of_its_thre
     for worse in (trials, with_more_errors(trials, seed, kinds=(False,))):
         try:
             certified = evaluation.certificate(*imposters_of(worse), 0.4)
-        except ValueError:  # the people do not support this rate
+        except ValueError:  # the sample is too small for this rate
             return
         counted = evaluation.false_accepts(*imposters_of(worse), certified.threshold)
         assert certified.ci95 == counted.ci95
@@ -224,7 +224,10 @@ def test_the_first_false_accept_of_450_does_not_narrow_the_interval():
 @pytest.mark.parametrize("world", ["strong", "mild", "wolves", "heavy"])
 @pytest.mark.parametrize(("count", "far"), [(46, 0.01), (46, 0.05), (10, 0.1)])
 def test_as_many_other_people_have_at_most_the_upper_end(world, count, far):
-    """This also holds for thresholds chosen on the same scores; 2.5 % are above by definition."""
+    """Tests that another group of people exceeds the upper bound in about 2.5 % of the draws.
+
+    The threshold is chosen from the same scores as the interval.
+    """
     above = 0
 
     def drawn(seed):

@@ -1,4 +1,4 @@
-"""Tests `promise`, a distribution-free threshold for unseen people."""
+"""Tests `promise`, a conformal (distribution-free) threshold for new people."""
 
 import itertools
 
@@ -14,10 +14,10 @@ from tests.evaluation.people import claims
 
 
 def rates_of_new_people(scores, far):
-    """Computes the rates of people who are left out of the people that a threshold is set on.
+    """Computes the false match rates of two people who are left out when the threshold is set.
 
     Returns:
-        The mean rate of two people left out, and the largest mean rate of one of them.
+        Mean rate over all choices of two people, and the largest mean rate of one person.
     """
     n = len(scores)
     rates = np.zeros((n, n))
@@ -37,9 +37,9 @@ def promise_of(scores, far):
 @settings(max_examples=20)
 @given(st.integers(0, 10_000), st.sampled_from([0.15, 0.25, 0.4, 0.6]))
 def test_two_new_people_are_matched_at_most_at_the_promised_rate(seed, far):
-    """The mean over all choices of the two new people is exact for any matrix.
+    """Tests the mean rate over all choices of the two new people, for which the bound is exact.
 
-    It exceeds `far` only if a new person is accepted in more than a quarter of the trials.
+    The mean exceeds `far` only if a new person is accepted in more than a quarter of the trials.
     """
     rng = np.random.default_rng(seed)
     people = 10
@@ -61,7 +61,10 @@ def test_the_promise_holds_for_people_who_differ_moderately(seed):
 
 
 def test_the_promise_holds_if_few_people_resemble_everybody():
-    """With such people at hand the bound needs no assumption; the rate is at least 30 % of it."""
+    """Tests samples that contain such people, for which the bound needs no assumption.
+
+    The rate must also be at least 30 % of the bound.
+    """
     level = np.arange(22.0)
     scores = np.minimum(level[:, None], level)
     for far in (2 / 22, 6 / 22):
@@ -85,7 +88,7 @@ def test_a_person_accepted_more_often_than_assumed_makes_the_threshold_stricter(
     usual = promise(scores, people, 0.1)
     scores = np.where((people[0] == 7) & (people[1] % 5 > 0), scores - 50, scores)
     after = promise(scores, people, 0.1)
-    of_person = 0.5 * 47 / 59  # 47 others are not a multiple of 5; as a probe only
+    of_person = 0.5 * 47 / 59  # accepted as a probe, not as a claim, in 47 of 59 pairs
     assert after.rate <= (0.1 * 62 / 2 - 2 * of_person) / 60 < usual.rate
 
 
@@ -96,7 +99,7 @@ def test_at_the_strictest_rate_nobody_is_accepted():
 
 
 def test_38_people_accept_more_than_one_in_a_thousand_for_5_percent():
-    """In simulated worlds of people who differ much, and of people who hardly differ."""
+    """Tests simulated populations of people who differ much, and of people who hardly differ."""
     for world in ("strong", "mild"):
         rates, accepted = [], []
         for seed in range(30):
@@ -112,14 +115,14 @@ def test_38_people_accept_more_than_one_in_a_thousand_for_5_percent():
 
 def test_too_few_people_are_refused_with_the_number_that_can():
     scores, people = claims(np.random.default_rng(0), 17)
-    with pytest.raises(ValueError, match=r"17 people cannot promise FAR 5 % .* that takes 18, and"):
+    with pytest.raises(ValueError, match=r"17 people cannot guarantee FAR 5 % .* needs 18 people"):
         promise(scores, people, 0.05)
 
 
 def test_it_prints_the_promised_rate():
     found = promise(*claims(np.random.default_rng(0), 60), 0.1)
     assert "for FAR at most 10 %: " in str(found)
-    assert str(found).endswith("who can promise 1.7 % and more")
+    assert str(found).endswith("enough to guarantee 1.7 % and more")
     assert found.people_needed(0.02) == 48
 
 

@@ -14,7 +14,7 @@ from tests.goldens import golden
 
 
 def recordings(people=12, each=9, seed=0, noise=1.0):
-    """Draws distances between points around a center per person, with labels and two sessions."""
+    """Draws distances between points around one center per person, with people and sessions."""
     rng = np.random.default_rng(seed)
     subjects = np.repeat(np.arange(people), each)
     points = 3 * rng.normal(size=(people, 2))[subjects] + noise * rng.normal(
@@ -32,7 +32,7 @@ def value(records, **which):
 
 @pytest.fixture(scope="module")
 def toy():
-    """Returns the golden example as a matrix of distances, observed first, and its only draw."""
+    """Returns the distance matrix of the golden example, with observed rows first, and the draw."""
     example = golden("protocol_toy")
     observed = np.array(example["inputs"]["observed"])
     enrolled = np.array(example["inputs"]["enrolled"])
@@ -231,16 +231,16 @@ def test_trials_of_all_draws_go_into_verification_with_their_people():
     trials = protocol.verification_trials(distances, draws, n=3)
     found = verification(trials.scores, trials.genuine, people=trials.people, bootstrap=30)
     assert found.trials == (4 * 6, 4 * 30)
-    with pytest.raises(ValueError, match="between 1 and the 5 observed. Received 6"):
+    with pytest.raises(ValueError, match="from 1 to 5.*Received 6"):
         protocol.verification_trials(distances, draws, n=6)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"n": (1, 6)}, "between 1 and `observed` = 5.*Raise `observed`"),
-        ({"n": ()}, "between 1 and `observed`"),
-        ({"n": (0,)}, "between 1 and `observed`"),
+        ({"n": (1, 6)}, "from 1 to `observed` = 5.*Raise `observed`"),
+        ({"n": ()}, "from 1 to `observed`"),
+        ({"n": (0,)}, "from 1 to `observed`"),
         ({"repetitions": 1}, "`repetitions` >= 2"),
         ({"fractions": (1.5,)}, "at most 1"),
         ({"fractions": (0.0,)}, "above 0"),
@@ -254,7 +254,7 @@ def test_impossible_requests_are_refused(change, message):
 
 def test_matrices_that_do_not_fit_are_refused():
     distances, subjects, _ = recordings()
-    with pytest.raises(ValueError, match=r"\(108, 108\) and \(107,\)"):
+    with pytest.raises(ValueError, match=r"\(108, 108\).*\(107,\)"):
         paper_protocol(distances, subjects[1:])
     distances[3, 4] = np.nan
     with pytest.raises(ValueError, match=r"`distances` must be finite.*\(3, 4\)"):
@@ -262,7 +262,7 @@ def test_matrices_that_do_not_fit_are_refused():
 
 
 def test_the_draws_of_recordings_and_of_people_follow_the_seed():
-    """The latest session has five recordings; if all are observed, only people are drawn."""
+    """Tests a latest session of five recordings. If all are observed, only people are drawn."""
     distances, subjects, sessions = recordings(noise=3.0)
     by_seed = [
         {

@@ -1,4 +1,4 @@
-"""Tests that every figure refuses invalid numbers and invalid names."""
+"""Tests that every metric raises an error for invalid numbers and invalid ids."""
 
 import numpy as np
 import pytest
@@ -123,13 +123,13 @@ def test_invalid_names_are_refused_by_every_figure(figure, change, message):
 
 
 def test_names_of_different_kinds_are_not_converted_to_strings():
-    """NumPy converts both 1 and "1" to "1"."""
-    with pytest.raises(TypeError, match="of one kind. Received: int, str"):
+    """Tests ids 1 and "1", which NumPy would convert to the same string."""
+    with pytest.raises(TypeError, match="types int, str"):
         evaluation.retrieval(POINTS, [1, "1", "1", 1, "b", "b"], k=(1,))
 
 
 def test_nan_is_refused_as_a_name():
-    with pytest.raises(ValueError, match="Received NaN for some"):
+    with pytest.raises(ValueError, match="with NaN"):
         evaluation.clustering([0.0, np.nan, 1.0], [0, 0, 1])
 
 
@@ -207,6 +207,6 @@ def test_a_rate_or_a_cost_that_is_not_a_number_is_refused_by_name(value):
 
 
 def test_a_one_class_svm_with_all_examples_outside_is_refused():
-    """With all examples outside, scikit-learn fails."""
+    """Tests the limit at which all examples are outliers, for which scikit-learn fails."""
     with pytest.raises(ValueError, match="`outliers` must be above 0 and below 1. Received 1"):
         evaluation.novelty_by_one_class_svm(TABLE, TABLE, outliers=1)

@@ -1,4 +1,4 @@
-"""Tests search in two stages: a learned similarity ranks candidates of a cheap distance."""
+"""Tests two-stage search, in which a learned similarity re-ranks candidates."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from tests.goldens import golden
 
 
 def slanted(x, y):
-    """Computes an asymmetric similarity of whole numbers, exact for all block sizes, with ties."""
+    """Computes an asymmetric similarity with ties, in whole numbers, so that it is exact."""
     x, y = np.asarray(x, float), np.asarray(y, float)
     return np.abs(x[:, None] - 2 * y).sum(axis=-1) % 7
 
@@ -21,7 +21,7 @@ def minus(similarity):
 
 
 def by_loop(queries, entries, similarity, distance, count, within):
-    """Computes the full ranking of each query by sorting twice."""
+    """Computes the ranking of each query by sorting entries by distance and then by similarity."""
     matrix, cheap = similarity(queries, entries), distance(queries, entries)
     for query in range(len(queries)):
         order = [i for i in range(len(entries)) if not (within and i == query)]
@@ -129,7 +129,7 @@ def test_no_similarity_is_computed_for_queries_without_a_relevant_entry():
 
 
 def test_equal_entries_stay_tied_despite_rounding(rng):
-    """A similarity that rounds columns differently is computed once for equal entries."""
+    """Tests a similarity that rounds equal columns differently."""
     places = rng.integers(0, 6, 80)
     x, labels = rng.normal(size=(6, 4))[places], rng.integers(0, 3, 80)
 
@@ -167,12 +167,20 @@ X = np.arange(8.0).reshape(4, 2)
         (lambda: TwoStages("cosine"), TypeError, "must be a function S.* Received str"),
         (lambda: TwoStages(slanted, 0), ValueError, "`candidates` must be at least 1"),
         (lambda: TwoStages(slanted, 2.5), TypeError, "integer"),
-        (lambda: TwoStages(slanted, 2, "precomputed"), ValueError, "needs a distance of embedd"),
-        (lambda: TwoStages(slanted, 2, TwoStages(slanted)), ValueError, "needs a distance"),
+        (
+            lambda: TwoStages(slanted, 2, "precomputed"),
+            ValueError,
+            "name of a distance.*Received 'precomputed'",
+        ),
+        (
+            lambda: TwoStages(slanted, 2, TwoStages(slanted)),
+            ValueError,
+            "name of a distance.*Received TwoStages",
+        ),
         (
             lambda: nearest_entries(X, distance=TwoStages(lambda x, y: x), k=1),
             ValueError,
-            r"`similarity` must give one value for each pair, here \(4, 4\)",
+            r"`similarity` must give one value for each pair, here shape \(4, 4\)",
         ),
         (
             lambda: nearest_entries(X, distance=TwoStages(lambda x, y: x @ y.T * np.nan), k=1),

@@ -1,4 +1,4 @@
-"""Tests figures of retrieval."""
+"""Tests `retrieval`: Recall@K, MAP@R and R-precision."""
 
 import tracemalloc
 
@@ -19,13 +19,13 @@ LABELS = st.lists(st.integers(0, 2), min_size=2, max_size=6).filter(
 
 
 def figures(found):
-    """Returns the three kinds of figures of each query as rows, as the oracle does."""
+    """Returns Recall@K, MAP@R and R-precision of each query as rows, in the form of the oracle."""
     return np.column_stack(found.per_query).tolist()
 
 
 @pytest.fixture
 def clouds(rng):
-    """Draws 300 float32 vectors of 12 overlapping classes, and their labels."""
+    """Draws 300 float32 vectors of 12 overlapping classes, with labels."""
     labels = rng.integers(0, 12, 300)
     return (rng.normal(size=(12, 16))[labels] + rng.normal(size=(300, 16))).astype("f4"), labels
 
@@ -113,7 +113,7 @@ def test_a_collapsed_network_scores_chance(size, rng):
 
 @pytest.mark.parametrize("distance", ["euclidean", "cosine"])
 def test_equal_entries_are_tied_at_any_index(distance, rng):
-    """A matrix product may round equal columns differently, which must not break ties."""
+    """Tests ties of equal entries, whose columns a matrix product may round differently."""
     places = rng.integers(0, 25, 400)
     vectors, labels = rng.normal(size=(25, 33)).astype("f4")[places], rng.integers(0, 5, 400)
     order = rng.permutation(400)
@@ -139,13 +139,13 @@ def test_the_nearest_are_found_with_all_their_ties(size, data):
 
 def test_the_nearest_are_found_if_the_sample_is_misleading():
     distances = np.ones(1600)
-    distances[::16] = 0.0  # all distances of the sample
+    distances[::16] = 0.0  # all distances in the sample that gives the bound
     assert len(_retrieval.nearest(distances, 100)) == 100
     assert len(_retrieval.nearest(distances, 101)) == 1600
 
 
 def test_memory_does_not_grow_with_the_number_of_pairs(rng):
-    """The matrix of 2,000 x 2,000 distances alone would take 32 MB."""
+    """Tests 2,000 queries and entries, whose distance matrix would take 32 MB."""
     vectors, labels = rng.normal(size=(2000, 32)).astype("f4"), rng.integers(0, 20, 2000)
     tracemalloc.start()
     retrieval(vectors, labels, max_bytes=1 << 20)
@@ -185,12 +185,12 @@ X, Y = np.arange(8.0).reshape(4, 2), [0, 0, 1, 1]
 @pytest.mark.parametrize(
     ("inputs", "options", "message"),
     [
-        ((X, Y[:3]), {}, r"one embedding for each of `labels`.*\(4, 2\) and \(3,\)"),
+        ((X, Y[:3]), {}, r"\(4, 2\) and `labels` of shape \(3,\).*one embedding for each"),
         ((X[:, 0], Y), {}, "one embedding for each"),
         ((X[:0], []), {}, "at least one"),
-        ((X, Y), {"gallery": X}, "belong together"),
-        ((X, Y), {"gallery_labels": Y}, "belong together"),
-        ((X, Y), {"gallery": X, "gallery_labels": Y[:2]}, "each of `gallery_labels`"),
+        ((X, Y), {"gallery": X}, "only one of `gallery` and"),
+        ((X, Y), {"gallery_labels": Y}, "only one of `gallery` and"),
+        ((X, Y), {"gallery": X, "gallery_labels": Y[:2]}, "`gallery_labels` of shape"),
         ((X, Y), {"gallery": X[:, :1], "gallery_labels": Y}, "must come from one model"),
         ((X, Y), {"k": (1, 4)}, "ranks from 1 to 3"),
         ((X, Y), {"k": (0,)}, r"Received \(0,\)"),
@@ -202,9 +202,13 @@ X, Y = np.arange(8.0).reshape(4, 2), [0, 0, 1, 1]
             {"gallery": np.full((4, 2), np.inf), "gallery_labels": Y},
             "`gallery` must be finite",
         ),
-        ((X, Y), {"distance": "precomputed"}, r"Expected shape \(4, 4\).*\(4, 2\)"),
+        (
+            (X, Y),
+            {"distance": "precomputed"},
+            r"\(4, 2\).*Expected a .* shape \(4, 4\)",
+        ),
         ((X[:, None], Y), {}, "takes vectors.*model.layers"),
-        ((X, Y), {"distance": lambda x, y: x}, r"one value for each pair, here \(4, 4\)"),
+        ((X, Y), {"distance": lambda x, y: x}, r"one value for each pair, here shape \(4, 4\)"),
         ((X, Y), {"distance": lambda x, y: np.full((4, 4), np.nan)}, "`distances` must be finite"),
         ((X, Y), {"distance": "euclid"}, "Unknown distance 'euclid'"),
     ],

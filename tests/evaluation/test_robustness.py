@@ -1,4 +1,4 @@
-"""Tests accuracy under attacks: goldens, invariants, and resumption."""
+"""Tests accuracy under attacks: reference values, invariants, and resumed runs."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from keras_dml.losses import robust
 from keras_dml.models import _attacks
 from tests.goldens import golden
 
-CLASSES = 4  # the minimum for the targeted DLR
+CLASSES = 4  # smallest number of classes for the targeted DLR
 CLOSE = {"rtol": 1e-5, "atol": 1e-6}
 
 
@@ -28,7 +28,7 @@ def robustness(*arguments, **options):
 
 
 def examples(rows=60, seed=3):
-    """Draws small images around a center per class, which a network learns and an attack breaks."""
+    """Draws small images around one center per class, which attacks can misclassify."""
     rng = np.random.default_rng(seed)
     y = np.arange(rows) % CLASSES
     centers = np.random.default_rng(1).random((CLASSES, 4, 4, 1))
@@ -37,7 +37,7 @@ def examples(rows=60, seed=3):
 
 @pytest.fixture(scope="module")
 def trained():
-    """Trains a small classifier without a defense."""
+    """Trains a small classifier without a defense against attacks."""
     keras.utils.set_random_seed(0)
     encoder = keras.Sequential(
         [
@@ -174,7 +174,10 @@ def test_attacks_have_different_names():
 
 
 class Scripted:
-    """Attack with fixed outcomes; inputs are (row / 10, whether they are classified correctly)."""
+    """Attack with fixed outcomes.
+
+    Inputs are pairs (row / 10, whether the input is classified correctly).
+    """
 
     source = None
 
@@ -191,7 +194,7 @@ class Scripted:
 
 
 def scripted(clean):
-    """Returns a network for `Scripted`, inputs and labels."""
+    """Returns a network for the attack `Scripted`, with inputs and labels."""
     x = np.stack([np.arange(len(clean)) / 10, clean], axis=1).astype("float32")
     return linear([[0.0, 0.0], [0.0, 1.0]], [0.5, 0.0]), x, np.ones(len(clean), int)
 
@@ -242,7 +245,7 @@ def test_the_union_is_below_each_attack_and_white_box_below_transfer(trained):
     assert accuracies["PGD-20"] <= accuracies["PGD-20 from dol"]
     assert accuracies["PGD-20 from cosine"] < found.clean_accuracy
     assert accuracies["PGD-20"] <= accuracies["FGSM"]
-    for old, new in zip(before, trained.get_weights(), strict=True):  # the prototypes too
+    for old, new in zip(before, trained.get_weights(), strict=True):  # includes the prototypes
         np.testing.assert_array_equal(old, new)
 
 
@@ -362,7 +365,7 @@ def test_a_restart_resumes_at_the_batch_at_which_it_stopped(tmp_path, monkeypatc
 
 def test_an_empty_list_of_attacks_and_unknown_heads_are_refused(trained):
     x, y = examples(6)
-    with pytest.raises(ValueError, match="`attacks` is empty; give at least one"):
+    with pytest.raises(ValueError, match="`attacks` is empty. Pass at least one"):
         robustness(trained, x, y, [])
     with pytest.raises(ValueError, match="`head` must be one of .*head='cosine'"):
         robustness(trained, x, y, [attacks.FGSM(0.1)], head="cosine")
@@ -378,7 +381,7 @@ def test_progress_is_shown_per_restart(monkeypatch):
     )
     given = scripted([1, 1, 1])
     script = Scripted("one", [[1, 1, 1]] * 4)
-    script.restarts = 2  # of two batches each
+    script.restarts = 2  # each restart has two batches
     robustness(*given, [script], batch_size=2, progress=True)
     assert shown == [("one, 1 of 2", 2), ("one, 2 of 2", 2)]
 
@@ -386,8 +389,8 @@ def test_progress_is_shown_per_restart(monkeypatch):
 @pytest.mark.parametrize(
     "make, part",
     [
-        (lambda: attacks.PGD(8.0), "8 of 255 gray levels are 8 / 255"),
-        (lambda: attacks.FGSM("8/255"), "8 of 255 gray levels are 8 / 255"),
+        (lambda: attacks.PGD(8.0), "8 of 255 gray levels pass `8 / 255`"),
+        (lambda: attacks.FGSM("8/255"), "8 of 255 gray levels pass `8 / 255`"),
         (lambda: attacks.PGD(0.1, 0), "`steps` must be an integer"),
         (lambda: attacks.PGD(0.1, restarts=1.5), "`restarts` must be an integer"),
         (lambda: attacks.PGD(0.1, step_size=-1.0), "`step_size` must be above 0"),
@@ -408,14 +411,14 @@ def test_wrong_inputs_labels_and_lists_are_refused():
     fgsm = attacks.FGSM(0.1)
     for given, part in (
         ((x * 255, y, [fgsm]), "must lie in \\[0, 1\\]"),
-        ((x.astype("uint8"), y, [fgsm]), "divided by 255"),
+        ((x.astype("uint8"), y, [fgsm]), "by 255"),
         ((x * np.nan, y, [fgsm]), "must lie in"),
         ((x[:0], y[:0], [fgsm]), "at least one example"),
-        ((x, y[:2], [fgsm]), "one class id per example"),
+        ((x, y[:2], [fgsm]), "one class id for each example"),
         ((x, y.astype(float), [fgsm]), "integers from 0"),
         ((x, y + 1, [fgsm]), "class ids from 0 to 1"),
-        ((x, y, [fgsm, attacks.FGSM(0.2)]), "come twice: \\['FGSM'\\]"),
-        ((x, y, [attacks.FGSM(0.1, source="dol")]), "one output only"),
+        ((x, y, [fgsm, attacks.FGSM(0.2)]), "more than once: \\['FGSM'\\]"),
+        ((x, y, [attacks.FGSM(0.1, source="dol")]), "only one output"),
     ):
         with pytest.raises(ValueError, match=part):
             robustness(model, *given)

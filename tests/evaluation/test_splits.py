@@ -106,11 +106,11 @@ def test_people_with_one_session_or_a_short_last_one_are_left_out_and_counted():
 
 
 def test_too_few_people_are_refused_with_what_is_needed():
-    with pytest.raises(ValueError, match="more than 5 recordings.*Received 1 of 2 people"):
+    with pytest.raises(ValueError, match="1 of 2 people have more than 5 recordings"):
         random_enrollments(recordings({"a": 9, "b": 5}))
-    with pytest.raises(ValueError, match="5 recordings in the latest.*Received 0 of 2"):
+    with pytest.raises(ValueError, match="0 of 2 people have .*5 recordings in the latest session"):
         session_enrollments(recordings({"a": 9, "b": 9}), np.tile([0, 0, 0, 0, 0, 1, 1, 1, 1], 2))
-    with pytest.raises(ValueError, match="at least 2 people"):
+    with pytest.raises(ValueError, match="1 people. Expected at least 2"):
         split_subjects(["a", "a"])
 
 
@@ -121,12 +121,12 @@ def test_counts_below_one_are_refused(request_):
 
 
 def test_sessions_must_fit_the_recordings():
-    with pytest.raises(ValueError, match=r"\(4,\) and \(3,\)"):
+    with pytest.raises(ValueError, match=r"\(4,\).*\(3,\)"):
         session_enrollments(["a", "a", "b", "b"], [0, 1, 0])
 
 
 @pytest.mark.parametrize(
-    ("labels", "message"), [([[1], [2]], "flat list"), ([1.0, np.nan], "NaN for some")]
+    ("labels", "message"), [([[1], [2]], "flat list"), ([1.0, np.nan], "with NaN")]
 )
 def test_invalid_labels_are_refused(labels, message):
     with pytest.raises(ValueError, match=message):

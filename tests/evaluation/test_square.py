@@ -13,13 +13,13 @@ PIXELS = (6, 6, 1)
 
 
 def rising(x, rows):
-    """Computes a margin below 0 that every change of the input changes."""
+    """Computes a margin that stays below 0 and changes whenever the input changes."""
     weights = np.random.default_rng(0).normal(size=x.shape[1:])
     return (x * weights).reshape(len(x), -1).sum(axis=1) - 1e3
 
 
 def tried_by(x, epsilon, queries, rng, margins=rising):
-    """Runs a search; returns its result, all evaluated points and their values."""
+    """Runs a search and returns the result, all evaluated points and the values of the points."""
     points, values = [], []
 
     def recorded(x, rows):
@@ -33,7 +33,7 @@ def tried_by(x, epsilon, queries, rng, margins=rising):
 
 
 @pytest.mark.parametrize("channels", [1, 3])
-@pytest.mark.parametrize("level", [0.0, 0.5, 1.0])  # 0 and 1 can only change one way
+@pytest.mark.parametrize("level", [0.0, 0.5, 1.0])  # 0 can only rise, and 1 can only fall
 def test_a_square_changes_something_within_ball_and_bounds(channels, level, rng):
     x = np.full((5, 8, 8, channels), level, "float32")
     x[:, ::2] = 0.4
@@ -57,7 +57,7 @@ def test_it_starts_from_vertical_stripes_and_draws_squares(rng):
     np.testing.assert_allclose(np.abs(start - x), 0.25)
     np.testing.assert_array_equal(start, np.broadcast_to(start[:, :1], start.shape))
     assert len(np.unique(start[:, 0, :, 0])) == 2
-    for number, point in enumerate(points[1:]):  # no square is retained
+    for number, point in enumerate(points[1:]):  # the search keeps no square
         side = attacks._square_side(number / 60, x[0])
         rows, columns = (np.flatnonzero((point[0] != start[0]).any(axis=axes)) for axes in
                          ((1, 2), (0, 2)))  # fmt: skip
@@ -65,7 +65,7 @@ def test_it_starts_from_vertical_stripes_and_draws_squares(rng):
 
 
 def test_the_share_of_a_square_follows_the_published_schedule():
-    """It is halved after 10, 50, 200, ... of 10,000 squares, as in the toolbox."""
+    """Tests that the share is halved after 10, 50, 200, ... of 10,000 squares."""
     queries = load("toolbox")["inputs"]["queries"]
     for done, fraction in zip(SQUARE["squares"], SQUARE["fractions"], strict=True):
         side = attacks._square_side(done / queries, np.zeros(PIXELS))
@@ -119,10 +119,10 @@ def test_the_same_seed_draws_the_same_squares():
 
 
 def test_apgd_after_squares_breaks_networks_that_hide_gradients(rng):
-    """The network has a gradient only if its first pixel is dark."""
+    """Tests a network with a gradient only at images whose first pixel is dark."""
 
     def hidden(x):
-        dark = keras.ops.relu(0.35 - x[:, 0]) / 0.35  # 0 with gradient 0 on most of the ball
+        dark = keras.ops.relu(0.35 - x[:, 0]) / 0.35  # value and gradient are mostly 0
         return keras.ops.stack([0.05 + 0 * dark, dark * (1 - x[:, 1])], axis=1)
 
     class Hiding(keras.Model):
@@ -140,7 +140,7 @@ def test_apgd_after_squares_breaks_networks_that_hide_gradients(rng):
 
 
 def test_each_halving_of_the_published_schedule_comes_after_its_square():
-    """Squares cover 0.8 / 2^k of the pixels, from squares 10, 50, ... of 10,000 on."""
+    """Tests that squares after number 10, 50, ... of 10,000 cover 0.8 / 2^k of the pixels."""
     image = np.zeros((1000, 1000, 1))
     for k, after in enumerate((10, 50, 200, 500, 1000, 2000, 4000, 6000, 8000)):
         before, halved = (attacks._square_side((after + i + 0.5) / 10_000, image) for i in (0, 1))

@@ -1,4 +1,4 @@
-"""Tests rates of claims that may be repeated."""
+"""Tests `best_of_tries`, the accept rates if a person may try several times."""
 
 import itertools
 
@@ -14,7 +14,7 @@ def trials(people=8, recordings=5, seed=0):
 
 
 def loop(drawn, threshold, tries, is_genuine):
-    """Computes the mean over pairs of the share of choices that contain an accepted recording."""
+    """Computes the accept rate by a loop over all choices of `tries` recordings of each pair."""
     people = drawn.scores.shape[1]
     shares = []
     for probe, claimed in itertools.product(range(people), repeat=2):
@@ -61,7 +61,7 @@ def test_pairs_with_too_few_trials_are_left_out():
     drawn = trials(people=4, recordings=3)
     scores, genuine = drawn.scores.ravel(), drawn.genuine.ravel()
     sides = [np.broadcast_to(side, drawn.scores.shape).ravel() for side in drawn.people]
-    rows = ~((sides[0] == 1) & (np.arange(scores.size) < 16))  # one recording of person 1
+    rows = ~((sides[0] == 1) & (np.arange(scores.size) < 16))  # leaves out a recording of person 1
     people = tuple(side[rows] for side in sides)
     result = evaluation.best_of_tries(scores[rows], genuine[rows], 1.0, people=people)
     assert (result.people, result.pairs) == (3, 9)
@@ -71,7 +71,7 @@ def test_pairs_with_too_few_trials_are_left_out():
     ("changes", "error", "message"),
     [
         (dict(tries=0), ValueError, "`tries` must be at least 1"),
-        (dict(tries=6), ValueError, "6 tries need 6 genuine trials.*at most 5"),
+        (dict(tries=6), ValueError, "at most 5 genuine trials.*6 tries need at least 6"),
         (dict(tries=1.5), TypeError, "`tries` must be an integer"),
         (dict(bootstrap=0), ValueError, "`bootstrap` must be at least 1"),
         (dict(people=None), TypeError, "`people` must be the pair"),

@@ -1,4 +1,4 @@
-"""Tests the two-sample test by MMD and permutations."""
+"""Tests `two_samples`, the two-sample test by MMD and permutations."""
 
 import itertools
 
@@ -20,7 +20,7 @@ def two_samples(similarity, x, y, **options):
 
 
 def of_matrix(matrix):
-    """Returns a similarity of examples that are indices of the rows of a matrix."""
+    """Returns a similarity function that looks up values in a matrix by the indices of examples."""
     matrix = np.array(matrix)
     return lambda a, b: matrix[np.ix_(a[:, 0], b[:, 0])]
 
@@ -34,7 +34,7 @@ def gaussian(a, b):
 
 
 def loop(matrix, first):
-    """Computes unbiased MMD^2 by its three means."""
+    """Computes unbiased MMD^2 from the three means over pairs."""
     x, y = (np.flatnonzero(side).tolist() for side in (first, ~first))
     means = [np.mean([matrix[i, j] for i in s for j in s if i != j]) for s in (x, y)]
     return sum(means) - 2 * np.mean([matrix[i, j] for i in x for j in y])
@@ -94,7 +94,7 @@ def test_a_constant_and_a_scale_of_the_similarity_leave_the_p_value(rng):
 
 
 def test_permutations_that_restore_the_samples_count_despite_rounding(rng):
-    """With two and two examples a third of all permutations restores or exchanges the samples."""
+    """Tests samples of two examples, which a third of all permutations restores or exchanges."""
     matrix = 0.1 * rng.normal(size=(4, 4)) + 1e5
     matrix[:2, :2] += 1
     matrix[2:, 2:] += 1
@@ -103,7 +103,7 @@ def test_permutations_that_restore_the_samples_count_despite_rounding(rng):
 
 
 def test_p_values_are_uniform_for_equal_distributions(rng):
-    """The similarity is neither symmetric nor positive definite."""
+    """Tests a similarity that is neither symmetric nor positive definite."""
     weights = rng.normal(size=(2, 3, 8))
 
     def similarity(a, b):
@@ -140,14 +140,14 @@ def test_it_prints_the_figures_with_their_counts():
 
 
 def walks(rng, people, recordings):
-    """Draws examples around a center per person, shape `(people * recordings, 2)`."""
+    """Draws examples around one center per person, shape `(people * recordings, 2)`."""
     centers = np.repeat(rng.normal(size=(people, 2)), recordings, axis=0)
     return centers + 0.3 * rng.normal(size=centers.shape)
 
 
 @pytest.mark.parametrize(("people", "recordings"), [(8, 5), (4, 10), (5, 1)])
 def test_equal_samples_of_few_people_are_rejected_at_the_level(people, recordings):
-    """Of 200 tests at the level 5 %, 19 or more rejections have a chance of 1 %."""
+    """Runs 200 tests at the 5 % level, in which 19 or more rejections have a probability of 1 %."""
     names = np.repeat(np.arange(2 * people), recordings)
     rejected = 0
     for seed in range(200):
@@ -162,7 +162,7 @@ def test_equal_samples_of_few_people_are_rejected_at_the_level(people, recording
 
 
 def test_people_of_both_samples_exchange_their_examples(rng):
-    """Six people on two days have 64 equally likely exchanges."""
+    """Tests six people with examples in both samples, so that 64 permutations are possible."""
     day, next_day = walks(rng, 6, 4), walks(rng, 6, 4)
     people = np.repeat(list("abcdef"), 4)
     pool = np.concatenate([day, next_day])
@@ -184,7 +184,7 @@ def test_different_samples_of_people_are_rejected(rng):
 
 
 def test_permutations_that_leave_one_example_raise_the_p_value(rng):
-    """One person has three examples and two people have one: one split in three is possible."""
+    """Tests people with three, one and one example, so that one split in three is valid."""
     people = [0, 0, 0], [1, 2]
     result = evaluation.two_samples(
         gaussian, rng.normal(size=(3, 2)) + 9, rng.normal(size=(2, 2)), people=people
@@ -208,20 +208,23 @@ X = np.arange(6.0).reshape(3, 2)
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        (dict(x=X[:1]), r"at least 2 examples each.*\(1, 2\) and \(3, 2\)"),
-        (dict(y=X[:1]), "at least 2 examples each"),
-        (dict(y=X[:, :1]), r"\(3, 2\) and \(3, 1\)"),
+        (dict(x=X[:1]), r"\(1, 2\).*\(3, 2\).*at least 2 examples in each"),
+        (dict(y=X[:1]), "at least 2 examples in each"),
+        (dict(y=X[:, :1]), r"\(3, 2\).*\(3, 1\)"),
         (dict(x=X[:, 0], y=X[:, 0]), r"shapes \(m, ...\)"),
         (dict(x=np.where(X == 2, np.nan, X)), "`x and y` must be finite"),
         (dict(similarity=lambda a, b: a), "`similarity` must give one value for each pair"),
         (dict(similarity=lambda a, b: a @ b.T * np.nan), "`similarities` must be finite"),
         (dict(permutations=0), "`permutations` must be at least 1"),
         (dict(symmetry="none"), "must be one of .*'mean'.* Received 'none'"),
-        (dict(people=None), r"`people` must name the person.*None.*range\(3\), range\(3, 6\)"),
+        (dict(people=None), r"`people` = None.*range\(3\), range\(3, 6\)"),
         (dict(people=([0, 1, 2],)), "`people` must be the pair.*1 entries"),
         (dict(people=7), "`people` must be the pair.*7"),
         (dict(people="ab"), "`people` must be the pair"),
-        (dict(people=([0, 1], [2, 3, 4])), r"3 of `x` and 3 of `y`.*\(2,\) and \(3,\)"),
+        (
+            dict(people=([0, 1], [2, 3, 4])),
+            r"\(2,\) and \(3,\).*the 3 examples of `x`",
+        ),
     ],
 )
 def test_samples_that_cannot_be_compared_are_refused(changes, message):
@@ -231,5 +234,5 @@ def test_samples_that_cannot_be_compared_are_refused(changes, message):
 
 
 def test_names_of_two_kinds_are_refused():
-    with pytest.raises(TypeError, match="names of one kind"):
+    with pytest.raises(TypeError, match="must have one type"):
         evaluation.two_samples(gaussian, X, X, people=([0, 1, 2], list("abc")))

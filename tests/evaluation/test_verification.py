@@ -1,4 +1,4 @@
-"""Tests the figures of verification trials."""
+"""Tests `verification`: AUC, EER, TAR at FAR, ROC and DET."""
 
 import dataclasses
 
@@ -13,7 +13,7 @@ from keras_dml.evaluation._robustness import Robustness
 from tests.evaluation import oracles
 from tests.goldens import golden
 
-# drawn scores may be reversed, and `verification` warns of them
+# random scores may be larger for genuine trials, which causes a warning of `verification`
 MAY_BE_REVERSED = pytest.mark.filterwarnings("ignore:`scores` may be similarities:UserWarning")
 SCORES = st.lists(st.integers(-6, 6).map(float), min_size=1, max_size=12)
 
@@ -25,7 +25,7 @@ def trials(genuine, imposter):
 
 @pytest.fixture
 def people_scores():
-    """Draws scores of 30 probes against 30 claims, and the ids of both."""
+    """Draws scores of 30 probes and 30 claims, with the ids of the people."""
     rng = np.random.default_rng(5)
     scores = rng.normal(2.0, 0.7, (30, 30)) - 1.5 * np.eye(30)
     ids = np.array([f"person-{i:02d}" for i in range(30)])
@@ -92,7 +92,7 @@ def test_a_similarity_enters_as_its_negative_number():
 
 def test_similarities_passed_as_distances_give_a_warning_with_what_to_do():
     cosine, genuine = trials([0.9, 0.8], [0.1, 0.2])
-    with pytest.warns(UserWarning, match=r"AUC 0\.000.*expected distances.*`-scores`") as warned:
+    with pytest.warns(UserWarning, match=r"AUC 0\.000.*Expected distances.*`-scores`") as warned:
         assert verification(cosine, genuine).auc == 0.0
     assert warned[0].filename == __file__
 
@@ -119,7 +119,7 @@ def test_results_cannot_be_changed():
 
 def test_people_that_contradict_the_labels_are_refused(people_scores):
     scores, genuine, (probe, claimed) = people_scores
-    with pytest.raises(ValueError, match="disagree in 60 of 900 trials"):
+    with pytest.raises(ValueError, match="contradict each other in 60 of 900 trials"):
         verification(scores, genuine, people=(probe, np.roll(claimed, 1)))
 
 
@@ -155,7 +155,7 @@ EERS = (
 @MAY_BE_REVERSED
 @pytest.mark.parametrize("name", EERS)
 def test_similarities_have_the_golden_rates_with_the_kinds_exchanged(name):
-    """Monteiro2020 accepts s > t, which exchanges FAR and FRR and does not change the EER."""
+    """Tests similarities that are accepted if s > t (Monteiro2020), which exchanges FAR and FRR."""
     example = golden(f"eer-{name}", "seeds_p2")
     expected = example["expected"]
     scores, genuine = (np.array(example["inputs"][key]) for key in ("scores", "genuine"))

@@ -1,8 +1,9 @@
-"""Simulated verification scores of people who differ: goats, lambs and wolves (Doddington).
+"""Simulates verification scores of goats, lambs and wolves (Doddington).
 
-A goat is far from itself, a lamb is near to everybody who claims to be it, and a wolf is near to
-everybody it claims to be. In the world "strong" these effects are skewed, so that a few people bear
-most errors; in the world "mild" they are Gaussian.
+The recordings of a goat are far from other recordings of the goat. A lamb is near to everybody who
+claims to be the lamb. A wolf is near to everybody whom the wolf claims to be. In the population
+"strong" these effects have a skewed distribution, so that a few people cause most errors. In the
+population "mild" the effects are Gaussian.
 """
 
 import functools
@@ -13,8 +14,8 @@ import numpy as np
 from keras_dml import evaluation
 
 NOISE, PAIR = 0.5, 0.4  # standard deviations within and between pairs of people
-SHAPE = 0.5  # of the gamma distribution of the skewed effects; 1 is the exponential distribution
-# By world and equal error rate, how much further other people are than the same person.
+SHAPE = 0.5  # shape of the gamma distribution of the skewed effects
+# Distance between imposter and genuine scores for each population and equal error rate.
 SHIFTS = {
     ("strong", 0.016): 6.80,
     ("strong", 0.05): 4.30,
@@ -24,7 +25,7 @@ SHIFTS = {
 
 
 class Trials(NamedTuple):
-    """Scores `(recordings, people, people)` of probes by claims, their kind, and their people."""
+    """Scores `(recordings, probes, claims)`, whether trials are genuine, and the people."""
 
     scores: np.ndarray
     genuine: np.ndarray
@@ -32,7 +33,7 @@ class Trials(NamedTuple):
 
 
 class Truth(NamedTuple):
-    """Figures of the whole population; `threshold` accepts 1 % of the imposters."""
+    """Metrics of the whole population. `threshold` accepts 1 % of the imposter trials."""
 
     auc: float
     eer: float
@@ -41,7 +42,7 @@ class Truth(NamedTuple):
 
 
 def effects(rng, people, world):
-    """Draws distances to themselves, and nearness to others when claimed and as probes."""
+    """Draws effects of people: distance to themselves, nearness as a claim, nearness as a probe."""
     if world == "mild":
         return [scale * rng.normal(size=people) for scale in (0.6, 0.5, 0.5)]
     skewed = (rng.gamma(SHAPE, size=people) for _ in range(3))
@@ -52,7 +53,7 @@ def effects(rng, people, world):
 
 
 def trials(world, eer, people, recordings, seed):
-    """Draws trials of everybody's recordings against everybody."""
+    """Draws trials of the recordings of each person with each claimed person."""
     rng = np.random.default_rng(seed)
     goat, lamb, wolf = effects(rng, people, world)
     mean = SHIFTS[world, eer] - lamb - wolf[:, None] + PAIR * rng.normal(size=(people, people))
@@ -65,7 +66,7 @@ def trials(world, eer, people, recordings, seed):
 
 @functools.cache
 def truth(world, eer, size=1_000_000):
-    """Returns figures of a population of pairs of people that share nobody."""
+    """Returns the metrics of a large population, computed from disjoint pairs of people."""
     rng = np.random.default_rng(0)
     goat, lamb, _ = effects(rng, size, world)
     wolf = effects(rng, size, world)[2]

@@ -288,7 +288,7 @@ def test_one_window_is_a_threshold():
 
 
 def test_too_few_people_are_refused(gallery, people):
-    with pytest.raises(ValueError, match="17 people cannot promise FAR 5 % .* that takes 18"):
+    with pytest.raises(ValueError, match="17 people cannot guarantee FAR 5 % .* needs 18 people"):
         scores, probes, claims = drawn(np.random.default_rng(0), 17)
         compute_boundary(scores, probes, claims, 0.05, 5)
 

@@ -1,4 +1,4 @@
-"""A small zoo, as the tests of the zoo have it."""
+"""Imports the fixture of a small zoo from the tests of the zoo."""
 
 from tests.zoo.conftest import tiny_zoo
 

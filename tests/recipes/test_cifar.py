@@ -1,4 +1,4 @@
-"""The recipe of small photographs: what it varies, what it says of a part of the set, a run."""
+"""Tests the CIFAR-10 recipe: augmentation, figures from a part of the data set, and a run."""
 
 import json
 
@@ -16,7 +16,7 @@ NAME = "cifar10_proto_sim"
 
 
 def small():
-    """An encoder that compiles in a moment."""
+    """Builds a small encoder that compiles quickly."""
     image = keras.Input((32, 32, 3))
     x = keras.layers.Conv2D(6, 4, strides=4)(image)
     return keras.Model(image, keras.layers.GlobalAveragePooling2D()(x))
@@ -24,7 +24,7 @@ def small():
 
 @pytest.fixture
 def photographs(monkeypatch):
-    """Ten colors with noise in place of CIFAR-10, a small encoder, and epochs of two steps."""
+    """Replaces CIFAR-10 by ten noisy colors, with a small encoder and epochs of two steps."""
     rng = np.random.default_rng(0)
     colors = rng.random((10, 1, 1, 3))
 
@@ -72,7 +72,7 @@ def test_a_square_of_every_photograph_is_lost(rng):
     sizes = lost.sum(axis=(1, 2))
     assert sizes.max() == 12 * 12 and sizes.min() >= 6 * 6 and len(set(sizes)) > 20
     boxes = lost.any(axis=2).sum(axis=1) * lost.any(axis=1).sum(axis=1)
-    np.testing.assert_array_equal(boxes, sizes)  # one rectangle each
+    np.testing.assert_array_equal(boxes, sizes)  # each erased region is one rectangle
 
 
 def test_the_softmax_has_as_many_weights_as_prototypes_and_similarity():

@@ -1,4 +1,4 @@
-"""What the recipes of prototypical classifiers share."""
+"""Tests functions that the recipes of prototypical classifiers share."""
 
 import numpy as np
 
@@ -21,13 +21,13 @@ def test_a_similarity_begun_as_squares_ranks_as_the_cosine_does(rng):
     features = 75
     layer = LearnedSimilarity((classifiers.PIECES * features,), symmetry="absdiff", normalize=True)
     x, y = rng.normal(size=(2, 60, features)).astype("float32")
-    y[:30] += x[:30]  # half of them more or less alike
+    y[:30] += x[:30]  # makes half of the pairs similar
     layer(x, y)
     classifiers.begin_as_squares(layer, gain=10.0)
     x, y = (z / np.linalg.norm(z, axis=1, keepdims=True) for z in (x, y))
     cosines = x @ y.T
     slope, _ = np.polyfit(cosines.ravel(), np.asarray(layer(x, y)).ravel(), 1)
-    assert abs(slope - 20) < 2  # squared distances are 2 - 2 cos
+    assert abs(slope - 20) < 2  # squared distances of unit vectors are 2 - 2 cos
     assert np.corrcoef(cosines.ravel(), np.asarray(layer(x, y)).ravel())[0, 1] > 0.99
 
 

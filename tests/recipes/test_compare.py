@@ -1,4 +1,4 @@
-"""Methods on the same trials: seeds, people, intervals."""
+"""Tests `zoo.compare`, which compares methods on the same trials over seeds and people."""
 
 import json
 import pathlib
@@ -11,7 +11,7 @@ from zoo import compare
 
 
 def run(rng, folder, spread):
-    """Trials of twenty people, six recordings each in two sessions, in a folder of a run."""
+    """Writes trials of 20 people with six recordings in two sessions to the folder of a run."""
     people = np.repeat(np.arange(20), 6)
     points = 3 * np.random.default_rng(7).normal(size=(20, 2))[people]
     points += spread * rng.normal(size=points.shape)

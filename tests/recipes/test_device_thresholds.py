@@ -1,4 +1,4 @@
-"""Thresholds of the distance that a file for devices computes."""
+"""Tests thresholds for the distance that a model file for devices computes."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def network(seed):
 
 
 def log_euclidean(model, signals):
-    """By SciPy's logarithms of the embeddings of Keras."""
+    """Computes log-Euclidean distances of embeddings by SciPy's matrix logarithm."""
     matrices = np.concatenate([model.predict(x[None], verbose=0) for x in signals])
     logs = np.stack([logm(x.astype(np.float64)) for x in matrices])
     return np.linalg.norm((logs[:, None] - logs[None]).real, axis=(-2, -1))

@@ -1,4 +1,4 @@
-"""The nested cross-validation over people, on made-up recordings."""
+"""Tests the nested cross-validation over people of the EEG recipe, on simulated recordings."""
 
 import pathlib
 
@@ -13,7 +13,7 @@ from zoo import eeg, recipe
 
 @pytest.fixture(scope="module")
 def everybody():
-    """Eight people, each with twelve recordings of one covariance."""
+    """Simulates eight people, each with twelve recordings that have the same covariance."""
     rng = np.random.default_rng(0)
     people = People([], [], [])
     for person in "abcdefgh":
@@ -24,7 +24,7 @@ def everybody():
 
 
 def covariances(gain=1.0):
-    """A model whose distances do not depend on the gain."""
+    """Builds a model that computes covariances of a signal times a gain."""
     signal = keras.Input((None, 3))
     return keras.Model(signal, Covariance("oas")(keras.layers.Rescaling(gain)(signal)))
 
@@ -41,7 +41,7 @@ def test_each_fold_has_the_settings_of_its_partner_and_people_it_has_not_seen(ev
     groups = [set(fold) for fold in folds(everybody.subjects, eeg.FOLDS, eeg.FOLDS_SEED)]
     alone, pairs = trained[-4:], trained[:-4]
     assert [set("abcdefgh") - known for known, _ in alone] == groups
-    assert {gain for _, gain in alone} == {of_all["gain"]} == {2.0}  # equal ones: the first
+    assert {gain for _, gain in alone} == {of_all["gain"]} == {2.0}  # the first of two equals
     assert len(pairs) == 4 and all(len(known) == 4 for known, _ in pairs)
     assert measured.headline["people"] == 8 and measured.headline["probes"] == 48
     again = eeg.over_folds(everybody, [eeg.of_encoder(encoder) for encoder in encoders])

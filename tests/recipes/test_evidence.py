@@ -1,4 +1,4 @@
-"""What publishing and measuring again put on a card."""
+"""Tests the entries of a model card that publishing and measuring a model write."""
 
 import dataclasses
 import json
@@ -45,7 +45,10 @@ def test_a_file_that_has_seen_everybody_has_no_thresholds(measured):
 
 
 def test_thresholds_of_folds_are_carried_over_to_the_distances_of_the_published_file(measured):
-    """A unit of 4 and cosines, which begin at -1: the rates stay those of the folds."""
+    """Tests thresholds that are converted to the distance unit 4 and the smallest distance -1.
+
+    The false and true accept rates must stay those of the cross-validation folds.
+    """
     found = evidence.Evidence(measured, unit=lambda: (4.0, 1.0)).card(ABOUT)
     in_file = dataclasses.replace(measured.trials, scores=4 * measured.trials.scores - 1)
     for row, expected in zip(found["thresholds"], pooled.thresholds(in_file), strict=True):

@@ -1,4 +1,4 @@
-"""Eye movements: what is read from recordings, trials across films, the choice of settings."""
+"""Tests the eye movement recipes: reading recordings, trials across films, and settings."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ SCREEN_M = np.float32(0.4), np.float32(0.225)
 
 
 def record(pixels):
-    """A record of GazeCom."""
+    """Builds a record in the format of the GazeCom data set."""
     return {
         "sequence": np.asarray(pixels, np.float32),
         "width": np.int32(1280),
@@ -26,7 +26,7 @@ def record(pixels):
 
 
 def watchers(rng, people=12, films=6, windows=2, steps=40):
-    """Velocities whose speeds, horizontal and vertical, are a person's own."""
+    """Simulates gaze velocities with horizontal and vertical speeds that differ between people."""
     found = People([], [], [])
     for person in range(people):
         for film in range(films):
@@ -60,7 +60,7 @@ def test_a_lower_rate_averages_blocks_and_draws_nothing_through_a_blink():
 
 
 def binocular(steps=20):
-    """A recording of DIEM in which the right eye is lost in frame 10."""
+    """Builds a DIEM recording in which the eye tracker loses the right eye in frame 10."""
     x = np.arange(steps, dtype=np.float32)
     sequence = np.stack([600 + x, 400 + x, 590 + x, 402 + x, 0 * x + 1000, 0 * x + 2000], axis=1)
     event = np.ones((steps, 2), np.int8)
@@ -79,7 +79,7 @@ def test_both_eyes_have_velocities_pupils_and_disparity():
 def test_an_eye_that_is_lost_is_zero_with_the_frames_around_it():
     seen = dict(zip(eyes.BOTH_CHANNELS, binocular().T, strict=True))
     lost = np.flatnonzero(seen["right seen"] == 0)
-    assert lost.tolist() == [7, 8, 9, 10, 11]  # frames 8 to 12; the first one has no velocity
+    assert lost.tolist() == [7, 8, 9, 10, 11]  # frames 8 to 12, because frame 0 has no velocity
     assert (seen["left seen"] == 1).all()
     for name in ("right vx", "right vy", "right pupil", "disparity x", "disparity y"):
         assert (seen[name][lost] == 0).all() and (seen[name][:6] != 0).all()
@@ -169,7 +169,7 @@ def test_discriminants_are_a_model_of_both_scales(rng, monkeypatch):
     monkeypatch.setattr(lda, "DISCRIMINANTS", 3)
     some = watchers(rng, people=6)
     between = across_films.of_encoder(lda.fitted(some.select({f"p{i:02}" for i in range(4)})))
-    found = between(some.signals)  # the negative of the cosine
+    found = between(some.signals)  # distances are negated cosines
     np.testing.assert_allclose(np.diag(found), -1, rtol=0, atol=1e-6)
     assert found.min() > -1 - 1e-6 and found.max() > -0.5
 
@@ -187,7 +187,7 @@ def test_a_recipe_trains_an_encoder_behind_the_front(rng, tmp_path, monkeypatch)
     assert encoder.input_shape == (None, None, 2)
     normalization = encoder.get_layer("normalization")
     assert normalization.mean.shape == (4,)
-    assert (normalization.stddev.numpy() < 1).all()  # of what the front has bounded
+    assert (normalization.stddev.numpy() < 1).all()  # the front end bounds the values
 
 
 def test_every_variant_is_another_setting():
@@ -211,7 +211,7 @@ def test_the_grid_of_every_method_has_the_sharpness_of_its_loss(rng, tmp_path, m
 
 
 def lines(method="qp_wl"):
-    """Runs of two variants; "better on the first three" is so on folds 1 to 3."""
+    """Returns search results in which one variant is better on folds 1 to 3 only."""
     areas = {"": (0.5, 0.8), "better on the first three": (0.9, 0.7)}
     return [
         {"method": method, "variant": name, "steps": 9, "seed": 0, "pair": pair, "auc": list(both)}

@@ -1,4 +1,4 @@
-"""Walkers of the gait recipes, and the table of their search."""
+"""Tests the data of the gait recipes, and the table of their search for settings."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def test_right_feet_are_people_of_their_own(monkeypatch):
 
 
 def test_a_mirrored_right_foot_moves_as_a_left_one(rng):
-    """Lateral is y: acceleration along it, and rates about the other two axes, change sign."""
+    """Tests that the acceleration along y and the rates about x and z change their signs."""
     signal = rng.normal(size=(9, 6))
     found = gait.mirrored(People([signal, signal], ["1", "1 right"], [1, 1]))
     np.testing.assert_array_equal(found.signals[0], signal)

@@ -1,4 +1,4 @@
-"""Models of the zoo are given a gate that lets the recordings of their training pass."""
+"""Tests that the input gates of the zoo's models accept the recordings used in training."""
 
 import importlib
 import json
@@ -84,7 +84,7 @@ def test_the_command_changes_card_and_page_and_not_the_file(tiny_zoo, tmp_path, 
 
 
 def gate_of_training(name):
-    """The gate of a model's recordings of training."""
+    """Computes the gate of a model from the recordings used in training."""
     known = importlib.import_module(f"zoo.{name}.train").known_recordings()
     return gates.describe(zoo.card(name)["input"], known)
 

@@ -1,5 +1,7 @@
-"""The headline of every card and the other methods beside it, measured again from the published
-files on the real recordings."""
+"""Tests that published model files reproduce the main result and the baselines of every card.
+
+The tests evaluate the files on the real recordings.
+"""
 
 import numpy as np
 import pytest
@@ -10,8 +12,9 @@ from tests.zoo.test_models import NAMES
 from zoo import evidence
 
 pytestmark = pytest.mark.slow
-WITHIN = 0.001  # a tenth of a percentage point: another processor rounds otherwise
-# Whose other methods take half a minute each and more: `python -m zoo.measure NAME` prints them.
+WITHIN = 0.001  # tolerance of a tenth of a percentage point for rounding on other processors
+# Models with baselines that take more than half a minute each, so that only the main result is
+# measured here. `python -m zoo.measure NAME` also measures the baselines.
 HEADLINE_ALONE = (
     "cifar10_proto_sim",
     "eye_qp_wl",
@@ -23,8 +26,11 @@ HEADLINE_ALONE = (
 
 
 def measure(name):
-    """Measurement of a published model, its baselines except for `HEADLINE_ALONE`, and what a
-    gallery decides by."""
+    """Measures a published model.
+
+    Returns:
+        Measurement, baselines (None for models in `HEADLINE_ALONE`), and thresholds for galleries.
+    """
     given = evidence.of_published(name)
     others = None
     if name not in HEADLINE_ALONE:
@@ -35,12 +41,12 @@ def measure(name):
 
 @pytest.fixture(scope="module", params=NAMES)
 def measured(request, data_dir):
-    """Name, measurement, baselines and thresholds of a model."""
+    """Returns the name, the measurement, the baselines and the thresholds of a model."""
     return request.param, *memory.in_new_process(measure, request.param)
 
 
 def assert_same(said, found):
-    """Rows of a card are those that were measured."""
+    """Asserts that rows of a card equal the measured rows, up to the tolerance."""
     for row, own in zip(said, found, strict=True):
         assert row["metric"] == own["metric"]
         assert row["value"] == pytest.approx(own["value"], abs=WITHIN)
@@ -67,7 +73,11 @@ def test_other_methods_have_the_figures_of_the_card_on_the_same_trials(measured)
 
 
 def test_thresholds_are_of_people_whom_the_models_have_not_seen(measured):
-    """Those of the published file; where it has seen everybody, those of a cross-validation."""
+    """Tests that the thresholds of a card are reproduced.
+
+    They come from the published file, or from a cross-validation if the file was trained on all
+    people.
+    """
     name, _, _, fresh = measured
     card = zoo.card(name)
     if not fresh.get("thresholds"):

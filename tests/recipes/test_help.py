@@ -1,4 +1,4 @@
-"""Every command of the zoo says what it does before it does it."""
+"""Tests that every command of the zoo prints a help text without computing anything."""
 
 import pathlib
 import runpy

@@ -1,4 +1,4 @@
-"""Images as recipes read them: from the folder of the recordings, else from TensorFlow Datasets."""
+"""Tests that recipes read images from the data folder or from TensorFlow Datasets."""
 
 import gzip
 import io
@@ -17,14 +17,14 @@ from zoo import images
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
-    """An empty folder of recordings, and a cache that nothing else has."""
+    """Creates an empty data folder and an empty cache."""
     monkeypatch.setenv("KERAS_DML_DATA", str(tmp_path))
     monkeypatch.setattr(images, "CACHE", tmp_path / "cache")
     return tmp_path
 
 
 def idx_file(values):
-    """An IDX file of unsigned bytes."""
+    """Builds the bytes of an IDX file with unsigned bytes."""
     values = np.asarray(values, np.uint8)
     return (
         struct.pack(f">BBBB{values.ndim}I", 0, 0, 8, values.ndim, *values.shape) + values.tobytes()
@@ -32,7 +32,7 @@ def idx_file(values):
 
 
 def drawing_file(number):
-    """A drawing as Omniglot has it: one bit a pixel, black strokes; `number` black lines."""
+    """Builds a drawing in the format of Omniglot (one bit per pixel), with `number` black lines."""
     paper = np.ones((105, 105), bool)
     paper[: 15 * number, 30:45] = False
     out = io.BytesIO()
@@ -104,7 +104,7 @@ def test_drawings_are_ink_on_nothing_in_the_order_of_characters(folder):
     ink = np.zeros((105, 105, 1))
     ink[:30, 30:45] = 1
     np.testing.assert_array_equal(whole.images[0], ink)
-    for at in range(6):  # an average over areas keeps the share of ink
+    for at in range(6):  # averaging over areas keeps the fraction of ink
         assert small.images[at].mean() == pytest.approx(whole.images[at].mean(), abs=2e-3)
 
 
@@ -198,7 +198,7 @@ def test_the_real_drawings_have_alphabets_that_are_never_trained_on(data_dir, mo
     assert np.array_equal(np.unique(test.labels), np.arange(964, 1623))
     assert not set(train.alphabets) & set(test.alphabets)
     assert len(set(train.alphabets)) == 30 and len(set(test.alphabets)) == 20
-    assert 0.05 < train.images.mean() < 0.1  # ink on nothing
+    assert 0.05 < train.images.mean() < 0.1  # ink is 1 and background is 0
 
 
 @pytest.mark.slow

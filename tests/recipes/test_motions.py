@@ -1,4 +1,4 @@
-"""Each actor's clips against those of the others, on made-up distances."""
+"""Tests the retrieval of each actor's motions among other actors' clips, with simple distances."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from zoo import motions
 
 @pytest.fixture
 def every():
-    """Two motions by each actor; a clip is one number, the motion and a trace of the actor."""
+    """Builds two clips per actor. A clip is a number that encodes the motion and the actor."""
     clips = People([], [], [])
     for number, actor in enumerate(motions.ACTORS):
         for motion, place in (("hop", 0.0), ("jog", 10.0)):
@@ -37,7 +37,7 @@ def test_motions_far_apart_are_always_found(every):
     assert (found.trials.enrolled == 3).all()
 
 
-@pytest.mark.filterwarnings("ignore:.*may be similarities:UserWarning")  # they are reversed
+@pytest.mark.filterwarnings("ignore:.*may be similarities:UserWarning")  # distances are reversed
 def test_an_actors_distances_are_those_of_its_own_function(every):
     def reversed_order(signals):
         return 20 - between(signals)

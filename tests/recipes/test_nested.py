@@ -1,4 +1,4 @@
-"""Nested choices: each group's settings come from its partner alone."""
+"""Tests nested cross-validation, in which the settings of a group depend only on its partner."""
 
 import pytest
 

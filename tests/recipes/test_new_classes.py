@@ -1,4 +1,4 @@
-"""The page of new classes among all classes: its splits, its figures and cards that quote it."""
+"""Tests the page about new classes: its splits, its figures, and the cards that quote them."""
 
 import re
 
@@ -50,7 +50,7 @@ def test_each_method_is_measured_on_the_same_embeddings(rng):
     assert list(figures) == list(new_classes.METHODS)
     for method in (new_classes.MEAN, new_classes.REGRESSION):
         assert all(0.9 < figure <= 1 for figure in figures[method])
-    assert figures[new_classes.ADDED][0] > 0.9  # the similarity among old classes is not trained
+    assert figures[new_classes.ADDED][0] > 0.9  # the similarity of old classes is not trained here
 
 
 def test_cards_quote_the_page():

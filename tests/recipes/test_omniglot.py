@@ -1,4 +1,4 @@
-"""What the Omniglot recipe makes of drawings, and what it publishes."""
+"""Tests how the Omniglot recipe preprocesses drawings, and what it publishes."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from zoo.omniglot_proto_sim import evidence, train, trunks
 
 @pytest.fixture
 def drawings(rng):
-    """Three characters of two alphabets, four drawings each; labels have gaps."""
+    """Returns four drawings of three characters from two alphabets. The labels have gaps."""
     labels = np.repeat([3, 7, 8], 4)
     alphabets = np.repeat(["Ao", "Be", "Be"], 4)
     images = rng.random((12, 16, 16, 1)).astype("float32")
@@ -22,20 +22,20 @@ def drawings(rng):
 
 def test_strokes_compare_by_shape_wherever_they_stand():
     bar = np.zeros((12, 12))
-    bar[2:9, 3] = 0.4  # faint ink is ink
+    bar[2:9, 3] = 0.4  # faint ink counts as ink
     moved, lying = np.roll(bar, (2, 5), axis=(0, 1)), bar.T
     places = [evidence.strokes(one) for one in (bar, moved, lying)]
     table = evidence.hausdorff(places, places)
     np.testing.assert_allclose(table[0, 1], 0, rtol=0, atol=1e-12)
     np.testing.assert_allclose(table, table.T, rtol=0, atol=1e-12)
-    # of seven pixels in a line the nearest of the other bar is the crossing: 0 to 3 away
+    # The bars cross in the middle pixel. The seven pixels of a bar are 0 to 3 pixels away from it.
     assert table[0, 2] == pytest.approx(2 * (1 + 2 + 3) / 7)
 
 
 def test_each_quarter_turn_of_a_character_is_a_class_of_its_own(drawings):
     x, y, alphabets = train.turned(drawings)
     assert x.shape == (48, 16, 16, 1) and len(np.unique(y)) == 12
-    of_one = x[::12]  # one drawing, four times
+    of_one = x[::12]  # four rotations of the same drawing
     assert len(set(y[::12].tolist())) == 4
     for quarter in range(4):
         np.testing.assert_array_equal(of_one[quarter], np.rot90(drawings.images[0], quarter))
@@ -51,7 +51,7 @@ def test_drawings_are_varied_a_little_by_a_seed(rng):
     assert varied.shape == images.shape and varied.dtype == np.float32
     assert varied.min() >= 0 and varied.max() <= 1.001
     for one in varied:
-        assert 0.5 < one.sum() / images[0].sum() < 1.6  # the drawing is still there
+        assert 0.5 < one.sum() / images[0].sum() < 1.6  # most of the drawing remains
         center = np.argwhere(one[..., 0] > 0.5).mean(axis=0)
         assert np.abs(center - 27.5).max() < train.DISTORTION["shift"] + 1
     assert not np.array_equal(varied[0], varied[1])
@@ -59,7 +59,7 @@ def test_drawings_are_varied_a_little_by_a_seed(rng):
 
 @pytest.fixture
 def small(monkeypatch):
-    """The recipe with networks of a few weights, and epochs of two episodes."""
+    """Replaces the networks of the recipe by small ones, with epochs of two episodes."""
     monkeypatch.setattr(trunks, "SIDE", 32)
     monkeypatch.setattr(trunks, "COARSE", 2)
     monkeypatch.setattr(trunks, "WIDTHS", (2, 3, 4, 5))
@@ -91,7 +91,7 @@ def unit(z):
 
 
 def shifted(images, down, right):
-    """Images moved by some pixels; white comes in where they were."""
+    """Shifts images by some pixels and fills the border with background."""
     moved = np.roll(images, (down, right), axis=(1, 2))
     rows, columns = np.indices(images.shape[1:3])
     side = images.shape[1]

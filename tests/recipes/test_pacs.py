@@ -1,5 +1,4 @@
-"""Domains left out in turn: who is trained on, what a frozen network's answers are kept as, who is
-said to be ahead."""
+"""Tests the PACS recipe: training without one domain, stored features, and comparisons."""
 
 import numpy as np
 import pytest
@@ -15,11 +14,11 @@ from zoo.pacs_proto_sim import train as recipe
 NAME = "pacs_proto_sim"
 NAMES = list(domains.DOMAINS)
 METHODS = tuple(recipe.HEADS)
-EACH = 3  # pictures of a class in a domain, the last of which validates
+EACH = 3  # pictures of a class in a domain; the last one is for validation
 
 
 def made(of=tuple(NAMES)):
-    """Pictures of seven colors, darker from domain to domain."""
+    """Builds pictures in seven colors, which get darker from domain to domain."""
     rng = np.random.default_rng(0)
     count = len(of) * 7 * EACH
     labels = np.tile(np.repeat(np.arange(7, dtype=np.int32), EACH), len(of))
@@ -31,8 +30,12 @@ def made(of=tuple(NAMES)):
 
 
 def answers(of, seeds=3, pictures=100):
-    """`{(method, domain, seed): right}`: of a hundred pictures the first `of(method, place of the
-    domain, seed)` are right."""
+    """Builds results in which some of the first pictures are classified correctly.
+
+    Returns:
+        Dict from `(method, domain, seed)` to booleans. `of(method, index of the domain, seed)` is
+        the number of correct pictures.
+    """
     return {
         (method, domain, seed): np.arange(pictures) < of(method, place, seed)
         for method in METHODS
@@ -43,7 +46,7 @@ def answers(of, seeds=3, pictures=100):
 
 @pytest.fixture
 def network(monkeypatch, tmp_path):
-    """A small network with a layer at the cut in place of EfficientNet-Lite0; its weights' file."""
+    """Replaces EfficientNet-Lite0 by a small network and returns the path of its weights."""
 
     def small(shape, weights):
         image = keras.Input(shape, name="image")
@@ -71,9 +74,9 @@ def test_a_crop_is_a_part_of_its_picture_at_the_size_asked_for(rng):
     assert parts.shape == (20, 40, 40, 3) and parts.dtype == np.uint8
     assert (parts[..., 2] == 7).all()
     heights, widths = (np.ptp(parts[..., k].astype(int), axis=(1, 2)) for k in (0, 1))
-    assert (abs(heights - widths) <= 4).all()  # square
+    assert (abs(heights - widths) <= 4).all()  # crops are square
     assert heights.min() >= 0.5 * 198 * 0.9 and heights.max() <= 198
-    assert len({int(part.min()) for part in parts[..., 0]}) > 5  # from different places
+    assert len({int(part.min()) for part in parts[..., 0]}) > 5  # crops come from different places
 
 
 def test_a_whole_picture_is_its_own_crop_of_its_own_size(rng):
@@ -142,12 +145,12 @@ def test_answers_are_those_of_the_network_and_are_computed_once(network, tmp_pat
     maps = lower(domains.central(images))
     np.testing.assert_allclose(found.maps[0], maps, rtol=0, atol=1e-3)
     np.testing.assert_allclose(found.features[0], upper(maps), rtol=0, atol=1e-5)
-    assert not np.array_equal(found.features[1], found.features[2])  # varied anew
+    assert not np.array_equal(found.features[1], found.features[2])  # new augmentation
     with monkeypatch.context() as patch:
         patch.setattr(domains, "_write", None)
         again = domains.outputs(lower, upper, images, "a", tmp_path, copies=2)
         np.testing.assert_array_equal(again.maps[2], found.maps[2])
-        with pytest.raises(TypeError):  # other weights, other answers
+        with pytest.raises(TypeError):  # other weights need new features
             domains.outputs(lower, upper, images, "b", tmp_path, copies=2)
 
 
@@ -192,7 +195,7 @@ def test_what_sim_gains_is_paired_by_seed_and_by_picture():
         assert row["stderr"] == pytest.approx(0, abs=1e-12)
         assert 0.01 < row["ci95"][0] < 0.03 < row["ci95"][1] < 0.05
     tests = domain_figures.mcnemar(found, "SIM", "softmax")
-    assert tests == "0.00049, 0.00049 and 0.00049"  # 12 pictures for SIM alone: 2 / 2 ** 12
+    assert tests == "0.00049, 0.00049 and 0.00049"  # only SIM is right, 12 times
 
 
 def test_who_is_ahead_is_said_only_beyond_the_interval_over_pictures():
@@ -242,7 +245,7 @@ def test_what_the_upper_part_learns_is_learned_by_the_whole_network(network):
 @pytest.mark.slow
 @pytest.mark.parametrize("method", networks.METHODS)
 def test_training_moves_the_upper_part_and_the_heads_and_nothing_below(network, tmp_path, method):
-    """And nothing that its loss does not ask for, of which Keras would warn."""
+    """Tests that training changes only the upper layers and the heads, and causes no warning."""
     known = made()
     _, lower, upper = networks.pretrained(network)
     outputs = domains.outputs(lower, upper, known.images, "a", tmp_path, copies=1)
@@ -270,9 +273,8 @@ def test_a_run_is_kept_and_not_repeated_and_the_published_model_can_be_read(
     monkeypatch.setattr(domains, "DOMAINS", few)
     monkeypatch.setattr(domains, "read", lambda: known)
     monkeypatch.setattr(domains, "COPIES", 1)
-    monkeypatch.setattr(
-        recipe, "fit", lambda *given, **options: 0.0
-    )  # each costs seconds to compile
+    # every real fit takes seconds to compile
+    monkeypatch.setattr(recipe, "fit", lambda *given, **options: 0.0)
     folder = tmp_path / NAME
     monkeypatch.setattr(recipe, "__file__", str(folder / "train.py"))
     given = {"weights": network, "steps": 1, "seeds": 2, "out": tmp_path / "run"}
@@ -280,7 +282,7 @@ def test_a_run_is_kept_and_not_repeated_and_the_published_model_can_be_read(
     with monkeypatch.context() as patch:
         patch.setattr(recipe, "train_without", None)
         recipe.main(**given, resume=True, publish_model=True)
-        with pytest.raises(TypeError):  # of other steps
+        with pytest.raises(TypeError):  # a run with another number of steps
             recipe.main(**{**given, "steps": 2}, resume=True)
     monkeypatch.setenv("KERAS_DML_ZOO", str(tmp_path))
     card = zoo.card(NAME)
@@ -302,5 +304,5 @@ def test_frozen_features_are_judged_on_pictures_that_were_not_fitted(rng):
     known, asked = np.arange(30), np.arange(30, 60)
     assert frozen.right(features, labels, known, asked).all()
     of_others = labels.copy()
-    of_others[asked] = (labels[asked] + 1) % 3  # what is asked has no part in the fit
+    of_others[asked] = (labels[asked] + 1) % 3  # the fit does not use these labels
     assert not frozen.right(features, of_others, known, asked).any()

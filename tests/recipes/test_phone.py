@@ -1,4 +1,4 @@
-"""A phone in the pocket: its frame, its groups of people, and how its settings are chosen."""
+"""Tests the phone gait recipe: orientation of the phone, groups of people, choice of settings."""
 
 import csv
 import functools
@@ -19,8 +19,10 @@ NAMES = "abcdefghijkl"
 
 
 def walk(person, rng, steps=520):
-    """Strides of a person: a period and amplitudes of their own, forward, left, up; the phone lies
-    anyhow."""
+    """Simulates a walk with a phone in a random orientation.
+
+    The period and the amplitudes of the strides differ between people.
+    """
     own = np.random.default_rng(person)
     phase = 2 * np.pi * np.arange(steps) / (20 + person) + rng.uniform(0, 6)
     a, b = own.uniform(0.3, 1, 2)
@@ -43,7 +45,7 @@ def walkers(names=NAMES, each=4):
 
 
 def by_period(probes, enrolled):
-    """Distances that how the phone lies does not change: of the strongest frequencies."""
+    """Computes differences of the strongest frequencies, which no rotation of the phone changes."""
 
     def strongest(windows):
         found = np.stack(fronts.outputs(phone.front("magnitude"), windows))[..., 0]
@@ -53,7 +55,7 @@ def by_period(probes, enrolled):
 
 
 def by_sensor(probes, enrolled):
-    """Distances of the mean of x, y and z, which tell how the phone lies."""
+    """Computes distances of the means of x, y and z, which depend on the phone's orientation."""
     own, others = (np.mean(windows, axis=1) for windows in (probes, enrolled))
     return np.linalg.norm(own[:, None] - others, axis=-1)
 
@@ -84,7 +86,7 @@ def test_turned_windows_keep_their_lengths_and_turn_by_themselves(rng):
     found = phone.turned(windows, rng)
     lengths = np.linalg.norm(windows, axis=-1)
     np.testing.assert_allclose(np.linalg.norm(found, axis=-1), lengths, rtol=1e-5)
-    np.testing.assert_allclose(found.mean(axis=0), 0, rtol=0, atol=0.5)  # no side is preferred
+    np.testing.assert_allclose(found.mean(axis=0), 0, rtol=0, atol=0.5)  # uniform
 
 
 # ---- groups -------------------------------------------------------------------------------------
@@ -108,7 +110,7 @@ def test_turned_probes_lie_beside_enrolled_walks_as_recorded():
 
 
 def test_so_many_walks_are_enrolled_from_the_first():
-    group = phone.Group(by_period, walkers("abcd", each=6), ["a", "b"])  # two windows a walk
+    group = phone.Group(by_period, walkers("abcd", each=6), ["a", "b"])  # two windows per walk
     counts = [set(group.trials(False, walks).enrolled.tolist()) for walks in (1, 3, None)]
     assert counts == [{2}, {6}, {6}]
     single = group.pairs(False)
@@ -157,7 +159,7 @@ def test_closed_forms_tell_walkers_apart_however_the_phone_lies(name, monkeypatc
 
 
 def tiny(monkeypatch):
-    """Two steps an epoch, two convolutions."""
+    """Reduces training to two steps per epoch and the network to two convolutions."""
     monkeypatch.setitem(SIZES, "edge", (4, 6))
     monkeypatch.setattr(sequences, "STEPS_PER_EPOCH", 2)
 
@@ -190,11 +192,11 @@ def test_turned_windows_are_turned_each_by_itself(rng):
 def test_every_variant_changes_the_settings():
     for name in train.VARIANTS:
         settings = train.settings_of(name)
-        assert train.PAIRS <= 17 * len(settings.tempos)  # people outside of two groups
+        assert train.PAIRS <= 17 * len(settings.tempos)  # 17 people are outside of two groups
 
 
 def lines_of(scores):
-    """Lines of runs of all pairs, with an EER for each variant and group."""
+    """Returns search results for all pairs of groups, with an EER for each variant and group."""
     return [
         {
             "variant": variant,

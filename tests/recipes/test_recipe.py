@@ -1,4 +1,4 @@
-"""The command that every recipe is run by."""
+"""Tests the command line that all recipes share."""
 
 import json
 import pathlib
@@ -16,7 +16,11 @@ from zoo import recipe
 
 @pytest.fixture
 def runs(monkeypatch, tmp_path):
-    """A recipe of two options of its own, in a folder of its own, and what it was run with."""
+    """Builds a recipe with two options in its own folder.
+
+    Returns:
+        Typer app, and the list of the arguments of each run.
+    """
     seen = []
 
     def main(run, method: Annotated[str, typer.Option(help="How.")] = "a", part: bool = False):

@@ -1,4 +1,4 @@
-"""Runs of a search, kept as lines."""
+"""Tests that the results of a search for settings are stored as lines of a file."""
 
 import json
 

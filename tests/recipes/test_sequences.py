@@ -1,4 +1,4 @@
-"""The four methods of Abdelwahab2019 by one option, and resumed runs."""
+"""Tests training by the four methods of Abdelwahab2019, and resumed runs."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from zoo import recipe, sequences
 
 
 def walkers(rng, people=5, each=3, steps=80):
-    """Sines of a frequency of their own, three channels."""
+    """Simulates sine waves in three channels, with another frequency for each person."""
     subjects = [f"{person}" for person in range(people) for _ in range(each)]
     signals = [
         np.sin(np.arange(steps)[:, None] * (0.2 + 0.1 * int(one)) + rng.uniform(0, 6, 3))
@@ -20,7 +20,7 @@ def walkers(rng, people=5, each=3, steps=80):
 
 
 def quick(monkeypatch):
-    """Two steps an epoch, two convolutions."""
+    """Reduces training to two steps per epoch and the network to two convolutions."""
     monkeypatch.setitem(SIZES, "edge", (4, 6))
     monkeypatch.setattr(sequences, "STEPS_PER_EPOCH", 2)
 
@@ -63,7 +63,7 @@ def test_a_resumed_run_ends_where_one_run_does(rng, tmp_path, monkeypatch):
     fit = sequences.keras.Model.fit
 
     def stopped(model, *given, **options):
-        """As if the power went after the first of two epochs."""
+        """Simulates a power failure after the first of two epochs."""
         fit(model, *given, **{**options, "epochs": 1})
         raise KeyboardInterrupt
 
@@ -78,7 +78,7 @@ def test_a_resumed_run_ends_where_one_run_does(rng, tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_a_run_that_is_done_stays_as_it_is(rng, tmp_path, monkeypatch):
-    """A recipe of several trainings is resumed through those that have ended."""
+    """Tests resuming a finished training, which occurs in recipes with several trainings."""
     quick(monkeypatch)
     people = walkers(rng)
     done = trained("qp_wl", people, 2, tmp_path)

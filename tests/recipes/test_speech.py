@@ -1,4 +1,4 @@
-"""Speech for verification: what is trimmed, who is in a fold, which trials, what is disturbed."""
+"""Tests the speech data of the voice recipes: trimming, folds, trials, and augmentation."""
 
 import numpy as np
 import pytest
@@ -126,7 +126,7 @@ def test_short_recordings_go_on_with_others_of_their_speaker(rng):
         assert len(after) >= 200 and set(np.unique(after)) <= own[subject]
         np.testing.assert_array_equal(after[: len(before)], before)
         np.testing.assert_array_equal(after, same)
-    assert longer.signals[3] is people.signals[3]  # long enough as it is
+    assert longer.signals[3] is people.signals[3]  # already long enough
 
 
 def test_batches_are_disturbed_the_same_for_a_seed_and_otherwise_for_another(rng):
@@ -152,17 +152,17 @@ def test_nothing_is_disturbed_without_room_and_noise(rng):
         speech_augment.Disturb(2, reverberant=0, noisy=0)(batch, rng), kept
     )
     speech_augment.Disturb(2, reverberant=1, noisy=1)(batch, rng)
-    np.testing.assert_array_equal(batch, kept)  # the batch that was given stays as it is
+    np.testing.assert_array_equal(batch, kept)  # the input batch is not changed
 
 
 def test_babble_is_of_other_speakers(rng, monkeypatch):
     monkeypatch.setattr(speech_augment, "NOISES", ("babble",))
     batch = np.zeros((6, 400, 1), np.float32)
-    batch[:2] = rng.normal(size=(2, 400, 1))  # one speaker speaks, two are silent
+    batch[:2] = rng.normal(size=(2, 400, 1))  # one speaker has noise and two are silent
     heard = speech_augment.Disturb(2, reverberant=0, noisy=1)(batch, rng)
     np.testing.assert_allclose(
         heard[:2], batch[:2], rtol=0, atol=1e-6
-    )  # silent noise changes nothing
+    )  # babble of silent speakers changes nothing
 
 
 def test_noise_has_the_ratio_that_was_asked_for(rng):
@@ -186,7 +186,7 @@ def test_an_echo_comes_after_the_sound_and_dies_away(rng):
     clicks[:, 1_000] = 1
     heard = speech_augment.reverberated(clicks, rng, RATE)
     assert heard.shape == clicks.shape
-    assert np.abs(heard[:, :1_000]).max() < 1e-5  # nothing before the sound
+    assert np.abs(heard[:, :1_000]).max() < 1e-5  # silence before the direct sound
     assert (np.abs(heard).argmax(axis=1) == 1_000).all()  # the direct sound is the loudest
     np.testing.assert_allclose(np.mean(heard**2, axis=1), np.mean(clicks**2, axis=1), rtol=1e-4)
     early, late = np.mean(heard[:, 1_001:2_000] ** 2), np.mean(heard[:, 8_000:9_000] ** 2)
@@ -228,7 +228,7 @@ def test_a_calibrated_similarity_keeps_its_order_and_its_zero_is_as_likely_as_no
     x, y = rng.normal(size=(2, 5, 3)).astype("float32")
     before = np.asarray(layer(x, y))
     genuine = rng.random(4_000) < 0.2
-    ratios = rng.normal(np.where(genuine, 2, -2), 2)  # are log-likelihood ratios
+    ratios = rng.normal(np.where(genuine, 2, -2), 2)  # these scores are log-likelihood ratios
     scale, shift = calibration.log_odds(0.5 * ratios - 7, genuine)
     assert scale == pytest.approx(2, rel=0.1) and shift == pytest.approx(14, rel=0.1)
     calibration.calibrate(layer, scale, shift)
@@ -255,7 +255,7 @@ def test_the_encoder_begins_at_discriminants_that_part_voices(rng):
 
 
 def test_the_cepstra_are_those_that_part_speakers_unseen(rng, monkeypatch):
-    """One count's statistics tell speakers apart, the other's are noise."""
+    """Tests the choice of the number of cepstra. Only the statistics of 13 separate speakers."""
     subjects = [f"{k:02d}{speed}" for speed in ("", "@0.8") for k in range(1, 17) for _ in range(4)]
     own = np.repeat(np.tile(rng.normal(size=(16, 90)), (2, 1)), 4, axis=0)
     noise = rng.normal(size=own.shape)

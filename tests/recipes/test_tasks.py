@@ -1,4 +1,4 @@
-"""What a classifier is measured at beside its classes."""
+"""Tests the additional tasks on which classifiers of the zoo are evaluated."""
 
 import types
 
@@ -15,8 +15,11 @@ CLASSES, FEATURES = 4, 40
 
 @pytest.fixture
 def model():
-    """Embeds an image as its pixels; its similarity begins as a distance, its prototypes are the
-    first corners."""
+    """Builds a classifier with simple parts.
+
+    The embedding of an image is the vector of its pixels. The similarity is initialized as a
+    distance. The prototypes are the first unit vectors.
+    """
     signal = keras.Input((1, FEATURES, 1))
     encoder = keras.Model(signal, keras.layers.Flatten()(signal))
     built = PrototypicalClassifier(encoder, CLASSES, hidden=(8,), aux="am", symmetry="absdiff")

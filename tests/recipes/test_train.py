@@ -1,4 +1,4 @@
-"""The command that trains the whole zoo again."""
+"""Tests the command that trains all models of the zoo again."""
 
 import pathlib
 import subprocess
@@ -12,7 +12,10 @@ from zoo import train
 
 @pytest.fixture
 def commands(monkeypatch):
-    """Commands of the recipes in place of hours of training; those of `commands.broken` fail."""
+    """Records the commands of recipes instead of running them.
+
+    The commands of models in `commands.broken` fail.
+    """
 
     class Commands(list):
         broken = ()

@@ -1,4 +1,4 @@
-"""Attacks on digits as recipes measure them: in parts, the slow ones on the first images."""
+"""Tests `zoo.under_attack`, which attacks digits in parts, with slow attacks on few images."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from zoo import under_attack
 
 @pytest.fixture
 def small(monkeypatch):
-    """Weak attacks, parts of 4 images, 6 first ones."""
+    """Replaces the attacks by weak attacks on parts of 4 images, with slow attacks on 6 images."""
     fgsm, square = attacks.FGSM(0.3), attacks.Square(0.3, queries=3)
     for name, value in {"ON_ALL": (fgsm,), "ON_FIRST": (square,), "FIRST": 6, "PART": 4}.items():
         monkeypatch.setattr(under_attack, name, value)

@@ -1,4 +1,4 @@
-"""Recipes of voice classifiers: vectors of windows in place of sound, from vectors to sound."""
+"""Tests the voice classifier recipes: training on vectors of windows, and models of audio."""
 
 import functools
 
@@ -21,7 +21,7 @@ LEFT = ["F1500000000", "M1500000001"]
 
 @pytest.fixture
 def small(monkeypatch):
-    """A network of eight units whose embeddings are not zero; the same at every call."""
+    """Replaces the speech network by a fixed network of eight units with nonzero embeddings."""
     original = models.ge2e
 
     def ge2e(weights):

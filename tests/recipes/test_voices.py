@@ -1,4 +1,4 @@
-"""Voices of two sets: who teaches, folds, trials, scores by models that heard nobody of them."""
+"""Tests the voices of two data sets: training speakers, folds, trials, and scores of models."""
 
 import numpy as np
 import pytest

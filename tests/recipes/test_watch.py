@@ -1,4 +1,4 @@
-"""A watch on the wrist: its walks, groups of people and trials, and how settings are chosen."""
+"""Tests the watch recipe: walks, groups of people, trials, and the choice of settings."""
 
 import json
 
@@ -17,7 +17,7 @@ ENDS = ("", " mirrored", " x1.1", " mirrored x1.1")
 
 
 def walk(person, rng, steps=320):
-    """Strides of a person: a period and amplitudes of that person along x, y and z."""
+    """Simulates a walk, with a period and amplitudes along x, y and z that depend on the person."""
     traits = np.random.default_rng(person)
     phase = 2 * np.pi * np.arange(steps) / (40 + 2 * person) + rng.uniform(0, 6)
     amplitudes, shifts = traits.uniform(0.5, 4, 3), traits.uniform(0, 6, 3)
@@ -77,13 +77,14 @@ def test_mirror_images_and_tempos_are_further_people():
 
 
 def test_later_runs_are_compared_with_the_first_five_and_earlier_ones_with_the_last_five():
-    """Distances are differences of times that tell every run of every person."""
+    """Tests distances that are differences of numbers, a different number for each run."""
     people = walkers("ab", each=7)
     times = np.array(people.sessions) + 100.0 * (np.array(people.subjects) == "b")
     found = watch.claims(np.abs(np.subtract.outer(times, times)), people)
-    assert len(found.scores) == 2 * 2 * 2 * 2  # directions, people, probes of each, claims
+    assert len(found.scores) == 2 * 2 * 2 * 2  # directions, people, probes, claims
     genuine = found.scores[found.genuine].reshape(2, 2, 2)
-    # forward: runs 6 and 7 against 1 to 5; backward: runs 1 and 2 against 3 to 7
+    # Forward trials compare runs 6 and 7 with runs 1 to 5. Backward trials compare runs 1 and 2
+    # with runs 3 to 7.
     np.testing.assert_array_equal(genuine[0], [[1, 2], [1, 2]])
     np.testing.assert_array_equal(genuine[1], [[2, 1], [2, 1]])
     assert (found.enrolled == 5).all()
@@ -153,7 +154,7 @@ def test_discriminants_are_bounded_and_tell_unseen_walkers_apart():
 
 
 def test_halves_are_measured_by_the_model_of_the_other_half(monkeypatch):
-    """The discriminants of the arrays are those of a model that is fitted to the same people."""
+    """Tests that each half is scored by a model fitted to the people of the other half."""
     monkeypatch.setattr(watch, "TEMPOS", (1.0, 1.1))
     people = walkers("abcd", each=6)
     training = watch.variants(people)

@@ -1,6 +1,7 @@
-"""Figures in the sentences of cards, measured again from the published files on real recordings.
+"""Tests that published model files reproduce the figures in the sentences of model cards.
 
-`test_headlines` measures the figures in the tables of cards.
+The tests evaluate the files on the real recordings. `test_headlines` tests the figures in the
+tables of cards.
 """
 
 import functools
@@ -30,18 +31,18 @@ pytestmark = pytest.mark.slow
 
 
 def words(name):
-    """All that a card says in sentences."""
+    """Returns all sentences of a card as one text."""
     card = zoo.card(name)
     return " ".join([card["figures_are"], *card["limits"]])
 
 
 def numbers(text):
-    """Numbers of a text, of one digit behind the point as it gives them."""
+    """Returns the numbers with one decimal in a text."""
     return [float(number) for number in re.findall(r"\d+\.\d", text)]
 
 
 def eer(found, rows=slice(None)):
-    """EER of some trials with its interval over people, as cards write it."""
+    """Computes the EER of some trials with an interval over people, in the format of cards."""
     people = tuple(side[rows] for side in found.people)
     rate = evaluation.verification(
         found.scores[rows], found.genuine[rows], people=people, bootstrap=1000
@@ -50,12 +51,16 @@ def eer(found, rows=slice(None)):
 
 
 def differing_walkers():
-    """EER of both distances of walkers added, and how far it is from that of one of them."""
+    """Evaluates the sum of the distances of two gait models.
+
+    Returns:
+        EER of the sum, and the difference to the EER of `gait_lda` alone.
+    """
     test = gait.walks("test").windows(gait.WINDOW)
     parts = [gait.walks(split) for split in gait.KNOWN]
     known = functools.reduce(People.__add__, parts).windows(gait.WINDOW)
 
-    def distances(name, least):  # of the cosine -1, which is no distance to add
+    def distances(name, least):  # the smallest distance is subtracted, -1 for negated cosines
         def between(signals):
             return measure.pairwise_distances(zoo.load(name), signals) - least
 
@@ -80,9 +85,14 @@ def test_two_distances_of_walkers_added(data_dir):
 
 
 def patients():
-    """EER of patients and controls among themselves, its imposter trials, and the probes."""
+    """Computes the EER of trials within the patients and within the controls.
+
+    Returns:
+        EER, number of imposter trials, and ids of the probes.
+    """
     found = evidence.of_published("eeg_spdnet_rpl").measured.trials
-    groups = np.array([[name[:4] for name in side] for side in found.people])  # co2a, co2c
+    # ids of patients begin with co2a, and ids of controls with co2c
+    groups = np.array([[name[:4] for name in side] for side in found.people])
     alike = groups[0] == groups[1]
     return eer(found, alike), int((alike & ~found.genuine).sum()), set(found.probes)
 
@@ -96,7 +106,7 @@ def test_patients_and_controls_among_themselves(data_dir):
 
 
 def band(low, high):
-    """The row of the EER of a band of EEG without a network."""
+    """Returns the EER row of a frequency band of EEG, measured without a network."""
     rows = eeg_bands.measured(eeg.trials(), low, high).headline["rows"]
     (rate,) = [row for row in rows if row["metric"] == "eer"]
     return rate
@@ -111,7 +121,11 @@ def test_a_band_of_eeg_without_a_network(low, high, data_dir):
 
 
 def trained_voices(prepare):
-    """EER of voices that a model was trained on, and the rank correlation of both its scores."""
+    """Evaluates a voice model on the speakers used in training.
+
+    Returns:
+        EER in percent, and the rank correlation of the learned similarity and the cosine.
+    """
     heard = speech.utterances(prepare)
     first, second, genuine, _ = speech.trials(heard.subjects, speech.folds(heard.subjects))
     model = zoo.load("voice_logcov_lda")
@@ -130,8 +144,12 @@ def test_voices_that_were_trained_on(data_dir):
 
 
 def unheard_voices():
-    """Figures of the table of voices by title: those of its columns, of methods that train nothing,
-    and those of telephone callers, of a file that has heard none of them."""
+    """Computes rows of the table of voices for methods without training on these speakers.
+
+    Returns:
+        Dict from the title of a row to the EER of each column. The rows are a method without
+        training, and a published file on telephone callers that were not used in its training.
+    """
     heard = voices.everybody(prepare=True)
     columns = voice_table.parts(heard)
     first, second, *_ = voices.trials(heard, voices.folds(heard.subjects))
@@ -155,7 +173,7 @@ def unheard_voices():
 
 @pytest.mark.slow
 def test_rows_of_the_table_of_voices_for_which_nothing_is_trained(data_dir):
-    """And that of a published file on the callers, of whom it has heard none."""
+    """Tests these rows, and the rows of a file on callers that were not used in its training."""
     table = {row[0]: row for row in cells(voice_table.PAGE.read_text(encoding="utf-8"))}
     figures = memory.in_new_process(unheard_voices)
     assert len(figures) == 4

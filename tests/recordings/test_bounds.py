@@ -1,4 +1,4 @@
-"""Reading untrusted files takes bounded memory and processor time."""
+"""Tests that reading untrusted files takes limited memory and processor time."""
 
 import contextlib
 import json
@@ -13,7 +13,7 @@ from tests.hostile import bombs
 pytest.importorskip("pyarrow")
 pytest.importorskip("soundfile")
 
-WHOLE = [  # of 20 MB, each read in a process of its own
+WHOLE = [  # files of 20 MB, each of which is read in a separate process
     ("csv", "rows of 1"),
     ("csv", "100,000 columns"),
     ("csv", "texts above numbers"),
@@ -23,8 +23,8 @@ WHOLE = [  # of 20 MB, each read in a process of its own
     ("wav", "A-law"),
     ("flac", "silence"),
 ]
-SMALL = 10**6  # bytes of all other files
-SMALL_SECONDS = 5  # of processor time to read a file of 1 MB
+SMALL = 10**6  # size of all other files in bytes
+SMALL_SECONDS = 5  # limit for the processor time to read a file of 1 MB
 
 
 @pytest.mark.parametrize(("kind", "name"), WHOLE, ids=map("-".join, WHOLE))
@@ -85,7 +85,7 @@ def test_the_error_about_a_wide_table_is_short(tmp_path):
 def test_the_bound_grows_with_the_file(tmp_path, monkeypatch):
     monkeypatch.setattr(_bounds, "MOST_NUMBERS", 100)
     path = tmp_path / "walk.csv"
-    path.write_text("x\n" + 200 * "1\n-2\n")  # 2.5 bytes for each number
+    path.write_text("x\n" + 200 * "1\n-2\n")  # 2.5 bytes per number
     with pytest.raises(ValueError, match="more than 250 numbers"):
         recordings.read(path)
     path.write_text("x\n" + 200 * "1.25\n-2.5\n")

@@ -1,4 +1,4 @@
-"""Tests of the columns that are channels by default, and of columns of times."""
+"""Tests which columns are channels by default, and how time columns are read."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ NOISE = RNG.normal(size=(COUNT, 2))
 
 @pytest.fixture
 def table(tmp_path):
-    """Returns a function that writes a csv of two noisy channels and a third column."""
+    """Returns a function that writes a csv file with two noisy channels and a third column."""
 
     def write(name, column, *, last=False, count=COUNT):
         names = ["x", "y", name] if last else [name, "x", "y"]
@@ -210,7 +210,7 @@ def test_the_column_of_times_that_rises_is_used(tmp_path):
 
 
 def batched(size, count=600, hz=50):
-    """Returns the times and the values of a wave of 5 Hz; several rows share a time."""
+    """Returns times and values of a wave of 5 Hz, in which several rows have the same time."""
     true = np.arange(count) / hz
     return (np.arange(count) // size) * size / hz, np.sin(2 * np.pi * 5 * true)
 
@@ -231,7 +231,7 @@ def test_rows_that_share_a_time_are_spread_evenly(tmp_path, size, resample_hz):
 
 @pytest.mark.parametrize("start", [0.0, 0.3, 0.74, 0.98])
 def test_times_in_whole_seconds_are_spread_evenly(tmp_path, start):
-    """The first and the last second have fewer rows than the seconds between them."""
+    """Tests times whose first and last second have fewer rows than the other seconds."""
     true = start + np.arange(777) / 50
     wave = np.sin(2 * np.pi * 5 * (true - start))
     rows = [f"{int(t + 1e-9)},{x:.6f}" for t, x in zip(true, wave, strict=True)]
@@ -265,7 +265,7 @@ def test_batches_of_varying_size_with_a_gap_are_not_spread_over_the_gap(tmp_path
 
 
 def test_jitter_of_a_shared_clock_does_not_make_a_staircase(tmp_path):
-    """The times of batches of three rows have errors of a few milliseconds."""
+    """Tests rows in batches of three that share a time with an error of a few milliseconds."""
     rng = np.random.default_rng(0)
     times, wave = batched(3)
     times = times + np.repeat(rng.uniform(-0.004, 0.004, len(times) // 3), 3)

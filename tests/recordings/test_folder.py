@@ -1,4 +1,4 @@
-"""Tests of `recordings.folder`: files of people in folders or in a table."""
+"""Tests that `recordings.folder` lists the recordings of people in folders and in tables."""
 
 import unicodedata
 

@@ -1,4 +1,4 @@
-"""Tests of the registry of formats, which help texts, pages, errors and the server ask."""
+"""Tests that help texts, pages, errors and the server list the formats of the registry."""
 
 import pathlib
 import subprocess
@@ -17,7 +17,7 @@ PAGES = ("README.md", "keras_dml/README.md", "SECURITY.md")
 
 
 def read_toy(path, options):
-    """Reads a file of two bytes per step."""
+    """Reads a file of an invented format with two bytes per step."""
     values = np.frombuffer(path.read_bytes(), np.uint8).reshape(-1, 2)
     table = _table.Table(
         path,

@@ -1,4 +1,4 @@
-"""Tests of missing values and gaps: short gaps are interpolated, long gaps cut a recording."""
+"""Tests that short gaps are interpolated and that recordings are cut at long gaps."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ MISSING = ["", ".", "-", "NaN", "nan", "NA", "N/A", "null", "NULL", "None", "--"
 
 @pytest.fixture
 def written(tmp_path):
-    """Returns a function that writes a csv of two waves, with some fields or rows missing."""
+    """Returns a function that writes a csv file with two waves and missing fields or rows."""
 
     def write(cells=(), rows=range(COUNT), timed=True):
         fields = [[f"{value:.6f}" for value in row] for row in WAVES]

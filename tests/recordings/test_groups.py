@@ -1,4 +1,4 @@
-"""Tests of `recordings.groups`, which reads the group of each person from a table."""
+"""Tests that `recordings.groups` reads the group of each person from a table."""
 
 import unicodedata
 

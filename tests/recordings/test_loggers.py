@@ -1,4 +1,7 @@
-"""Tests of files as real loggers write them; `loggers/README.md` names the sources."""
+"""Tests that files in the formats of real data loggers are read correctly.
+
+`loggers/README.md` describes the files and names the sources of the formats.
+"""
 
 import math
 import pathlib
@@ -16,7 +19,7 @@ SIGNAL = np.array(
 XYZ = ["x", "y", "z"]
 G, ACCELERATION = ("g",) * 3, ("m/s^2",) * 3
 COMMAS = "Decimal commas were read as decimal points."
-THOUSANDS = "Separators of thousands were left out of numbers."
+THOUSANDS = "Thousands separators in numbers were ignored."
 BEFORE = "Lines before the names of the columns were left out."
 COMMENTS = "Comment lines were left out."
 SPACES = "Columns were separated at spaces."
@@ -39,7 +42,7 @@ def names(form, letters=XYZ):
     return [form.format(letter) for letter in letters]
 
 
-# For each file: channels, units or None, factor of the signal, rate, notes.
+# For each file: channels, units or None, factor of the signal, sampling rate, and notes.
 READ = {
     "acqknowledge.txt": (names("CH{}", "123"), None, 1, 2000, [BEFORE, COUNTS]),
     "actigraph.csv": (names("Accelerometer {}", "XYZ"), None, 1, 30, [BEFORE]),
@@ -94,7 +97,7 @@ READ = {
     "witmotion.txt": (names("a{}"), G, 1, 100, [BEFORE]),
 }  # fmt: skip
 WITHOUT_TIMES = {"numpy_savetxt.txt", "pandas_index.csv", "r_write_table.txt"}
-OFFSETS = {"mind_monitor.csv": 800}  # of a signal with factor None
+OFFSETS = {"mind_monitor.csv": 800}  # offset that is added to the signal of a file
 SOUND = {
     "ffmpeg_pipe.wav": (
         16_000,
@@ -131,7 +134,7 @@ def test_the_channels_of_a_logger_are_read(name):
     else:
         assert walk.rate_hz == pytest.approx(rate, rel=0.01)
     if factor is not None:
-        tolerance = 1.0 if factor == 20 else 0.006  # whole numbers, two or three decimals
+        tolerance = 1.0 if factor == 20 else 0.006  # files have 0, 2 or 3 decimals
         np.testing.assert_allclose(
             walk.values, factor * SIGNAL, rtol=0, atol=max(tolerance, factor / 1000)
         )

@@ -1,4 +1,4 @@
-"""Tests of Parquet files, such as those that pandas writes with the index of a frame."""
+"""Tests that Parquet files are read correctly, including files with an index of pandas."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Tests of `recordings.read`: values, names, units, rates, and errors with file and line."""
+"""Tests `recordings.read`: values, names, units, rates, and errors with file and line."""
 
 import pathlib
 import sys
@@ -17,7 +17,7 @@ XYZ = "x,y,z\n1,2,3\n4,5,6\n7,8,9.5\n"
 
 @pytest.fixture
 def written(tmp_path):
-    """Returns a function that writes a file and returns its path."""
+    """Returns a function that writes a file and returns the path of the file."""
 
     def write(content, name="walk.csv"):
         path = tmp_path / name
@@ -28,7 +28,7 @@ def written(tmp_path):
 
 
 def refused(path, *arguments, **options):
-    """Returns the message of the error, which names the file."""
+    """Checks that reading raises an error that names the file, and returns the message."""
     with pytest.raises(ValueError) as caught:
         recordings.read(path, *arguments, **options)
     assert str(path) in str(caught.value)
@@ -228,7 +228,7 @@ def test_times_that_give_no_rate_are_refused(written, name, times, message):
 
 
 def uneven(rate_hz, seconds, spread):
-    """Returns times with errors of up to `spread` steps, and a slow wave at these times."""
+    """Returns times with errors of up to `spread` steps, and values of a slow wave."""
     rng = np.random.default_rng(0)
     times = np.arange(round(seconds * rate_hz) + 1) / rate_hz
     times[1:-1] += rng.uniform(-spread, spread, len(times) - 2) / rate_hz
@@ -270,7 +270,7 @@ def test_a_recording_shorter_than_a_step_of_the_new_rate_is_refused(written):
 
 
 def test_steps_at_one_time_are_resampled(written):
-    steps = [*range(50), *range(49, 100)]  # 49 twice
+    steps = [*range(50), *range(49, 100)]  # the step 49 occurs twice
     walk = recordings.read(written(timed("t", np.array(steps) / 50)), ["x"], resample_hz=50)
     np.testing.assert_allclose(walk.values[:49, 0], np.arange(49), rtol=0, atol=0.1)
     np.testing.assert_allclose(walk.values[50:, 0], np.arange(51, 101), rtol=0, atol=0.1)
@@ -464,7 +464,7 @@ def test_the_last_step_may_miss_the_end_by_a_little(written, missing, steps):
 
 @pytest.mark.parametrize("steps_per_second", [1, 10**3, 10**6, 10**9])
 def test_times_since_1970_are_in_the_unit_of_their_size(written, steps_per_second):
-    """A column without a unit in its name has four steps per second."""
+    """Tests a time column without a unit in the name, with four steps per second."""
     hz = min(4, steps_per_second)
     times = [1_700_000_000 * steps_per_second + i * steps_per_second // hz for i in range(20)]
     walk = recordings.read(written(timed("t", times)), ["x"])

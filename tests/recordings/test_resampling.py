@@ -1,4 +1,4 @@
-"""Tests of the resampler: its passband, and its attenuation of images and aliases."""
+"""Tests the resampler: its pass band, and the attenuation of images and aliases."""
 
 from fractions import Fraction
 
@@ -11,7 +11,7 @@ from keras_dml import recordings
 from keras_dml.recordings import _resampling
 from tests.bench import resampling
 
-# Pairs of rates of phones, eye trackers, amplifiers and telephones.
+# Pairs of old and new sampling rates of phones, eye trackers, amplifiers and telephones.
 PAIRS = resampling.PAIRS
 
 
@@ -52,7 +52,7 @@ def test_a_lower_rate_leaves_no_note(tmp_path):
 
 
 def test_recordings_of_all_lengths_are_resampled_correctly(tmp_path):
-    """Resampling from 100 to 50 Hz at rounded times gives the start of a longer result."""
+    """Tests that the result of a short recording is the start of the result of a longer one."""
     signal = np.random.default_rng(0).normal(size=1200).round(4)
     path, lengths = tmp_path / "a.csv", range(600, 1200, 7)
     assert len(lengths) > 50
@@ -101,7 +101,7 @@ def test_ratios_of_rates_do_not_follow_rounding(wanted, native, ratio):
 
 
 def test_the_clock_decides_between_similar_rates(tmp_path):
-    """Resampling from 49.5 to 50 Hz keeps the frequency of a wave of 5 Hz for 40 s."""
+    """Tests that resampling from 49.5 to 50 Hz keeps the frequency of a wave of 5 Hz for 40 s."""
     times = np.arange(2000) / 49.5
     rows = [f"{t:.6f},{np.sin(2 * np.pi * 5 * t):.6f}" for t in times]
     (tmp_path / "a.csv").write_text("\n".join(["t,x", *rows]))
@@ -150,7 +150,7 @@ def test_two_samples_at_nearly_one_time_do_not_ring(tmp_path):
 
 
 def test_times_that_were_rounded_to_milliseconds_are_even(tmp_path):
-    """At 512 Hz, times in whole milliseconds have steps of 1 and 2 ms, which are not jitter."""
+    """Tests times at 512 Hz in whole milliseconds, whose steps of 1 and 2 ms are not jitter."""
     times = np.arange(5000) / 512
     wave = np.sin(2 * np.pi * 100 * times)
     rows = [f"{t:.3f},{x:.6f}" for t, x in zip(times, wave, strict=True)]

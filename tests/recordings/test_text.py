@@ -1,4 +1,4 @@
-"""Tests of text files as other programs write them, and of ambiguous files."""
+"""Tests that text files of other programs are read correctly and ambiguous files are refused."""
 
 import gzip
 
@@ -9,7 +9,7 @@ from keras_dml import recordings
 
 XY = [[1.5, 2], [3, 4.25]]
 COMMAS = "Decimal commas were read as decimal points."
-THOUSANDS = "Separators of thousands were left out of numbers."
+THOUSANDS = "Thousands separators in numbers were ignored."
 TORN = "The last row was incomplete and was left out."
 REPEATED = "Lines that repeat the first lines were left out."
 SORTED = "Rows were sorted by their times."
@@ -22,7 +22,7 @@ UNITS = "The line below the names was read as the units of the columns."
 
 @pytest.fixture
 def read(tmp_path):
-    """Returns a function that writes a file and reads it."""
+    """Returns a function that writes a text file and reads it as a recording."""
 
     def read(content, channels=None, name="walk.csv", **options):
         path = tmp_path / name
@@ -160,7 +160,7 @@ def test_encodings_are_recognized_by_their_bytes(read, encoding, name):
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
 def test_a_log_that_ends_within_a_letter_of_several_bytes_is_torn(read, encoding):
     text = "x,y\n1.5,2\n3,4.25\n5,"
-    if encoding.endswith("e"):  # without a byte order mark, the zeros of a longer text decide
+    if encoding.endswith("e"):  # no byte order mark: zero bytes of a longer text are counted
         text = "\n".join([text[:3], *["1.5,2", "3,4.25"] * 20, "5,"])
     whole = (text + "7").encode(encoding)
     walk = read(whole[:-1])
@@ -255,9 +255,9 @@ def test_times_of_day_and_dates_give_the_rate(read, texts):
 @pytest.mark.parametrize(
     "texts",
     [
-        ["12:00", "12:01"],  # hours or minutes
-        ["01/02/2026 12:00:00", "02/03/2026 12:00:00"],  # a month and a day, in either order
-        ["10:00:00:5", "10:00:00:20"],  # 5 ms or half a second
+        ["12:00", "12:01"],  # hours and minutes, or minutes and seconds
+        ["01/02/2026 12:00:00", "02/03/2026 12:00:00"],  # the month or the day may be first
+        ["10:00:00:5", "10:00:00:20"],  # 5 may mean 5 ms or half a second
         ["2026-01-31 10:00:00 CET", "2026-01-31 10:00:01 CEST"],
         ["2026-01-31 10:00:00", "10:00:01"],
         ["25:00:00", "25:00:01"],

@@ -1,4 +1,4 @@
-"""Tests of `recordings.convert`, which converts between units of one quantity."""
+"""Tests that `recordings.convert` converts between units of the same quantity."""
 
 import pathlib
 

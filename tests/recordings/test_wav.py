@@ -1,4 +1,4 @@
-"""Tests of WAVE files of many programs, and of FLAC files."""
+"""Tests that WAVE files of many programs and FLAC files are read correctly."""
 
 import struct
 import sys
@@ -13,8 +13,8 @@ WAVE = 0.5 * np.sin(np.arange(400) / 10)
 ENDLESS = (
     "The header does not state the length of the sound, which was read to the end of the file."
 )
-DIVIDED = "The floats are whole numbers as of 16 bits and were divided by 32768."
-# A code word of each sign and segment by the tables of ITU-T G.711, and its value at 16 bits.
+DIVIDED = "The floats are whole numbers in the range of 16 bits and were divided by 32768."
+# One code word for each sign and segment in the tables of ITU-T G.711, with its 16-bit value.
 MU_LAW = {0xFF: 0, 0x7F: 0, 0xFE: 8, 0x7E: -8, 0x80: 32124, 0x00: -32124, 0xF0: 120, 0xEF: 132,
           0xDF: 396, 0x1F: -8316, 0x0F: -16764}  # fmt: skip
 A_LAW = {0xD5: 8, 0x55: -8, 0xD4: 24, 0xAA: 32256, 0x2A: -32256, 0xC5: 264, 0xF5: 528, 0x80: 5504}
@@ -102,7 +102,7 @@ def test_scipy_reads_the_same_samples(tmp_path, bits):
     path = tmp_path / "voice.wav"
     if bits == 24:
         path.write_bytes(riff(form(1, width=3), int24(rng.integers(-(2**23), 2**23, 500))))
-        full = 2.0**31  # SciPy shifts 24 bits up
+        full = 2.0**31  # SciPy shifts samples of 24 bits to the upper bits of 32
     else:
         kind = np.dtype(bits if isinstance(bits, str) else f"int{bits}")
         full = 1.0 if kind.kind == "f" else 2.0 ** (bits - 1)
@@ -132,7 +132,7 @@ def test_libsndfile_reads_the_same_companded_sound(tmp_path, tag):
 
 @pytest.mark.parametrize("tag", [6, 7])
 def test_companded_values_rise_with_their_code_words(read, tag):
-    """All 256 code words are symmetric and within full scale."""
+    """Tests all 256 code words, whose values must be symmetric and within full scale."""
     words = np.arange(256, dtype=np.uint8)
     codes = words ^ (0x55 if tag == 6 else 0xFF)
     values = read(riff(form(tag, width=1), words.tobytes())).values[:, 0]
@@ -146,7 +146,7 @@ def test_companded_values_rise_with_their_code_words(read, tag):
 @pytest.mark.parametrize("size", [0, 2**32 - 1, 2**32 - 37, 2**31 - 1, 2**31, 2**31 - 37])
 @pytest.mark.parametrize("torn", [b"", b"\1"])
 def test_sound_without_a_length_in_its_header_ends_with_the_file(read, size, torn):
-    """`ffmpeg -f wav -` writes a LIST chunk and sizes 0xFFFFFFFF; other programs write 0."""
+    """Tests files without a length: `ffmpeg -f wav -` writes 0xFFFFFFFF, and other programs 0."""
     before = chunk(b"LIST", b"INFOISFT\x0e\0\0\0Lavf59.27.100\0")
     content = riff(form(1), SAMPLES, size=size, whole=2**32 - 1, before=before) + torn
     voice = read(content)
