@@ -205,7 +205,7 @@ def test_nobody_is_in_two_splits_and_all_configs_have_the_same(tmp_path, caplog)
     [
         ({}, "does not exist"),
         ({ZIP: b"<html>"}, "neither a zip nor a tar"),
-        ({"data_preprocessed_python/s01.bdf": b""}, "holds no s01.dat to s32.dat; it holds s01"),
+        ({"data_preprocessed_python/s01.bdf": b""}, "holds no s01.dat to s32.dat. It holds s01"),
         (FILES | {"data_preprocessed_python/old/s01.dat": b""}, "the same recording twice"),
         (
             FILES | {"data_preprocessed_python/s04.dat": deap_file(seed=0)},

@@ -98,7 +98,7 @@ def test_each_actor_moves_in_his_own_skeleton(tmp_path):
         ({}, "does not exist"),
         ({"HDM05_cut_amc.zip": b"<html>"}, "neither a zip nor a tar"),
         ({"HDM05_cut_amc.zip": zipped(FILES)[:2000]}, "damaged or cut"),
-        ({"HDM05_cut_amc.zip": zipped({"a.c3d": b""})}, "holds no HDM_.*; it holds a.c3d"),
+        ({"HDM05_cut_amc.zip": zipped({"a.c3d": b""})}, "holds no HDM_.*. It holds a.c3d"),
         (
             {k: v for k, v in FILES.items() if k != BODY},
             "HDM_bd_squat1Reps_001_120.amc has no skeleton HDM_bd.asf in its folder",

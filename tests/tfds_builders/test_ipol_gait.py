@@ -108,7 +108,7 @@ FILES = samples.gait_files()
     [
         ({}, "does not exist"),
         ({"GaitData.zip": zipped(LATER_SET)}, "the later gait set of 19 subjects"),
-        ({"GaitData.zip": zipped({"a.txt": b""})}, "no <subject>-<trial>.csv; it holds a.txt"),
+        ({"GaitData.zip": zipped({"a.txt": b""})}, "no <subject>-<trial>.csv. It holds a.txt"),
         ({"GaitData.zip": b"<html>"}, "neither a zip nor a tar"),
         ({"GaitData.zip": zipped(FILES)[:3000]}, "damaged or cut"),
         ({"GaitData.zip": zipped(samples.gait_files([1, 2]))}, "at least 3 are needed"),

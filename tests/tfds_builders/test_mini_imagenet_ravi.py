@@ -232,7 +232,7 @@ def test_without_pickles_they_are_asked_for(tmp_path):
     ):
         prepared(tmp_path / "a", FILES, CACHE)
     other = {f"{FOLDER}mini-imagenet.zip": samples.zipped({"train.npy": b""})}
-    with pytest.raises(MissingArchiveError, match="no mini-imagenet-cache-train.pkl; it holds tra"):
+    with pytest.raises(MissingArchiveError, match="no mini-imagenet-cache-train.pkl. It holds tra"):
         prepared(tmp_path / "b", other, CACHE)
 
 

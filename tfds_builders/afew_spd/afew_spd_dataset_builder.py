@@ -141,7 +141,7 @@ def parse(file: BinaryIO, *, name: str, side: int = SIDE) -> np.ndarray:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
         side: Required number of rows and columns.
 
     Returns:
@@ -182,7 +182,7 @@ def clips_of(source: Source) -> list[Clip]:
     if absent:
         names = source.first_names
         raise ArchiveError(
-            f"{source.title} holds no train/<1-7>/<clip>.mat or no val/<1-7>/<clip>.mat; it holds "
+            f"{source.title} holds no train/<1-7>/<clip>.mat or no val/<1-7>/<clip>.mat. It holds "
             f"{names}. {_GET}"
         )
     return sorted(clips.values())

@@ -194,5 +194,5 @@ def persons_of(source: Source) -> list[Person]:
     members = source.index(r"(s\d\d)\.dat")
     if not members:
         names = source.first_names
-        raise ArchiveError(f"{source.title} holds no s01.dat to s32.dat; it holds {names}. {_GET}")
+        raise ArchiveError(f"{source.title} holds no s01.dat to s32.dat. It holds {names}. {_GET}")
     return [Person(subject, member) for (subject,), member in members.items()]

@@ -160,7 +160,7 @@ def recordings_of(source: Source) -> list[Recording]:
     if not recordings:
         names = source.first_names
         raise ArchiveError(
-            f"{source.title} holds no <video>_<width>x<height>/event_data/….txt; it holds {names}. "
+            f"{source.title} holds no <video>_<width>x<height>/event_data/….txt. It holds {names}. "
             f"{_GET}"
         )
     first: dict[str, str] = {}

@@ -112,7 +112,7 @@ def lists_of(source: Source) -> dict[tuple[str, str], np.ndarray]:
     member = source.index(r"video_database\.mat").get(())
     if member is None:
         raise ArchiveError(
-            f"{source.title} holds no {FILE}; it holds {source.first_names}. {WANTED.get}"
+            f"{source.title} holds no {FILE}. It holds {source.first_names}. {WANTED.get}"
         )
     table = fixations.parse(source.open(member), name=member)
     if table.strays:

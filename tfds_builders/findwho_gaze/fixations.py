@@ -15,7 +15,7 @@ COLUMNS = (
     "SubjectIndex", "VideoIndex", "Timestamp", "GazeDuration", "FixationPointX", "FixationPointY",
 )  # fmt: skip
 _LARGEST = 2**24  # whole numbers up to it are exact in float32
-_FIX = "The file seems cut or edited, or of another data set; get it again."
+_FIX = "The file seems to be cut or edited, or it belongs to another data set. Get it again."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,7 +37,7 @@ def parse(file: BinaryIO, *, name: str) -> Fixations:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
 
     Returns:
         The lists, sorted by subject and video. Rows of one list need not be adjacent in the file.

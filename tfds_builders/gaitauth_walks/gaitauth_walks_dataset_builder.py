@@ -169,7 +169,7 @@ def recordings_of(source: Source) -> list[Recording]:
     if not files:
         names = source.first_names
         raise ArchiveError(
-            f"{source.title} holds no ID<nn>_<F|M>_…{_SENSOR}_<n>.txt; it holds {names}. {_GET}"
+            f"{source.title} holds no ID<nn>_<F|M>_…{_SENSOR}_<n>.txt. It holds {names}. {_GET}"
         )
     members = source.index(_NAME)  # refuses one name in two folders
     odd = sorted(set(files) - set(members.values()))

@@ -79,7 +79,7 @@ def visits_of(source: Source) -> list[Visit]:
     if not visits:
         names = source.first_names
         raise ArchiveError(
-            f"{source.title} holds no Round_1/Subject_1001.zip, …; it holds {names}. {GET}"
+            f"{source.title} holds no Round_1/Subject_1001.zip, …. It holds {names}. {GET}"
         )
     return [Visit(*key, members) for key, members in sorted(visits.items())]
 

@@ -163,6 +163,6 @@ def recordings_of(source: Source) -> list[Recording]:
     if not members:
         names = source.first_names
         raise ArchiveError(
-            f"{source.title} holds no {FOLDER}/<SUBJECT>_<movie>.coord; it holds {names}. {_GET}"
+            f"{source.title} holds no {FOLDER}/<SUBJECT>_<movie>.coord. It holds {names}. {_GET}"
         )
     return [Recording(*key, member) for key, member in members.items()]

@@ -72,7 +72,7 @@ def clips_of(source: Source) -> list[Clip]:
     if not members:
         names = source.first_names
         raise ArchiveError(
-            f"{source.title} holds no HDM_<actor>_<motion>_<take>_120.amc; it holds {names}. {_GET}"
+            f"{source.title} holds no HDM_<actor>_<motion>_<take>_120.amc. It holds {names}. {_GET}"
         )
     skeletons: dict[tuple[str, str], str] = {}  # (folder, actor): member
     for name in source.names:

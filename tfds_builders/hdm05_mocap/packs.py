@@ -65,7 +65,7 @@ def matrices_of(source: Source, pack: str) -> list[Matrix]:
     if not matrices:
         names = source.first_names
         raise ArchiveError(
-            f"{source.title} holds no matrix of {pack}; it holds {names}. {PACKS[pack].get}"
+            f"{source.title} holds no matrix of {pack}. It holds {names}. {PACKS[pack].get}"
         )
     return sorted(matrices)
 

@@ -142,7 +142,7 @@ def recordings_of(source: Source) -> list[Recording]:
     if not wavs:
         names = source.first_names
         raise ArchiveError(
-            f"{source.title} holds no female_audio/F_….wav nor male_audio/M_….wav; it holds "
+            f"{source.title} holds no female_audio/F_….wav nor male_audio/M_….wav. It holds "
             f"{names}. {_GET}"
         )
     source.index(f"(?i:{_NAME})")  # refuses one name in two folders

@@ -157,7 +157,7 @@ def trials_of(source: Source) -> list[Trial]:
     if not signals:
         names = source.first_names
         raise ArchiveError(
-            f"{source.title} holds no <subject>-<trial>.csv; it holds {names}. {_GET}"
+            f"{source.title} holds no <subject>-<trial>.csv. It holds {names}. {_GET}"
         )
     alone = sorted("-".join(key) for key in signals.keys() ^ notes.keys())
     if alone:

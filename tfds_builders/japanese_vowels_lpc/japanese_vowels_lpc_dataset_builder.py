@@ -153,7 +153,7 @@ def utterances(source: Source, file: str, split: str) -> list[Utterance]:
             else ""
         )
         raise ArchiveError(
-            f"{source.title} holds no {file}; it holds "
+            f"{source.title} holds no {file}. It holds "
             f"{', '.join(source.names[:8]) or 'nothing'}.{padded}"
         )
     part = vowels.parse(source.open(member), name=file)

@@ -119,7 +119,7 @@ class Builder(RecordingsBuilder):
         if not recordings:
             example = "LabWalks/co001_base.hea" if self.builder_config.lab else "CO001.hea"
             raise ArchiveError(
-                f"{source.title} holds no recording such as {example}; it holds "
+                f"{source.title} holds no recording such as {example}. It holds "
                 f"{source.first_names}. {_GET}"
             )
         counts = {"recordings of three days": (len(home), SUBJECTS)}

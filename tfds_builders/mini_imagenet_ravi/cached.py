@@ -37,7 +37,7 @@ def files_of(source: Source) -> dict[str, str]:
     if not members:
         names = source.first_names
         raise MissingArchiveError(
-            f"{source.title} holds no mini-imagenet-cache-train.pkl; it holds {names}. {GET}"
+            f"{source.title} holds no mini-imagenet-cache-train.pkl. It holds {names}. {GET}"
         )
     absent = [split for split in CLASSES if split not in members]
     if absent:

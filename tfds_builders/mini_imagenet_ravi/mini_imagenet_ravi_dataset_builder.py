@@ -140,7 +140,7 @@ def items_of(source: Source, lists: dict[str, dict[str, str]]) -> dict[str, list
         if not files:
             names = source.first_names
             raise MissingArchiveError(
-                f"{source.title} holds no image of {FILES[split]}, such as {min(labels)}; it holds "
+                f"{source.title} holds no image of {FILES[split]}, such as {min(labels)}. It holds "
                 f"{names}. {GET}"
             )
         items[split] = [Item(file, labels[file], members[file]) for file in files]

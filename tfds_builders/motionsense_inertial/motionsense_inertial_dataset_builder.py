@@ -222,7 +222,7 @@ def recordings_of(source: Source) -> list[Recording]:
     if not recordings:
         names = source.first_names
         raise ArchiveError(
-            f"{source.title} holds no <activity>_<trial>/sub_<n>.csv; it holds {names}. {_GET}"
+            f"{source.title} holds no <activity>_<trial>/sub_<n>.csv. It holds {names}. {_GET}"
         )
     return sorted(recordings.values())
 

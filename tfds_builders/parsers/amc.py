@@ -18,7 +18,7 @@ from tfds_builders.parsers.text import check_end, is_number, read_text
 
 _HEAD = {":FULLY-SPECIFIED", ":DEGREES"}
 _FIRST_FRAME = re.compile(r"^1[ \t]*$", re.MULTILINE)
-_FIX = "The file seems cut or edited; unpack the archive again."
+_FIX = "The file seems to be cut or edited. Unpack the archive again."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,7 +39,7 @@ def parse(file: BinaryIO, skeleton: Skeleton, *, name: str) -> Motion:
     Args:
         file: The open file; comments may be in any encoding, line ends mixed.
         skeleton: Skeleton of the person.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
 
     Returns:
         The motion: at least one frame, every value finite.

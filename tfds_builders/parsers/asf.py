@@ -21,7 +21,7 @@ ROOT_ORDER = ("TX", "TY", "TZ", "RX", "RY", "RZ")
 LARGEST = 1e6  # no angle, length or position is larger
 METERS_PER_INCH = 0.0254
 _SECTIONS = ("units", "root", "bonedata", "hierarchy")
-_FIX = "The file seems cut or edited; unpack the archive again."
+_FIX = "The file seems to be cut or edited. Unpack the archive again."
 
 Line = tuple[int, list[str]]  # its number in the file, its words
 
@@ -87,7 +87,7 @@ def parse(file: BinaryIO, *, name: str) -> Skeleton:
 
     Args:
         file: The open file; comments may be in any encoding.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
 
     Returns:
         The skeleton: every bone hangs on the root, every number is finite.

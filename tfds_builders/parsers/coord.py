@@ -26,7 +26,7 @@ _PIXELS = r"(-?\d{1,6}(?:\.\d{1,9})?)"
 _SAMPLE = re.compile(rf"(\d{{1,10}})\s+{_PIXELS}\s+{_PIXELS}\s+([01])")
 _EXACT_PIXELS = rb"-?+\d{1,6}+(?:\.\d{1,9}+)?+"
 _EXACT_SAMPLES = re.compile(rb"(?:\d{1,10}+ %b %b [01]\n)++" % (_EXACT_PIXELS, _EXACT_PIXELS))
-_FIX = "The file seems cut or edited; unpack the archive again."
+_FIX = "The file seems to be cut or edited. Unpack the archive again."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,7 +59,7 @@ def parse(file: BinaryIO, *, name: str) -> Recording:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
 
     Returns:
         The recording. Every value is finite. Lost samples have the values of the file.

@@ -44,7 +44,7 @@ def parse(file: BinaryIO, *, name: str) -> Person:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
 
     Returns:
         The person; every value finite, at least one trial, more samples than the baseline has.

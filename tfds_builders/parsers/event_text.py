@@ -19,7 +19,7 @@ CHANNELS = ("left_x", "left_y", "right_x", "right_y", "left_pupil", "right_pupil
 EVENTS = {-1: "dropped", 0: "blink", 1: "fixation", 2: "saccade"}
 _COLUMNS = 9
 _SEQUENCE, _EVENTS = (1, 2, 5, 6, 3, 7), (4, 8)
-_FIX = "The file seems cut or edited; unpack the archive again."
+_FIX = "The file seems to be cut or edited. Unpack the archive again."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,7 +41,7 @@ def parse(file: BinaryIO, *, name: str) -> Recording:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
 
     Returns:
         The recording. Every value is finite. Lost frames have the values of the file.

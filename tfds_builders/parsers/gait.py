@@ -25,7 +25,7 @@ RATE_HZ = 100
 GROUPS = ("Healthy", "Orthopedic", "Neurological")
 _UNKNOWN = "NC"
 SENSORS = ("TCon", "XSens")
-_FIX = "The file seems cut or edited; unpack the archive again."
+_FIX = "The file seems to be cut or edited. Unpack the archive again."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,7 +91,7 @@ def parse(file: BinaryIO, *, name: str) -> Signal:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
 
     Returns:
         The signal; every value is finite.

@@ -26,7 +26,7 @@ CHANNELS = ("x", "y", "z")
 LEAST_TYPICAL = 5.0  # m/s^2: half of gravity
 _TIME = re.compile(r"\d{12,13}")  # from 1973 on
 _LINES = re.compile(rb"(?:\d{12,13}+(?:,[^,\n]++){3}+\n)++")
-_FIX = "The file seems cut or edited; unpack the archive again."
+_FIX = "The file seems to be cut or edited. Unpack the archive again."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,7 +47,7 @@ def parse(file: BinaryIO, *, name: str) -> Walk:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
 
     Returns:
         The walk; at least one sample, every value finite.

@@ -20,7 +20,7 @@ COLUMNS = ("n", "x", "y", "val", "dP", "lab", "xT", "yT")
 _INTEGERS = {"n": 3_600_000, "val": 255}  # the largest of each; an hour of milliseconds
 _KEPT = ("x", "y", "dP")
 _LARGEST = float(np.finfo(np.float32).max)
-_FIX = "The file seems cut or edited; unpack the archive again."
+_FIX = "The file seems to be cut or edited. Unpack the archive again."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +44,7 @@ def parse(file: BinaryIO, *, name: str) -> Recording:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
 
     Returns:
         The recording; at least one sample, no infinity.

@@ -25,7 +25,7 @@ ACTIVITIES = (
     "WALKING", "WALKING_UPSTAIRS", "WALKING_DOWNSTAIRS", "SITTING", "STANDING", "LAYING",
 )  # fmt: skip
 _WHOLE = re.compile(r"[1-9]\d?")
-_FIX = "The file seems cut or edited; unpack the archive again."
+_FIX = "The file seems to be cut or edited. Unpack the archive again."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,7 +55,7 @@ def parse(file: BinaryIO, *, name: str) -> Signal:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
 
     Returns:
         The signal; at least one window, every value finite.
@@ -73,7 +73,7 @@ def parse_column(file: BinaryIO, *, name: str, most: int) -> Column:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
         most: Largest allowed number.
 
     Returns:

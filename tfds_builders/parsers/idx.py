@@ -18,7 +18,7 @@ _LARGEST = 1 << 30  # bytes of numbers; MNIST has 47 million
 _MOST_AXES = 8
 _CHUNK = 1 << 20
 _GZIP = b"\x1f\x8b"
-_FIX = "The file seems cut or another one; take it again from the official archive."
+_FIX = "The file seems to be cut or exchanged. Get it again from the official archive."
 
 
 def read(path: str | os.PathLike) -> np.ndarray:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 KINDS = ("JPEG", "PNG")
 MOST_PIXELS = 40_000_000
 _MODES = ("RGB", "L", "1")
-_FIX = "The file seems cut or of another release; unpack the archive again."
+_FIX = "The file seems to be cut, or it belongs to another release. Unpack the archive again."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,7 +41,7 @@ def parse(file: BinaryIO, *, name: str, side: int) -> DecodedImage:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
         side: Pixels that it must have on each side; looked at before anything is decoded.
 
     Returns:
@@ -67,7 +67,7 @@ def resized(file: BinaryIO, *, name: str, side: int) -> np.ndarray:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
         side: Pixels on each side of the result.
 
     Returns:

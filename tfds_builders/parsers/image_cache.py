@@ -17,7 +17,7 @@ from tfds_builders.common.unpickle import PickledArray, unpickle
 
 _KEYS = {"image_data", "class_dict"}
 _WNID = re.compile(r"n\d{8}", re.ASCII)
-_FIX = "The file seems cut or of another set; get it again."
+_FIX = "The file seems to be cut, or it belongs to another data set. Get it again."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,7 +38,7 @@ def parse(file: BinaryIO, *, name: str, side: int) -> Cache:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
         side: Pixels that the images must have on each side.
 
     Returns:

@@ -10,7 +10,7 @@ from tfds_builders.common.errors import FormatError, quoted
 from tfds_builders.parsers.text import read_text
 
 _LINE = re.compile(r"([\w.\-]{1,200}/[\w.\-]{1,200}/[\w.\-]{1,200}) ([1-9]\d{0,3})")
-_FIX = "The list seems cut or edited; take it again."
+_FIX = "The list seems to be cut or edited. Get it again."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,7 +29,7 @@ def parse(file: BinaryIO, *, name: str) -> Listing:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
 
     Returns:
         The list; at least one picture, none twice.

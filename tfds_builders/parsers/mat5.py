@@ -31,7 +31,7 @@ _NUMBERS = {
 }  # fmt: skip
 _CODECS = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
 _COMPLEX = 1 << 11
-_FIX = "The file seems cut or edited; unpack the archive again."
+_FIX = "The file seems to be cut or edited. Unpack the archive again."
 
 
 def parse(file: BinaryIO, *, name: str, variables: Collection[str]) -> dict[str, object]:
@@ -39,7 +39,7 @@ def parse(file: BinaryIO, *, name: str, variables: Collection[str]) -> dict[str,
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
         variables: Names of the variables, each of which must be there.
 
     Returns:
@@ -80,7 +80,7 @@ def table(value: object, columns: int, *, name: str, location: str) -> np.ndarra
     Args:
         value: A value of `parse`.
         columns: Number of its columns.
-        name: Name of the file, for errors.
+        name: Name of the file, for error messages.
         location: Where in the file the value is, for errors.
 
     Returns:

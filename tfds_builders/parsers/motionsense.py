@@ -30,7 +30,7 @@ _LEAST = dict.fromkeys(_COLUMNS, 1) | {"gender": 0}
 _INDEX = re.compile(r"\d{1,9}")
 _LINES = re.compile(rb"(?:\d{1,9}+(?:,[^,\n]++){12}+\n)++")
 _WHOLE = re.compile(r"\d{1,3}")
-_FIX = "The file seems cut or edited; unpack the archive again."
+_FIX = "The file seems to be cut or edited. Unpack the archive again."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,7 +77,7 @@ def parse(file: BinaryIO, *, name: str) -> Trial:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
 
     Returns:
         The trial; at least one sample, every value finite.
@@ -125,7 +125,7 @@ def parse_people(file: BinaryIO, *, name: str) -> People:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
 
     Returns:
         The people; at least one.

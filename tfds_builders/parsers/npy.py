@@ -22,7 +22,7 @@ _HEADER = re.compile(
     r"\{'descr': '([<>|=][a-z]\d{1,2})', 'fortran_order': (True|False), "
     r"'shape': \(((?:\d{1,18}(?:, \d{1,18}){0,7},?)?)\), ?\} *\n?"
 )
-_FIX = "The file seems cut or edited; unpack the archive again."
+_FIX = "The file seems to be cut or edited. Unpack the archive again."
 
 
 def parse(file: BinaryIO, *, name: str, kinds: Collection[str]) -> np.ndarray:
@@ -30,7 +30,7 @@ def parse(file: BinaryIO, *, name: str, kinds: Collection[str]) -> np.ndarray:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
         kinds: Kinds of numbers that it may hold: `"f8"`, `"c16"`, ...
 
     Returns:

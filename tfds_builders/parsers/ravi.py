@@ -14,7 +14,7 @@ from tfds_builders.parsers.text import read_text
 
 _HEAD = "filename,label"
 _LINE = re.compile(r"((n\d{8})\d{8}\.jpg),(n\d{8})")
-_FIX = "The list seems cut, edited or of another split; take it again."
+_FIX = "The list seems to be cut or edited, or it belongs to another split. Get it again."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,7 +33,7 @@ def parse(file: BinaryIO, *, name: str) -> Listing:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
 
     Returns:
         The list; no image twice.

@@ -35,7 +35,7 @@ _CHANNEL = re.compile(r"# (\w+) chan (\d+)")
 _HEADER = 4
 _ORDER = [str(sample) for sample in range(SAMPLES)]
 _ODD = re.compile(r"[^\d.eE+\- ]")
-_FIX = "The file seems cut or edited; unpack the archive again."
+_FIX = "The file seems to be cut or edited. Unpack the archive again."
 
 
 class EmptyTrialError(FormatError):
@@ -68,7 +68,7 @@ def parse(file: BinaryIO, *, name: str) -> Trial:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
 
     Returns:
         The trial. Every value is finite, and each electrode occurs once.

@@ -36,7 +36,7 @@ _TIME = re.compile(r"\d{12,13}")  # from 1973 on
 _INDEX = {word: index for index, word in enumerate(ACTIVITIES)}
 _LINES = re.compile(rb"(?:(?:[^,\n]++,){6}+\d{12,13}+,(?:%b)\n)++" % "|".join(ACTIVITIES).encode())
 _WHOLE = re.compile(r"\d{1,3}")
-_FIX = "The file seems cut or edited; unpack the archive again."
+_FIX = "The file seems to be cut or edited. Unpack the archive again."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,7 +117,7 @@ def parse(file: BinaryIO, *, name: str) -> Run:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
 
     Returns:
         The run; at least one sample, every value finite.
@@ -180,7 +180,7 @@ def parse_people(file: BinaryIO, *, name: str) -> People:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
 
     Returns:
         The people; at least one.
@@ -208,7 +208,7 @@ def parse_runs(file: BinaryIO, *, name: str) -> Runs:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
 
     Returns:
         The runs; at least one.

@@ -16,7 +16,7 @@ from tfds_builders.parsers.text import read_text
 GENDERS = {"f": "female", "m": "male"}
 PARTS = ("dev", "test")
 _ID = re.compile(r"id\d{5}")
-_FIX = "The table seems cut or edited; take it again."
+_FIX = "The table seems to be cut or edited. Get it again."
 
 
 class Speaker(NamedTuple):
@@ -48,7 +48,7 @@ def parse(file: BinaryIO, *, name: str) -> Table:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
 
     Returns:
         The speakers, in the order of the file.

@@ -32,7 +32,7 @@ def read_ascii(file: BinaryIO, name: str, comments: bool = False) -> bytes:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
         comments: Whether lines that begin with `#` are comments. Comments may have any encoding
             and become empty lines.
 
@@ -56,7 +56,7 @@ def check_end(text: str | bytes, name: str, fix: str) -> None:
 
     Args:
         text: Text of `read_text` or `read_ascii`.
-        name: Name of the file, for errors.
+        name: Name of the file, for error messages.
         fix: Last sentence of an error.
 
     Raises:
@@ -123,7 +123,7 @@ def numbers(
     Args:
         lines: The lines, without line ends.
         columns: Numbers per line.
-        name: Name of the file, for errors.
+        name: Name of the file, for error messages.
         first_line: Number of the first of these lines in its file, for errors.
         separator: The character between two numbers; None for blanks and tabs.
         fix: Last sentence of an error.

@@ -18,7 +18,7 @@ _LINE = re.compile(r"([01]) (\S{1,200}) (\S{1,200})")
 _VIDEO = r"[\w\-]{11}"
 _UTTERANCE = re.compile(rf"id\d{{5}}/{_VIDEO}/\d{{5}}\.wav", re.ASCII)
 _OLD = re.compile(rf"([^/]+)/({_VIDEO})_00(\d{{5}})\.wav", re.ASCII)
-_FIX = "The list seems cut or edited; take it again."
+_FIX = "The list seems to be cut or edited. Get it again."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,7 +46,7 @@ def parse(file: BinaryIO, *, name: str, ids: Mapping[str, str]) -> Trials:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
         ids: Id of each person by name, for older copies.
 
     Returns:

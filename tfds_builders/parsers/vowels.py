@@ -22,7 +22,7 @@ CHANNELS = 12
 SPEAKERS = 9
 SIZES = {"train": (30,) * 9, "test": (31, 35, 88, 44, 29, 24, 40, 50, 29)}
 _LONGEST = 1000
-_FIX = "The file seems cut or edited; unpack the archive again."
+_FIX = "The file seems to be cut or edited. Unpack the archive again."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,7 +43,7 @@ def parse(file: BinaryIO, *, name: str) -> Utterances:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
 
     Returns:
         The utterances: at least one, each with at least one frame, and all values finite.
@@ -85,7 +85,7 @@ def speakers_by_order(count: int, sizes: Sequence[int], *, name: str) -> tuple[i
     Args:
         count: Number of blocks in the file.
         sizes: Number of blocks of each speaker, in order.
-        name: Name of the file, for errors.
+        name: Name of the file, for error messages.
 
     Raises:
         FormatError: If the number of blocks differs from the sizes.

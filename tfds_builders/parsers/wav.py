@@ -13,7 +13,7 @@ import numpy as np
 from tfds_builders.common.errors import FormatError, quoted
 
 _BYTES = 2  # of a sample
-_FIX = "The file seems cut or converted; take it again from the official archive."
+_FIX = "The file seems to be cut or converted. Get it again from the official archive."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,7 +34,7 @@ def parse(file: BinaryIO, *, name: str) -> Sound:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
 
     Returns:
         The recording, every sample that the header speaks of.

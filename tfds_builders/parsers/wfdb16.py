@@ -27,7 +27,7 @@ _SIGNAL = re.compile(
     rf"(\S+)\s+16\s+({_REAL})(?:\((-?\d{{1,9}})\))?(?:/(\S+))?\s+\d{{1,3}}\s+(-?\d{{1,9}})"
     r"\s+-?\d{1,9}\s+-?\d{1,9}\s+\d{1,9}\s+(\S.*)"
 )
-_FIX = "The file seems cut or edited; get it again from PhysioNet."
+_FIX = "The file seems to be cut or edited. Get it again from PhysioNet."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +66,7 @@ def parse_header(file: BinaryIO, *, name: str) -> Header:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
 
     Returns:
         The header; at least one signal and one sample, every gain positive.
@@ -116,7 +116,7 @@ def check_bytes(size: int, header: Header, *, name: str) -> None:
     Args:
         size: Bytes of the file.
         header: Its header.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
 
     Raises:
         FormatError: With both numbers of bytes.
@@ -125,7 +125,7 @@ def check_bytes(size: int, header: Header, *, name: str) -> None:
     if size != expected:
         raise FormatError(
             name, "", f"{size:,} bytes", f"{expected:,}, as its header says",
-            "The download seems cut; get the file again from PhysioNet.",
+            "The download seems to be cut. Get the file again from PhysioNet.",
         )  # fmt: skip
 
 
@@ -135,7 +135,7 @@ def samples(data: bytes | mmap.mmap, header: Header, *, name: str) -> np.ndarray
     Args:
         data: Bytes of the file with the samples, or a map of it.
         header: Its header.
-        name: Name of the file, for errors.
+        name: Name of the file, for error messages.
 
     Returns:
         (samples, signals) int16, read-only.

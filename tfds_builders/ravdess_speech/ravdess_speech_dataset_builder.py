@@ -172,7 +172,7 @@ def utterances_of(source: Source) -> list[Utterance]:
     if not wavs:
         names = source.first_names
         raise ArchiveError(
-            f"{source.title} holds no Actor_NN/03-01-….wav; it holds {names}. {_GET}"
+            f"{source.title} holds no Actor_NN/03-01-….wav. It holds {names}. {_GET}"
         )
     source.index(_NAME)  # refuses one name in two folders
     return sorted(_utterance(name, source) for name in wavs)

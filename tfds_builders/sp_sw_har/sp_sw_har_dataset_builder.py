@@ -206,7 +206,7 @@ def recordings_of(source: Source) -> list[Recording]:
     files = [name for name in source.names if re.search(r"_s[pw]\.csv$", name)]
     if not files:
         raise ArchiveError(
-            f"{source.title} holds no sXX_YY_sp.csv or sXX_YY_sw.csv; it holds "
+            f"{source.title} holds no sXX_YY_sp.csv or sXX_YY_sw.csv. It holds "
             f"{source.first_names}. {_GET}"
         )
     members = source.index(_NAME)  # refuses one name in two folders

@@ -161,7 +161,7 @@ def parts_of(source: Source) -> dict[str, Part]:
     if missing:
         first_names = source.first_names
         raise ArchiveError(
-            f"{source.title} holds no {', '.join(missing[:5])}; it holds {first_names}. {_GET}"
+            f"{source.title} holds no {', '.join(missing[:5])}. It holds {first_names}. {_GET}"
         )
     har.check_activities(source.open(labels[()]), name=labels[()])
     parts = {

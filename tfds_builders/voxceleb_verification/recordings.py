@@ -116,7 +116,7 @@ def _refuse(source: Source) -> None:
         )
     names = source.first_names
     raise ArchiveError(
-        f"{source.title} holds no <speaker>/<video>/<number>.wav; it holds {names}. {GET}"
+        f"{source.title} holds no <speaker>/<video>/<number>.wav. It holds {names}. {GET}"
     )
 
 

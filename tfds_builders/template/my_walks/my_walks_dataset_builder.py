@@ -54,7 +54,7 @@ class Builder(RecordingsBuilder):
         members = source.index(r"(\w+)/day(\d+)_(\d+)\.csv")
         if not members:
             raise ArchiveError(
-                f"{source.title} holds no <subject>/day<day>_<number>.csv; it holds "
+                f"{source.title} holds no <subject>/day<day>_<number>.csv. It holds "
                 f"{source.first_names}. {WANTED.get}"
             )
         walks = [Walk(*key, member) for key, member in members.items()]
