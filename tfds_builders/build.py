@@ -109,7 +109,7 @@ def build(
         Target | None,
         typer.Option(
             help="Also write the records as DATA_DIR/parquet/NAME/CONFIG/VERSION/SPLIT-*.parquet "
-            "for programs without TFDS. The command first prepares files of the format array_record."
+            "for programs without TFDS. The command first prepares array_record files."
         ),
     ] = None,
     beam: Annotated[
@@ -359,7 +359,7 @@ def _print_table(builder, file_format: FileFormat, parquet: pathlib.Path | None)
 
 
 def _call(builder, file_format: FileFormat) -> str:
-    """Returns the call that reads the data set. It names the folder unless that is TFDS's default."""
+    """Returns the call that reads the data set. It has the folder unless that is TFDS's default."""
     function = "data_source" if file_format is FileFormat.array_record else "load"
     name = builder.info.full_name.rpartition("/")[0]
     root = pathlib.Path(builder.data_dir_root)

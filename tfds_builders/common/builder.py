@@ -211,7 +211,7 @@ class RecordingsBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True)
         counts: Mapping[str, tuple[int, int]],
         divided: Collection[str] = (),
     ) -> None:
-        """Warns if an archive is only a part of the official one. See `common.parts.warn_of_part`."""
+        """Warns if an archive is only a part of the official one. See `parts.warn_of_part`."""
         title = source if isinstance(source, str) else source.title
         warn_of_part(self.info, title, whole, counts, divided)
 

@@ -65,7 +65,7 @@ def bounded(stream: BinaryIO, limit: int, title: str) -> bytes:
 
 
 def spooled(stream: BinaryIO, limit: int, title: str) -> BinaryIO:
-    """Copies a stream into an anonymous temporary file. Raises `ArchiveError` above `limit` bytes."""
+    """Copies a stream into a temporary file. Raises `ArchiveError` above `limit` bytes."""
     with contextlib.ExitStack() as stack:
         file = stack.enter_context(tempfile.TemporaryFile())
         while chunk := stream.read(_CHUNK):

@@ -1,4 +1,4 @@
-"""File locks, by which only one process at a time writes a data set. A lock ends with its process."""
+"""File locks: only one process at a time writes a data set. A lock ends with its process."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _opened(path: pathlib.Path, tries: int = 10) -> int:
 
 
 def _lock(file: int, work: str) -> bool:
-    """Waits until the lock is free and takes it. Returns False if the disk does not support locks."""
+    """Waits until the lock is free and takes it. Returns False on disks without locks."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

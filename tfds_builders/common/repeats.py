@@ -59,7 +59,7 @@ class Repeats:
             self._unlogged.append(item)
 
     def report(self) -> None:
-        """Logs a warning with the number of repeats since the last call, and with the first repeat."""
+        """Logs the number of repeats since the last call and the first of these repeats."""
         if self._unlogged:
             first = self._unlogged[0]
             log.warning(
