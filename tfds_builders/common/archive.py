@@ -64,7 +64,7 @@ def _refuse(error: OSError) -> NoReturn:
 
 
 def _leads_up(folder: pathlib.Path) -> bool:
-    """Returns whether a folder is a link to a folder above itself, which could be listed forever."""
+    """Returns whether a folder is a link to a folder above it, which is listed endlessly."""
     if not folder.is_symlink():
         return False
     target = folder.resolve()
