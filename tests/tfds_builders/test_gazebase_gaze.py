@@ -196,7 +196,7 @@ def test_without_late_rounds_the_test_split_is_left_out_and_told(tmp_path, caplo
     rounds = dict.fromkeys(gaze.ROUNDS, (1,))
     builder = prepared(tmp_path, gazebase_files(rounds))
     assert list(builder.info.splits) == ["train", "validation"]
-    assert "nobody there has a round from 6 on" in caplog.text
+    assert "no person has a round from 6 on" in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def test_the_whole_official_archive_is_read_with_its_oddities(tmp_path, caplog):
     assert len(records) == 1019 and "80/7" not in records and "80/4" in records
     assert np.isnan([records["7/1"]["weight"], records["7/1"]["age"]]).all()
     np.testing.assert_array_equal(records["7/1"]["left_steps"], [[3, 7], [2, 5]])
-    assert "among the trials: 1, left out; the first is 80-7, which is 80-4" in caplog.text
+    assert "among the trials: 1 (left out). The first is 80-7, which is 80-4" in caplog.text
     assert "a part of the official" not in caplog.text
 
 

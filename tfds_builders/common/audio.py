@@ -103,7 +103,8 @@ def repeated(source: Source, recordings: Iterable[Recording]) -> dict[str, str]:
         A mapping from each repeated file to the first file with the same samples.
 
     Raises:
-        ArchiveError: If two owners have the same samples, because one label must be wrong.
+        ArchiveError: If two owners have the same samples, because the label of one of them must be
+            wrong.
         FormatError: If a recording cannot be read.
     """
     repeats = Repeats(source.title, "recordings", "kept")

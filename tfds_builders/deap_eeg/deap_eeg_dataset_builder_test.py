@@ -6,7 +6,7 @@ from tfds_builders.deap_eeg import deap_eeg_dataset_builder
 
 
 class Test(tfds.testing.DatasetBuilderTestCase):
-    """Prepares all configs from `dummy_data/`, reads them back, checks tags, names and splits."""
+    """Prepares all configs from `dummy_data/`, reads them, and checks tags, names and splits."""
 
     DATASET_CLASS = deap_eeg_dataset_builder.Builder
     SKIP_TF1_GRAPH_MODE = True

@@ -6,7 +6,7 @@ from tfds_builders.gazecom_gaze import gazecom_gaze_dataset_builder
 
 
 class Test(tfds.testing.DatasetBuilderTestCase):
-    """Prepares both configs from `dummy_data/`, reads them back, checks tags, names and splits."""
+    """Prepares both configs from `dummy_data/`, reads them, and checks tags, names and splits."""
 
     DATASET_CLASS = gazecom_gaze_dataset_builder.Builder
     SKIP_TF1_GRAPH_MODE = True
