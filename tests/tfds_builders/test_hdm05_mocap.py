@@ -103,7 +103,7 @@ def test_each_actor_moves_in_his_own_skeleton(tmp_path):
             {k: v for k, v in FILES.items() if k != BODY},
             "HDM_bd_squat1Reps_001_120.amc has no skeleton HDM_bd.asf in its folder",
         ),
-        (FILES | {CLIP.replace("120", "30"): b""}, "has 30 frames a second, expected 120"),
+        (FILES | {CLIP.replace("120", "30"): b""}, "has 30 frames per second, expected 120"),
         (FILES | {CLIP.replace("squat1Reps/", "squats/"): b""}, "the same recording twice"),
         (
             FILES | {CLIP.replace("bd", "mm"): FILES[CLIP]},

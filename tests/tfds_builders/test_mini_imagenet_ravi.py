@@ -196,7 +196,7 @@ def pickled(**changed):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"<html>", "byte 0: .* expected a pickle of numbers, text and NumPy arrays alone"),
+        (b"<html>", "byte 0: .* expected a pickle with only numbers, text and NumPy arrays"),
         (pickled()[:-9_000], "expected a pickle"),
         (pickle.dumps(print, 2), "the object '__builtin__ print'"),
         (pickle.dumps([1], 2), "<class 'list'>.* expected a dict of class_dict and image_data"),
