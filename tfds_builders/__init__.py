@@ -1,12 +1,13 @@
-"""Data sets of keras-dml for TensorFlow Datasets: `import tfds_builders` is the whole registration.
+"""Data sets for TensorFlow Datasets (TFDS). `import tfds_builders` registers all of them.
 
 >>> import tensorflow_datasets as tfds
 >>> import tfds_builders
 >>> "ipol_gait" in tfds_builders.list_builders()
 True
 
-From then on `tfds.load("ipol_gait")`, `tfds.builder` and `tfds.data_source` know them. A builder is
-imported at its first use. Files of the format array_record do not need TensorFlow.
+After the import, `tfds.load("ipol_gait")`, `tfds.builder` and `tfds.data_source` find the data sets
+by name. Python imports a builder at its first use. Reading files of the format array_record does
+not need TensorFlow.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def _builders_in(folder: pathlib.Path) -> list[str]:
     )
 
 
-# package and folder of each data set, by its name; a reload keeps the packages that were added
+# name of each data set: its package and folder. A reload keeps the packages that were added.
 _BUILDERS: dict[str, tuple[str, pathlib.Path]] = globals().get("_BUILDERS") or {
     name: (__name__, pathlib.Path(__file__).parent / name)
     for name in _builders_in(pathlib.Path(__file__).parent)
@@ -51,7 +52,7 @@ def list_builders() -> list[str]:
 
 
 def add_package(package: str) -> list[str]:
-    """Adds the data sets of another package, so that TFDS and the commands know them.
+    """Adds the data sets of another package, so that TFDS and the commands find them by name.
 
     Args:
         package: Name of an importable package with one folder per data set, each with a module
@@ -96,7 +97,7 @@ def check_name(name: str) -> str:
     """Returns the name of the data set in `"name"` or `"name/config"`.
 
     Raises:
-        ValueError: If the name is unknown; the error proposes the nearest one.
+        ValueError: If the name is unknown. The error proposes the most similar name.
     """
     dataset = name.partition("/")[0].partition(":")[0]
     if dataset not in _BUILDERS:
@@ -107,10 +108,11 @@ def check_name(name: str) -> str:
 
 
 def check_config(name: str) -> None:
-    """Checks that `"name"` or `"name/config"` is a data set and a config of it.
+    """Checks that the data set of `"name"` or `"name/config"` exists and has the config.
 
     Raises:
-        ValueError: If it is not; the error lists the names.
+        ValueError: If the data set or the config does not exist. The error lists the existing
+            names.
     """
     cls = builder_cls(name)
     config = name.partition("/")[2].partition(":")[0]
@@ -125,7 +127,7 @@ def builder_cls(name: str) -> type:
     """Imports and returns the builder class of a data set.
 
     Raises:
-        ValueError: If the name is unknown; the error proposes the nearest one.
+        ValueError: If the name is unknown. The error proposes the most similar name.
     """
     dataset = check_name(name)
     package, folder = _BUILDERS[dataset]
@@ -145,7 +147,9 @@ class _Provider:
 
 
 def _register() -> None:
-    """Registers a lazy provider, or the builders themselves if TFDS does not have that hook."""
+    """Registers a provider that imports builders lazily. Registers the builders themselves if this
+    version of TFDS does not have providers.
+    """
     if hasattr(_registered, "add_dataset_builder_provider"):
         _registered.add_dataset_builder_provider(_Provider(), index=0)
         return

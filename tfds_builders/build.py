@@ -59,7 +59,7 @@ def _add_packages(packages: list[str] | None) -> list[str]:
 
 
 def _checked(names: list[str] | None) -> list[str]:
-    """Returns the names without repeats; refuses unknown data sets and configs."""
+    """Returns the names without repeats. Refuses unknown data sets and configs."""
     names = list(dict.fromkeys(names or ()))
     for name in names:
         try:
@@ -73,19 +73,20 @@ def _checked(names: list[str] | None) -> list[str]:
 def build(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="NAME", help="Data sets, or data set/config.", callback=_checked),
+        typer.Argument(metavar="NAME", help="Data sets as NAME or NAME/CONFIG.", callback=_checked),
     ] = None,
     every: Annotated[
         bool,
         typer.Option(
             "--all",
-            help="Every data set whose archive is in the manual folder, by its first such config.",
+            help="Prepare each data set whose archive is in the manual folder, in the first config "
+            "whose archive exists.",
         ),
     ] = False,
     manual_dir: Annotated[
         pathlib.Path | None,
         typer.Option(
-            help="Folder with the archive, or with a folder NAME that has it. "
+            help="Folder with the archive, or with a subfolder NAME that has the archive. "
             "[default: DATA_DIR/downloads/manual]"
         ),
     ] = None,
@@ -99,23 +100,25 @@ def build(
     file_format: Annotated[
         FileFormat | None,
         typer.Option(
-            help="tfrecord for tfds.load; array_record for tfds.data_source, without TensorFlow. "
+            help="Format of the files: tfrecord for tfds.load, or array_record for "
+            "tfds.data_source, which does not need TensorFlow. "
             "[default: tfrecord if TensorFlow is installed, else array_record]"
         ),
     ] = None,
     to: Annotated[
         Target | None,
         typer.Option(
-            help="Also write DATA_DIR/parquet/NAME/CONFIG/VERSION/SPLIT-*.parquet, from files of "
-            "the format array_record, for programs without TFDS."
+            help="Also write the records as DATA_DIR/parquet/NAME/CONFIG/VERSION/SPLIT-*.parquet "
+            "for programs without TFDS. The command first prepares array_record files."
         ),
     ] = None,
     beam: Annotated[
         bool,
         typer.Option(
             "--beam",
-            help="Prepare on Apache Beam, with the same examples; of --all, the large data sets "
-            'that can. Needs pip install "keras-dml[beam]".',
+            help="Prepare the data set on Apache Beam. The examples are the same as without Beam. "
+            "With --all, Beam prepares only the large data sets that support it. Needs pip install "
+            '"keras-dml[beam]".',
         ),
     ] = False,
     beam_options: Annotated[
@@ -130,7 +133,8 @@ def build(
         list[str] | None,
         typer.Option(
             metavar="PACKAGE",
-            help="Package with data sets of your own, see tfds_builders/template; may be repeated.",
+            help="Package with further data sets. tfds_builders/template is an example. The option "
+            "may be repeated.",
             callback=_add_packages,
             is_eager=True,
         ),
@@ -139,37 +143,36 @@ def build(
         int,
         typer.Option(
             min=1,
-            help="Processes that read recordings or write Parquet files. The records are the same.",
+            help="Number of processes that read recordings or write Parquet files. The records do "
+            "not depend on it.",
         ),
     ] = 1,
     overwrite: Annotated[
         bool,
         typer.Option(
             "--overwrite",
-            help="Prepare an existing data set again, as after a change of a builder's code. If "
-            "that fails, the existing one stays.",
+            help="Prepare an existing data set again, for example after the code of its builder "
+            "changed. If the run fails, the existing data set stays.",
         ),
     ] = False,
     as_json: Annotated[
         bool,
-        typer.Option("--json", help="Print one JSON object per data set and line, for programs."),
+        typer.Option("--json", help="Print one JSON object per data set, each on one line."),
     ] = False,
-    debug: Annotated[
-        bool, typer.Option("--debug", help="Show the place of an error in the code.")
-    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> None:
     """Prepare data sets from the archives that you have downloaded.
 
-    tfrecord files go to DATA_DIR, where tfds.load looks for them. array_record files go to
-    DATA_DIR/array_record. An existing data set of the same archive is not changed. If one of
-    several data sets fails, the others are still prepared.
+    The command writes tfrecord files to DATA_DIR, where tfds.load looks for them, and array_record
+    files to DATA_DIR/array_record. It does not change a data set that was prepared from the same
+    archive. If one of several data sets fails, the command still prepares the others.
     """
     if every == bool(names):
-        raise typer.BadParameter("Name one data set or more, or give --all.")
+        raise typer.BadParameter("Name at least one data set, or give --all.")
     if to and file_format is FileFormat.tfrecord:
-        raise typer.BadParameter("--to parquet reads array_record: leave --file-format out.")
+        raise typer.BadParameter("--to parquet needs array_record files. Leave --file-format out.")
     if beam_options is not None and not beam:
-        raise typer.BadParameter("--beam-options are of --beam: give that too.")
+        raise typer.BadParameter("--beam-options needs --beam. Give --beam too.")
     _check_local(manual_dir, data_dir)
     pipeline = _pipeline(names, beam_options) if beam else None
     file_format = FileFormat.array_record if to else file_format or _default_format()
@@ -197,13 +200,13 @@ def build(
             _print_error(name, error, file_format)
             failed.append(name)
         except KeyboardInterrupt as stop:
-            notes.print("Stopped. Nothing half written was kept; run the same command again.")
+            notes.print("Stopped. The unfinished files were removed. Run the same command again.")
             number = stop.number if isinstance(stop, _Terminated) else signal.SIGINT
             raise typer.Exit(128 + number) from None
     if missing:
         notes.print(
-            f"No archive of {', '.join(missing)}{_where(manual_dir)}. How to get one: python -m "
-            "tfds_builders.build NAME, for each by itself.",
+            f"No archive of {', '.join(missing)}{_where(manual_dir)}. To see how to get the "
+            "archive of a data set, run python -m tfds_builders.build NAME.",
             markup=False,
         )
     if failed or len(missing) == len(tfds_builders.list_builders()):
@@ -211,7 +214,7 @@ def build(
 
 
 class _Terminated(KeyboardInterrupt):
-    """A signal that ends the process, such as `kill` or a scheduler sends."""
+    """Exception for a signal that ends the process, such as `kill` or a scheduler sends."""
 
     def __init__(self, number: int):
         super().__init__()
@@ -220,16 +223,16 @@ class _Terminated(KeyboardInterrupt):
 
 @contextlib.contextmanager
 def _stopped_by_signals() -> Iterator[None]:
-    """Makes SIGTERM and SIGHUP stop the work as Ctrl-C does, so that nothing half written stays."""
+    """Makes SIGTERM and SIGHUP stop the work as Ctrl-C does, so that no unfinished files stay."""
 
     def stop(number, _):
         for each in previous:
-            signal.signal(
-                each, signal.SIG_IGN
-            )  # a second signal would interrupt the removal of files
+            # a second signal would interrupt the removal of files
+            signal.signal(each, signal.SIG_IGN)
         raise _Terminated(number)
 
-    in_main = threading.current_thread() is threading.main_thread()  # others have no handlers
+    # only the main thread can set handlers
+    in_main = threading.current_thread() is threading.main_thread()
     numbers = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
     numbers = [each for each in numbers if in_main and signal.getsignal(each) == signal.SIG_DFL]
     previous = {each: signal.signal(each, stop) for each in numbers}
@@ -260,7 +263,7 @@ def _pipeline(names: list[str], options: str | None):
     if cannot:
         can = filter(_on_beam, tfds_builders.list_builders())
         raise typer.BadParameter(
-            f"{', '.join(cannot)}: prepared in one process. Leave --beam out; it is for "
+            f"{', '.join(cannot)}: prepared in one process. Leave --beam out. It supports "
             f"{', '.join(can)}."
         )
     try:
@@ -274,11 +277,11 @@ def _pipeline(names: list[str], options: str | None):
 def _where(manual_dir: pathlib.Path | None) -> str:
     if manual_dir is None:
         return ""
-    return f" in {manual_dir}" if manual_dir.is_dir() else f": there is no folder {manual_dir}"
+    return f" in {manual_dir}" if manual_dir.is_dir() else f": {manual_dir} does not exist"
 
 
 def _first_prepared(names: list[str], *arguments):
-    """Prepares the first data set whose archive is there; see `reading.prepared`."""
+    """Prepares the first of the named data sets whose archive exists. See `reading.prepared`."""
     for name in names[:-1]:
         with contextlib.suppress(MissingArchiveError):
             return reading.prepared(name, *arguments)
@@ -286,8 +289,8 @@ def _first_prepared(names: list[str], *arguments):
 
 
 def _parquet(builder, overwrite: bool, jobs: int) -> pathlib.Path:
-    """Writes Parquet files in the folder that corresponds to the folder of the prepared files."""
-    from tfds_builders import parquet  # needs pyarrow, and half a second
+    """Writes Parquet files into the folder that corresponds to the folder of the prepared files."""
+    from tfds_builders import parquet  # imports pyarrow, which takes half a second
 
     root = pathlib.Path(builder.data_dir_root)  # array_record, or array_record/from_<digest>
     base = root if root.name == reading.FORMAT else root.parent
@@ -356,7 +359,7 @@ def _print_table(builder, file_format: FileFormat, parquet: pathlib.Path | None)
 
 
 def _call(builder, file_format: FileFormat) -> str:
-    """Returns the call that reads the data set, with its folder unless it is TFDS's default."""
+    """Returns the call that reads the data set. It has the folder unless that is TFDS's default."""
     function = "data_source" if file_format is FileFormat.array_record else "load"
     name = builder.info.full_name.rpartition("/")[0]
     root = pathlib.Path(builder.data_dir_root)

@@ -1,11 +1,11 @@
 """`python -m tfds_builders.croissant NAME...` writes `croissant.json` beside each builder.
 
 The file describes the data set to search engines and programs (MLCommons Croissant 1.0, with the
-fields of responsible AI). Everything in it comes from the builder: its info, README.md,
-CITATIONS.bib and TAGS.txt. It describes the records of the Parquet files that
-`build --to parquet` writes. That command copies it next to the files, and programs read the records
-by it. Archives are not part of the distribution, because few of them have an address that everybody
-may use.
+fields for responsible AI). All of its contents come from the builder: from its info, README.md,
+CITATIONS.bib and TAGS.txt. The file describes the records of the Parquet files that `build --to
+parquet` writes. That command copies the description next to the Parquet files, so that programs can
+read the records. The description does not list the archives for download, because few of them have
+an address that everybody may use.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ import tfds_builders
 from tfds_builders.common.page import Page
 
 FILE = "croissant.json"
-SPLIT = "split"  # a field from the name of the file; no builder has a feature of this name
+SPLIT = (
+    "split"  # field with the split, taken from the file name; no builder has a feature of this name
+)
 CONFORMS_TO = ("http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0")
 PERSONAL = frozenset(
     "subject session day sex gender age weight group is_control nationality ratings".split()
@@ -33,17 +35,17 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 def folder_of(name: str) -> pathlib.Path:
-    """Returns the folder of a builder and its pages."""
+    """Returns the folder with the builder and the pages of a data set."""
     return pathlib.Path(__file__).parent / name
 
 
 def path_of(name: str) -> pathlib.Path:
-    """Returns the path of the description of a data set."""
+    """Returns the path of the Croissant description of a data set."""
     return folder_of(name) / FILE
 
 
 def text_of(name: str) -> str:
-    """Returns the description of a data set as the text of its file."""
+    """Returns the Croissant description of a data set as JSON text."""
     return json.dumps(description(name), indent=1, ensure_ascii=False) + "\n"
 
 
@@ -52,8 +54,8 @@ def description(name: str) -> dict:
 
     Raises:
         ImportError: If mlcroissant is not installed.
-        ValueError: If the name is unknown, or the README lacks a row for a feature or the paragraph
-            on license, personal data or checks.
+        ValueError: If the name is unknown, or if the README lacks a row for a feature or one of the
+            paragraphs `License:`, `Personal data:` and `Checked on real files:`.
     """
     mlc = _mlcroissant()
     cls = tfds_builders.builder_cls(name)
@@ -82,7 +84,7 @@ def description(name: str) -> dict:
         distribution=[_file_set(builder) for builder in builders],
         record_sets=[each for builder in builders for each in _record_sets(builder, page)],
     )
-    # mlcroissant writes the first address only, also for metadata with fields of responsible AI
+    # mlcroissant writes only the first address, even if the metadata have fields for responsible AI
     return metadata.to_json() | {"conformsTo": [*CONFORMS_TO]}
 
 
@@ -91,15 +93,14 @@ def _mlcroissant():
         import mlcroissant
     except ImportError as error:
         raise ImportError(
-            f"Descriptions of data sets need mlcroissant: pip install mlcroissant ({error})."
+            f"Croissant descriptions need mlcroissant: pip install mlcroissant ({error})."
         ) from error
     return mlcroissant
 
 
 def _builder(name: str) -> tfds.core.DatasetBuilder:
-    with (
-        tempfile.TemporaryDirectory() as empty
-    ):  # a prepared data set would replace the code's info
+    # a prepared data set would replace the info that the code makes
+    with tempfile.TemporaryDirectory() as empty:
         return tfds.builder(name, data_dir=empty)
 
 
@@ -113,7 +114,9 @@ def _lines(name: str, file: str) -> list[str]:
 
 
 def _file_set(builder: tfds.core.DatasetBuilder):
-    """Returns the Parquet files of a config, in folders next to the description."""
+    """Returns the set of Parquet files of a config, which lie in folders next to the
+    description.
+    """
     mlc, config = _mlcroissant(), builder.builder_config.name
     return mlc.FileSet(
         id=_id_of_files(config),
@@ -130,7 +133,7 @@ def _id_of_files(config: str) -> str:
 
 
 def _record_sets(builder: tfds.core.DatasetBuilder, page: Page) -> list:
-    """Returns the records of a config, and the names of its classes."""
+    """Returns the records of each config, and the names of the classes."""
     mlc, config, features = _mlcroissant(), builder.builder_config, builder.info.features
     fields = [_field(config.name, key, feature) for key, feature in features.items()]
     records = mlc.RecordSet(
@@ -210,10 +213,12 @@ def _classes(prefix: str, names: list[str]):
 
 
 def _checked(names: list[str] | None) -> list[str]:
-    """Returns the names; refuses unknown names and names of configs."""
+    """Returns the names. Refuses unknown names and names of configs."""
     for name in names or ():
         if "/" in name:
-            raise typer.BadParameter(f"{name}: a file describes all configs; name the set alone.")
+            raise typer.BadParameter(
+                f"{name} names a config. A file describes all configs: give NAME alone."
+            )
     try:
         return [tfds_builders.check_name(name) for name in names or ()]
     except ValueError as error:
@@ -228,12 +233,12 @@ def croissant(
     every: Annotated[bool, typer.Option("--all", help="Every data set.")] = False,
     check: Annotated[
         bool,
-        typer.Option("--check", help="Write nothing; exit with 1 if a file is not current."),
+        typer.Option("--check", help="Write no file. Exit with status 1 if a file is not current."),
     ] = False,
 ) -> None:
-    """Write the Croissant description of data sets beside their builders."""
+    """Write the Croissant description of each data set beside its builder."""
     if every == bool(names):
-        raise typer.BadParameter("Name one data set or more, or give --all.")
+        raise typer.BadParameter("Name at least one data set, or give --all.")
     stale = []
     for name in names or tfds_builders.list_builders():
         try:
@@ -247,7 +252,7 @@ def croissant(
         except (ImportError, OSError, ValueError) as error:
             _fail(str(error))
     if check and stale:
-        _fail(f"{FILE} is not current: run python -m tfds_builders.croissant {' '.join(stale)}")
+        _fail(f"{FILE} is not current. Run python -m tfds_builders.croissant {' '.join(stale)}")
 
 
 def _fail(message: str) -> NoReturn:

@@ -1,4 +1,4 @@
-"""List of prepared data sets, existing archives and missing archives. Nothing is unpacked."""
+"""Lists prepared data sets, existing archives and missing archives, without unpacking anything."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def inventory(
         data_dir: Folder of prepared data sets; TFDS's folder by default.
 
     Returns:
-        By name, `people`, `size` and `license` of the whole data set, and `configs`. A config has
-        `prepared` (file formats), `archive` (path, or None if an archive is missing), `missing`
+        A dict by the name of the data set, with `people`, `size`, `license` and `configs`. A config
+        has `prepared` (file formats), `archive` (path, or None if an archive is missing), `missing`
         (name of the missing official archive, or None) and `problem` (reason why the archive cannot
         be used, or None). Archives are not opened.
     """
@@ -61,7 +61,7 @@ def _archive(manual_dir: pathlib.Path, needed: list[tuple[Wanted, ...]]) -> dict
         for archives in needed:
             candidates = (located(manual_dir, wanted) for wanted in archives)
             paths.append(next(filter(None, candidates), None))
-    except (ArchiveError, OSError) as error:  # such as a missing permission
+    except (ArchiveError, OSError) as error:  # for example, a permission is missing
         problem = str(error)
     absent = [
         archives[0].official for archives, path in zip(needed, paths, strict=False) if path is None

@@ -1,11 +1,11 @@
-"""Prepared data sets as Parquet files, for Polars, DuckDB, Hugging Face and others.
+"""Writer of prepared data sets as Parquet files for Polars, DuckDB, Hugging Face and others.
 
-Each feature is a column. Arrays are lists within lists. An axis of a fixed size becomes a list of
-that size, so that the shape can be restored. Images are the bytes of their PNG or JPEG files.
+Each feature is a column. Arrays are nested lists. An axis of a fixed size becomes a list of fixed
+size, so that readers can restore the shape. Images are the bytes of their PNG or JPEG files.
 
-Each column has its description as metadata. The schema's metadata hold JSON under `tfds_builders`:
-the TFDS features with their shapes and class names, the license with its terms, and the metadata
-of the data set (channels, subjects, archives).
+The metadata of a column hold the description of the feature. The metadata of the schema hold JSON
+under the key `tfds_builders`: the TFDS features with their shapes and class names, the license with
+its terms, and the metadata of the data set (channels, subjects, archives).
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ except ImportError as error:
 
 KEY = b"tfds_builders"
 DESCRIPTION = "croissant.json"
-GROUP_BYTES = 64 << 20  # of a row group before compression: the memory that a process needs
-SHARD_BYTES = 512 << 20  # of the array_record files whose records go into one Parquet file
+GROUP_BYTES = 64 << 20  # bytes of a row group before compression, which a process holds in memory
+SHARD_BYTES = 512 << 20  # bytes of the array_record files whose records go into one Parquet file
 
 
 class Shard(NamedTuple):
-    """One Parquet file of a split: its name, and its first and last record."""
+    """A Parquet file of a split: its name, its first record, and the record after its last one."""
 
     split: str
     name: str
@@ -62,22 +62,23 @@ def write(
     overwrite: bool = False,
     jobs: int = 1,
 ) -> pathlib.Path:
-    """Writes a data set that was prepared as array_record files.
+    """Writes a data set that was prepared as array_record files into Parquet files.
 
     Args:
         builder: A builder that `reading.prepared` returned.
-        root: Folder of all data sets; the files go to `<root>/<name>/<config>/<version>/`.
+        root: Folder of all data sets. The files go to `<root>/<name>/<config>/<version>/`.
         overwrite: Whether existing files are written again.
-        jobs: Number of processes; each writes one file at a time.
+        jobs: Number of processes. Each process writes one file at a time.
 
     Returns:
-        The folder, with files `<split>-00000-of-00001.parquet` for each split. The folder
-        `<root>/<name>/` gets `croissant.json`, if the builder has one. An existing folder of the
-        same archive and code is not changed.
+        The folder, which has files such as `<split>-00000-of-00001.parquet` for each split. If the
+        builder has a `croissant.json`, it is copied into `<root>/<name>/`. An existing folder that
+        was written from the same archive by the same code is not changed.
 
     Raises:
-        ValueError: If the folder exists, but is incomplete or of another archive or other code.
-        OSError: If the disk is full, or the folder cannot be made.
+        ValueError: If the folder exists, but is incomplete or was written from another archive or
+            by other code.
+        OSError: If the disk is full, or the folder cannot be created.
     """
     folder = root.joinpath(*builder.info.full_name.split("/"))
     new = [parent for parent in (root, *root.parents) if not parent.exists()]
@@ -94,9 +95,9 @@ def write(
 
 
 def _describe(builder: tfds.core.DatasetBuilder, folder: pathlib.Path) -> None:
-    """Copies the description of the data set, by which programs read the files."""
+    """Copies the Croissant description of the data set, which programs need to read the files."""
     source = pathlib.Path(builder.pkg_dir_path) / DESCRIPTION
-    if source.is_file():  # a builder of another package may lack it
+    if source.is_file():  # a builder of another package may not have a description
         staged = folder / f".{DESCRIPTION}.{os.getpid()}"
         shutil.copyfile(source, staged)
         staged.replace(folder / DESCRIPTION)
@@ -111,16 +112,20 @@ def _check_there(folder: pathlib.Path, builder: tfds.core.DatasetBuilder) -> Non
                 content = json.loads(parquet.read_schema(file).metadata[KEY])
                 metadata = content["metadata"]
                 fingerprints, made_by = (metadata.get(key) for key in ("fingerprints", CODE))
-            except (OSError, TypeError, ValueError, LookupError):  # missing, cut or of others
-                raise ValueError(f"{file} is no Parquet file of this data set. {advice}") from None
+            except (OSError, TypeError, ValueError, LookupError):  # missing, cut or another file
+                raise ValueError(
+                    f"{file} is not a Parquet file of this data set. {advice}"
+                ) from None
             if fingerprints != archives:
-                raise ValueError(f"The Parquet files in {folder} are of another archive. {advice}")
+                raise ValueError(
+                    f"The Parquet files in {folder} were made from another archive. {advice}"
+                )
             if made_by != builder.info.metadata.get(CODE):
                 raise ValueError(f"The Parquet files in {folder} were made by other code. {advice}")
 
 
 def _files_of(folder: pathlib.Path, split: str) -> list[pathlib.Path]:
-    """Returns the files of a split, by the number of files in the name of any of them."""
+    """Returns the expected files of a split. The name of any existing file states their number."""
     existing = sorted(folder.glob(f"{split}-*-of-*.parquet"))
     count = existing[0].stem.rpartition("-")[2] if existing else "1"
     return [folder / _name(split, i, int(count)) for i in range(int(count))]
@@ -131,7 +136,7 @@ def _name(split: str, number: int, count: int) -> str:
 
 
 def shards_of(builder: tfds.core.DatasetBuilder) -> list[Shard]:
-    """Divides the records of each split into files of about equal numbers of records."""
+    """Divides the records of each split into files with about equal numbers of records."""
     shards = []
     for split, info in builder.info.splits.items():
         count = min(-(-info.num_bytes // SHARD_BYTES), info.num_examples) or 1
@@ -141,7 +146,9 @@ def shards_of(builder: tfds.core.DatasetBuilder) -> list[Shard]:
 
 
 def _write_whole(builder: tfds.core.DatasetBuilder, folder: pathlib.Path, jobs: int) -> None:
-    """Writes another folder and renames it at the end, so that a killed run leaves no half."""
+    """Writes into a temporary folder and renames it at the end, so that a killed run leaves no
+    half-written files.
+    """
     staged = folder.with_name(f"{constants.INCOMPLETE_PREFIX}{os.getpid()}_{folder.name}")
     staged.mkdir(parents=True)
     shards = shards_of(builder)
@@ -172,11 +179,13 @@ def _write_whole(builder: tfds.core.DatasetBuilder, folder: pathlib.Path, jobs: 
 def _write_shard(
     shard: Shard, _, builder: tfds.core.DatasetBuilder, folder: pathlib.Path
 ) -> Iterator[Any]:
-    """Writes one file; an iterator of nothing, as `in_processes` takes it."""
+    """Writes one file. Is an empty iterator, because `in_processes` expects an iterator of
+    examples.
+    """
     features = builder.info.features
     images = {key: tfds.decode.SkipDecoding() for key in features if _is_image(features[key])}
     source = builder.as_data_source(split=shard.split, decoders=images or None)
-    description = f"{builder.name}, {shard.split}, to Parquet"
+    description = f"{builder.name}, {shard.split}: writing Parquet"
     numbers = range(shard.start, shard.stop)
     records = bar(
         track((source[number] for number in numbers), description, len(numbers)),
@@ -198,7 +207,7 @@ def _write_shard(
 
 
 def schema_of(builder: tfds.core.DatasetBuilder) -> pa.Schema:
-    """Returns columns and metadata of a data set."""
+    """Returns the Arrow schema of a data set: its columns and metadata."""
     features, license = builder.info.features, builder.license
     content = {
         "name": builder.info.full_name,
@@ -247,7 +256,7 @@ def _item(kind: pa.DataType) -> pa.Field:
 
 
 def _column(values: list, feature) -> pa.Array:
-    """Returns the values of one feature of some records."""
+    """Returns the values that one feature has in several records, as an Arrow array."""
     kind = _kind(feature)
     if _is_image(feature):
         return pa.array(values, kind)
@@ -266,7 +275,9 @@ def _column(values: list, feature) -> pa.Array:
 def _nested(
     items: pa.Array, kind: pa.DataType, shapes: list[tuple[int, ...]], axis: int
 ) -> pa.Array:
-    """Returns items as lists along one axis."""
+    """Returns items as an Arrow array of lists along one axis, and recursively along the later
+    axes.
+    """
     if pa.types.is_fixed_size_list(kind):
         return pa.FixedSizeListArray.from_arrays(items, type=kind)
     lengths = [np.full(math.prod(shape[:axis]), shape[axis]) for shape in shapes]
@@ -275,7 +286,7 @@ def _nested(
 
 
 def _groups(records: Iterable[dict]) -> Iterator[list[dict]]:
-    """Yields lists of records of about `GROUP_BYTES` bytes."""
+    """Yields lists of records. Each list has about `GROUP_BYTES` bytes."""
     group, size = [], 0
     for record in records:
         group.append(record)

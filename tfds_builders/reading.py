@@ -1,4 +1,4 @@
-"""Reading of the records of a data set by one call, which prepares it from the manual folder.
+"""Function `records`, which reads a data set and first prepares it from its archive if needed.
 
 TensorFlow is not needed.
 
@@ -34,7 +34,7 @@ from tfds_builders.common.source import Source
 log = logging.getLogger("tfds_builders")
 FORMAT = "array_record"
 FORMATS = ("tfrecord", FORMAT)
-STAMPS = "stamps.json"  # in the folder of a prepared data set: state of its unpacked archives
+STAMPS = "stamps.json"  # state of the unpacked archives from which the data set was prepared
 
 
 def records(
@@ -43,30 +43,32 @@ def records(
     data_dir: str | os.PathLike | None = None,
     split: str | None = None,
 ) -> Sequence[Any] | Mapping[str, Sequence[Any]]:
-    """Returns the records of a data set, and prepares it at the first call.
+    """Returns the records of a data set. The first call prepares the data set.
 
-    The files lie in `<data_dir>/array_record/`. If these were prepared from another archive than
-    the one in `manual_dir`, they are not changed. The new archive is prepared in their folder
-    `from_<digest of the archive>/`.
+    The files lie in `<data_dir>/array_record/`. Files that were prepared from another archive than
+    the one in `manual_dir` are not changed. The new archive is then prepared in the folder
+    `<data_dir>/array_record/from_<digest of the archive>/`.
 
     Args:
-        name: `"ipol_gait"`, `"ipol_gait/left_foot"`, ...
-        manual_dir: The folder with the archive, or a folder of such folders
-            (`<manual_dir>/<name>/`); None if the data set was prepared before.
-        data_dir: Folder of prepared data sets; TFDS's folder by default.
-        split: `"train"`, `"test[:50%]"`, ...; by default every split, by name.
+        name: Name of the data set, such as `"ipol_gait"`, or of a config, such as
+            `"ipol_gait/left_foot"`.
+        manual_dir: The folder with the archive, or a folder with one subfolder per data set
+            (`<manual_dir>/<name>/`). None is allowed if the data set was prepared before.
+        data_dir: Folder of prepared data sets. Default: the folder of TFDS.
+        split: Split or slice to read, such as `"train"` or `"test[:50%]"`. Default: a dict of all
+            splits by name.
 
     Returns:
-        A data source: `len`, `source[i]` -> dict of arrays. Text is `bytes`, arrays may be
-        read-only.
+        A data source with `len(source)` records. `source[i]` is a dict of arrays. Text is `bytes`,
+        and arrays may be read-only.
 
     Raises:
-        ValueError: If the name or the split is unknown, the archive is missing or unsuitable, or
-            the files of the prepared data set are damaged.
+        ValueError: If the name or the split is unknown, if the archive is missing or unsuitable, or
+            if the files of the prepared data set are damaged.
     """
     builder = prepared(name, manual_dir, data_dir)
     if split is not None and split not in builder.info.splits and split.isidentifier():
-        raise ValueError(f"{name} has no split {split!r}; it has {', '.join(builder.info.splits)}.")
+        raise ValueError(f"{name} has no split {split!r}. It has {', '.join(builder.info.splits)}.")
     return builder.as_data_source(split=split)
 
 
@@ -79,21 +81,22 @@ def prepared(
     overwrite: bool = False,
     jobs: int = 1,
 ) -> tfds.core.DatasetBuilder:
-    """Returns a builder whose files are ready; see `records`.
+    """Prepares a data set if needed, and returns a builder that can read it. See `records`.
 
-    TFDS keeps one format per folder: tfrecord files lie in `<data_dir>/`, where `tfds.load` looks
-    for them, array_record files in `<data_dir>/array_record/`.
+    TFDS needs one folder per file format. The tfrecord files lie in `<data_dir>/`, where
+    `tfds.load` looks for them, and the array_record files lie in `<data_dir>/array_record/`.
 
     Args:
-        name: `"ipol_gait"`, `"ipol_gait/left_foot"`, ...
+        name: Name of the data set, such as `"ipol_gait"`, or of a config, such as
+            `"ipol_gait/left_foot"`.
         manual_dir: See `records`.
         data_dir: See `records`.
         file_format: `"array_record"` or `"tfrecord"`.
         beam_options: Apache Beam's `PipelineOptions`, for a builder with `ON_BEAM`.
-        overwrite: Whether a prepared data set is prepared again. Without it, a data set that older
-            code prepared is used with a warning.
-        jobs: Number of processes that read recordings. The program must then be importable without
-            side effects (`if __name__ == "__main__":`).
+        overwrite: Whether a prepared data set is prepared again. If False, a data set that older
+            code prepared is used, and a warning is logged.
+        jobs: Number of processes that read recordings. If it is larger than 1, the main program
+            must be importable without side effects (`if __name__ == "__main__":`).
     """
     tfds_builders.check_config(name)
     data_dir = data_folder(data_dir)
@@ -115,7 +118,9 @@ def prepared(
     if not _is_of(builder, marks):
         digest = hashlib.sha256("".join(sorted(marks.values())).encode()).hexdigest()
         files = files / f"from_{digest[:12]}"
-        log.warning("%s was prepared from another archive; this one goes to %s.", name, files)
+        log.warning(
+            "%s was prepared from another archive. This archive is prepared in %s.", name, files
+        )
         builder, is_new = _made(_builder(name, files), *options, overwrite)
     if not is_new:
         _warn_of_other_code(builder)
@@ -124,7 +129,7 @@ def prepared(
 
 
 def _is_of(builder: tfds.core.DatasetBuilder, marks: Mapping[str, str]) -> bool:
-    """Returns whether a data set was prepared from the archives with these fingerprints."""
+    """Returns whether a data set was prepared from the archives with these checksums."""
     return builder.data_path.exists() and builder.info.metadata["fingerprints"] == marks
 
 
@@ -136,19 +141,19 @@ def _made(
     jobs: int,
     overwrite: bool,
 ) -> tuple[tfds.core.DatasetBuilder, bool]:
-    """Prepares a data set if it does not exist, or again.
+    """Prepares a data set if it does not exist or if `overwrite` is True.
 
     Returns:
-        Its builder, and whether this call prepared it.
+        The builder, and whether this call prepared the data set.
     """
     path = pathlib.Path(builder.data_path)
-    if not builder.info.initialized:  # another run may have prepared it just now
+    if not builder.info.initialized:  # another run may have prepared the data set in the meantime
         _prepare(builder, manual_dir, file_format, beam_options, jobs)
         return builder, True
     if not overwrite:
         return builder, False
     aside = path.with_name(f".{path.name}.replaced")
-    shutil.rmtree(aside, ignore_errors=True)  # left by a killed run
+    shutil.rmtree(aside, ignore_errors=True)  # a killed run may have left files
     path.rename(aside)
     try:
         name = builder.info.full_name.rpartition("/")[0]
@@ -173,7 +178,7 @@ def _warn_of_other_code(builder: tfds.core.DatasetBuilder) -> None:
 
 
 def _stamps(builder: tfds.core.DatasetBuilder) -> dict[str, list[str]]:
-    """Returns the stored stamp and fingerprint of each unpacked archive."""
+    """Returns the stored stamp and checksum of each unpacked archive."""
     try:
         stamps = json.loads((pathlib.Path(builder.data_path) / STAMPS).read_text("utf-8"))
     except (OSError, ValueError):
@@ -182,20 +187,20 @@ def _stamps(builder: tfds.core.DatasetBuilder) -> dict[str, list[str]]:
 
 
 def _keep_stamps(builder: tfds.core.DatasetBuilder, marks: dict, stamps: dict) -> None:
-    """Stores stamps and fingerprints, so that unchanged folders are not read at every call."""
+    """Stores stamps and checksums, so that unchanged folders are not read at every call."""
     current = {key: [stamps[key], marks[key]] for key in marks if stamps[key] is not None}
     if current and current != _stamps(builder):
-        with contextlib.suppress(OSError):  # a read-only folder
+        with contextlib.suppress(OSError):  # the folder is read-only
             (pathlib.Path(builder.data_path) / STAMPS).write_text(json.dumps(current), "utf-8")
 
 
 def root_of(data_dir: pathlib.Path, file_format: str) -> pathlib.Path:
-    """Returns the folder of all data sets with files of a format."""
+    """Returns the folder with all data sets that are stored in a file format."""
     return data_dir if file_format == "tfrecord" else data_dir / file_format
 
 
 def folder_of(name: str, root: pathlib.Path) -> pathlib.Path:
-    """Returns the folder of the files of `"name"` or `"name/config"`."""
+    """Returns the folder with the files of a data set, given `"name"` or `"name/config"`."""
     dataset, _, config = name.partition("/")
     cls = tfds_builders.builder_cls(dataset)
     config = config or next(iter(cls.builder_configs), "")
@@ -213,7 +218,7 @@ def _check_text(folder: pathlib.Path) -> None:
 
 
 def _check_apart(folder: pathlib.Path, sources: Mapping[str, Source]) -> None:
-    """Refuses to prepare a data set within its own unpacked archive.
+    """Raises an error if a data set would be written into its own unpacked archive.
 
     The new files would change the archive, so every call would prepare the data set again.
     """
@@ -226,10 +231,10 @@ def _check_apart(folder: pathlib.Path, sources: Mapping[str, Source]) -> None:
 
 
 def _builder(name: str, root: pathlib.Path) -> tfds.core.DatasetBuilder:
-    """Returns a builder. If its files exist, checks them and reads their metadata.
+    """Returns a builder. If the data set is prepared, checks its files and reads its metadata.
 
     Raises:
-        ValueError: If a file of a prepared data set is missing, cut or edited.
+        ValueError: If a file of the prepared data set is missing, cut or edited.
     """
     path = folder_of(name, root)
     try:
@@ -237,7 +242,7 @@ def _builder(name: str, root: pathlib.Path) -> tfds.core.DatasetBuilder:
         if builder.data_path.exists():
             _check_files(builder)
         return builder
-    except Exception as failed:  # JSON, protocol buffers and TFDS raise a dozen kinds
+    except Exception as failed:  # JSON, protocol buffers and TFDS raise a dozen types of errors
         if not path.exists() or isinstance(failed, ImportError | PermissionError):
             raise
         error = failed
@@ -248,12 +253,12 @@ def _builder(name: str, root: pathlib.Path) -> tfds.core.DatasetBuilder:
 
 
 def _check_files(builder: tfds.core.DatasetBuilder) -> None:
-    """Checks that the metadata name an archive and that the files have all their records.
+    """Checks that the metadata name an archive, and that the files have all records.
 
-    tfrecord has no index, so its files are only checked for existence.
+    The tfrecord format has no index, so only the existence of tfrecord files is checked.
     """
     if "fingerprints" not in builder.info.metadata:
-        raise ValueError("metadata.json says nothing of an archive")
+        raise ValueError("metadata.json does not name an archive")
     for split in builder.info.splits.values():
         for path, length in zip(split.filepaths, split.shard_lengths, strict=True):
             if not path.exists():
@@ -263,9 +268,10 @@ def _check_files(builder: tfds.core.DatasetBuilder) -> None:
 
 
 def _records_in(path: os.PathLike) -> int:
-    from array_record.python.array_record_module import ArrayRecordReader  # Windows has none
+    # array_record does not support Windows
+    from array_record.python.array_record_module import ArrayRecordReader
 
-    with open(path, "rb"):  # raises the error of a missing permission, which is not damage
+    with open(path, "rb"):  # raises PermissionError for a file that is not damaged
         return ArrayRecordReader(os.fspath(path)).num_records()
 
 
@@ -276,9 +282,9 @@ def _line(error: Exception) -> str:
 def _fingerprints(
     sources: Mapping[str, Source], stamps: Mapping[str, str | None], known: Mapping[str, list[str]]
 ) -> dict[str, str]:
-    """Returns the fingerprint of each source.
+    """Returns the checksum of each archive.
 
-    Archives are not unpacked, and folders with a known stamp are not read.
+    Archives are not unpacked, and folders with a known stamp are not read again.
     """
     marks = {}
     for key, source in sources.items():
@@ -290,7 +296,7 @@ def _fingerprints(
 
 
 def _unpacked(sources: Mapping[str, Source]) -> int:
-    """Returns the bytes of all sources when unpacked."""
+    """Returns the number of bytes of all archives after unpacking."""
     size = 0
     for source in sources.values():
         size += sum(source.sizes.values())
@@ -305,9 +311,9 @@ def _prepare(
     beam_options,
     jobs: int,
 ) -> None:
-    """Writes the files of a data set, or uses the files that another run has written meanwhile.
+    """Writes the files of a data set, or uses files that another run has written in the meantime.
 
-    After a failure, half-written files are removed.
+    After a failure, the unfinished files are removed.
     """
     builder.jobs = jobs
     root = pathlib.Path(builder.data_dir_root)
@@ -324,8 +330,8 @@ def _prepare(
     try:
         with (
             full_disk_reported(root, size),
-            tempfile.TemporaryDirectory() as downloads,  # TFDS needs one, and leaves it empty
-            contextlib.redirect_stdout(sys.stderr),  # standard output is for results
+            tempfile.TemporaryDirectory() as downloads,  # TFDS needs it, and leaves it empty
+            contextlib.redirect_stdout(sys.stderr),  # standard output is only for results
         ):
             builder.download_and_prepare(
                 download_dir=downloads, download_config=config, file_format=file_format

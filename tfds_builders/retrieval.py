@@ -1,4 +1,4 @@
-"""Division of image data sets by class: models train on the first classes and test on the rest.
+"""Division of image data sets by class. Models train on the first classes and test on the rest.
 
 >>> halves = class_disjoint("cars196", 98, "~/data")          # doctest: +SKIP
 >>> [len(half) for half in halves.values()]                   # doctest: +SKIP
@@ -25,9 +25,9 @@ class Classes(Sequence):
     """Records of some classes, in the order of the data source.
 
     Attributes:
-        source: The data source.
-        indices: Places of the records in it.
-        labels: (n,) int64, the label of each record.
+        source: The data source with the records of all classes.
+        indices: Indices of the records in the data source.
+        labels: Label of each record, (n,) int64.
     """
 
     source: Sequence[Any]
@@ -52,31 +52,34 @@ def class_disjoint(
 ) -> dict:
     """Divides the records of all official splits of a TFDS data set by class.
 
-    Retrieval of unseen classes is measured in this way: 98 of the 196 classes of `"cars196"`
-    (8,054 and 8,131 images), 100 of the 200 of `"caltech_birds2011"` (5,864 and 5,924).
+    Papers measure retrieval of classes that were not used in training in this way. They train on 98
+    of the 196 classes of `"cars196"` (8,054 images, and 8,131 for the test), and on 100 of the 200
+    classes of `"caltech_birds2011"` (5,864 images, and 5,924 for the test).
 
     Args:
-        name: A data set with a class `label`, prepared by TFDS.
-        n_train: Number of classes to train on: those with the labels 0 to `n_train - 1`.
-        data_dir: Folder of prepared data sets; TFDS's folder by default.
-        split: The official splits to use; all by default. If some overlap, as `small1` and `small2`
-            of `"omniglot"` overlap with `train`, use `"train+test"`. A repeated image would
-            retrieve itself.
+        name: Name of a data set that TFDS has prepared and that has a feature `label` with classes.
+        n_train: Number of classes to train on. Their labels are 0 to `n_train - 1`.
+        data_dir: Folder of prepared data sets. Default: the folder of TFDS.
+        split: The official splits to use. Default: all splits. If splits overlap, as `small1` and
+            `small2` of `"omniglot"` overlap with `train`, give `"train+test"`, because a repeated
+            image would retrieve itself.
 
     Returns:
-        `"train"` and `"test"`: `Classes` for a data set prepared as array_record, which do not need
-        TensorFlow, or `tf.data.Dataset` for one prepared as tfrecord. Records with the label -1
-        have no class and are in neither.
+        A dict with the keys `"train"` and `"test"`. The values are `Classes`, which do not need
+        TensorFlow, for a data set prepared as array_record, or `tf.data.Dataset` for a data set
+        prepared as tfrecord. Records with the label -1 have no class and are left out.
 
     Raises:
-        ValueError: If the data set is not prepared there or has no class labels, or if `n_train`
-            leaves one side without a class.
+        ValueError: If the data set is not prepared in the folder or has no class labels, or if
+            `n_train` leaves no class for training or for the test.
     """
     folder = pathlib.Path(data_dir or constants.get_default_data_dir()).expanduser()
     builder = tfds.builder(name, data_dir=folder)
     label = dict(builder.info.features.items()).get("label")
     if not isinstance(label, tfds.features.ClassLabel):
-        raise ValueError(f"{name} has no feature `label` with classes, so none to divide it by.")
+        raise ValueError(
+            f"{name} has no feature `label` with classes, by which it could be divided."
+        )
     is_whole = isinstance(n_train, int | np.integer) and not isinstance(n_train, bool)
     if not is_whole or not 0 < n_train < label.num_classes:
         raise ValueError(
@@ -91,7 +94,7 @@ def class_disjoint(
         )
     split = split or "+".join(builder.info.splits)
     sides = {
-        "train": lambda label: (label >= 0) & (label < n_train),  # -1: without a class
+        "train": lambda label: (label >= 0) & (label < n_train),  # the label -1 means no class
         "test": lambda label: label >= n_train,
     }
     if builder.info.file_format.value != _FORMAT:
@@ -106,7 +109,7 @@ def class_disjoint(
 
 
 def _labels(builder: tfds.core.DatasetBuilder, split: str) -> np.ndarray:
-    """Returns the label of each record without decoding images."""
+    """Returns the label of each record, without decoding the images."""
     features = builder.info.features.items()
     packed = {key: tfds.decode.SkipDecoding() for key, of in features if _is_image(of)}
     source = builder.as_data_source(split=split, decoders=packed)

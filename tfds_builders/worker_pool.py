@@ -1,8 +1,8 @@
 """`python -m tfds_builders.worker_pool --service_port=50000` starts Beam's worker pool.
 
-Beam's command starts each worker by the name `python`. Without an activated environment this is
-another interpreter or none, and the pipeline waits silently. This module makes it the interpreter
-that runs the pool.
+Beam's own command starts each worker by the name `python`. Without an activated environment, this
+name leads to another interpreter or to no program, and the pipeline waits silently. This module
+ensures that `python` is the interpreter that runs the pool.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import sys
 
 
 def set_path() -> None:
-    """Puts the folder of the running interpreter first on the path.
+    """Makes the folder of the running interpreter the first entry of the environment variable PATH.
 
     Raises:
-        FileNotFoundError: If the folder has no program `python` that is this interpreter.
+        FileNotFoundError: If the folder has no program `python` that is the running interpreter.
     """
     folder = pathlib.Path(sys.executable).parent
     os.environ["PATH"] = f"{folder}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
@@ -30,7 +30,7 @@ def set_path() -> None:
 
 
 def main() -> None:
-    """Runs the pool until it is stopped."""
+    """Runs the worker pool until it is stopped."""
     try:
         set_path()
         from apache_beam.runners.worker import worker_pool_main

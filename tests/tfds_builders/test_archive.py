@@ -62,7 +62,7 @@ def test_an_archive_within_an_archive_is_opened_to_the_limit(name, tmp_path):
     inner = PACKERS[name]({"x.txt": b"deep", "y.zip": zipped({"z": b"deeper"})})
     source = opened(tmp_path, zipped({name: inner})).nested(name)
     assert source.read("x.txt") == b"deep"
-    with pytest.raises(ArchiveError, match="more than 2 archives within each other"):
+    with pytest.raises(ArchiveError, match="more than 2 archives"):
         source.nested("y.zip")
 
 
@@ -108,7 +108,9 @@ def test_a_link_that_leads_nowhere_is_refused_with_its_name(tmp_path):
     """As a clone by git-annex or DataLad has for what was not fetched: it was a part, untold."""
     folder = samples.write(tmp_path / "a", FILES)
     (folder / "set/c.txt").symlink_to(tmp_path / ".git/annex/objects/c.txt")
-    with pytest.raises(ArchiveError, match=f"{folder}/set/c.txt is a link that leads nowhere. Get"):
+    with pytest.raises(
+        ArchiveError, match=f"{folder}/set/c.txt is a link to a file that does not exist. Get"
+    ):
         _ = open_source(folder, LIMITS).names
 
 
@@ -158,7 +160,7 @@ def test_an_encrypted_zip_is_told_with_what_to_do(tmp_path):
 
 
 def test_names_equal_but_for_case_are_refused(tmp_path):
-    with pytest.raises(ArchiveError, match="'A.txt' and 'a.txt': one name twice"):
+    with pytest.raises(ArchiveError, match="'A.txt' and 'a.txt', which are the same name"):
         _ = opened(tmp_path, zipped({"A.txt": b"1", "a.txt": b"2"})).names
 
 

@@ -253,9 +253,10 @@ def test_the_large_data_sets_are_those_that_can():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("ipol_gait", "--beam"), "ipol_gait: prepared in one process. Leave --beam out; it is for "
+        (("ipol_gait", "--beam"), "ipol_gait: prepared in one process. Leave --beam out. It "
+         "supports "
          "gazebase_gaze, ltmm_gait, voxceleb_verification."),
-        (("ltmm_gait", "--beam-options", "runner=FlinkRunner"), "--beam-options are of --beam"),
+        (("ltmm_gait", "--beam-options", "runner=FlinkRunner"), "--beam-options needs --beam"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_meant_is_refused(arguments, message):

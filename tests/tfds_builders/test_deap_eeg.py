@@ -205,7 +205,7 @@ def test_nobody_is_in_two_splits_and_all_configs_have_the_same(tmp_path, caplog)
     [
         ({}, "does not exist"),
         ({ZIP: b"<html>"}, "neither a zip nor a tar"),
-        ({"data_preprocessed_python/s01.bdf": b""}, "holds no s01.dat to s32.dat; it holds s01"),
+        ({"data_preprocessed_python/s01.bdf": b""}, "holds no s01.dat to s32.dat. It holds s01"),
         (FILES | {"data_preprocessed_python/old/s01.dat": b""}, "the same recording twice"),
         (
             FILES | {"data_preprocessed_python/s04.dat": deap_file(seed=0)},
@@ -214,7 +214,7 @@ def test_nobody_is_in_two_splits_and_all_configs_have_the_same(tmp_path, caplog)
         (FILES | {"data_preprocessed_python/s04.dat": b"\x80\x02]."}, "s04.dat: another content"),
         (
             FILES | {"data_preprocessed_python/s04.dat": changed(data=0 * trials())},
-            "s04.dat, trial 1: 64 steps in which nothing varies",
+            "s04.dat, trial 1: 64 steps with constant channels",
         ),
         (deap_files(("s01", "s02")), r"2 subject\(s\) cannot be divided"),
     ],

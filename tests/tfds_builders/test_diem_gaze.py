@@ -135,7 +135,7 @@ def test_a_second_file_of_a_person_is_another_session_also_of_the_same_film(tmp_
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({"DIEM.zip": samples.zipped({"a.txt": b""})}, "holds no <video>_.*; it holds a.txt"),
+        ({"DIEM.zip": samples.zipped({"a.txt": b""})}, "holds no <video>_.*. It holds a.txt"),
         (FILES | {f"{BEARS}/event_data/p01_0.txt": b""}, "is not a recording of DIEM"),
         (
             FILES | {f"{BEARS}/event_data/diem2s9.asc_1_{BROOKLYN}.txt": b""},

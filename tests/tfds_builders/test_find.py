@@ -50,7 +50,7 @@ def test_a_manual_folder_named_like_the_archive_of_all_is_a_folder(tmp_path):
 
 def test_two_candidates_are_both_named(tmp_path):
     files = {"Data.tar": samples.tar(MEMBER, "w:"), "Data/1.txt": b"x"}
-    told = "holds Data and Data.tar, and either would do. Move .*; of parts, unpack all into one"
+    told = "holds Data and Data.tar, and either would do. Move .* If they are parts .*, unpack"
     with pytest.raises(ArchiveError, match=told):
         find(samples.write(tmp_path, files), WANTED)
 
@@ -85,5 +85,7 @@ def test_a_missing_folder_is_told(tmp_path):
 def test_the_config_whose_archive_is_there_is_proposed(tmp_path):
     configs = {"whole": Wanted("my_set", ("Whole",), "Whole.zip", "Get it."), "part": WANTED}
     samples.write(tmp_path, {"Data/1.txt": b"x"})
-    with pytest.raises(MissingArchiveError, match="that of my_set/part: ask for that config"):
+    with pytest.raises(
+        MissingArchiveError, match="the archive of my_set/part. Prepare that config"
+    ):
         find_config(tmp_path, configs, "whole")

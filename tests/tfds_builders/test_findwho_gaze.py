@@ -106,7 +106,7 @@ def test_a_record_has_the_fixations_of_a_person_on_a_video(files, tmp_path, capl
         np.testing.assert_array_equal(record["fixations"], rows[:, 2:])
         assert (record["subject"].decode(), record["video"].decode()) == (subject, video)
         assert (record["session"], record["day"], record["device"]) == (-1, -1, b"")
-    assert "rows of fixations without a person: 1, left out" in caplog.text
+    assert "left out 1 rows of fixations without a person" in caplog.text
     assert "kept 14 of 36 lists" in caplog.text and "holds 6 of 39 people" in caplog.text
 
 
@@ -146,7 +146,9 @@ def test_a_wrong_or_damaged_archive_is_told_and_nothing_is_kept(files, message, 
 def test_the_real_recordings_are_prepared(data_dir, tmp_path, caplog):
     builder = reading.prepared("findwho_gaze", data_dir, tmp_path)
     records = everything(builder)
-    assert "without a person: 1, left out" in caplog.text and "33 of 39 people" in caplog.text
+    assert (
+        "left out 1 rows of fixations without" in caplog.text and "33 of 39 people" in caplog.text
+    )
     assert "kept 956 of 2475 lists" in caplog.text
     metadata = builder.info.metadata
     assert [len(ids) for ids in metadata["subjects"].values()] == [17, 6, 10]

@@ -196,14 +196,14 @@ def test_without_late_rounds_the_test_split_is_left_out_and_told(tmp_path, caplo
     rounds = dict.fromkeys(gaze.ROUNDS, (1,))
     builder = prepared(tmp_path, gazebase_files(rounds))
     assert list(builder.info.splits) == ["train", "validation"]
-    assert "nobody there has a round from 6 on" in caplog.text
+    assert "no person has a round from 6 on" in caplog.text
 
 
 @pytest.mark.parametrize(
     ("files", "message"),
     [
         ({}, "does not exist"),
-        ({"GazeBase/readme.txt": b""}, "holds no Round_1/Subject_1001.zip, …; it holds readme"),
+        ({"GazeBase/readme.txt": b""}, "holds no Round_1/Subject_1001.zip, …. It holds readme"),
         (FILES | {"Round_1/old/Subject_1001.zip": b""}, "the same recording twice"),
         (
             FILES | {"Round_1/S1_TEX/S_1001_S1_TEX.csv": b""},

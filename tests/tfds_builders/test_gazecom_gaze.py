@@ -187,7 +187,7 @@ def test_a_part_and_a_repeat_within_a_person_are_told(tmp_path, caplog):
     copy = {f"{FOLDER}AAA_bridge_1.coord": FILE}
     builder = prepared(tmp_path, {"gaze.zip": samples.zipped(FILES | copy)})
     assert "holds 14 of 844 recordings and 7 of 54 people" in caplog.text
-    assert "unknown checksum" in caplog.text and "recordings: 1, kept" in caplog.text
+    assert "unknown checksum" in caplog.text and "recordings: 1 (kept)" in caplog.text
     assert builder.info.metadata["same_as"]
 
 

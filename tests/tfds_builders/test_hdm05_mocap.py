@@ -98,12 +98,12 @@ def test_each_actor_moves_in_his_own_skeleton(tmp_path):
         ({}, "does not exist"),
         ({"HDM05_cut_amc.zip": b"<html>"}, "neither a zip nor a tar"),
         ({"HDM05_cut_amc.zip": zipped(FILES)[:2000]}, "damaged or cut"),
-        ({"HDM05_cut_amc.zip": zipped({"a.c3d": b""})}, "holds no HDM_.*; it holds a.c3d"),
+        ({"HDM05_cut_amc.zip": zipped({"a.c3d": b""})}, "holds no HDM_.*. It holds a.c3d"),
         (
             {k: v for k, v in FILES.items() if k != BODY},
             "HDM_bd_squat1Reps_001_120.amc has no skeleton HDM_bd.asf in its folder",
         ),
-        (FILES | {CLIP.replace("120", "30"): b""}, "has 30 frames a second, expected 120"),
+        (FILES | {CLIP.replace("120", "30"): b""}, "has 30 frames per second, expected 120"),
         (FILES | {CLIP.replace("squat1Reps/", "squats/"): b""}, "the same recording twice"),
         (
             FILES | {CLIP.replace("bd", "mm"): FILES[CLIP]},
@@ -126,7 +126,7 @@ def test_a_missing_wrong_or_damaged_archive_is_told_and_nothing_is_kept(files, m
 def test_a_clip_in_which_nothing_moves_has_no_covariance(frames, tmp_path):
     one = samples.motion(frames=1)
     still = one + one[one.index(b"1\nroot") :].replace(b"1\n", b"2\n", 1) * (frames - 1)
-    with pytest.raises(FormatError, match=f"{frames} steps in which nothing varies"):
+    with pytest.raises(FormatError, match=f"{frames} steps with constant channels"):
         prepared(tmp_path, FILES | {CLIP: still}, "hdm05_mocap/spd93")
 
 

@@ -114,7 +114,7 @@ def test_a_repeat_is_kept_and_named_whatever_its_motion(tmp_path):
     ("config", "files", "message"),
     [
         ("spd_eth", {"HDM05_SPDData.zip": b"<html>"}, "neither a zip nor a tar"),
-        ("spd_eth", {"HDM05_SPDData/a.txt": b""}, "holds no matrix of spd_eth; it holds a.txt"),
+        ("spd_eth", {"HDM05_SPDData/a.txt": b""}, "holds no matrix of spd_eth. It holds a.txt"),
         ("spd_eth", {"feature/a/1.mat": mat(spd(1), "Y")}, "a/1.mat: no variable Y1 but 'Y'"),
         ("spd_eth", {"feature/a/1.mat": mat(np.eye(92))}, r"the shape \(92, 92\), expected a matr"),
         ("spd_eth", {"feature/a/1.mat": mat(np.eye(93))[:-9]}, "a/1.mat: .*cut"),

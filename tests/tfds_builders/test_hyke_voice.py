@@ -97,7 +97,7 @@ def test_a_repeated_recording_is_kept_and_names_the_first(tmp_path, caplog):
     records, _ = everything(prepared(tmp_path, FILES | {second: FILES[NAME]}))
     assert records[second.removeprefix("female_audio/")]["same_as"].decode() == FILE
     assert records[FILE]["same_as"] == b""
-    assert "recordings: 1, kept" in caplog.text
+    assert "recordings: 1 (kept)" in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def test_the_whole_official_archive_is_read_with_its_oddities(tmp_path, caplog):
     assert len(records) == 1019 and "80/7" not in records and "80/4" in records
     assert np.isnan([records["7/1"]["weight"], records["7/1"]["age"]]).all()
     np.testing.assert_array_equal(records["7/1"]["left_steps"], [[3, 7], [2, 5]])
-    assert "among the trials: 1, left out; the first is 80-7, which is 80-4" in caplog.text
+    assert "among the trials: 1 (left out). The first is 80-7, which is 80-4" in caplog.text
     assert "a part of the official" not in caplog.text
 
 
@@ -108,7 +108,7 @@ FILES = samples.gait_files()
     [
         ({}, "does not exist"),
         ({"GaitData.zip": zipped(LATER_SET)}, "the later gait set of 19 subjects"),
-        ({"GaitData.zip": zipped({"a.txt": b""})}, "no <subject>-<trial>.csv; it holds a.txt"),
+        ({"GaitData.zip": zipped({"a.txt": b""})}, "no <subject>-<trial>.csv. It holds a.txt"),
         ({"GaitData.zip": b"<html>"}, "neither a zip nor a tar"),
         ({"GaitData.zip": zipped(FILES)[:3000]}, "damaged or cut"),
         ({"GaitData.zip": zipped(samples.gait_files([1, 2]))}, "at least 3 are needed"),

@@ -66,7 +66,7 @@ def test_without_size_files_the_official_numbers_hold(tmp_path):
 
 
 def test_the_other_form_is_proposed_where_only_it_is_there(tmp_path):
-    with pytest.raises(MissingArchiveError, match="japanese_vowels_lpc/ts: ask for that config"):
+    with pytest.raises(MissingArchiveError, match="japanese_vowels_lpc/ts. Prepare that config"):
         prepared(tmp_path, {"JapaneseVowels.zip": zipped(TS)}, "uci")
 
 
@@ -74,7 +74,7 @@ def test_the_other_form_is_proposed_where_only_it_is_there(tmp_path):
     ("files", "message"),
     [
         ({}, "does not exist"),
-        ({"japanese+vowels.zip": zipped({"a": b""})}, "holds no ae.train; it holds a"),
+        ({"japanese+vowels.zip": zipped({"a": b""})}, "holds no ae.train. It holds a"),
         ({"japanese+vowels.zip": zipped({"x.arff": b""})}, "padded .arff form is not read"),
         ({"japanese+vowels.zip": zipped(UCI)[:500]}, "damaged or cut"),
         (

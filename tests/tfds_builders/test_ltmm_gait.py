@@ -254,7 +254,7 @@ def test_a_file_that_is_cut_is_told_before_any_other_is_read(tmp_path, monkeypat
     ("files", "message"),
     [
         ({}, "does not exist"),
-        ({"ltmm/RECORDS": b""}, "holds no recording such as CO001.hea; it holds RECORDS"),
+        ({"ltmm/RECORDS": b""}, "holds no recording such as CO001.hea. It holds RECORDS"),
         (record_files("CO001") | {"ltmm/old/CO001.hea": b""}, "the same recording twice"),
         ({**FILES, "ltmm/CO001.dat": b"1"}, "CO001.dat: 1 bytes, expected 144,000"),
         (

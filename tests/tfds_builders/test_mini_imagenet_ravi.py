@@ -196,7 +196,7 @@ def pickled(**changed):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"<html>", "byte 0: .* expected a pickle of numbers, text and NumPy arrays alone"),
+        (b"<html>", "byte 0: .* expected a pickle with only numbers, text and NumPy arrays"),
         (pickled()[:-9_000], "expected a pickle"),
         (pickle.dumps(print, 2), "the object '__builtin__ print'"),
         (pickle.dumps([1], 2), "<class 'list'>.* expected a dict of class_dict and image_data"),
@@ -232,7 +232,7 @@ def test_without_pickles_they_are_asked_for(tmp_path):
     ):
         prepared(tmp_path / "a", FILES, CACHE)
     other = {f"{FOLDER}mini-imagenet.zip": samples.zipped({"train.npy": b""})}
-    with pytest.raises(MissingArchiveError, match="no mini-imagenet-cache-train.pkl; it holds tra"):
+    with pytest.raises(MissingArchiveError, match="no mini-imagenet-cache-train.pkl. It holds tra"):
         prepared(tmp_path / "b", other, CACHE)
 
 

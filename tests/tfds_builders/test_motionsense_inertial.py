@@ -195,7 +195,7 @@ def test_fifteen_trials_of_each_person_make_the_whole():
     ("files", "message"),
     [
         ({}, "does not exist"),
-        ({"A_DeviceMotion_data/x.txt": b""}, "holds no <activity>_<trial>/sub_<n>.csv; it holds x"),
+        ({"A_DeviceMotion_data/x.txt": b""}, "holds no <activity>_<trial>/sub_<n>.csv. It holds x"),
         (FILES | {trial_name(1, "wlk_10"): b""}, "wlk_10/sub_1.csv' is not a trial of MotionSense"),
         (FILES | {trial_name(25): b""}, "sub_25.csv' is not a trial of MotionSense"),
         (FILES | {f"A_DeviceMotion_data/{NAME}": b""}, "are one trial, but differ"),

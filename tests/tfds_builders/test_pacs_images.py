@@ -122,7 +122,9 @@ def test_a_repeat_within_a_class_is_left_out_and_told(tmp_path, caplog):
     splits = names(prepared(tmp_path, files))
     assert sum(map(len, splits.values())) == 56 and DOG in set.union(*splits.values())
     assert "holds 57 of 9,991 images" in caplog.text
-    assert f"images: 1, left out; the first is photo/dog/pic_009.jpg, which is {DOG}" in caplog.text
+    assert (
+        f"images: 1 (left out). The first is photo/dog/pic_009.jpg, which is {DOG}" in caplog.text
+    )
 
 
 TEXTS = listed(FILES)

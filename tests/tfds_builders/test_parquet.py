@@ -126,7 +126,7 @@ def test_shards_hold_all_records_in_order(jobs, gait, tmp_path, monkeypatch):
         assert tables.equals(files.read_table(single))
     assert len([*folder.glob("train-*")]) >= 3
     next(folder.glob("train-00001-of-*")).unlink()
-    with pytest.raises(ValueError, match="train-00001-of-.* is no Parquet file"):
+    with pytest.raises(ValueError, match="train-00001-of-.* is not a Parquet file"):
         parquet.write(gait, tmp_path / "shards")
 
 
@@ -191,7 +191,7 @@ def test_files_that_are_there_stay_and_those_of_another_archive_are_told(gait, m
     assert {path: path.stat().st_mtime_ns for path in folder.iterdir()} == before
     more = samples.write(tmp_path / "more", samples.gait_files(range(11, 31)))
     other = reading.prepared("ipol_gait/left_foot", more, tmp_path / "other")
-    with pytest.raises(ValueError, match="are of another archive. .*--overwrite"):
+    with pytest.raises(ValueError, match="made from another archive. .*--overwrite"):
         parquet.write(other, root)
 
 
@@ -204,7 +204,7 @@ def test_a_folder_that_is_not_whole_is_told(damage, gait, tmp_path):
         file.write_bytes(b"PA")
     if damage == "foreign":
         files.write_table(pa.table({"a": [1]}), file)
-    with pytest.raises(ValueError, match="test-.* is no Parquet file .*--overwrite"):
+    with pytest.raises(ValueError, match="test-.* is not a Parquet file .*--overwrite"):
         parquet.write(gait, tmp_path / "p")
 
 
@@ -219,7 +219,7 @@ def test_another_archive_gets_its_own_folder(gait, tmp_path):
 def test_tfrecord_is_wrong_use(manual, tmp_path):
     arguments = ("--manual-dir", manual, "--data-dir", tmp_path / "d", "--file-format", "tfrecord")
     result = run("ipol_gait", "--to", "parquet", *arguments)
-    assert result.exit_code == 2 and "leave --file-format out" in result.output
+    assert result.exit_code == 2 and "Leave --file-format out" in result.output
 
 
 def test_without_pyarrow_the_error_names_the_extra_and_tensorflow_is_not_needed(manual, tmp_path):

@@ -104,7 +104,7 @@ def test_equal_channels_become_one_and_others_their_mean_with_a_notice(tmp_path,
     records, _ = everything(prepared(tmp_path, FILES | stereo))
     np.testing.assert_array_equal(records[NAME]["audio"], left)
     np.testing.assert_array_equal(records[other]["audio"], np.round((left + right) / 2))
-    assert f"{other}: two channels that differ" in caplog.text
+    assert f"{other} has two channels that differ" in caplog.text
     assert f"{NAME}: two" not in caplog.text
 
 
@@ -114,7 +114,7 @@ def test_a_repeated_file_is_kept_and_names_the_first(tmp_path, caplog):
     records, _ = everything(builder)
     assert records[second]["same_as"].decode() == first and records[first]["same_as"] == b""
     assert builder.info.metadata["same_as"] == {second: first}
-    assert f"recordings: 1, kept; the first is {second}, which is {first}." in caplog.text
+    assert f"recordings: 1 (kept). The first is {second}, which is {first}." in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ def test_runs_at_once_make_one_data_set_and_all_go_on(manual, tmp_path):
             for _ in range(2)
         ]
         for process in runs:
-            while "waiting for it to end" not in (line := process.stderr.readline()):
+            while "Waiting until it ends" not in (line := process.stderr.readline()):
                 assert line
         assert running.exists()
     told = [process.communicate(timeout=60) for process in runs]
@@ -185,7 +185,7 @@ def test_the_folder_is_that_of_the_environment_by_default(manual, tmp_path, monk
 
 
 def test_a_split_that_there_is_not_is_told(manual, tmp_path):
-    with pytest.raises(ValueError, match="no split 'dev'; it has train, validation, test"):
+    with pytest.raises(ValueError, match="no split 'dev'. It has train, validation, test"):
         reading.records(NAME, manual, tmp_path, split="dev")
 
 

@@ -16,7 +16,7 @@ def test_repeats_of_one_owner_are_counted_and_told_once(caplog):
     repeats.report()
     assert repeats.same_as == {"2": "1", "3": "1"}
     assert [record.getMessage() for record in caplog.records] == [
-        "a.zip: repeats among the trials: 2, kept; the first is 2, which is 1."
+        "a.zip: repeats among the trials: 2 (kept). The first is 2, which is 1."
     ]
 
 

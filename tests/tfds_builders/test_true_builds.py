@@ -309,7 +309,7 @@ def test_a_signal_stops_a_build_as_ctrl_c_does(name, manual, tmp_path):
         told += line
     process.send_signal(number)
     told += process.communicate(timeout=60)[1]
-    assert process.returncode == 128 + number and "Nothing half written was kept" in told
+    assert process.returncode == 128 + number and "The unfinished files were removed" in told
     assert not (tmp_path / "d").exists()
 
 

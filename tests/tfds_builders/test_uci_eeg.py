@@ -71,7 +71,7 @@ def test_without_the_test_archive_its_split_is_left_out_and_named(tmp_path, capl
     builder = prepared(tmp_path, TRAIN)
     assert list(builder.info.splits) == ["train"]
     assert builder.info.metadata["subjects"] == {"train": sorted(PEOPLE)}
-    assert "no SMNI_CMI_TEST.tar.gz there, so the split `test` is left out" in caplog.text
+    assert "SMNI_CMI_TEST.tar.gz does not exist, so the split `test` is left out" in caplog.text
     assert "2 of 20 subjects" in caplog.text
 
 
@@ -174,7 +174,7 @@ def test_a_repeat_within_a_person_is_kept_and_told(tmp_path, caplog):
     assert builder.info.splits["train"].num_examples == 13
     again = reading.prepared("uci_eeg/large", None, tmp_path / "data")
     assert again.info.metadata["same_as"] == {"co2a0000364/006": "co2a0000364/002"}
-    assert "trials: 1, kept; the first is co2a0000364/006, which is co2a0000364/002" in caplog.text
+    assert "trials: 1 (kept). The first is co2a0000364/006, which is co2a0000364/002" in caplog.text
 
 
 def test_the_number_of_a_trial_is_that_of_its_file(tmp_path):
@@ -191,7 +191,7 @@ def test_electrodes_in_another_order_are_put_in_order(tmp_path):
 
 
 def test_the_config_whose_archive_is_there_is_proposed(tmp_path):
-    with pytest.raises(MissingArchiveError, match="that of uci_eeg/large: ask for that config"):
+    with pytest.raises(MissingArchiveError, match="the archive of uci_eeg/large. Prepare that config"):
         prepared(tmp_path, TRAIN, "uci_eeg")
 
 

@@ -218,4 +218,4 @@ def test_a_repeat_within_a_person_is_kept_and_told(tmp_path, caplog):
     builder = prepared(tmp_path, files)
     assert builder.info.metadata["same_as"] == {"1/0001": "1/0000"}
     assert builder.info.splits["train"].num_examples == 2
-    assert "windows: 1, kept; the first is 1/0001, which is 1/0000" in caplog.text
+    assert "windows: 1 (kept). The first is 1/0001, which is 1/0000" in caplog.text

@@ -108,7 +108,7 @@ def test_without_the_archive_of_test_its_split_is_left_out_with_a_notice(tmp_pat
         ({}, "does not exist"),
         (LISTS, "no vox1_dev_wav.zip, nor .* Found: veri_test.txt, vox1_meta.csv"),
         ({name: held for name, held in FILES.items() if "meta" not in name}, "no vox1_meta.csv"),
-        (LISTS | {f"{FOLDER}vox1/a.txt": b""}, "no <speaker>/<video>/<number>.wav; it holds a.txt"),
+        (LISTS | {f"{FOLDER}vox1/a.txt": b""}, "no <speaker>/<video>/<number>.wav. It holds a.txt"),
         (LISTS | {f"{FOLDER}vox1/id10001/{VIDEOS[0]}/00001.m4a": b""}, "ffmpeg -i .* -ar 16000"),
         (FILES | {f"{FOLDER}vox1/wav/Eve_E/{VIDEOS[0]}/00001.wav": b""}, "is not a recording"),
         (FILES | {WAV.replace("id10270", "id10999"): b""}, "is not a recording of VoxCeleb"),

@@ -1,5 +1,4 @@
-"""Covariance matrices of faces in films, seven emotions (AFEW, Dhall2014; matrices of
-Huang2017)."""
+"""Covariance matrices of faces in films with seven emotions (AFEW, Dhall2014; Huang2017)."""
 
 from __future__ import annotations
 
@@ -25,7 +24,7 @@ log = logging.getLogger("tfds_builders")
 
 SIDE = 400  # a face of 20 x 20 pixels
 LABELS = tuple("1234567")
-SPLITS = {"train": "train", "val": "validation"}  # by folder
+SPLITS = {"train": "train", "val": "validation"}  # keys: folder
 MATRICES = {"train": 1_747, "validation": 371}
 _MEMBER = re.compile(r"(?:.*/)?(train|val)/([^/]+)/([^/]+)\.mat")
 _GET = (
@@ -43,7 +42,7 @@ WANTED = Wanted(
 
 
 class Clip(NamedTuple):
-    """One clip: the parts of its path, and its member in the archive."""
+    """A clip: the parts of its path, and the name of its file in the archive."""
 
     split: str
     label: str
@@ -56,12 +55,14 @@ class Clip(NamedTuple):
 
     @property
     def video(self) -> str:
-        """Name of the source video: the name of the clip without its number."""
+        """Name of the video from which the clip was cut: the name of the clip without its
+        number.
+        """
         return self.name.rpartition("_")[0] or self.name
 
 
 class Builder(RecordingsBuilder):
-    """Builder of `afew_spd`."""
+    """TFDS builder of the data set `afew_spd`."""
 
     ABOUT = About(
         people=0,
@@ -97,7 +98,7 @@ class Builder(RecordingsBuilder):
         shared = videos["train"] & videos["validation"]
         if shared:
             log.warning(
-                "%s: %d names of videos are in both splits, %s first: the same people may be.",
+                "%s: %d names of videos are in both splits (first: %s), so people may be in both.",
                 source.title, len(shared), min(shared),
             )  # fmt: skip
         return Plan(
@@ -115,13 +116,15 @@ class Builder(RecordingsBuilder):
             yield key, example
         if singular:
             log.warning(
-                "%s, %s: %d matrices are not positive definite; they are kept as they are.",
+                "%s, %s: %d matrices are not positive definite. They are kept unchanged.",
                 plan.repeats.title, split, singular,
             )  # fmt: skip
 
 
 def examples_of(clip: Clip, repeats: Repeats | Contents, source: Source) -> Iterator[Example]:
-    """Yields the example of a clip; `repeats` refuses a matrix of two splits or labels."""
+    """Yields the example of a clip. Raises an error if two splits or labels have the same
+    matrix.
+    """
     matrix = parse(source.open(clip.member), name=clip.member)
     repeats.add(matrix, clip.key, f"{clip.split}, {clip.label}")
     yield (
@@ -141,14 +144,14 @@ def parse(file: BinaryIO, *, name: str, side: int = SIDE) -> np.ndarray:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
         side: Required number of rows and columns.
 
     Returns:
-        (side, side) float64, finite and exactly symmetric.
+        Finite, exactly symmetric float64 matrix of shape (side, side).
 
     Raises:
-        FormatError: See `parsers.mat5`, or when it is not symmetric.
+        FormatError: If the file is not a valid MATLAB 5 file, or the matrix is not symmetric.
     """
     variable = mat5.parse(file, name=name, variables=("Y1",))["Y1"]
     table = mat5.table(variable, side, name=name, location="Y1")
@@ -182,7 +185,7 @@ def clips_of(source: Source) -> list[Clip]:
     if absent:
         names = source.first_names
         raise ArchiveError(
-            f"{source.title} holds no train/<1-7>/<clip>.mat or no val/<1-7>/<clip>.mat; it holds "
+            f"{source.title} holds no train/<1-7>/<clip>.mat or no val/<1-7>/<clip>.mat. It holds "
             f"{names}. {_GET}"
         )
     return sorted(clips.values())

@@ -1,1 +1,1 @@
-"""Archives, checks and splits of all builders; without TensorFlow and Keras."""
+"""Archives, checks and splits that all builders use. No module imports TensorFlow or Keras."""

@@ -1,4 +1,4 @@
-"""Archives and unpacked folders with one interface: names, and bytes by name.
+"""Archives and unpacked folders with one interface, which lists names and reads bytes by name.
 
 TFDS's extractor silently drops absolute names and names with `..`, reads whole members into memory
 and has no limits. This module refuses such members with an error, and limits members, bytes, ratio
@@ -43,8 +43,8 @@ class _Folder(Source):
                     yield path.relative_to(self.path).as_posix(), path.stat().st_size
                 elif path.is_symlink() and not path.exists():
                     raise ArchiveError(
-                        f"{path} is a link that leads nowhere. Get its target (git annex get, "
-                        "or mount its disk), or remove the link."
+                        f"{path} is a link to a file that does not exist. Get the file (git annex "
+                        "get, or mount its disk), or remove the link."
                     )
 
     def _stream(self, name):
@@ -59,12 +59,12 @@ class _Folder(Source):
 
 def _refuse(error: OSError) -> NoReturn:
     raise ArchiveError(
-        f"{error.filename} cannot be read: {error.strerror}. Ask for the permission, or remove it."
+        f"{error.filename} cannot be read: {error.strerror}. Get read permission, or remove it."
     ) from error
 
 
 def _leads_up(folder: pathlib.Path) -> bool:
-    """Returns whether a folder is a link to a folder above it, in which a walk would not end."""
+    """Returns whether a folder is a link to a folder above it, which is listed endlessly."""
     if not folder.is_symlink():
         return False
     target = folder.resolve()
@@ -72,7 +72,7 @@ def _leads_up(folder: pathlib.Path) -> bool:
 
 
 class _Packed(Source):
-    """Base class of zip and tar archives, which closes the file at garbage collection."""
+    """Base class of zip and tar archives. It closes the file at garbage collection."""
 
     def __init__(self, file: BinaryIO, *args, **kwargs):
         super().__init__(*args, **kwargs)
@@ -151,10 +151,11 @@ class _Tar(_Packed):
 
 
 def open_source(path: pathlib.Path, limits: Limits) -> Source:
-    """Opens a folder, a zip, or a tar (plain, gz, xz, bz2). The first bytes decide.
+    """Opens a folder, a zip archive or a tar archive (plain, gz, xz or bz2). The first bytes of the
+    file decide its kind.
 
     Raises:
-        ArchiveError: If it is another format, damaged, unsafe or above the limits.
+        ArchiveError: If the file has another format, is damaged or unsafe, or exceeds the limits.
     """
     if path.is_dir():
         return _Folder(path.resolve().name, limits, path=path)
@@ -172,7 +173,7 @@ def open_archive(file: BinaryIO, title: str, limits: Limits, depth: int = 0, pat
     file.close()
     raise ArchiveError(
         f"{title} is neither a zip nor a tar archive (it begins with {quoted(head[:16])}). The "
-        "download may be a web page or cut; get it again."
+        "download may be a web page, or may be cut. Get it again."
     )
 
 

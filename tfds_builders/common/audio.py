@@ -1,4 +1,4 @@
-"""Sound recordings in an archive: mixing to one channel, resampling, repeats."""
+"""Audio recordings in an archive: mixing to one channel, resampling, and detection of repeats."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ FULL_SCALE = 32_768  # of 16 bit
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Rate of the records.
+    """Configuration of an audio data set: the sampling rate of its records.
 
     Attributes:
-        rate_hz: Samples per second: a multiple or a divisor of the rate of the files.
+        rate_hz: Samples per second. It is a multiple or a divisor of the rate of the files.
     """
 
     rate_hz: int = 16_000
 
 
 class Recording(Protocol):
-    """A recording whose name says its file and owner."""
+    """A recording with the name of its file and of its owner, the person who speaks."""
 
     member: str  # in the archive
     file: str  # name in records and messages
@@ -41,11 +41,12 @@ class Recording(Protocol):
 
 
 def features(rate_hz: int, file_hz: int) -> dict[str, object]:
-    """Returns the features of a recording's sound.
+    """Returns the TFDS features of an audio recording.
 
     Args:
         rate_hz: Samples per second of the records.
-        file_hz: Samples per second of the files; at this rate, the records hold the files' samples.
+        file_hz: Samples per second of the files. If `rate_hz` equals it, the records have the
+            samples of the files unchanged.
     """
     dtype = np.int16 if rate_hz == file_hz else np.float32
     audio = tfds.features.Tensor(shape=(None,), dtype=dtype, encoding="bytes")
@@ -53,21 +54,22 @@ def features(rate_hz: int, file_hz: int) -> dict[str, object]:
 
 
 def record(source: Source, member: str, file_hz: int, rate_hz: int) -> dict[str, object]:
-    """Returns the values of `features` for a recording; see `mono` and `resampled`."""
+    """Returns the values of `features` for a recording. See `mono` and `resampled`."""
     samples = mono(source, member, file_hz)
     return {"audio": resampled(samples, file_hz, rate_hz), "rate": rate_hz}
 
 
 def mono(source: Source, member: str, rate_hz: int) -> np.ndarray:
-    """Reads a recording as one channel, int16. Two channels become their mean.
+    """Reads a recording as one int16 channel. A stereo recording becomes the mean of its two
+    channels.
 
     Args:
         source: The archive.
-        member: Name of the recording in it.
-        rate_hz: Required samples per second.
+        member: Name of the recording in the archive.
+        rate_hz: Required rate in samples per second.
 
     Raises:
-        FormatError: If it cannot be read, or has another rate or more than two channels.
+        FormatError: If the recording cannot be read, or has another rate or more than two channels.
     """
     sound = wav.parse(source.open(member), name=member)
     channels = sound.samples.shape[1]
@@ -75,15 +77,17 @@ def mono(source: Source, member: str, rate_hz: int) -> np.ndarray:
         raise FormatError(
             member, "", f"{sound.rate_hz:,} Hz, {channels} channels",
             f"{rate_hz:,} Hz, one or two channels",
-            "This is a converted copy; take the files of the official archive.",
+            "This is a converted copy. Take the files of the official archive.",
         )  # fmt: skip
     if np.ptp(sound.samples.astype(np.int32), axis=1).any():
-        log.warning("%s: two channels that differ; their mean is kept.", member)
+        log.warning("%s has two channels that differ. The record keeps their mean.", member)
     return np.round(sound.samples.mean(axis=1)).astype(np.int16)
 
 
 def resampled(samples: np.ndarray, rate_hz: int, wanted_hz: int) -> np.ndarray:
-    """Resamples int16 samples to float32 with full scale 1; equal rates leave them unchanged."""
+    """Resamples int16 samples to float32 samples from -1 to 1. If the rates are equal, returns the
+    int16 samples unchanged.
+    """
     if rate_hz == wanted_hz:
         return samples
     from scipy.signal import resample_poly
@@ -96,14 +100,15 @@ def repeated(source: Source, recordings: Iterable[Recording]) -> dict[str, str]:
     """Finds recordings with the same samples as an earlier recording of the same owner.
 
     Returns:
-        The first file with the same samples, by file.
+        A mapping from each repeated file to the first file with the same samples.
 
     Raises:
-        ArchiveError: If two owners have the same samples, because one label must be wrong.
+        ArchiveError: If two owners have the same samples, because the label of one of them must be
+            wrong.
         FormatError: If a recording cannot be read.
     """
     repeats = Repeats(source.title, "recordings", "kept")
-    for recording in track(recordings, f"{source.title}, looking for repeated recordings"):
+    for recording in track(recordings, f"{source.title}: looking for repeated recordings"):
         sound = wav.parse(source.open(recording.member), name=recording.member)
         repeats.add(sound.samples, recording.file, recording.owner)
     repeats.report()

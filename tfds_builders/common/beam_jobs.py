@@ -1,7 +1,8 @@
 """Preparation of a data set by the workers of Apache Beam.
 
-Beam does not return small results, nor the errors of its workers as they were raised. The workers
-write both to files in the folder of the unfinished data set, to which they also write the examples.
+Beam returns neither small results nor the original errors of its workers. The workers therefore
+write results and errors to files in the folder of the unfinished data set, to which they also write
+the examples.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ try:
     from apache_beam.options.pipeline_options import PipelineOptions
 except ImportError as error:
     raise ImportError(
-        f'Preparing on Apache Beam needs it: pip install "keras-dml[beam]" ({error}).'
+        f"Preparing on Apache Beam needs the package apache-beam ({error}). Install it: "
+        'pip install "keras-dml[beam]"'
     ) from error
 
 # With `runner=DirectRunner`, Beam would download a program from GitHub and run it.
@@ -35,7 +37,7 @@ def parse_options(text: str) -> PipelineOptions:
     """Parses Beam's options, written as for `tfds build --beam_pipeline_options`.
 
     Args:
-        text: `"runner=FlinkRunner,flink_master=localhost:8081"`.
+        text: Options such as `"runner=FlinkRunner,flink_master=localhost:8081"`.
 
     Raises:
         ValueError: If Beam refuses an option.
@@ -47,12 +49,12 @@ def parse_options(text: str) -> PipelineOptions:
             options.get_all_options()
     except SystemExit:
         refusal = output.getvalue().splitlines()[-1].partition("error: ")[2]
-        raise ValueError(f"Apache Beam has no such options as {text!r}: {refusal}.") from None
+        raise ValueError(f"Apache Beam refuses the options {text!r}: {refusal}.") from None
     return options
 
 
 class Jobs:
-    """Work of one preparation on Beam.
+    """Pipeline steps that prepare one data set on Beam.
 
     Args:
         folder: Folder of the unfinished data set. Workers must reach it by the same path.
@@ -74,10 +76,12 @@ class Jobs:
 
     @contextlib.contextmanager
     def finished(self) -> Iterator[None]:
-        """Runs the pipeline in its body, then compares the contents that the workers read.
+        """Context in which the caller runs the pipeline. At its end, compares the contents that the
+        workers read, to find repeats.
 
         Raises:
-            ArchiveError, FormatError: As a worker raised it, or if contents are refused.
+            ArchiveError, FormatError: If a worker raised this error, or if two owners have the same
+                content.
             PipelineError: If Beam fails for another reason.
         """
         try:
@@ -105,7 +109,7 @@ class Jobs:
 
 
 class _Examples(beam.PTransform):
-    """Transform that makes keys and examples, and writes the contents to the notes."""
+    """Beam transform that makes keys and examples, and writes digests of the contents to files."""
 
     def __init__(self, recordings: Sequence, examples_of, notes: epath.Path):
         super().__init__()
@@ -149,7 +153,7 @@ def _note_contents(numbered: list[tuple[int, list]], file: epath.Path) -> None:
 
 
 def _summary(error: Exception) -> str:
-    """Returns the last line of Beam's error, which is the traceback of a worker."""
+    """Returns the last line of Beam's error, whose text is the traceback of a worker."""
     if is_of_equal_keys(error):
         return f"Apache Beam failed: {EQUAL_KEYS}"
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]

@@ -1,4 +1,4 @@
-"""Base class of the builders, and the description of a data set that each of them declares."""
+"""Base class of the builders, and the classes by which a builder describes its data set."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Example = tuple[str, dict[str, Any]]  # key and features
 Read = Callable[[T, "Repeats | Contents | None"], Iterator[Example]]
 
 ARRAY_RECORD = "array_record"
-EQUAL_KEYS = "Two examples share the same hashed key! A builder must give each its own key."
+EQUAL_KEYS = "Two examples share the same hashed key! A builder must give each example its own key."
 CODE = "code"  # key of the metadata: digest of the code that made the data set
 _NO_FOLDER = "Manual directory"  # in TFDS's error for a manual folder that is missing or empty
 
@@ -44,11 +44,13 @@ class About:
     """Facts about a data set that do not need its archive.
 
     Attributes:
-        people: Number of people; 0 if the data set is not of people or the number is not stated.
-        size: Number of recordings, and size of the archive if it is stated.
+        people: Number of people in the data set, or 0 if its source does not state the number or
+            its records are not of people.
+        size: Text with the number of recordings and, if the source states it, the size of the
+            archive.
         license: License in the words of the data set's README.
-        archives: The archive of all configs, or a mapping from each config to its archive or to a
-            tuple of archives of which any one is enough.
+        archives: The archive that all configs need, or a mapping from each config to the archive
+            that it needs. A tuple of archives means that any one of them is enough.
         besides: Mapping from config to a second archive that the config needs.
     """
 
@@ -59,14 +61,16 @@ class About:
     besides: Mapping[str, Wanted] = dataclasses.field(default_factory=dict)
 
     def needs(self, config: str) -> list[tuple[Wanted, ...]]:
-        """Returns the archives that a config needs; of each tuple, any one archive is enough."""
+        """Returns the archives that a config needs, as tuples. Any one archive of a tuple is
+        enough.
+        """
         archive = self.archives if isinstance(self.archives, Wanted) else self.archives[config]
         needed = [archive, self.besides[config]] if config in self.besides else [archive]
         return [(each,) if isinstance(each, Wanted) else each for each in needed]
 
 
 class OfSubject(Protocol):
-    """A recording that names its person."""
+    """Protocol of recordings that have the attribute `subject`, the person's id."""
 
     @property
     def subject(self) -> str: ...
@@ -77,20 +81,20 @@ S = TypeVar("S", bound=OfSubject)
 
 @dataclasses.dataclass(frozen=True)
 class Plan(Generic[T]):
-    """Recordings of each split, and the function that makes their examples.
+    """Recordings of each split, and the function that makes examples from a recording.
 
     Attributes:
         splits: Recordings of each split. A recording is any value that `read` takes.
-        read: Function of a recording and of the contents read so far. It yields the key and the
-            features of each example; the feature `id` is the key. It must be a function of a
-            module, a `functools.partial` of one or an instance of a class of a module, because
-            other processes receive it by pickle.
-        things: Plural noun for the recordings, for the progress line.
-        repeats: Contents of the recordings of all splits, if `read` compares them. The metadata
-            then have the repeated recordings as `same_as`.
-        subjects: People of each split, for the metadata.
+        read: Function that receives a recording and the contents that were read so far. It yields
+            the key and the features of each example. The feature `id` is the key. `read` must be a
+            module-level function, a `functools.partial` of such a function, or an instance of a
+            module-level class, because other processes receive it by pickle.
+        things: Plural noun for the recordings, which the progress line prints.
+        repeats: Contents of the recordings of all splits, if `read` compares recordings. The
+            metadata then list the repeated recordings under `same_as`.
+        subjects: People of each split, which the metadata list.
         metadata: Further metadata of the data set.
-        is_independent: Whether other processes can run `read`.
+        is_independent: Whether several processes can run `read` at the same time.
     """
 
     splits: Mapping[str, Sequence[T]]
@@ -103,10 +107,10 @@ class Plan(Generic[T]):
 
 
 def divided(recordings: Iterable[S], subjects: Mapping[str, Iterable[str]]) -> dict[str, list[S]]:
-    """Returns the recordings of each split, in their order.
+    """Returns the recordings of each split, in their given order.
 
     Args:
-        recordings: Recordings that name their person.
+        recordings: Recordings with the attribute `subject`, the person's id.
         subjects: People of each split.
     """
     recordings, people_of = list(recordings), {split: {*ids} for split, ids in subjects.items()}
@@ -117,21 +121,23 @@ def divided(recordings: Iterable[S], subjects: Mapping[str, Iterable[str]]) -> d
 
 
 class RecordingsBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True):
-    """Base class of the builders of data sets from recordings.
+    """Base class of builders that make a data set from recordings.
 
     A subclass declares the class attributes below and writes two methods: `features` and `plan`.
-    The base class finds the archive, keeps its fingerprint, describes the features and the license
-    by the README of the data set, and reads the recordings in this process, in several processes
-    or on Apache Beam. One process at a time prepares a data set: a second process waits, then uses
-    the files of the first. The next run removes files that a killed run left behind.
+    The base class finds the archive and stores its checksum. It takes the descriptions of the
+    features and of the license from the README of the data set. It reads the recordings in this
+    process, in several processes or on Apache Beam. Only one process at a time prepares a data set.
+    A second process waits, then uses the files of the first process. The next run removes the files
+    of a killed run.
 
     Attributes:
-        ABOUT: Facts about the data set. The first archive that a config needs says how to get it.
+        ABOUT: Facts about the data set. The entry `get` of the first archive that a config needs
+            tells users how to get the archive.
         HOMEPAGE: Address of the source.
-        ARCHIVE_KEY: Key of the archive in the metadata; None for the name of the config.
-        SUPERVISED_KEYS: Input and target for `tfds.load(as_supervised=True)`, in configs that have
-            both features.
-        ON_BEAM: Whether the data set is so large that preparing it on Apache Beam is worthwhile.
+        ARCHIVE_KEY: Key of the archive in the metadata. None: the name of the config is the key.
+        SUPERVISED_KEYS: Names of the input and target features for
+            `tfds.load(as_supervised=True)`. They apply to configs that have these two features.
+        ON_BEAM: Whether the data set may be prepared on Apache Beam, because it is large.
         jobs: Number of processes that read recordings.
     """
 
@@ -143,7 +149,7 @@ class RecordingsBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True)
     SUPERVISED_KEYS: ClassVar[tuple[str, str] | None] = None
     ON_BEAM: ClassVar[bool] = False
     jobs: int = 1
-    _beam_jobs = None  # the work of Beam's workers while a data set is prepared on Beam
+    _beam_jobs = None  # the steps on Beam while a data set is prepared on Beam
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
@@ -153,10 +159,12 @@ class RecordingsBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True)
             get = get.replace(f"build {self.name} ", f"build {self.name}/{config} ")
         self.MANUAL_DOWNLOAD_INSTRUCTIONS = get
 
-    # what a subclass writes
+    # methods that a subclass defines
 
     def features(self) -> dict[str, Any]:
-        """Returns the features of a record, except `id` and the features of people."""
+        """Returns the features of a record, without `id` and without the features of
+        `common.people`.
+        """
         raise NotImplementedError
 
     def plan(self, sources: dict[str, Source]) -> Plan:
@@ -170,7 +178,7 @@ class RecordingsBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True)
         """
         raise NotImplementedError
 
-    # what a subclass may change
+    # methods that a subclass may override
 
     @property
     def is_of_people(self) -> bool:
@@ -178,13 +186,13 @@ class RecordingsBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True)
         return self.ABOUT.people > 0
 
     def sources(self, manual_dir: str | os.PathLike) -> dict[str, Source]:
-        """Finds and opens the archives of the config.
+        """Finds and opens the archives that the config needs.
 
         Args:
             manual_dir: The folder with the archives.
 
         Returns:
-            The opened archives; their keys name them in the metadata.
+            The opened archives by key. The metadata use the same keys.
 
         Raises:
             ArchiveError: If an archive is missing or cannot be opened.
@@ -194,7 +202,7 @@ class RecordingsBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True)
             return {self.ARCHIVE_KEY or config: find(manual_dir, archives)}
         return {self.ARCHIVE_KEY or config: find_config(manual_dir, archives, config)}
 
-    # what is the same for all
+    # methods that are the same for all builders
 
     def warn_of_part(
         self,
@@ -203,13 +211,13 @@ class RecordingsBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True)
         counts: Mapping[str, tuple[int, int]],
         divided: Collection[str] = (),
     ) -> None:
-        """Warns if an archive holds less than the official one; see `common.parts.warn_of_part`."""
+        """Warns if an archive is only a part of the official one. See `parts.warn_of_part`."""
         title = source if isinstance(source, str) else source.title
         warn_of_part(self.info, title, whole, counts, divided)
 
     @functools.cached_property
     def page(self) -> Page | None:
-        """The README of the data set; None if it does not have one."""
+        """The README of the data set, or None if the file does not exist."""
         path = pathlib.Path(self._get_pkg_dir_path()) / "README.md"
         if not path.is_file():
             return None
@@ -217,7 +225,7 @@ class RecordingsBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True)
 
     @functools.cached_property
     def license(self) -> License | None:
-        """License and terms by the README; None if the data set does not have a README."""
+        """License and terms as the README states them, or None if the README does not exist."""
         return self.page and License.of_terms(self.page.paragraph("License"), self.HOMEPAGE)
 
     def _info(self) -> tfds.core.DatasetInfo:
@@ -255,7 +263,9 @@ class RecordingsBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True)
         return {split: self._generate_examples(plan, split) for split in plan.splits}
 
     def _generate_examples(self, plan: Plan, split: str):
-        """Returns the examples of a split, or on Apache Beam the transform that makes them."""
+        """Returns the examples of a split. On Apache Beam, returns the transform that makes the
+        examples.
+        """
         read = functools.partial(_with_id, read=plan.read)
         recordings, repeats = plan.splits[split], plan.repeats
         if self._beam_jobs is not None:
@@ -268,7 +278,7 @@ class RecordingsBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True)
         return _one_by_one(progress(recordings), read, repeats)
 
     def download_and_prepare(self, *, file_format=None, **kwargs) -> None:
-        """Prepares the data set; see `tfds.core.DatasetBuilder.download_and_prepare`."""
+        """Prepares the data set. See `tfds.core.DatasetBuilder.download_and_prepare`."""
         path = os.fspath(self.data_path)
         format_name = file_format or self.info.file_format
         if is_address(path) and getattr(format_name, "value", format_name) == ARRAY_RECORD:
@@ -283,7 +293,7 @@ class RecordingsBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True)
             else writing(pathlib.Path(path), f"prepares {self.info.full_name}")
         ):
             if self.data_path.exists() and not self.info.initialized:
-                # The format of the files, not the default one, tells TFDS how to read them.
+                # TFDS must read the files in the format in which they were written.
                 self.info.set_file_format(file_format, override=True)
                 self.info.read_from_directory(self.data_path)
             try:
@@ -340,16 +350,16 @@ def _one_by_one(
 def is_of_equal_keys(error: Exception) -> bool:
     """Returns whether TFDS failed because two examples have equal keys.
 
-    TFDS needs TensorFlow to show the two examples. Without TensorFlow its error names only the
-    missing module.
+    TFDS needs TensorFlow to show the two examples. Without TensorFlow, the error of TFDS names only
+    the missing module.
     """
     return "_raise_error_for_duplicated_keys" in "".join(traceback.format_exception(error))
 
 
 def prepared_elsewhere(builder: tfds.core.DatasetBuilder) -> str:
-    """Returns a sentence that lists other configs and formats that are prepared near the data set.
+    """Returns a sentence that lists the prepared configs and formats of the same data set.
 
-    The sentence ends with a space. It is empty if nothing is prepared there.
+    The sentence ends with a space. The text is empty if no config is prepared.
     """
     root = pathlib.Path(builder.data_dir_root)
     roots = {root: "load", root / ARRAY_RECORD: "data_source"}

@@ -1,4 +1,4 @@
-"""Known releases of the archives, and fingerprints of archives and folders."""
+"""Known releases of the archives, and checksums of archives and folders."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ log = logging.getLogger("tfds_builders")
 
 @dataclasses.dataclass(frozen=True)
 class Release:
-    """One known archive: size in bytes, SHA-256, contents and file name."""
+    """A known archive: its size in bytes, SHA-256 checksum, contents and file name."""
 
     size: int
     sha256: str
@@ -150,7 +150,8 @@ RELEASES: dict[str, tuple[Release, ...]] = {
 
 
 def origins(dataset: str, sources: dict[str, Source]) -> dict[str, object]:
-    """Returns `fingerprints` by key and `archives`, as a data set's metadata keep them.
+    """Returns the entries `fingerprints` (checksum by key) and `archives` for the metadata of a
+    data set.
 
     Args:
         dataset: Name of the data set.
@@ -164,22 +165,23 @@ def origins(dataset: str, sources: dict[str, Source]) -> dict[str, object]:
 
 
 def origin(dataset: str, source: Source) -> dict[str, str]:
-    """Describes a source for the data set's metadata, and warns of an unknown checksum.
+    """Describes an archive for the metadata of the data set. Warns if the checksum is unknown.
 
-    It is not an error, because people have legitimate re-packs of the archives.
+    An unknown checksum is not an error, because users may have packed the archive again.
 
     Args:
         dataset: Name of the data set.
         source: The opened archive or folder.
 
     Returns:
-        `name`, `fingerprint` and `holds` (contents of a known release, else "").
+        A dict of `name`, `fingerprint` (the SHA-256 checksum) and `holds`, the contents of a known
+        release or `""`.
     """
     mark = fingerprint(source)
     contents = {release.sha256: release.holds for release in RELEASES.get(dataset, ())}
     if mark not in contents and source.path is not None and source.path.is_file():
         log.warning(
-            "%s: %s has an unknown checksum (sha256 %s). It is read all the same.",
+            "%s: %s has an unknown checksum (sha256 %s). The builder reads it nevertheless.",
             dataset, source.title, mark,
         )  # fmt: skip
     return {"name": source.title, "fingerprint": mark, "holds": contents.get(mark, "")}
@@ -188,7 +190,8 @@ def origin(dataset: str, source: Source) -> dict[str, str]:
 def fingerprint(source: Source) -> str:
     """Returns the SHA-256 of an archive file.
 
-    For a folder or inner archive, it digests the names and contents of its files.
+    For a folder or an archive within an archive, the digest is over the names and contents of the
+    files.
     """
     if source.path is not None and source.path.is_file():
         with source.path.open("rb") as file:
@@ -198,10 +201,11 @@ def fingerprint(source: Source) -> str:
 
 
 def stamp(source: Source) -> str | None:
-    """Returns a digest of places, sizes and times of a folder's files; None for an archive.
+    """Returns a digest of the paths, sizes and times of the files in a folder, or None for an
+    archive.
 
-    Any change of a file changes the digest. A change that keeps size and modification time still
-    changes the inode's change time, which programs cannot set.
+    Any change of a file changes the digest. Even a change that keeps the size and the modification
+    time of the file changes the inode's change time, which programs cannot set.
     """
     if source.path is None or not source.path.is_dir():
         return None

@@ -1,4 +1,4 @@
-"""Digest of the code that makes a data set."""
+"""Digest of the Python code that makes a data set."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import pathlib
 
 
 def digest(cls: type) -> str:
-    """Returns the SHA-256 of a builder's module and of the modules of its package that it imports.
+    """Returns the SHA-256 of a builder's module and of the modules that it imports from its
+    package.
 
-    Comments, docstrings and the layout of lines do not change it.
+    Comments, docstrings and the layout of lines do not change the digest.
 
     Args:
         cls: Class of the builder.
@@ -34,7 +35,9 @@ def digest(cls: type) -> str:
 
 
 def _path_of(name: str) -> pathlib.Path | None:
-    """Returns the file of a module; None for a name within a module or a module without file."""
+    """Returns the file of a module, or None for a name within a module and for a module without a
+    file.
+    """
     try:
         spec = importlib.util.find_spec(name)
     except (ImportError, ValueError):

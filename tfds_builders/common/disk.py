@@ -14,14 +14,14 @@ _FULL = ("No space left on device", "Disk quota exceeded")  # part of every writ
 
 @contextlib.contextmanager
 def full_disk_reported(root: pathlib.Path, size: int | None = None) -> Iterator[None]:
-    """Replaces a writer's error on a full disk by an error with advice.
+    """Context that turns any error about a full disk into an error that tells users what to do.
 
     Args:
         root: Folder of the data set.
-        size: Bytes of the unpacked archive, if known.
+        size: Number of bytes of the unpacked archive, or None if unknown.
 
     Raises:
-        OSError: If the disk is full; the error states the free and the needed space.
+        OSError: If the disk is full. The error states the free space and the needed space.
     """
     try:
         yield
@@ -35,13 +35,13 @@ def _message(root: pathlib.Path, size: int | None) -> str:
     temporary = pathlib.Path(tempfile.gettempdir())
     free = " and ".join(f"{_free(path) / 1e6:,.0f} MB in {path}" for path in (root, temporary))
     needed = (
-        f" Unpacked, the archive has {size / 1e6:,.0f} MB; up to that much is needed in each."
+        f" The unpacked archive has {size / 1e6:,.0f} MB. Each folder needs up to that much space."
         if size is not None
         else ""
     )
     return (
-        f"The disk is full: there are {free} for temporary files.{needed} Nothing half written was "
-        "kept. Make room, give another --data-dir, or set TMPDIR to a folder on another disk."
+        f"The disk is full: {free} (temporary files) are free.{needed} The unfinished files were "
+        "removed. Make room, give another --data-dir, or set TMPDIR to a folder on another disk."
     )
 
 
@@ -51,10 +51,10 @@ def _free(folder: pathlib.Path) -> int:
 
 
 def check_writable(folder: pathlib.Path) -> None:
-    """Checks that a folder can be made, before any work for it is done.
+    """Checks that a folder can be created, before a long run starts.
 
     Raises:
-        OSError: If a file is in the way, or the folder above may not be written.
+        OSError: If a file has the folder's path, or the parent folder is not writable.
     """
     folder = folder.absolute()
     there = next(path for path in (folder, *folder.parents) if os.path.lexists(path))
@@ -64,11 +64,11 @@ def check_writable(folder: pathlib.Path) -> None:
         check_writable(folder)
     elif there.is_dir():
         raise PermissionError(
-            f"{there} may not be written, so {folder} cannot be made. Ask for the permission, or "
+            f"{there} may not be written, so {folder} cannot be made. Get write permission, or "
             "give another --data-dir."
         )
     else:
-        kind = "a file" if there.exists() else "a link that leads nowhere"
+        kind = "a file" if there.exists() else "a link to a file that does not exist"
         raise NotADirectoryError(
             f"{there} is {kind}, so {folder} cannot be made. Move it away, or give another "
             "--data-dir."
@@ -76,7 +76,7 @@ def check_writable(folder: pathlib.Path) -> None:
 
 
 def remove_empty(folders: Iterable[pathlib.Path]) -> None:
-    """Removes the empty folders among the given ones, in their order."""
+    """Removes those of the given folders that are empty, in the given order."""
     for folder in folders:
         with contextlib.suppress(OSError):  # it is not empty, or does not exist
             folder.rmdir()

@@ -1,4 +1,4 @@
-"""Errors of archives and of the files in them."""
+"""Exceptions for archives and for the files in archives."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ SHOWN = 80
 
 
 class ArchiveError(ValueError):
-    """Error for an unsuitable archive or folder; the message says what to do."""
+    """Error for an unsuitable archive or folder. The message tells users what to do."""
 
 
 class MissingArchiveError(ArchiveError):
@@ -22,10 +22,11 @@ class FormatError(ValueError):
 
     Args:
         name: Name of the file in its archive.
-        location: `"line 41"`, `"key Age"`, `"byte 12"`, or `""` for the file as a whole.
-        found: The received text. Data in it is cut to 80 characters, with control characters
-            escaped.
-        expected: The expected text.
+        location: Place in the file, such as `"line 41"`, `"key Age"` or `"byte 12"`, or `""` for
+            the whole file.
+        found: Description of the received value. `quoted` shortens data in it to 80 characters and
+            escapes control characters.
+        expected: Description of the expected value.
         fix: Advice for the user.
     """
 
@@ -45,7 +46,7 @@ class FormatError(ValueError):
 
 
 def quoted(data: object) -> str:
-    """Returns data as one escaped line of at most 80 characters, for an error message."""
+    """Returns data as one escaped line of at most 80 characters for an error message."""
     try:
         text = ascii(data.decode("latin-1") if isinstance(data, bytes) else data)
     except RecursionError:

@@ -10,18 +10,19 @@ def uniform_parts(
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Divides a recording at its gaps, and interpolates each part linearly at even times.
 
-    Samples with equal times are replaced by their mean.
+    The mean of the samples replaces samples with equal times.
 
     Args:
-        time_ms: (T,) times in milliseconds that do not decrease.
+        time_ms: Times in milliseconds, shape (T,), which do not decrease.
         sequence: (T, channels) samples.
-        step_ms: Milliseconds from one time to the next: 20 for 50 Hz.
-        longest_gap_ms: Longest time between two samples of a part, in milliseconds. Longer gaps
-            are not interpolated.
+        step_ms: Milliseconds between two resampled times, for example 20 for 50 Hz.
+        longest_gap_ms: Longest time between two neighboring samples of a part, in milliseconds. The
+            recording is divided at longer gaps.
 
     Returns:
         Times (N,) int64 and samples (N, channels) float32 of each part, in order. The times of a
-        part begin with that of its first sample and end within a step of its last.
+        part begin at the time of the first sample of the part and end less than one step before its
+        last sample.
     """
     times, first, counts = np.unique(time_ms, return_index=True, return_counts=True)
     values = np.add.reduceat(sequence, first, axis=0, dtype=np.float64) / counts[:, None]

@@ -23,13 +23,16 @@ class Wanted:
     """Archives that a builder accepts.
 
     Attributes:
-        dataset: Name of the data set; `<manual>/<dataset>/` is looked at before `<manual>/`.
-        stems: Archive names without extension, of any case; an unpacked folder has the same name.
-        official: The official archive, named in the error.
-        get: Where and how a person gets it.
-        loose: Pattern of a direct child that marks a folder as the unpacked set itself.
-        outer: Stems of archives that may contain the wanted archive.
-        limits: Limits of the archive.
+        dataset: Name of the data set. The search begins in `<manual>/<dataset>/` and continues in
+            `<manual>/`.
+        stems: Names of the archive without extension, in any case. An unpacked folder has the same
+            name.
+        official: Name of the official archive, which the error message states.
+        get: Sentence that tells users where and how to get the archive.
+        loose: Pattern for the name of a direct child. A folder with such a child is the unpacked
+            data set itself.
+        outer: Names, without extension, of archives that may contain the wanted archive.
+        limits: Limits for the size and the contents of the archive.
         aliases: Other names that the folder `<manual>/<dataset>/` may have.
     """
 
@@ -47,15 +50,15 @@ def find(manual_dir: str | os.PathLike, wanted: Wanted) -> Source:
     """Finds and opens the archive of a builder.
 
     Args:
-        manual_dir: The folder with the data, or a folder of such folders.
+        manual_dir: The folder with the archive, or a folder with one subfolder per data set.
         wanted: The accepted archives.
 
     Returns:
         The opened folder or archive.
 
     Raises:
-        MissingArchiveError: If the archive is missing. The error lists the expected names and the
-            existing ones.
+        MissingArchiveError: If the archive is missing. The error lists the expected and the
+            existing names.
         ArchiveError: If there are two candidates, or the archive cannot be opened.
     """
     manual = pathlib.Path(manual_dir).expanduser()
@@ -73,7 +76,8 @@ def find(manual_dir: str | os.PathLike, wanted: Wanted) -> Source:
 
 
 def located(manual_dir: str | os.PathLike, wanted: Wanted) -> pathlib.Path | None:
-    """Returns the path of the archive, of its unpacked folder, or of an archive around it.
+    """Returns the path of the archive, of its unpacked folder, or of an outer archive that contains
+    the archive.
 
     Raises:
         ArchiveError: If there are two candidates.
@@ -82,7 +86,9 @@ def located(manual_dir: str | os.PathLike, wanted: Wanted) -> pathlib.Path | Non
 
 
 def _located(manual: pathlib.Path, wanted: Wanted) -> tuple[pathlib.Path | None, bool]:
-    """Returns the path, and whether it is the path of an archive around the wanted one."""
+    """Returns the path, and whether it is the path of an outer archive that contains the wanted
+    one.
+    """
     folders_of_dataset = _own(manual, wanted)
     for folders, passed in (
         (folders_of_dataset, []),
@@ -104,8 +110,8 @@ def find_config(
     """Finds the archive of one config.
 
     Raises:
-        MissingArchiveError: If it is missing. If the archive of another config exists, the error
-            names that config.
+        MissingArchiveError: If the archive is missing. If the archive of another config exists, the
+            error names that config.
         ArchiveError: See `find`.
     """
     wanted = configs[config]
@@ -121,7 +127,7 @@ def find_config(
         if not configs_there:
             raise
     place = f"{wanted.dataset}/{configs_there[0]}"
-    hint = f"The archive there is that of {place}: ask for that config, or:"
+    hint = f"The folder has the archive of {place}. Prepare that config, or:"
     return find(manual_dir, dataclasses.replace(wanted, get=f"{hint} {wanted.get}"))
 
 
@@ -157,8 +163,8 @@ def _only(paths: list[pathlib.Path], manual: pathlib.Path) -> pathlib.Path | Non
     if len(paths) > 1:
         named = " and ".join(_shown(path, manual) for path in paths)
         raise ArchiveError(
-            f"{manual} holds {named}, and either would do. Move all but one elsewhere; of parts, "
-            "unpack all into one folder."
+            f"{manual} holds {named}, and either would do. Move all but one elsewhere. If they are "
+            "parts of one archive, unpack all of them into one folder."
         )
     return paths[0] if paths else None
 
@@ -172,8 +178,8 @@ def _inner(outer: Source, wanted: Wanted) -> Source:
     members = [name for name in outer.names if name.rsplit("/", 1)[-1].lower() in files]
     if len(members) != 1:
         raise MissingArchiveError(
-            f"{outer.title} holds {_listed(list(outer.names))}, expected one {wanted.official} in "
-            f"it. {wanted.get}"
+            f"{outer.title} holds {_listed(list(outer.names))}, expected exactly one "
+            f"{wanted.official}. {wanted.get}"
         )
     return outer.nested(members[0])
 

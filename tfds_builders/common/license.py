@@ -1,4 +1,4 @@
-"""License of a data set, by the first words of its README's paragraph `License:`."""
+"""License of a data set. The first words of the paragraph `License:` in its README decide it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class License(NamedTuple):
     """License of a data set.
 
     Attributes:
-        url: Address of the license in the SPDX list; the source's page if its terms are not a
-            license of that list.
+        url: Address of the license in the SPDX list, or the page of the source if the terms are not
+            a license of that list.
         terms: The terms, as the README states them.
     """
 
@@ -28,11 +28,11 @@ class License(NamedTuple):
 
     @classmethod
     def of_terms(cls, terms: str, homepage: str) -> License:
-        """Returns the license that a README's terms name.
+        """Returns the license that the terms in a README name.
 
         Args:
-            terms: The README's paragraph.
-            homepage: Address of the source.
+            terms: Text of the paragraph `License:` in the README.
+            homepage: Address of the page of the source.
         """
         for start, name in SPDX.items():
             if re.match(start, terms):

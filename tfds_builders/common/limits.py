@@ -1,4 +1,4 @@
-"""Limits of an archive, and readers that count its bytes and report damage."""
+"""Limits for the size of an archive, and readers that count bytes and report damage."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from typing import BinaryIO
 from tfds_builders.common.errors import ArchiveError, quoted
 
 _CHUNK = 1 << 20
-FREE_BYTES = 1 << 20  # the ratio is not checked below this size
+FREE_BYTES = 1 << 20  # bytes of a member below which the ratio is not checked
 _DAMAGE = (
     zipfile.BadZipFile, tarfile.TarError, lzma.LZMAError, zlib.error, struct.error, EOFError,
     ValueError, RuntimeError, NotImplementedError, OverflowError, IndexError, KeyError, MemoryError,
@@ -28,14 +28,14 @@ _DAMAGE = (
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-    """Limits of an archive.
+    """Upper limits for an archive.
 
     Attributes:
-        members: Number of members.
-        member_bytes: Bytes of one member, unpacked.
-        total_bytes: Bytes of all members, unpacked.
-        ratio: Unpacked to packed bytes, checked above 1 MB.
-        nesting: Archives within archives.
+        members: Largest number of members.
+        member_bytes: Largest number of bytes of one unpacked member.
+        total_bytes: Largest number of bytes of all unpacked members.
+        ratio: Largest ratio of unpacked to packed bytes. It is checked above 1 MB.
+        nesting: Largest number of archives within each other.
     """
 
     members: int = 20_000
@@ -49,7 +49,7 @@ def gunzip(content: bytes, title: str, limits: Limits) -> bytes:
     """Unzips one gzip member in memory, within the limits.
 
     Raises:
-        ArchiveError: If it is damaged or too large.
+        ArchiveError: If the member is damaged or too large.
     """
     cap = min(limits.member_bytes, max(FREE_BYTES, limits.ratio * len(content)))
     with damage(title), gzip.GzipFile(fileobj=io.BytesIO(content)) as stream:
@@ -57,7 +57,7 @@ def gunzip(content: bytes, title: str, limits: Limits) -> bytes:
 
 
 def bounded(stream: BinaryIO, limit: int, title: str) -> bytes:
-    """Reads a stream to its end, at most `limit` bytes."""
+    """Reads a stream to its end. Raises `ArchiveError` if it has more than `limit` bytes."""
     content = stream.read(limit + 1)
     if len(content) > limit:
         raise too_big(title, limit)
@@ -65,7 +65,7 @@ def bounded(stream: BinaryIO, limit: int, title: str) -> bytes:
 
 
 def spooled(stream: BinaryIO, limit: int, title: str) -> BinaryIO:
-    """Copies a stream into an anonymous temporary file, at most `limit` bytes."""
+    """Copies a stream into a temporary file. Raises `ArchiveError` above `limit` bytes."""
     with contextlib.ExitStack() as stack:
         file = stack.enter_context(tempfile.TemporaryFile())
         while chunk := stream.read(_CHUNK):
@@ -78,9 +78,9 @@ def spooled(stream: BinaryIO, limit: int, title: str) -> BinaryIO:
 
 
 def too_big(title: str, limit: int) -> ArchiveError:
-    """Returns the error for a member or an archive above its limit."""
+    """Returns the error for a member or an archive that is larger than its limit."""
     return ArchiveError(
-        f"{title} unpacks to more than {limit:,} bytes: this is not a file of this data set."
+        f"{title} unpacks to more than {limit:,} bytes, so it is not a file of this data set."
     )
 
 
@@ -94,14 +94,16 @@ def bomb(title: str, ratio: int) -> ArchiveError:
 def not_a_file(archive: str, name: str) -> ArchiveError:
     """Returns the error for a member that is not a plain file."""
     return ArchiveError(
-        f"{archive}: {quoted(name)} is a link, a device or a sparse file. Nothing was read; get "
+        f"{archive}: {quoted(name)} is a link, a device or a sparse file. Nothing was read. Get "
         "the archive from its official place."
     )
 
 
 @contextlib.contextmanager
 def damage(title: str) -> Iterator[None]:
-    """Raises `ArchiveError` for all errors of the archive modules on damaged bytes."""
+    """Context that turns the errors of Python's archive modules on damaged bytes into
+    `ArchiveError`.
+    """
     try:
         yield
     except ArchiveError:
@@ -109,7 +111,7 @@ def damage(title: str) -> Iterator[None]:
     except _DAMAGE as error:
         raise _damaged(title, error) from error
     except OSError as error:
-        # gzip raises it without a number; except for an invalid offset, a number means the disk
+        # gzip raises OSError without a number. A number means an error of the disk, except EINVAL.
         if error.errno not in (None, errno.EINVAL):
             raise
         raise _damaged(title, error) from error

@@ -1,4 +1,4 @@
-"""Locks: one process at a time writes a data set. A lock ends with its process."""
+"""File locks: only one process at a time writes a data set. A lock ends with its process."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ log = logging.getLogger("tfds_builders")
 
 @contextlib.contextmanager
 def writing(folder: pathlib.Path, work: str) -> Iterator[None]:
-    """Holds the lock of a folder while it is written, and removes the files of killed runs.
+    """Context that holds the lock of a folder for a writer. First removes the files of killed runs.
 
     Args:
-        folder: `<name>/<config>/<version>` in its final place. The two folders above it are removed
-            at the end if they are empty.
-        work: Work of this process, for the log of processes that wait.
+        folder: Final path of the data set, which ends in `<name>/<config>/<version>`. At the end,
+            the context removes the two folders above it if they are empty.
+        work: Description of the work of this process, which waiting processes log.
 
     Raises:
-        OSError: If the folder cannot be made.
+        OSError: If the folder cannot be created.
     """
     check_writable(folder.parent)
     lock = folder.with_name(f".{folder.name}.lock")
@@ -45,13 +45,13 @@ def writing(folder: pathlib.Path, work: str) -> Iterator[None]:
 
 
 def _remove_incomplete(folder: pathlib.Path) -> None:
-    """Removes the half-written folders of killed runs."""
+    """Removes the unfinished folders of killed runs."""
     for incomplete in folder.parent.glob(f"{constants.INCOMPLETE_PREFIX}*_{folder.name}"):
         shutil.rmtree(incomplete, ignore_errors=True)
 
 
 def _remove_empty(config: pathlib.Path) -> None:
-    """Removes the folders of a config and of its data set if nothing is prepared there."""
+    """Removes the folders of a config and of its data set if they are empty."""
     dataset = config.parent
     with contextlib.suppress(OSError):  # a folder that is not empty stays
         config.rmdir()
@@ -62,24 +62,25 @@ def _remove_empty(config: pathlib.Path) -> None:
 
 @contextlib.contextmanager
 def alone(path: pathlib.Path, work: str) -> Iterator[bool]:
-    """Holds a lock. While another process or thread holds it, logs that and waits.
+    """Context that holds a lock. If another process or thread holds the lock, logs that and waits.
 
-    The file `path` exists only while a process holds or wants the lock. A file that a killed
-    process left does not block others.
+    The file `path` exists only while a process holds the lock or waits for it. The file of a killed
+    process does not block other processes.
 
     Args:
-        path: The file to lock; its folder is made if it does not exist.
-        work: Work of the other process, for the log.
+        path: The file to lock. Its folder is created if it does not exist.
+        work: Description of the work of the other process, for the log.
 
     Yields:
-        Whether the lock is held: False on systems and disks without locks.
+        Whether the lock is held. It is False on systems and disks that do not support locks.
     """
     file = _locked(path, work)
     try:
         yield file is not None
     finally:
         if file is not None:
-            path.unlink(missing_ok=True)  # before the unlock: a waiting run checks the name again
+            # Remove the file before the unlock, because a waiting run then checks its name again.
+            path.unlink(missing_ok=True)
             os.close(file)
 
 
@@ -101,7 +102,9 @@ def _locked(path: pathlib.Path, work: str) -> int | None:
 
 
 def _opened(path: pathlib.Path, tries: int = 10) -> int:
-    """Opens the file; tries again if another process removes its folder between the two steps."""
+    """Creates the folder and opens the file. Tries again if another process removes the folder
+    between these two steps.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         return os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
@@ -112,11 +115,11 @@ def _opened(path: pathlib.Path, tries: int = 10) -> int:
 
 
 def _lock(file: int, work: str) -> bool:
-    """Takes the lock, now or as soon as it is free; returns False if the disk has no locks."""
+    """Waits until the lock is free and takes it. Returns False on disks without locks."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        log.warning("Another run %s; waiting for it to end.", work)
+        log.warning("Another run %s. Waiting until it ends.", work)
         fcntl.flock(file, fcntl.LOCK_EX)
     except OSError:
         return False
@@ -124,7 +127,7 @@ def _lock(file: int, work: str) -> bool:
 
 
 def _is_at(path: pathlib.Path, file: int) -> bool:
-    """Returns whether the locked file still has its name."""
+    """Returns whether the path still leads to the locked file."""
     try:
         return os.path.samestat(os.fstat(file), path.stat())
     except FileNotFoundError:

@@ -13,13 +13,13 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 
 
 def is_junk(name: str) -> bool:
-    """Returns whether a member is a metadata file of an operating system."""
+    """Returns whether an archive member is a metadata file of an operating system."""
     parts = name.lower().split("/")
     return "__macosx" in parts or parts[-1] in _JUNK or parts[-1].startswith("._")
 
 
 def safe(name: str, archive: str) -> str:
-    """Returns a member's name as a plain relative name.
+    """Returns the name of an archive member as a plain relative path.
 
     Raises:
         ArchiveError: If the name is absolute or has `..`, a drive letter, a backslash or a control
@@ -29,23 +29,23 @@ def safe(name: str, archive: str) -> str:
     odd = not name.isprintable() or "\\" in name or name.startswith("/") or _DRIVE.match(name)
     if odd or not parts or ".." in parts:
         raise ArchiveError(
-            f"{archive} has a member named {quoted(name)}, which is unsafe. Nothing was read; get "
+            f"{archive} has a member named {quoted(name)}, which is unsafe. Nothing was read. Get "
             "the archive from its official place."
         )
     return "/".join(parts)
 
 
 def check_distinct(names: Iterable[str], archive: str) -> None:
-    """Checks that no two names are equal, also if case is ignored.
+    """Checks that no two names are equal if upper and lower case count as equal.
 
     Raises:
-        ArchiveError: If two names are equal; the error has both.
+        ArchiveError: If two names are equal. The error states both names.
     """
     seen: dict[str, str] = {}
     for name in names:
         first = seen.setdefault(unicodedata.normalize("NFC", name).casefold(), name)
         if first is not name:
             raise ArchiveError(
-                f"{archive} holds {quoted(first)} and {quoted(name)}: one name twice. Get the "
-                "archive from its official place."
+                f"{archive} holds {quoted(first)} and {quoted(name)}, which are the same name. Get "
+                "the archive from its official place."
             )

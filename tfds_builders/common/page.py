@@ -1,11 +1,11 @@
-"""Reader of a builder's README: summary, features, remarks and paragraphs."""
+"""Reader of the README of a builder. It finds the summary, features, remarks and paragraphs."""
 
 from __future__ import annotations
 
 import re
 from typing import NamedTuple
 
-ID = "Key of the record: no other record of the data set has it."
+ID = "Key of the record. It is unique in the data set."
 _TABLE = re.compile(r"^\| feature \|.*\n\|---.*\n((?:\|.*\n)+)", re.MULTILINE)
 _ROW = re.compile(r"^\| (`.*?) \| (.*) \|$", re.MULTILINE)
 _ITEM = re.compile(r"^- (.*(?:\n  .*)*)", re.MULTILINE)
@@ -28,7 +28,7 @@ class Page:
     Attributes:
         summary: First paragraph after the tree of files.
         features: Rows of the tables of features.
-        remarks: Items of its lists, which describe the source.
+        remarks: Items of the lists, which describe the source of the data set.
 
     Raises:
         ValueError: If the README does not have a table of features.
@@ -46,7 +46,7 @@ class Page:
         self._text = text
 
     def paragraph(self, word: str) -> str:
-        """Returns the paragraph that begins with a word and a colon, without these.
+        """Returns the text after `word` and a colon in the paragraph that begins with them.
 
         Raises:
             ValueError: If the README does not have such a paragraph.
@@ -60,7 +60,7 @@ class Page:
         """Returns the description of a feature.
 
         Raises:
-            ValueError: If the tables do not have the feature.
+            ValueError: If no table has a row for the feature.
         """
         for row in self.features:
             if name in row.names:

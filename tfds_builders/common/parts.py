@@ -17,16 +17,17 @@ def warn_of_part(
     counts: Mapping[str, tuple[int, int]],
     divided: Container[str] = (),
 ) -> None:
-    """Warns if an archive holds less than the official one, and keeps the warning as metadata.
+    """Warns if an archive has less than the official archive, and stores the warning as metadata.
 
     Args:
-        info: Info of the data set. `metadata["parts"]` gets the warning, so that readers of the
-            prepared data set see it too.
+        info: Info of the data set. The function adds the warning to `info.metadata["parts"]`, so
+            that users of the prepared data set see it too.
         title: Name of the archive.
-        whole: Name of the official contents.
-        counts: Number in the archive and official number, by the plural noun for what is counted.
-        divided: Nouns from which the splits are drawn. If one of these is incomplete, the splits
-            differ from those of the official archive.
+        whole: Name of the complete data set, for the warning.
+        counts: Mapping from a plural noun to the number of these things in the archive and in the
+            official archive.
+        divided: Nouns for the things that are divided into splits. If one of their numbers is too
+            small, the splits differ from the splits of the official archive.
     """
     incomplete = [things for things, (count, official) in counts.items() if count < official]
     if not incomplete:
@@ -39,5 +40,5 @@ def warn_of_part(
     warning = f"{title} holds {numbers}: a part of {whole}{splits}."
     log.warning("%s", warning)
     warnings = info.metadata.setdefault("parts", [])
-    if warning not in warnings:  # a builder that failed may prepare again
+    if warning not in warnings:  # a builder may run again after it failed
         warnings.append(warning)

@@ -1,4 +1,4 @@
-"""Features of every data set of people: person, session, day and device."""
+"""Features that every data set of people has: person, session, day and device."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ UNKNOWN = -1
 def features() -> dict[str, object]:
     """Returns the features of every record of a person.
 
-    `subject` is the id in the source. `session` numbers the sittings of a person from 0, and `day`
-    the days of the sittings. Two records of one sitting are parts of it. `device` names the
-    recording device. Unknown values are -1 or an empty text.
+    `subject` is the id of the person in the source. `session` is the number of the sitting of the
+    person, from 0. `day` is the number of the day, from 0. Two records with the same session are
+    parts of one sitting. `device` is the name of the recording device. Unknown numbers are -1, and
+    unknown texts are empty.
     """
     return {
         "subject": tfds.features.Text(),

@@ -21,17 +21,17 @@ def local(path: str | os.PathLike, option: str) -> pathlib.Path:
 
     Args:
         path: The folder; `~` is the home folder.
-        option: Name of the option, for the error.
+        option: Name of the option, for the error message.
 
     Raises:
-        ValueError: If it is the address of a remote store. Otherwise the address would become
-            the name of a folder.
+        ValueError: If the path is the address of a remote store. Otherwise a folder with the
+            address as its name would be created.
     """
     if is_address(path):
         raise ValueError(
             f"{option} is the address {os.fspath(path)!r}. Data sets are prepared in a folder of "
-            "this machine: give one, then copy what is in it to the store, from where TFDS reads "
-            "it; or mount the store as a folder."
+            "this machine. Give such a folder, then copy its contents to the store, from which "
+            "TFDS can read them. Or mount the store as a folder."
         )
     return pathlib.Path(path).expanduser()
 
@@ -40,7 +40,7 @@ def data_folder(path: str | os.PathLike | None) -> pathlib.Path:
     """Returns the folder of prepared data sets, by default the folder of TFDS.
 
     Raises:
-        ValueError: If it is the address of a remote store.
+        ValueError: If the path is the address of a remote store.
     """
     if path is not None:
         return local(path, "--data-dir")

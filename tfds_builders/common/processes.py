@@ -1,4 +1,6 @@
-"""Reading of recordings by several processes, in the order and with the examples of one process."""
+"""Reading of recordings by several processes. The examples and their order are those of one
+process.
+"""
 
 from __future__ import annotations
 
@@ -29,16 +31,17 @@ def in_processes(
     Args:
         recordings: The recordings.
         read: Function that makes the examples of a recording; each process gets it by pickle.
-        repeats: Contents of all recordings, if they are compared.
+        repeats: Contents of all recordings, or None if recordings are not compared.
         jobs: Number of processes.
-        progress: Function that yields the numbers of the recordings and reports progress.
+        progress: Function that yields the indices of the recordings and reports progress.
 
     Raises:
-        ArchiveError, FormatError: As `read` raised it for the first such recording.
+        ArchiveError, FormatError: If `read` raises it for a recording.
         OSError: If a process ended before its work was done.
     """
     jobs = min(jobs, len(recordings))
-    context = multiprocessing.get_context("spawn")  # a forked TensorFlow or Arrow may lock up
+    # TensorFlow and Arrow may deadlock in a forked process
+    context = multiprocessing.get_context("spawn")
     pipes, workers = [], []
     try:
         for first in range(jobs):
@@ -70,8 +73,8 @@ def in_processes(
 def _pickled(work: tuple) -> bytes:
     try:
         return pickle.dumps(work)
-    except TypeError as error:  # of a source within an archive
-        raise ValueError(f"{error} Or leave --jobs out.") from None
+    except TypeError as error:  # raised for an archive within an archive
+        raise ValueError(f"{error} Alternatively, leave --jobs out.") from None
 
 
 def _received(pipe: Connection, worker) -> Iterator[tuple | Contents]:
@@ -93,8 +96,9 @@ def _received(pipe: Connection, worker) -> Iterator[tuple | Contents]:
 
 
 def _work(pipe: Connection, work: bytes) -> None:
-    """Reads recordings and sends their examples; an error ends the work."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the parent ends this process
+    """Reads recordings and sends their examples. Sends the first error and stops."""
+    # Ctrl-C reaches all processes, and the parent process ends this one
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         read, recordings = pickle.loads(work)
         for recording in recordings:
@@ -102,7 +106,7 @@ def _work(pipe: Connection, work: bytes) -> None:
             for example in read(recording, contents):
                 pipe.send(example)
             pipe.send(contents)
-    except BrokenPipeError:  # the parent has ended
+    except BrokenPipeError:  # the parent process has ended
         return
     except Exception as error:
         pipe.send(error)

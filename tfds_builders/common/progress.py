@@ -1,4 +1,4 @@
-"""Progress as one line every ten seconds. On a terminal TFDS draws a bar instead."""
+"""Progress of a run as one line every ten seconds. On a terminal, TFDS draws a bar instead."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ SECONDS = 10.0
 
 
 def track(items: Iterable[T], description: str, total: int | None = None) -> Iterator[T]:
-    """Yields the items. Without a terminal, writes count, rate and time left to stderr.
+    """Yields the items. If stderr is not a terminal, writes count, rate and remaining time to it.
 
     Args:
         items: The items.
-        description: Beginning of the line.
-        total: Number of items; their length if it is not given.
+        description: Text at the beginning of the progress line.
+        total: Number of items. Default: `len(items)`.
     """
     total = len(items) if total is None else total
     start = logged = time.monotonic()

@@ -13,15 +13,16 @@ log = logging.getLogger("tfds_builders")
 
 
 class Repeats:
-    """Contents of the items of a data set, with a warning for repeats.
+    """Contents of the items of a data set, to find and report items with equal content.
 
     Args:
         title: Name of the archive, for messages.
-        things: Word for the items, in the plural: `"trials"`.
-        fate: Treatment of a repeat: `"kept"` or `"left out"`.
+        things: Plural noun for the items in messages, such as `"trials"`.
+        fate: Treatment of repeated items as the warning states it: `"kept"` or `"left out"`.
 
     Attributes:
-        same_as: The first item with the same content, by item; grows as items are added.
+        same_as: Mapping from each repeated item to the first item with the same content. It grows
+            while items are added.
     """
 
     def __init__(self, title: str, things: str, fate: str):
@@ -36,39 +37,40 @@ class Repeats:
         Args:
             content: Content of the item.
             item: Name of the item.
-            owner: Person or class of the item; items of two owners may not have equal content.
+            owner: Person or class of the item. Items of two owners must not have equal content.
 
         Raises:
-            ArchiveError: If an item of another owner has the same content; the error names both.
+            ArchiveError: If an item of another owner has the same content. The error names the two
+                items.
         """
         self.add_digest(digest(content), item, owner)
 
     def add_digest(self, content: str, item: str, owner: str) -> None:
-        """Adds an item by the digest of its content; see `add`."""
+        """Adds an item by the digest of its content. See `add`."""
         first, whose = self._first.setdefault(content, (item, owner))
         if whose != owner:
             raise ArchiveError(
                 f"{self.title}: {first} ({whose}) and {item} ({owner}) hold the same, so one "
                 f"of the two {self.things} is a copy in the wrong place. Get the archive again, or "
-                "take both away."
+                "remove both files."
             )
         if first != item:
             self.same_as[item] = first
             self._unlogged.append(item)
 
     def report(self) -> None:
-        """Warns of the repeats since the last call: their number, and the first one."""
+        """Logs the number of repeats since the last call and the first of these repeats."""
         if self._unlogged:
             first = self._unlogged[0]
             log.warning(
-                "%s: repeats among the %s: %d, %s; the first is %s, which is %s.",
+                "%s: repeats among the %s: %d (%s). The first is %s, which is %s.",
                 self.title, self.things, len(self._unlogged), self.fate, first, self.same_as[first],
             )  # fmt: skip
             self._unlogged.clear()
 
 
 class Contents:
-    """Contents of items that another process read, to be added to `Repeats`.
+    """Contents of items that another process read. The main process adds them to its `Repeats`.
 
     Attributes:
         added: Digest, item and owner of each item, in order.
@@ -78,7 +80,7 @@ class Contents:
         self.added: list[tuple[str, str, str]] = []
 
     def add(self, content: bytes | np.ndarray, item: str, owner: str) -> None:
-        """Adds an item for `Repeats.add_digest`."""
+        """Stores the digest of an item, which the main process passes to `Repeats.add_digest`."""
         self.added.append((digest(content), item, owner))
 
 

@@ -1,4 +1,4 @@
-"""Order, sittings and days of a person's walks."""
+"""Numbers of a person's walks, sittings and days."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Key = TypeVar("Key")
 
 
 class Place(NamedTuple):
-    """Numbers of a walk, its session and its day among those of its person, from 0."""
+    """Number of a walk, of its sitting and of its day. Each counts from 0 for each person."""
 
     walk: int
     session: int
@@ -28,8 +28,8 @@ def places(starts_ms: Mapping[Key, int]) -> dict[Key, Place]:
         starts_ms: Unix time of the first sample of each walk, in milliseconds.
 
     Returns:
-        The place of each walk. A sitting ends if the next walk begins more than an hour later.
-        Days are days in UTC.
+        The place of each walk. A new sitting begins with a walk that begins more than an hour after
+        the walk before. Days are days in UTC.
     """
     order = sorted(starts_ms, key=lambda key: (starts_ms[key], key))
     starts = np.array([starts_ms[key] for key in order], np.int64)

@@ -1,4 +1,4 @@
-"""Base class of folders and archives: names, and bytes by name."""
+"""Base class of folders and archives, which lists names and reads bytes by name."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _PART = 1 << 20  # bytes per read
 
 
 class Source(abc.ABC):
-    """A folder or an archive. The first use lists it, and unpacks a compressed tar.
+    """A folder or an archive. The first use lists the files, and unpacks a compressed tar archive.
 
     Attributes:
-        title: Its name, for messages.
-        path: The file or folder on disk; None for an archive within an archive.
-        limits: Limits of its contents.
+        title: Name of the folder or archive, for messages.
+        path: The file or folder on disk, or None for an archive within an archive.
+        limits: Limits for the size of the contents.
     """
 
     def __init__(
@@ -43,13 +43,13 @@ class Source(abc.ABC):
         return sizes
 
     def __reduce__(self):
-        """Lets another process open the path again; `only` is not applied there."""
+        """Makes another process open the path again. That process does not apply `only`."""
         if self.path is None:
             raise TypeError(
                 f"{self.title} lies in an archive, and so cannot be opened by other processes. "
                 "Unpack the outer one."
             )
-        from tfds_builders.common.archive import open_source  # it knows all kinds
+        from tfds_builders.common.archive import open_source  # it imports this module
 
         return open_source, (self.path.absolute(), self.limits)
 
@@ -69,16 +69,16 @@ class Source(abc.ABC):
         return f"{', '.join(names[:_NAMES_SHOWN]) or 'nothing'}{more}"
 
     def only(self, pattern: str) -> Source:
-        """Removes all files from the list whose name does not fit a pattern; see `index`.
+        """Keeps only the files whose names match a pattern. See `index`.
 
-        The other files then do not change the fingerprint.
+        The removed files then do not change the checksum of the folder or archive.
         """
         self._sizes = {name: size for name, size in self._sizes.items() if _match(pattern, name)}
         return self
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Sizes of the files in bytes, as the directory of the archive states them."""
+        """Sizes of the files in bytes, as the archive lists them."""
         return dict(self._sizes)
 
     def read(self, name: str) -> bytes:
@@ -103,14 +103,14 @@ class Source(abc.ABC):
             return digest.hexdigest()
 
     def open(self, name: str) -> BinaryIO:
-        """Returns one member as a file, and unzips a member that ends in `.gz`."""
+        """Returns one member as an open file. Unzips a member whose name ends in `.gz`."""
         content = self.read(name)
         if name.lower().endswith(".gz"):
             content = gunzip(content, f"{self.title}: {name}", self.limits)
         return io.BytesIO(content)
 
     def view(self, name: str) -> bytes | mmap.mmap:
-        """Returns the bytes of one member. An unpacked file is memory-mapped.
+        """Returns the bytes of one member. A file of an unpacked folder is memory-mapped.
 
         Raises:
             ArchiveError: If the member is damaged or above the limit.
@@ -118,13 +118,13 @@ class Source(abc.ABC):
         return self.read(name)
 
     def nested(self, name: str) -> Source:
-        """Opens a member that is an archive itself."""
-        from tfds_builders.common.archive import open_archive  # it knows all kinds
+        """Opens a member that is itself an archive."""
+        from tfds_builders.common.archive import open_archive  # it imports this module
 
         title = f"{self.title}: {name}"
         if self.depth + 1 >= self.limits.nesting:
             raise ArchiveError(
-                f"{title}: more than {self.limits.nesting} archives within each other."
+                f"{title}: more than {self.limits.nesting} archives are within each other."
             )
         with self._opened(name) as stream:
             file = spooled(stream, self.limits.total_bytes, title)
@@ -138,11 +138,11 @@ class Source(abc.ABC):
             yield stream
 
     def index(self, pattern: str) -> dict[tuple[str, ...], str]:
-        """Returns the members whose name fits a pattern, by the pattern's groups.
+        """Returns the members whose names match a pattern. The groups of the pattern are the keys.
 
-        A pattern without a slash is compared with the last part of a name. A pattern with slashes
-        is compared with whole names, and with names without their first folders:
-        `(\\w+)/walk_(\\d+)\\.csv` fits `archive/ann/walk_1.csv`.
+        A pattern without a slash must match the last part of a name. A pattern with slashes must
+        match the whole name, or the name without its first folders: `(\\w+)/walk_(\\d+)\\.csv`
+        matches `archive/ann/walk_1.csv`.
 
         Raises:
             ArchiveError: If two members in different folders have the same key.
@@ -159,7 +159,7 @@ class Source(abc.ABC):
 
     @abc.abstractmethod
     def _list(self) -> dict[str, int]:
-        """Returns name and size of each file; refuses unsafe files and files above the limits."""
+        """Returns name and size of each file. Refuses unsafe files and files above the limits."""
 
     @abc.abstractmethod
     def _stream(self, name: str) -> contextlib.AbstractContextManager[BinaryIO]:
@@ -181,7 +181,7 @@ class Source(abc.ABC):
             if total > self.limits.total_bytes or len(files) > self.limits.members:
                 raise ArchiveError(
                     f"{self.title} holds more than {self.limits.members:,} files or "
-                    f"{self.limits.total_bytes:,} bytes: this is not the archive of this data set."
+                    f"{self.limits.total_bytes:,} bytes, so it is not the archive of this data set."
                 )
         return files
 

@@ -7,46 +7,47 @@ import numpy as np
 from tfds_builders.common.errors import FormatError
 
 JITTER = 1e-6
-ASYMMETRY = 1e-6  # fraction of the largest entry, the size of rounding errors
-_FIX = "The file seems cut or edited; unpack the archive again."
+ASYMMETRY = 1e-6  # fraction of the largest entry; rounding errors are smaller
+_FIX = "The file seems to be cut or edited. Unpack the archive again."
 
 
 def covariance(sequence: np.ndarray, jitter: float, *, name: str) -> np.ndarray:
     """Returns the sample covariance of the channels, made positive definite.
 
     Args:
-        sequence: (T, C) signal.
+        sequence: Signal of shape (T, C).
         jitter: Amount added to the diagonal, as a fraction of the mean variance. Without it,
             matrices of fewer than C + 1 steps or of dependent channels are singular.
-        name: Name of the recording, for errors.
+        name: Name of the recording, for error messages.
 
     Returns:
-        (C, C) float64, symmetric, in squared units of the signal.
+        Symmetric float64 matrix of shape (C, C), in squared units of the signal.
 
     Raises:
-        FormatError: If there is only one step, or all channels are constant.
+        FormatError: If the signal has only one time step, or all channels are constant.
     """
     centered = sequence - np.mean(sequence, axis=0, dtype=np.float64)  # (T, C)
     matrix = centered.T @ centered / max(1, len(sequence) - 1)
     variance = np.trace(matrix) / len(matrix)
     if not variance > 0:
         raise FormatError(
-            name, "", f"{len(sequence)} steps in which nothing varies", "a signal with a variance",
+            name, "", f"{len(sequence)} steps with constant channels", "a signal with a variance",
             "Leave the recording out.",
         )  # fmt: skip
     return (matrix + matrix.T) / 2 + jitter * variance * np.eye(len(matrix))
 
 
 def symmetric(matrix: np.ndarray, *, name: str) -> np.ndarray:
-    """Returns a matrix of a file as symmetric float64. Eigenvalues are not checked.
+    """Returns the matrix of a file as a symmetric float64 matrix. Does not check the eigenvalues.
 
     Args:
-        matrix: Numbers of any kind. The imaginary part of complex numbers must be rounding only.
-        name: Name of the file, for errors.
+        matrix: Square matrix of real or complex numbers. Imaginary parts must be mere rounding
+            errors.
+        name: Name of the file, for error messages.
 
     Raises:
-        FormatError: If it is not square, finite and real, or not symmetric within 1e-6 of its
-            largest entry.
+        FormatError: If the matrix is not square, finite and real, or is not symmetric within 1e-6
+            of its largest entry.
     """
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
         raise FormatError(name, "", f"the shape {matrix.shape}", "a square matrix", _FIX)

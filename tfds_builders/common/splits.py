@@ -1,4 +1,4 @@
-"""Splits by subject, or by subject and video, that are the same on every machine."""
+"""Division of people, or of people and videos, into splits that are the same on every machine."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from collections.abc import Iterable, Mapping
 def by_subject(
     ids: Iterable[str], fractions: Mapping[str, float], seed: int = 0, noun: str = "subject"
 ) -> dict[str, tuple[str, ...]]:
-    """Divides people into splits in the order of a digest of their ids.
+    """Sorts people by a digest of their ids, and divides them into splits in this order.
 
     Sorting by `sha256(f"{seed}:{id}")` gives the same order on every version of Python. If a person
-    is added, only people at the borders change their split.
+    is added, only people at the borders between splits change their split.
 
     Args:
-        ids: Ids of the people; repeated ids count once.
-        fractions: Fraction of each split, in order; they add up to 1.
-        seed: Seed of the digest.
-        noun: Noun for the divided items, for errors.
+        ids: Ids of the people. Repeated ids count once.
+        fractions: Fraction of the people in each split, in order. The fractions add up to 1.
+        seed: Number that the digest includes. Another number gives another order.
+        noun: Noun for a divided item in error messages.
 
     Returns:
         The ids of each split, in the order of the digest. Every split has at least one person.
 
     Raises:
-        ValueError: If the fractions do not add up to 1 or there are fewer people than splits.
+        ValueError: If the fractions do not add up to 1, or if there are fewer people than splits.
     """
     if abs(sum(fractions.values()) - 1) > 1e-9 or min(fractions.values()) <= 0:
         raise ValueError(
@@ -35,7 +35,7 @@ def by_subject(
     if len(people) < len(fractions):
         raise ValueError(
             f"{len(people)} {noun}(s) cannot be divided into the splits {', '.join(fractions)}: "
-            f"at least {len(fractions)} are needed, one for each."
+            f"at least {len(fractions)} are needed, one for each split."
         )
     ends = list(itertools.accumulate(_counts(len(people), list(fractions.values()))))
     starts = [0, *ends[:-1]]
@@ -48,20 +48,22 @@ def by_subject(
 def by_subject_and_video(
     keys: Iterable[tuple[str, str]], fractions: Mapping[str, float]
 ) -> dict[str, tuple[tuple[str, str], ...]]:
-    """Divides recordings of people watching videos so that no two splits share either.
+    """Divides recordings of people who watch videos. No two splits share people or videos.
 
-    `by_subject` divides people and videos separately. Recordings of a person of one split and a
-    video of another are left out. With two halves, this is about half of the recordings.
+    `by_subject` divides people and videos separately. Recordings of a person in one split who
+    watches a video of another split are left out. With two splits of equal size, about half of the
+    recordings are left out.
 
     Args:
-        keys: (person, video) of each recording.
-        fractions: Fraction of each split, of the people as of the videos.
+        keys: Person and video of each recording.
+        fractions: Fraction of the people and of the videos in each split.
 
     Returns:
-        The keys of each split, in their order. Every split has at least one.
+        The keys of each split, in their given order. Every split has at least one key.
 
     Raises:
-        ValueError: If there are too few people or videos, or nobody in a split saw its videos.
+        ValueError: If there are too few people or videos, or if no person of a split watched a
+            video of that split.
     """
     keys = list(keys)
     people = by_subject((person for person, _ in keys), fractions)
@@ -73,8 +75,8 @@ def by_subject_and_video(
     empty = [split for split, recordings in splits.items() if not recordings]
     if empty:
         raise ValueError(
-            f"Of the people of {', '.join(empty)}, nobody saw a video of the same split: "
-            f"{len(keys)} recording(s) are too few to share neither people nor videos."
+            f"In {', '.join(empty)}, nobody saw a video of the same split: "
+            f"{len(keys)} recording(s) are too few for splits without common people and videos."
         )
     return splits
 

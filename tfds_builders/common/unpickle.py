@@ -1,8 +1,9 @@
-"""Numbers, text and NumPy arrays from pickles of which nothing is run or built.
+"""Safe reader of pickles with numbers, text and NumPy arrays. It runs no code of a pickle.
 
-The opcodes are looked over first. Then the pickle is loaded with recorders in the place of NumPy's
-objects: they keep what it says of an array, and `PickledArray.to_numpy` makes the array after its
-type and size were checked. NumPy's own functions would ask for any memory that a shape wants.
+The reader first checks the opcodes. It then loads the pickle with stand-ins for NumPy's objects,
+which only store the description of an array. `PickledArray.to_numpy` checks the type and the size,
+and then makes the array. NumPy's own functions would allocate as much memory as the shape in the
+pickle asks for.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from tfds_builders.common.errors import FormatError, quoted
 _HIGHEST_MEMO = 100_000
 _MOST_TUPLES = 1_000
 _MOST_AXES = 4
-_MOST_NUMBERS = 2**31  # NumPy refuses larger shapes in its own words, also where an axis is 0
+_MOST_NUMBERS = 2**31  # NumPy itself raises an error for larger shapes, even if an axis is 0
 _TUPLES = frozenset(("TUPLE", "TUPLE1", "TUPLE2", "TUPLE3"))
 _PUTS = frozenset(("BINPUT", "LONG_BINPUT", "MEMOIZE"))
 _GETS = frozenset(("BINGET", "LONG_BINGET"))
@@ -35,8 +36,8 @@ _ERRORS = (
     pickle.UnpicklingError, EOFError, ValueError, TypeError, AttributeError, IndexError, KeyError,
     OverflowError, MemoryError, RecursionError,
 )  # fmt: skip
-_EXPECTED = "a pickle of numbers, text and NumPy arrays alone"
-_FIX = "Nothing of it was run. Get the file again from its official place."
+_EXPECTED = "a pickle with only numbers, text and NumPy arrays"
+_FIX = "No code of the pickle was run. Get the file again from its official place."
 
 
 class PickledArray:
@@ -46,17 +47,18 @@ class PickledArray:
         self.state = state
 
     def to_numpy(self, code: str, *, name: str, location: str) -> np.ndarray:
-        """Returns the array, read-only, in its byte order.
+        """Returns the array. It is read-only and keeps the byte order of the file.
 
         Args:
-            code: The only type accepted, as `"f8"`.
-            name: Name of the file, for errors.
-            location: Which array it is, for errors.
+            code: The only accepted type, such as `"f8"`.
+            name: Name of the file, for error messages.
+            location: Name of the array, for error messages.
 
         Raises:
-            FormatError: On another type, or a shape that does not fit its bytes.
+            FormatError: If the array has another type, or its shape does not fit the number of
+                bytes.
         """
-        expected = f"an array of {code} of at most {_MOST_AXES} axes, with all its numbers"
+        expected = f"an array of {code} of at most {_MOST_AXES} axes, with all numbers of its shape"
         try:
             _, shape, dtype, fortran, raw = self.state
             raw = memoryview(raw.encode("latin1") if isinstance(raw, str) else raw)
@@ -84,7 +86,9 @@ class _DType:
 
 
 class _Reconstruct:
-    """A class, not a function: the opcode BUILD sets the attributes of a function."""
+    """Stand-in for NumPy's function `_reconstruct`. It is a class, because the opcode BUILD would
+    set attributes of a function.
+    """
 
     def __new__(cls, *_):
         return PickledArray()
@@ -117,17 +121,17 @@ class _Reader(pickle.Unpickler):
 
 
 def unpickle(data: bytes, *, name: str) -> object:
-    """Reads a pickle of protocol 2 to 4, of Python 2 too.
+    """Reads a pickle of protocol 2 to 4. Pickles of Python 2 are read too.
 
     Args:
-        data: The bytes.
-        name: Name of the file, for errors.
+        data: Bytes of the pickle.
+        name: Name of the file, for error messages.
 
     Returns:
-        Dicts, lists, tuples, numbers and text; each array is a `PickledArray`.
+        Dicts, lists, tuples, numbers and text. Each array is a `PickledArray`.
 
     Raises:
-        FormatError: On any other object, and on damage.
+        FormatError: If the pickle has any other object or is damaged.
     """
     _look_over(data, name)
     try:
@@ -137,13 +141,17 @@ def unpickle(data: bytes, *, name: str) -> object:
 
 
 def _look_over(data: bytes, name: str) -> None:
-    """Refuses opcodes that are not needed, objects beyond the table, lengths beyond the file, a
-    tuple that is used twice, and many of them: within each other they take forever as the key of a
-    dict, and end the process."""
+    """Checks the opcodes before the pickle is loaded.
+
+    Refuses opcodes that are not needed, objects that are not in the table, and lengths beyond the
+    end of the file. Refuses a tuple that is used twice and too many tuples: hashing deeply nested
+    tuples as keys of a dict takes endless time or crashes the process.
+    """
     memo: set[int] = set()
     made = 0
     tuples: set[int] = set()
-    top = ""  # opcode that made what lies on top; none of those accepted takes it away
+    # opcode that made the object on top of the stack; no accepted opcode removes that object
+    top = ""
     for opcode, argument, position in _opcodes(data, name):
         received = ""
         made += opcode in _TUPLES
@@ -172,7 +180,10 @@ def _opcodes(data: bytes, name: str) -> Iterator[tuple[str, object, int]]:
     try:
         for opcode, argument, position in pickletools.genops(data):
             yield opcode.name, argument, position
-    except (*_ERRORS, Warning) as error:  # a bad escape, where warnings are errors
+    except (
+        *_ERRORS,
+        Warning,
+    ) as error:  # an invalid escape raises a warning, which may be an error
         raise FormatError(name, f"byte {position}", _said(error), _EXPECTED, _FIX) from None
 
 

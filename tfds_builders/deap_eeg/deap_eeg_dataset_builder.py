@@ -50,8 +50,8 @@ class Config(tfds.core.BuilderConfig):
     """Contents of a record.
 
     Attributes:
-        covariance: Whether a record has one covariance matrix. Otherwise it has the signals.
-        classes: Number of classes of the valence; None for no label.
+        covariance: Whether a record has a covariance matrix in place of the signals.
+        classes: Number of valence classes for the label, or None for records without a label.
     """
 
     covariance: bool = True
@@ -59,14 +59,14 @@ class Config(tfds.core.BuilderConfig):
 
 
 class Person(NamedTuple):
-    """A person, and the member of the archive with the person's trials."""
+    """A person, and the path of the file with the person's trials in the archive."""
 
     subject: str
     member: str
 
 
 class Builder(RecordingsBuilder):
-    """Builder of `deap_eeg`."""
+    """TFDS builder of the data set `deap_eeg`."""
 
     ABOUT = About(
         people=SUBJECTS,
@@ -130,12 +130,14 @@ class Builder(RecordingsBuilder):
 def examples_of(
     person: Person, repeats: Repeats | Contents, source: Source, config: Config
 ) -> Iterator[Example]:
-    """Yields the example of each trial of a person; `repeats` refuses a trial of two people."""
+    """Yields the example of each trial of a person. Raises an error if two people have the same
+    trial.
+    """
     subject, name = person
     trials = deap.parse(source.open(name), name=name)
     if trials.data.shape != deap.SHAPE:
         log.warning(
-            "%s: %s has the shape %s, not %s: it is not a file of the official archive.",
+            "%s: %s has the shape %s instead of %s, so it is not a file of the official archive.",
             source.title, name, trials.data.shape, deap.SHAPE,
         )  # fmt: skip
     for number, (trial, ratings) in enumerate(zip(trials.data, trials.ratings, strict=True), 1):
@@ -169,17 +171,17 @@ def _signals(trial: np.ndarray, ratings: np.ndarray, config: Config, name: str) 
 
 
 def matrix_of(eeg: np.ndarray, *, name: str) -> np.ndarray:
-    """Returns the covariance of a trial after its baseline (Kim2020).
+    """Returns the covariance of a trial without its baseline (Kim2020).
 
     The filter and the moving mean and variance start at the beginning of the baseline, so that they
     have settled when the video begins.
 
     Args:
-        eeg: (samples, 32), baseline first.
+        eeg: EEG of the baseline followed by EEG during the video, shape (samples, 32).
         name: Name of the trial, for errors.
 
     Returns:
-        (32, 32) float64, positive definite, without unit.
+        Positive definite float64 matrix of shape (32, 32), without unit.
     """
     standardized = moving_standardization(band_pass(eeg, deap.RATE_HZ), deap.BASELINE)
     return covariance(standardized[deap.BASELINE :], JITTER, name=name)
@@ -189,10 +191,10 @@ def persons_of(source: Source) -> list[Person]:
     """Returns the people of an archive, in the order of their names.
 
     Raises:
-        ArchiveError: If there is nobody, or a person's file exists twice.
+        ArchiveError: If the archive has no person, or the file of a person exists twice.
     """
     members = source.index(r"(s\d\d)\.dat")
     if not members:
         names = source.first_names
-        raise ArchiveError(f"{source.title} holds no s01.dat to s32.dat; it holds {names}. {_GET}")
+        raise ArchiveError(f"{source.title} holds no s01.dat to s32.dat. It holds {names}. {_GET}")
     return [Person(subject, member) for (subject,), member in members.items()]

@@ -8,16 +8,16 @@ LOWEST, HIGHEST = 1, 9
 
 
 def equal_parts(ratings: np.ndarray, classes: int) -> np.ndarray:
-    """Returns the part of equal width in which each rating lies.
+    """Divides the range of ratings into parts of equal width, and returns the part of each rating.
 
-    A border belongs to the lower part.
+    A rating on the border between two parts belongs to the lower part.
 
     Args:
         ratings: Ratings from 1 to 9.
         classes: Number of parts.
 
     Returns:
-        Numbers from 0 to `classes` - 1, int64.
+        Number of the part of each rating, from 0 to `classes` - 1, int64.
 
     >>> equal_parts(np.array([1, 3.6, 3.7, 5, 5.1, 9]), 3).tolist()
     [0, 0, 1, 1, 1, 2]
@@ -27,16 +27,17 @@ def equal_parts(ratings: np.ndarray, classes: int) -> np.ndarray:
 
 
 def by_rounding(ratings: np.ndarray, classes: int) -> np.ndarray:
-    """Returns the class of each rounded rating (Kim2020).
+    """Rounds each rating to a whole number, and returns its class (Kim2020).
 
-    Three classes are 1 to 3, 4 to 6 and 7 to 9.
+    With three classes, the classes are the ratings 1 to 3, 4 to 6 and 7 to 9.
 
     Args:
-        ratings: Ratings from 1 to 9; a half is rounded to the even number.
+        ratings: Ratings from 1 to 9. A rating halfway between two numbers is rounded to the even
+            one.
         classes: Number of classes. If it divides 9, all classes have the same number of ratings.
 
     Returns:
-        Numbers from 0 to `classes` - 1, int64.
+        Number of the class of each rating, from 0 to `classes` - 1, int64.
 
     >>> by_rounding(np.array([1, 3.4, 3.6, 6.4, 6.6, 9]), 3).tolist()
     [0, 0, 1, 1, 2, 2]

@@ -1,11 +1,11 @@
-"""Causal filters that Kim2020 applies to EEG before the covariance."""
+"""Causal filters that Kim2020 applies to EEG before computing the covariance."""
 
 from __future__ import annotations
 
 import numpy as np
 
 LOW_HZ, HIGH_HZ, ORDER = 4.0, 47.0, 3
-UPDATE = 0.001  # of Schirrmeister2017, whose decay is 0.999
+UPDATE = 0.001  # value of Schirrmeister2017, who state a decay of 0.999
 SMALLEST = 1e-4
 
 
@@ -17,13 +17,13 @@ def band_pass(
     The filter starts in the steady state of the first sample, so an offset causes no transient.
 
     Args:
-        signal: (T, channels) samples.
-        rate_hz: Samples a second, more than twice `high_hz`.
-        low_hz: Lower edge, where the power is halved.
-        high_hz: Upper edge.
+        signal: Samples of shape (T, channels).
+        rate_hz: Samples per second. It must be larger than `2 * high_hz`.
+        low_hz: Lower edge of the band, at which the power is halved.
+        high_hz: Upper edge of the band, at which the power is halved.
 
     Returns:
-        (T, channels) float64, in the unit of the signal.
+        Filtered samples of shape (T, channels), float64, in the unit of the signal.
     """
     from scipy.signal import butter, sosfilt, sosfilt_zi
 
@@ -41,13 +41,13 @@ def moving_standardization(
     the result is (x_t - m_t) / max(sqrt(v_t), smallest) (Schirrmeister2017).
 
     Args:
-        signal: (T, channels) samples.
-        warm_up: Number of samples whose mean and variance are the initial m and v.
-        update: Share u of a new sample.
-        smallest: Least divisor, in the unit of the signal: a dead channel becomes 0.
+        signal: Samples of shape (T, channels).
+        warm_up: Number of first samples whose mean and variance are the initial m and v.
+        update: Weight u of a new sample.
+        smallest: Smallest divisor, in the unit of the signal. It makes a constant channel 0.
 
     Returns:
-        (T, channels) float64, without unit.
+        Standardized samples of shape (T, channels), float64, without unit.
     """
     begin = signal[:warm_up]
     centered = signal - _moving(signal, begin.mean(axis=0), update)
@@ -56,7 +56,7 @@ def moving_standardization(
 
 
 def _moving(signal: np.ndarray, start: np.ndarray, update: float) -> np.ndarray:
-    """Returns the exponential moving mean of each channel, (T, channels).
+    """Returns the exponential moving mean of each channel, shape (T, channels).
 
     `start` is the mean before the first sample.
     """

@@ -1,4 +1,4 @@
-"""Gaze of both eyes of people watching films, 30 values a second (DIEM, Mital2011)."""
+"""Gaze of both eyes of people watching films, with 30 samples per second (DIEM, Mital2011)."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from tfds_builders.parsers import event_text
 
 log = logging.getLogger("tfds_builders")
 
-HALVES = {"train": 0.5, "test": 0.5}  # of the people and of the films (Abdelwahab2019)
-VALIDATION = 0.2  # of the people who train
+HALVES = {"train": 0.5, "test": 0.5}  # fractions of the people and of the films (Abdelwahab2019)
+VALIDATION = 0.2  # fractions of the people in the training half
 VIDEOS = 84
 _MEMBER = re.compile(r"(?:.*/)?([^/]+)/event_data/([^/]+)\.txt")
 _STEM = re.compile(r"(diem\d+s\d+)([a-z]?)\.asc_(\d{1,4})_(\w+_(\d{2,5})x(\d{2,5}))")
@@ -42,16 +42,16 @@ WANTED = Wanted(
     loose=r"\w+_\d+x\d+",
     official="<video>_<width>x<height>/event_data",
     get=_GET,
-    # the official folders hold the films too
+    # the official folders contain the films too
     limits=Limits(members=20_000, member_bytes=2 << 30, total_bytes=64 << 30),
 )
 
 
 class Recording(NamedTuple):
-    """One recording: the parts of its name, and its member in the archive."""
+    """A recording: the parts of its file name, and the path of the file in the archive."""
 
     subject: str
-    letter: str  # `b` for the second tracker file of the person
+    letter: str  # `b` means the second tracker file of the person
     video: str
     place: int
     width: int
@@ -72,15 +72,15 @@ class Config(tfds.core.BuilderConfig):
     """Division into splits.
 
     Attributes:
-        divided: Whether training and test share neither people nor films. Otherwise all recordings
-            are in `train`.
+        divided: Whether recordings are divided into splits so that training and test share neither
+            people nor films. If False, all recordings are in `train`.
     """
 
     divided: bool = True
 
 
 class Builder(RecordingsBuilder):
-    """Builder of `diem_gaze`."""
+    """TFDS builder of the data set `diem_gaze`."""
 
     VERSION = tfds.core.Version("2.0.0")
     RELEASE_NOTES = {
@@ -131,7 +131,7 @@ class Builder(RecordingsBuilder):
 def examples_of(
     recording: Recording, repeats: Repeats | Contents, source: Source
 ) -> Iterator[Example]:
-    """Yields the example of a recording; `repeats` refuses a recording of two people."""
+    """Yields the example of a recording. Raises an error if two people have the same recording."""
     content = source.read(recording.member)
     repeats.add(content, recording.key, f"subject {recording.subject}")
     gaze = event_text.parse(io.BytesIO(content), name=recording.member)
@@ -152,15 +152,15 @@ def recordings_of(source: Source) -> list[Recording]:
     """Returns the recordings of an archive, in the order of their names.
 
     Raises:
-        ArchiveError: If the archive has no recording, a name does not fit its folder's film, or a
-            person saw a film twice.
+        ArchiveError: If the archive has no recording, if the name of a recording does not match the
+            film of its folder, or if a person saw a film twice.
     """
     matches = filter(None, map(_MEMBER.fullmatch, source.names))
     recordings = sorted(_recording(match, source) for match in matches)
     if not recordings:
         names = source.first_names
         raise ArchiveError(
-            f"{source.title} holds no <video>_<width>x<height>/event_data/….txt; it holds {names}. "
+            f"{source.title} holds no <video>_<width>x<height>/event_data/….txt. It holds {names}. "
             f"{_GET}"
         )
     first: dict[str, str] = {}
@@ -214,7 +214,7 @@ def split_people_and_films(
         for split, kept_keys in keys.items()
     }
     log.warning(
-        "%s: kept %d of %d recordings; in the others, people of one half see a film of the other.",
+        "%s: kept %d of %d recordings. In the others, people of one half see other films.",
         source.title, sum(map(len, splits.values())), len(recordings),
     )  # fmt: skip
     return splits

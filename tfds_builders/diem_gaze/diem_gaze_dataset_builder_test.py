@@ -1,4 +1,4 @@
-"""TFDS's own test case on hand-made data."""
+"""Runs the test case of TFDS for this builder on hand-made data."""
 
 import tensorflow_datasets as tfds
 
@@ -6,7 +6,7 @@ from tfds_builders.diem_gaze import diem_gaze_dataset_builder
 
 
 class Test(tfds.testing.DatasetBuilderTestCase):
-    """Prepares `protocol` from `dummy_data/`, reads it back and checks tags, names and splits."""
+    """Prepares `protocol` from `dummy_data/`, reads it, and checks tags, names and splits."""
 
     DATASET_CLASS = diem_gaze_dataset_builder.Builder
     BUILDER_CONFIG_NAMES_TO_TEST = ["protocol"]  # `all` has another split

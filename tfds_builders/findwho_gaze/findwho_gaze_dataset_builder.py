@@ -21,7 +21,11 @@ from tfds_builders.findwho_gaze import fixations
 
 log = logging.getLogger("tfds_builders")
 
-FRACTIONS = {"train": 0.5, "validation": 0.2, "test": 0.3}  # of the people and of the videos
+FRACTIONS = {
+    "train": 0.5,
+    "validation": 0.2,
+    "test": 0.3,
+}  # fractions of the people and of the videos
 SUBJECTS, VIDEOS = 39, 75
 COLUMNS = ("start_ms", "duration_ms", "x", "y")
 FILE = "video_database.mat"
@@ -33,13 +37,13 @@ WANTED = Wanted(
     get="Get Our_database/video_database.mat from https://github.com/yufanLIU/find, put it into a "
     "folder findwho_gaze in the manual folder (or the whole repository there, as find.zip or "
     "unpacked), and run `python -m tfds_builders.build findwho_gaze --manual-dir FOLDER`.",
-    # the repository holds the videos too
+    # the repository contains the videos too
     limits=Limits(members=5_000, member_bytes=1 << 30, total_bytes=16 << 30),
 )
 
 
 class FixationList(NamedTuple):
-    """Fixations of one person on one video."""
+    """List of the fixations of one person on one video."""
 
     subject: str
     video: str
@@ -47,7 +51,7 @@ class FixationList(NamedTuple):
 
 
 class Builder(RecordingsBuilder):
-    """Builder of `findwho_gaze`."""
+    """TFDS builder of the data set `findwho_gaze`."""
 
     ABOUT = About(
         people=SUBJECTS, size=f"{VIDEOS} videos", license="none is stated", archives=WANTED
@@ -77,7 +81,7 @@ class Builder(RecordingsBuilder):
         counts = {"people": (len(subjects), SUBJECTS), "videos": (len(videos), VIDEOS)}
         self.warn_of_part(source, "the official file", counts, divided=counts)
         log.warning(
-            "%s: kept %d of %d lists; in the others, people of one split see a video of another.",
+            "%s: kept %d of %d lists. In the others, people of one split see videos of another.",
             source.title, sum(map(len, splits.values())), len(lists),
         )  # fmt: skip
         return Plan(
@@ -91,12 +95,12 @@ class Builder(RecordingsBuilder):
                 "columns": list(COLUMNS),
                 "videos": {split: sorted({v for _, v in keys}) for split, keys in splits.items()},
             },
-            is_independent=False,  # all lists are read already
+            is_independent=False,  # the lists are already in memory
         )  # fmt: skip
 
 
 def examples_of(recording, repeats: Repeats | Contents) -> Iterator[Example]:
-    """Yields the example of a list; `repeats` refuses a list of two people."""
+    """Yields the example of a list. Raises an error if two people have the same list."""
     subject, video, rows = recording
     key = f"{subject}/{video}"
     repeats.add(rows, key, f"subject {subject}")
@@ -104,7 +108,7 @@ def examples_of(recording, repeats: Repeats | Contents) -> Iterator[Example]:
 
 
 def lists_of(source: Source) -> dict[tuple[str, str], np.ndarray]:
-    """Returns the fixations by (subject, video), as text: `("1", "002")`.
+    """Returns the fixations by subject and video. A key is a pair of texts such as `("1", "002")`.
 
     Raises:
         ArchiveError: If the file is missing or exists twice.
@@ -112,11 +116,11 @@ def lists_of(source: Source) -> dict[tuple[str, str], np.ndarray]:
     member = source.index(r"video_database\.mat").get(())
     if member is None:
         raise ArchiveError(
-            f"{source.title} holds no {FILE}; it holds {source.first_names}. {WANTED.get}"
+            f"{source.title} holds no {FILE}. It holds {source.first_names}. {WANTED.get}"
         )
     table = fixations.parse(source.open(member), name=member)
     if table.strays:
         log.warning(
-            "%s: rows of fixations without a person: %d, left out.", source.title, table.strays
+            "%s: left out %d rows of fixations without a person.", source.title, table.strays
         )
     return {(str(subject), f"{video:03d}"): rows for (subject, video), rows in table.lists.items()}

@@ -1,4 +1,6 @@
-"""The fixations in `video_database.mat` (Xu2018): one list for each person and video."""
+"""Parser of the fixations in `video_database.mat` (Xu2018), which has a list per person and
+video.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,8 @@ VARIABLE = "video_database"
 COLUMNS = (
     "SubjectIndex", "VideoIndex", "Timestamp", "GazeDuration", "FixationPointX", "FixationPointY",
 )  # fmt: skip
-_LARGEST = 2**24  # whole numbers up to it are exact in float32
-_FIX = "The file seems cut or edited, or of another data set; get it again."
+_LARGEST = 2**24  # float32 represents whole numbers up to this one exactly
+_FIX = "The file seems to be cut or edited, or it belongs to another data set. Get it again."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,9 +25,10 @@ class Fixations:
     """Fixations of all people.
 
     Attributes:
-        lists: By (subject, video), both counted from 1: (N, 4) float32, milliseconds from the start
-            of the video, duration in milliseconds, x, y in pixels; in the order of time.
-        strays: Number of rows without a person, which are left out.
+        lists: Mapping from (subject, video), both counted from 1, to an array (N, 4) float32. Its
+            columns are milliseconds from the start of the video, duration in milliseconds, x and y
+            in pixels. Its rows are in the order of time.
+        strays: Number of rows without a person. These rows are left out.
     """
 
     lists: dict[tuple[int, int], np.ndarray]
@@ -37,7 +40,7 @@ def parse(file: BinaryIO, *, name: str) -> Fixations:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
 
     Returns:
         The lists, sorted by subject and video. Rows of one list need not be adjacent in the file.
@@ -51,7 +54,8 @@ def parse(file: BinaryIO, *, name: str) -> Fixations:
     rows, fields = (_field(value[0], field, name) for field in ("fixdata", "fixdata_fields"))
     _check_columns(fields, name)
     where = f"{VARIABLE}.fixdata"
-    rows = mat5.table(rows, len(COLUMNS), name=name, location=where).astype(np.float64)  # no wraps
+    # signed, so that differences do not wrap around
+    rows = mat5.table(rows, len(COLUMNS), name=name, location=where).astype(np.float64)
     _check_rows(rows, name, where)
     of_people = rows[rows[:, 0] > 0]
     if not len(of_people):

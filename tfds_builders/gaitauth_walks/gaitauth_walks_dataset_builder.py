@@ -28,7 +28,7 @@ SUBJECTS = 38
 SEXES = {"F": "female", "M": "male"}
 DEVICE = "NexusOne"
 LONGEST_GAP_MS = 200
-SHORTEST_PART_SECONDS = 1  # less than a stride
+SHORTEST_PART_SECONDS = 1  # shortest part in seconds; a shorter part is less than a stride
 _SENSOR = "BMA 150 3-axis Accelerometer"
 _NAME = rf"(ID\d\d)_([FM])_(\d{{1,6}})_\[Nexus_?One\]{_SENSOR}_(\d{{1,3}})\.txt"
 _GET = (
@@ -58,7 +58,7 @@ class Config(tfds.core.BuilderConfig):
 
 
 class Recording(NamedTuple):
-    """One walk: the parts of its name, and its member in the archive."""
+    """A walk: the parts of its file name, and the path of the file in the archive."""
 
     subject: str
     sex: str
@@ -72,7 +72,7 @@ class Recording(NamedTuple):
 
 
 class Builder(RecordingsBuilder):
-    """Builder of `gaitauth_walks`."""
+    """TFDS builder of the data set `gaitauth_walks`."""
 
     ABOUT = About(
         people=SUBJECTS,
@@ -125,7 +125,7 @@ class Builder(RecordingsBuilder):
 def examples_of(
     recording: Recording, _: object, source: Source, placed: dict[str, Place], rate_hz: int | None
 ) -> Iterator[Example]:
-    """Yields the example of a walk, or of each part of it between two gaps."""
+    """Yields the example of a walk, or of each part of the walk between two gaps."""
     place = placed[recording.key]
     for key, time_ms, sequence in _parts(source, recording, rate_hz):
         yield (
@@ -145,7 +145,7 @@ def examples_of(
 def _parts(
     source: Source, recording: Recording, rate_hz: int | None
 ) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
-    """Yields key, times and samples of the walk, or of each part that is long enough."""
+    """Yields key, times and samples of the walk, or of each sufficiently long part of the walk."""
     walk = _walk(source, recording)
     if rate_hz is None:
         yield recording.key, walk.time_ms, walk.sequence
@@ -162,16 +162,16 @@ def recordings_of(source: Source) -> list[Recording]:
     """Returns the walks of an archive, in the order of their names.
 
     Raises:
-        ArchiveError: If the archive has no walk, a walk has another name, or a person has two
-            sexes.
+        ArchiveError: If the archive has no walk, if a file name is not the name of a walk, or if
+            the names state two sexes for one person.
     """
     files = [name for name in source.names if _SENSOR in name]
     if not files:
         names = source.first_names
         raise ArchiveError(
-            f"{source.title} holds no ID<nn>_<F|M>_…{_SENSOR}_<n>.txt; it holds {names}. {_GET}"
+            f"{source.title} holds no ID<nn>_<F|M>_…{_SENSOR}_<n>.txt. It holds {names}. {_GET}"
         )
-    members = source.index(_NAME)  # refuses one name in two folders
+    members = source.index(_NAME)  # raises an error for equal names in two folders
     odd = sorted(set(files) - set(members.values()))
     if odd:
         raise ArchiveError(
@@ -192,14 +192,15 @@ def recordings_of(source: Source) -> list[Recording]:
 
 
 def placed_walks(source: Source, recordings: list[Recording], repeats: Repeats) -> dict[str, Place]:
-    """Returns the place of each walk among those of its person, by key.
+    """Returns the place of each walk among the walks of the person, by key.
 
     Raises:
-        ArchiveError: If two people have the same samples, because one label must be wrong.
+        ArchiveError: If two people have the same samples, because the label of one of them must be
+            wrong.
         FormatError: If a walk cannot be read.
     """
     starts: dict[str, dict[str, int]] = {}
-    for recording in track(recordings, f"{source.title}, looking when walks begin"):
+    for recording in track(recordings, f"{source.title}: reading the start times of the walks"):
         walk = _walk(source, recording)
         repeats.add(walk.sequence, recording.key, recording.subject)
         starts.setdefault(recording.subject, {})[recording.key] = int(walk.time_ms[0])

@@ -1,4 +1,6 @@
-"""The archive of GazeBase: visits of people, packed or unpacked, and the recordings of each."""
+"""Archive of GazeBase: the visits of people, packed or unpacked, and the recordings of each
+visit.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ class Visit(NamedTuple):
     """Recordings of one person in one round.
 
     Attributes:
-        members: The archive of the visit, or the recordings if that archive was unpacked.
+        members: Path of the archive of the visit, or paths of the recordings if it was unpacked.
     """
 
     subject: str
@@ -45,7 +47,7 @@ class Visit(NamedTuple):
 
 
 class Recording(NamedTuple):
-    """One recording: the parts of its name, and its bytes."""
+    """A recording: the parts of its file name, and the bytes of the file."""
 
     subject: str
     round: int
@@ -79,13 +81,13 @@ def visits_of(source: Source) -> list[Visit]:
     if not visits:
         names = source.first_names
         raise ArchiveError(
-            f"{source.title} holds no Round_1/Subject_1001.zip, …; it holds {names}. {GET}"
+            f"{source.title} holds no Round_1/Subject_1001.zip, …. It holds {names}. {GET}"
         )
     return [Visit(*key, members) for key, members in sorted(visits.items())]
 
 
 def recordings_of(source: Source, visit: Visit, task: str | None) -> Iterator[Recording]:
-    """Reads the recordings of a visit, of one task or of all.
+    """Reads the recordings of a visit. They are recordings of one task or of all tasks.
 
     Raises:
         ArchiveError: If a visit's archive holds a recording of another visit.

@@ -1,4 +1,4 @@
-"""Downsampling of gaze by the means of short blocks of time."""
+"""Downsampling of gaze by averaging over short blocks of time."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ def block_means(
     """Returns the mean of the valid samples in each block of time.
 
     Args:
-        time_ms: (T,) times in milliseconds, increasing.
-        sequence: (T, channels) samples; samples without `valid` are ignored.
-        valid: (T,) 1 or 0.
-        step_ms: Length of a block, which begins at a multiple of it.
+        time_ms: Increasing times in milliseconds, shape (T,).
+        sequence: Samples of shape (T, channels). Invalid samples are ignored.
+        valid: 1 for a valid sample, 0 for an invalid sample, shape (T,).
+        step_ms: Length of a block in milliseconds. Blocks begin at multiples of this length.
 
     Returns:
-        Beginnings of all blocks from the first sample's to the last one's, (N,) int32; means,
-        (N, channels) float32, NaN where no sample is valid; 1 or 0, (N,) uint8.
+        Start times of all blocks from the block of the first sample to the block of the last
+        sample, (N,) int32. Means of the blocks, (N, channels) float32, which are NaN if no sample
+        of a block is valid. Whether a block has a valid sample, 1 or 0, (N,) uint8.
 
     >>> time_ms, gaze = np.array([8, 9, 10, 31]), np.array([[1.0], [3], [9], [5]])
     >>> starts_ms, means, valid = block_means(time_ms, gaze, np.array([1, 1, 0, 1]), 10)

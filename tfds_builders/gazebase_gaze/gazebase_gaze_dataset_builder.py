@@ -1,4 +1,4 @@
-"""Gaze of 322 people in seven tasks, over 37 months (GazeBase, Griffith2021)."""
+"""Gaze of 322 people in seven tasks over 37 months (GazeBase, Griffith2021)."""
 
 from __future__ import annotations
 
@@ -23,10 +23,13 @@ from tfds_builders.parsers import gazebase
 
 log = logging.getLogger("tfds_builders")
 
-FRACTIONS = {"train": 0.8, "validation": 0.2}  # of the people without a round from LATE_ROUND on
+FRACTIONS = {
+    "train": 0.8,
+    "validation": 0.2,
+}  # fractions of the people who have no round from LATE_ROUND on
 LATE_ROUND = 6
 SUBJECTS, VISITS = 322, 881
-RECORDINGS = 2 * len(archive.TASKS)  # of a visit: two sessions of seven tasks
+RECORDINGS = 2 * len(archive.TASKS)  # recordings of a visit, which has two sessions of seven tasks
 RATES_HZ = (1000, 100)
 DEVICE = "EyeLink 1000"
 
@@ -36,8 +39,9 @@ class Config(tfds.core.BuilderConfig):
     """Task and rate of the records.
 
     Attributes:
-        task: A key of `archive.TASKS`; None for all.
-        rate_hz: 1000 as recorded, or a divisor of it: means of blocks.
+        task: A key of `archive.TASKS`, or None for all tasks.
+        rate_hz: Samples per second: 1000 for the recorded samples, or a divisor of 1000 for means
+            over blocks of samples.
     """
 
     task: str | None = None
@@ -45,7 +49,7 @@ class Config(tfds.core.BuilderConfig):
 
 
 class Builder(RecordingsBuilder):
-    """Builder of `gazebase_gaze`."""
+    """TFDS builder of the data set `gazebase_gaze`."""
 
     ABOUT = About(
         people=SUBJECTS,
@@ -94,7 +98,7 @@ class Builder(RecordingsBuilder):
         self.warn_of_part(source, "GazeBase", counts, divided=divided_counts)
         if "test" not in subjects:
             log.warning(
-                "%s: nobody there has a round from %d on, so the split `test` is left out.",
+                "%s: no person has a round from %d on, so the split `test` is left out.",
                 self.name, LATE_ROUND,
             )  # fmt: skip
         return Plan(
@@ -116,7 +120,8 @@ def examples_of(
     """Yields the examples of a visit.
 
     Raises:
-        ArchiveError: If its archive holds another visit, or `repeats` refuses a recording.
+        ArchiveError: If the archive of the visit holds another visit, or two people have the same
+            recording.
         FormatError: If a recording cannot be read.
     """
     for recording in archive.recordings_of(source, visit, config.task):
@@ -151,17 +156,17 @@ def _resampled(gaze: gazebase.Recording, rate_hz: int) -> tuple[np.ndarray, np.n
 def subjects_of(visits: Collection[archive.Visit], title: str) -> dict[str, tuple[str, ...]]:
     """Divides people into splits. People who came to a late round are in `test`.
 
-    Their recordings span the longest time.
+    The recordings of these people span the longest time.
 
     Args:
         visits: The visits.
         title: Name of the archive.
 
     Returns:
-        The people of each split; without `test` if nobody came to a late round.
+        The people of each split. The split `test` is missing if nobody came to a late round.
 
     Raises:
-        ArchiveError: If too few other people remain to train and to validate.
+        ArchiveError: If too few people remain for `train` and `validation`.
     """
     late = sorted({visit.subject for visit in visits if visit.round >= LATE_ROUND})
     early = {visit.subject for visit in visits} - set(late)

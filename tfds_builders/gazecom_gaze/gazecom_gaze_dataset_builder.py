@@ -48,15 +48,15 @@ class Config(tfds.core.BuilderConfig):
     """Times of the samples.
 
     Attributes:
-        resampled: Whether the samples are at an even 250 Hz. Otherwise they have the times of the
-            file.
+        resampled: Whether the samples are resampled to an even rate of 250 Hz. If False, they have
+            the times of the file.
     """
 
     resampled: bool = False
 
 
 class Recording(NamedTuple):
-    """One person who watches one movie, and the member of the archive."""
+    """A recording of one person watching one movie, and the path of its file in the archive."""
 
     subject: str
     movie: str
@@ -64,7 +64,7 @@ class Recording(NamedTuple):
 
 
 class Builder(RecordingsBuilder):
-    """Builder of `gazecom_gaze`."""
+    """TFDS builder of the data set `gazecom_gaze`."""
 
     ABOUT = About(
         people=SUBJECTS, size=f"{RECORDINGS} recordings", license="none is stated", archives=WANTED
@@ -118,7 +118,7 @@ class Builder(RecordingsBuilder):
 def examples_of(
     recording: Recording, repeats: Repeats | Contents, source: Source, config: Config
 ) -> Iterator[Example]:
-    """Yields the example of a recording; `repeats` refuses a recording of two people."""
+    """Yields the example of a recording. Raises an error if two people have the same recording."""
     subject, movie, member = recording
     content = source.read(member)
     repeats.add(content, f"{subject}_{movie}", f"subject {subject}")
@@ -137,12 +137,12 @@ def _resampled(recording: dict) -> dict:
 def recordings_of(source: Source) -> list[Recording]:
     """Returns the recordings of the natural movies.
 
-    The archive's other folders hold trailers, still images and repeated viewings, which are left
-    out.
+    The other folders of the archive hold recordings of trailers, still images and repeated
+    viewings. These recordings are left out.
 
     Raises:
-        ArchiveError: If the archive has no recording, or a recording has another name or exists
-            twice.
+        ArchiveError: If the archive has no recording, if a file has another name than recordings
+            have, or if a recording exists twice.
     """
     members: dict[tuple[str, str], str] = {}
     for member in source.names:
@@ -153,7 +153,7 @@ def recordings_of(source: Source) -> list[Recording]:
         if match is None:
             raise ArchiveError(
                 f"{source.title}: {quoted(member)} is not a recording of GazeCom, named "
-                "<SUBJECT>_<movie>.coord with three characters a subject. Take it away."
+                "<SUBJECT>_<movie>.coord with three characters per subject. Remove it."
             )
         if members.setdefault(match.groups(), member) is not member:
             raise ArchiveError(
@@ -163,6 +163,6 @@ def recordings_of(source: Source) -> list[Recording]:
     if not members:
         names = source.first_names
         raise ArchiveError(
-            f"{source.title} holds no {FOLDER}/<SUBJECT>_<movie>.coord; it holds {names}. {_GET}"
+            f"{source.title} holds no {FOLDER}/<SUBJECT>_<movie>.coord. It holds {names}. {_GET}"
         )
     return [Recording(*key, member) for key, member in members.items()]

@@ -1,4 +1,4 @@
-"""Resampling of GazeCom, whose samples are 1 to 100 ms apart, to an even rate."""
+"""Resampling of GazeCom's recordings, whose samples are 1 to 100 ms apart, to an even rate."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def uniform(
     apart, as in a blink. At the time of a sample, the value is that sample.
 
     Args:
-        time_us: Microseconds, shape (T,), increasing.
+        time_us: Increasing times in microseconds, shape (T,).
         sequence: Positions in pixels, shape (T, 2).
-        confidence: 1 or 0, shape (T,).
+        confidence: 1 if the tracker saw the eye, else 0, shape (T,).
 
     Returns:
-        Times from the first sample to the last one at most, shape (N,), int64, and positions,
-        shape (N, 2), float32.
+        Even times from the first sample until at most the last sample, shape (N,), int64, and
+        positions, shape (N, 2), float32.
 
     >>> time_us, gaze = np.array([0, 5_000, 10_000]), np.array([[0, 0], [10, 5], [20, 10]])
     >>> grid_us, positions = uniform(time_us, gaze, np.array([1, 1, 0]))

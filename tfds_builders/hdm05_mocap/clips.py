@@ -1,4 +1,4 @@
-"""Clips of HDM05 in an archive, with actor, motion and skeleton."""
+"""Clips of HDM05 in an archive, and the skeletons of their actors."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ WANTED = Wanted(
 
 
 class Clip(NamedTuple):
-    """One clip: actor, motion and take, and its members in the archive."""
+    """A clip: actor, motion and take, and the paths of its files in the archive."""
 
     actor: str
     motion: str
@@ -66,13 +66,13 @@ def clips_of(source: Source) -> list[Clip]:
     """Returns the clips of an archive, in the order of actors, motions and takes.
 
     Raises:
-        ArchiveError: If the archive has no clip, or a clip has another rate or no skeleton.
+        ArchiveError: If the archive has no clip, or if a clip has another rate or no skeleton.
     """
     members = source.index(_CLIP)
     if not members:
         names = source.first_names
         raise ArchiveError(
-            f"{source.title} holds no HDM_<actor>_<motion>_<take>_120.amc; it holds {names}. {_GET}"
+            f"{source.title} holds no HDM_<actor>_<motion>_<take>_120.amc. It holds {names}. {_GET}"
         )
     skeletons: dict[tuple[str, str], str] = {}  # (folder, actor): member
     for name in source.names:
@@ -83,8 +83,8 @@ def clips_of(source: Source) -> list[Clip]:
     for (actor, motion, take, rate), name in sorted(members.items()):
         if int(rate) != RATE_HZ:
             raise ArchiveError(
-                f"{source.title}: {name} has {rate} frames a second, expected {RATE_HZ}. Take the "
-                "clips as HDM05 offers them."
+                f"{source.title}: {name} has {rate} frames per second, expected {RATE_HZ}. Take "
+                "the clips as HDM05 offers them."
             )
         skeleton = skeletons.get((name.rpartition("/")[0], actor))
         if skeleton is None:
@@ -100,7 +100,7 @@ def skeleton_of(source: Source, clip: Clip) -> asf.Skeleton:
     """Returns the skeleton of a clip.
 
     Raises:
-        FormatError: If it cannot be read, or has other joints than HDM05.
+        FormatError: If the skeleton cannot be read, or if its joints differ from those of HDM05.
     """
     skeleton = asf.parse(source.open(clip.asf), name=clip.asf)
     odd = {*skeleton.joints, *skeleton.channels} ^ {*JOINTS, *ANGLES}

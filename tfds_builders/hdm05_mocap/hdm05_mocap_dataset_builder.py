@@ -1,4 +1,4 @@
-"""Motion capture of five actors, cut into clips of one motion each (HDM05, Mueller2007)."""
+"""Motion capture of five actors in clips with one motion each (HDM05, Mueller2007)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Config(tfds.core.BuilderConfig):
     """Contents of a record.
 
     Attributes:
-        jitter: For covariance matrices of clips, the amount added to the diagonal as a fraction of
+        jitter: Amount added to the diagonal of the covariance matrix of a clip, as a fraction of
             the mean variance. None for sequences and for matrices from files.
     """
 
@@ -52,7 +52,7 @@ class Config(tfds.core.BuilderConfig):
 
 
 class Builder(RecordingsBuilder):
-    """Builder of `hdm05_mocap`."""
+    """TFDS builder of the data set `hdm05_mocap`."""
 
     VERSION = tfds.core.Version("2.0.0")
     RELEASE_NOTES = {
@@ -149,7 +149,9 @@ class Builder(RecordingsBuilder):
 
 
 def _smallest_eigenvalues_logged(examples, repeats: Repeats) -> Iterator[Example]:
-    """Yields the examples, then warns of matrices that are not positive definite."""
+    """Yields the examples. At the end, logs the number of matrices that are not positive
+    definite.
+    """
     smallest = []
     for key, example in examples:
         smallest.append(np.linalg.eigvalsh(example["matrix"])[0])
@@ -166,14 +168,14 @@ def _smallest_eigenvalues_logged(examples, repeats: Repeats) -> Iterator[Example
 def matrix_examples(
     item: packs.Matrix, repeats: Repeats | Contents, source: Source
 ) -> Iterator[Example]:
-    """Yields the example of a matrix of a pack."""
+    """Yields the example of a published matrix."""
     matrix = packs.read(source.open(item.member), item.member)
-    repeats.add(matrix, item.key, "the pack")  # cuts of two motions may share frames
+    repeats.add(matrix, item.key, "the pack")  # clips of two motions may share frames
     yield item.key, {"matrix": matrix, "motion": item.motion, **people.record("", device=DEVICE)}
 
 
 class ClipReader:
-    """Reader of clips, with a cache of skeletons.
+    """Function object that reads clips and caches skeletons.
 
     Args:
         source: The archive.
@@ -185,7 +187,7 @@ class ClipReader:
         self._skeletons: dict[str, asf.Skeleton] = {}
 
     def __call__(self, clip: Clip, repeats: Repeats | Contents) -> Iterator[Example]:
-        """Yields the example of a clip; `repeats` refuses a clip of two actors."""
+        """Yields the example of a clip. Raises an error if two actors have the same clip."""
         if clip.asf not in self._skeletons:
             self._skeletons[clip.asf] = skeleton_of(self._source, clip)
         skeleton = self._skeletons[clip.asf]

@@ -11,16 +11,17 @@ from tfds_builders.parsers.asf import ROOT, ROTATIONS, Skeleton
 def joint_positions(skeleton: Skeleton, motion: Motion) -> np.ndarray:
     """Computes the positions of the root and of the end of each bone.
 
-    A bone turns about its own axes C: its frame is `R_parent C M C'` with M the rotation of the
-    motion, and its end lies at the parent's end plus the frame times the offset at rest. Rotations
-    go about x first, then y, then z, all about fixed axes.
+    A bone rotates about its own axes C. The frame of the bone is `R_parent C M C'`, in which M is
+    the rotation of the motion. The end of the bone is the end of its parent plus the frame times
+    the offset at rest. Rotations are about the fixed axes x, y and z, in this order.
 
     Args:
-        skeleton: The person's bones.
+        skeleton: Bones of the person.
         motion: Angles of the joints.
 
     Returns:
-        (frames, joints, 3) float64, meters, joints in the order of `skeleton.joints`.
+        Positions in meters, shape (frames, joints, 3), float64. The joints are in the order of
+        `skeleton.joints`.
     """
     values = dict(zip(skeleton.channels, motion.values.T, strict=True))  # name: (frames,)
     place = np.stack([values[f"{ROOT}.T{axis}"] for axis in "XYZ"], axis=-1) * skeleton.meters
@@ -38,13 +39,15 @@ def joint_positions(skeleton: Skeleton, motion: Motion) -> np.ndarray:
 
 
 def _about(axis: np.ndarray, turn: np.ndarray) -> np.ndarray:
-    """Returns C M C' for angles (3,) of C and (frames, 3) of M, shape (frames, 3, 3)."""
+    """Returns the matrices C M C', shape (frames, 3, 3), from the angles (3,) of C and (frames,
+    3) of M.
+    """
     frame = rotation(axis)
     return frame @ rotation(turn) @ frame.T
 
 
 def rotation(degrees: np.ndarray) -> np.ndarray:
-    """Returns rotation matrices (..., 3, 3) about the fixed axes x, then y, then z.
+    """Returns matrices (..., 3, 3) that rotate about the fixed axes x, y and z, in this order.
 
     Args:
         degrees: Angles, shape (..., 3).

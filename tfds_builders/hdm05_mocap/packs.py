@@ -48,7 +48,9 @@ PACKS = {
 
 
 class Matrix(NamedTuple):
-    """One matrix of a pack: its key, the motion in the words of the pack, and its member."""
+    """A matrix of a published archive: its key, its motion as the archive names it, and its
+    file.
+    """
 
     key: str
     motion: str
@@ -56,25 +58,26 @@ class Matrix(NamedTuple):
 
 
 def matrices_of(source: Source, pack: str) -> list[Matrix]:
-    """Returns the matrices of a pack, in the order of motions and names.
+    """Returns the matrices of a published archive, in the order of motions and names.
 
     Raises:
-        ArchiveError: If the archive has no matrix, a label is unknown, or a name exists twice.
+        ArchiveError: If the archive has no matrix, if a label is unknown, or if a name exists
+            twice.
     """
     matrices = (_of_eth if pack == "spd_eth" else _of_brooks)(source)
     if not matrices:
         names = source.first_names
         raise ArchiveError(
-            f"{source.title} holds no matrix of {pack}; it holds {names}. {PACKS[pack].get}"
+            f"{source.title} holds no matrix of {pack}. It holds {names}. {PACKS[pack].get}"
         )
     return sorted(matrices)
 
 
 def read(file: BinaryIO, name: str) -> np.ndarray:
-    """Reads a matrix, (93, 93) float64, symmetric.
+    """Reads a symmetric float64 matrix of shape (93, 93).
 
     Raises:
-        FormatError: If it is damaged, has another shape, or is not symmetric.
+        FormatError: If the file is damaged, or if the matrix has another shape or is not symmetric.
     """
     if name.lower().endswith(".npy"):
         matrix = npy.parse(file, name=name, kinds=("f4", "f8", "c8", "c16"))
@@ -84,7 +87,7 @@ def read(file: BinaryIO, name: str) -> np.ndarray:
 
 
 def _of_eth(source: Source) -> list[Matrix]:
-    """Returns the matrices in `feature/<motion>/`. Other folders hold an index of the pack."""
+    """Returns the matrices in `feature/<motion>/`. Other folders hold an index and are ignored."""
     matrices = []
     for name in source.names:
         if match := re.fullmatch(r"(?:.*/)?feature/([^/]+)/([^/]+)\.mat", name):

@@ -1,4 +1,4 @@
-"""Lines of digits read over the telephone by 83 people (Hyke, Reda2011)."""
+"""Lines of digits that 83 people read over the telephone (Hyke, Reda2011)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ WANTED = Wanted(
 
 
 class Recording(NamedTuple):
-    """One recording: the parts of its name, and its member in the archive."""
+    """A recording: the parts of its file name, and the path of the file in the archive."""
 
     sex: str
     subject: str
@@ -61,7 +61,7 @@ class Recording(NamedTuple):
 
 
 class Builder(RecordingsBuilder):
-    """Builder of `hyke_voice`."""
+    """TFDS builder of the data set `hyke_voice`."""
 
     VERSION = tfds.core.Version("2.0.0")
     RELEASE_NOTES = {
@@ -117,7 +117,7 @@ class Builder(RecordingsBuilder):
 def examples_of(
     recording: Recording, _: object, source: Source, rate_hz: int, same_as: dict[str, str]
 ) -> Iterator[Example]:
-    """Yields the example of a recording, at a rate."""
+    """Yields the example of a recording, resampled to `rate_hz`."""
     yield (
         recording.file[: -len(".wav")],
         {
@@ -135,24 +135,24 @@ def recordings_of(source: Source) -> list[Recording]:
     """Returns the recordings of an archive, in the order of their names.
 
     Raises:
-        ArchiveError: If the archive has no recording, a name does not fit the voice of its
-            folder, or a voice is in both folders.
+        ArchiveError: If the archive has no recording, if a file name does not match the voice of
+            its folder, or if a voice is in both folders.
     """
     wavs = [name for name in source.names if name.lower().endswith(".wav")]
     if not wavs:
         names = source.first_names
         raise ArchiveError(
-            f"{source.title} holds no female_audio/F_….wav nor male_audio/M_….wav; it holds "
+            f"{source.title} holds no female_audio/F_….wav nor male_audio/M_….wav. It holds "
             f"{names}. {_GET}"
         )
-    source.index(f"(?i:{_NAME})")  # refuses one name in two folders
+    source.index(f"(?i:{_NAME})")  # raises an error for equal names in two folders
     recordings = sorted(_recording(name, source) for name in wavs)
     sexes = {}
     for recording in recordings:
         if sexes.setdefault(recording.subject, recording.sex) != recording.sex:
             raise ArchiveError(
                 f"{source.title}: {recording.owner} has recordings in female_audio and in "
-                "male_audio. Keep those of one folder."
+                "male_audio. Keep the recordings of one folder."
             )
     return recordings
 

@@ -1,4 +1,4 @@
-"""TFDS's own test case on hand-made data."""
+"""Runs the test case of TFDS for this builder on hand-made data."""
 
 import tensorflow_datasets as tfds
 
@@ -6,7 +6,7 @@ from tfds_builders.hyke_voice import hyke_voice_dataset_builder
 
 
 class Test(tfds.testing.DatasetBuilderTestCase):
-    """Prepares both configs from `dummy_data/`, reads them back, checks tags, names and splits."""
+    """Prepares both configs from `dummy_data/`, reads them, and checks tags, names and splits."""
 
     DATASET_CLASS = hyke_voice_dataset_builder.Builder
     SKIP_TF1_GRAPH_MODE = True

@@ -1,7 +1,8 @@
 """Splits of the voices. The splits of 53 voices are fixed, and every other voice is in `test`.
 
-The lists are `common.splits.by_subject` of the women and of the men, with fractions 2/3, 1/6 and
-1/6. They are fixed, because a larger archive would move voices between splits.
+`common.splits.by_subject` made the lists from the women and from the men, with the fractions 2/3,
+1/6 and 1/6. The lists are fixed, because a larger archive would otherwise move voices between
+splits.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def split_of(voice: str) -> str:
 
 
 def split_voices(voices: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Returns the voices of each split that has any, in the order of their numbers."""
+    """Returns the voices of each non-empty split, in the order of their numbers."""
     parts = {split: [] for split in SPLITS}
     for voice in sorted(set(voices)):
         parts[split_of(voice)].append(voice)

@@ -1,4 +1,6 @@
-"""Walks of people with and without impairments, both feet, at 100 Hz (Truong2019)."""
+"""Walks of people with and without impairments, from sensors on both feet at 100 Hz
+(Truong2019).
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,9 @@ class Config(tfds.core.BuilderConfig):
 
 
 class Trial(NamedTuple):
-    """One walk: the numbers of person and walk, and the name of its two files without extension."""
+    """A walk: the number of the person, the number of the walk, and the path of its two files
+    without extension.
+    """
 
     subject: str
     number: str
@@ -72,7 +76,7 @@ class Trial(NamedTuple):
 
 
 class Builder(RecordingsBuilder):
-    """Builder of `ipol_gait`."""
+    """TFDS builder of the data set `ipol_gait`."""
 
     VERSION = tfds.core.Version("2.0.0")
     RELEASE_NOTES = {
@@ -145,8 +149,8 @@ def trials_of(source: Source) -> list[Trial]:
     """Returns the trials of an archive, in the order of the numbers.
 
     Raises:
-        ArchiveError: If the archive has no trials, a file of a pair is missing, or the archive is
-            the other data set of this name.
+        ArchiveError: If the archive has no trials, if one of the two files of a trial is missing,
+            or if the archive is the later data set with the same name.
     """
     if any(re.fullmatch(r".*_(lb|rb|lf|rf|he)\.txt", name) for name in source.names):
         raise ArchiveError(
@@ -157,7 +161,7 @@ def trials_of(source: Source) -> list[Trial]:
     if not signals:
         names = source.first_names
         raise ArchiveError(
-            f"{source.title} holds no <subject>-<trial>.csv; it holds {names}. {_GET}"
+            f"{source.title} holds no <subject>-<trial>.csv. It holds {names}. {_GET}"
         )
     alone = sorted("-".join(key) for key in signals.keys() ^ notes.keys())
     if alone:
@@ -182,7 +186,8 @@ def distinct(source: Source, trials: list[Trial]) -> list[Trial]:
     In the official archive, 80-7 repeats 80-4.
 
     Raises:
-        ArchiveError: If two people have the same samples, because one label must be wrong.
+        ArchiveError: If two people have the same samples, because the label of one of them must be
+            wrong.
     """
     repeats = Repeats(source.title, "trials", "left out")
     for trial in trials:

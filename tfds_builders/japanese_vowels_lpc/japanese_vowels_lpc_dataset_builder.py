@@ -54,7 +54,7 @@ FILES = {
 
 
 class Utterance(NamedTuple):
-    """One utterance: its key, its speaker and its frames."""
+    """An utterance: its key, its speaker and its frames."""
 
     key: str
     subject: str
@@ -62,7 +62,7 @@ class Utterance(NamedTuple):
 
 
 class Builder(RecordingsBuilder):
-    """Builder of `japanese_vowels_lpc`."""
+    """TFDS builder of the data set `japanese_vowels_lpc`."""
 
     VERSION = tfds.core.Version("1.1.0")
     RELEASE_NOTES = {
@@ -105,7 +105,7 @@ class Builder(RecordingsBuilder):
             subjects={split: sorted({each.subject for each in part})
                       for split, part in parts.items()},
             metadata={"same_as": repeated(source, parts, files)},
-            is_independent=False,  # all utterances are read already
+            is_independent=False,  # the utterances are already in memory
         )  # fmt: skip
 
 
@@ -122,7 +122,7 @@ def repeated(
     """Finds utterances that repeat the frames of an earlier one.
 
     Returns:
-        The first utterance with the same frames, by utterance.
+        A mapping from each repeated utterance to the first utterance with the same frames.
 
     Raises:
         ArchiveError: If two splits or two speakers have the same frames.
@@ -138,12 +138,12 @@ def repeated(
 def utterances(source: Source, file: str, split: str) -> list[Utterance]:
     """Reads the utterances of a split and numbers them within each speaker.
 
-    In UCI's form, the speakers follow from the order and the official counts. If the archive has a
-    file `size_ae.*`, its counts are used instead.
+    In UCI's form, the order of the utterances and the official counts determine the speakers. If
+    the archive has a file `size_ae.*`, the counts in this file replace the official counts.
 
     Raises:
         ArchiveError: If the file is not in the archive, or exists twice.
-        FormatError: If it cannot be read, or has another number of utterances.
+        FormatError: If the file cannot be read, or has another number of utterances.
     """
     member, member_of_sizes = _member(source, file), _member(source, f"size_{file}")
     if member is None:
@@ -153,7 +153,7 @@ def utterances(source: Source, file: str, split: str) -> list[Utterance]:
             else ""
         )
         raise ArchiveError(
-            f"{source.title} holds no {file}; it holds "
+            f"{source.title} holds no {file}. It holds "
             f"{', '.join(source.names[:8]) or 'nothing'}.{padded}"
         )
     part = vowels.parse(source.open(member), name=file)

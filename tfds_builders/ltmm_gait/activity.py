@@ -1,4 +1,4 @@
-"""Selection of the minutes in which a person moved most."""
+"""Selection of the minutes in which a person moved the most."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ import numpy as np
 
 
 def minute_figures(minutes: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Returns mean and variance of each channel in each minute, with one minute in memory.
+    """Returns mean and variance of each channel in each minute. Only one minute is in memory at a
+    time.
 
     Args:
-        minutes: (T, channels) samples of each minute, all of one length; at least one.
+        minutes: Samples of at least one minute, each of shape (T, channels) with the same T.
 
     Returns:
-        Means and variances, (minutes, channels) float64; NaN where a sample is NaN.
+        Means and variances, each of shape (minutes, channels), float64. They are NaN if a sample is
+        NaN.
     """
     figures = [
         (np.mean(minute, axis=0, dtype=np.float64), np.var(minute, axis=0, dtype=np.float64))
@@ -29,18 +31,19 @@ def most_active(
 ) -> np.ndarray:
     """Returns the minutes with the largest standard deviation over all channels.
 
-    The variance of a minute is the mean over its channels. With `scaled`, each channel is first
-    divided by its variance in the whole recording, as channels of two units cannot be averaged.
+    The variance of a minute is the mean of the variances of its channels. With `scaled`, the
+    variance of each channel is first divided by its variance in the whole recording, because
+    variances in different units cannot be averaged.
 
     Args:
-        means: (minutes, channels) means of the channels, from `minute_figures`.
-        variances: (minutes, channels) variances.
+        means: Means of the channels from `minute_figures`, shape (minutes, channels).
+        variances: Variances of the channels from `minute_figures`, shape (minutes, channels).
         count: Number of minutes to select.
-        scaled: Whether each channel is divided by its variance first.
+        scaled: Whether variances are first divided by the variance in the whole recording.
 
     Returns:
-        Indices of the minutes in the order of time: `count`, or all if there are fewer. Minutes
-        with NaN are left out. Of equal minutes, the earlier one is selected.
+        Indices of `count` minutes, or of all minutes if there are fewer, in the order of time.
+        Minutes with NaN are left out. If two minutes are equal, the earlier minute is selected.
 
     >>> means = np.zeros((3, 2))
     >>> variances = np.array([[1.0, 100.0], [9.0, 110.0], [2.0, 300.0]])

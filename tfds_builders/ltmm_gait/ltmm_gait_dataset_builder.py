@@ -1,4 +1,4 @@
-"""Three days of older people's movement, and a walk in a lab (LTMM, Weiss2013; Ihlen2015)."""
+"""Movement of older people over three days, and a walk in a lab (LTMM, Weiss2013; Ihlen2015)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,11 @@ from tfds_builders.common.splits import by_subject
 from tfds_builders.ltmm_gait.activity import minute_figures, most_active
 from tfds_builders.parsers import wfdb16
 
-FRACTIONS = {"train": 0.4, "validation": 0.1, "test": 0.5}  # 36 and 35 people (Abdelwahab2019)
+FRACTIONS = {
+    "train": 0.4,
+    "validation": 0.1,
+    "test": 0.5,
+}  # fractions that give 36 and 35 people (Abdelwahab2019)
 SUBJECTS = 71
 RATE_HZ = 100
 MINUTE = 60 * RATE_HZ
@@ -51,12 +55,12 @@ WANTED = Wanted(
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Recordings, and parts of them.
+    """Selection of recordings and of their minutes.
 
     Attributes:
-        lab: Whether records are whole walks in the lab. Otherwise they are minutes of three days.
-        active: Number of minutes of each person with the largest standard deviation; None for every
-            minute.
+        lab: Whether records are whole walks in the lab. If False, they are minutes of three days.
+        active: Number of selected minutes per person, which have the largest standard deviation.
+            None selects every minute.
         scaled: Whether channels are divided by their standard deviation in the recording before
             minutes are compared.
     """
@@ -67,7 +71,7 @@ class Config(tfds.core.BuilderConfig):
 
 
 class Recording(NamedTuple):
-    """One recording: the person, and the member of the header in the archive."""
+    """A recording: the person, and the path of the header file in the archive."""
 
     subject: str
     member: str
@@ -78,7 +82,7 @@ class Recording(NamedTuple):
 
 
 class Builder(RecordingsBuilder):
-    """Builder of `ltmm_gait`."""
+    """TFDS builder of the data set `ltmm_gait`."""
 
     ABOUT = About(
         people=SUBJECTS,
@@ -119,7 +123,7 @@ class Builder(RecordingsBuilder):
         if not recordings:
             example = "LabWalks/co001_base.hea" if self.builder_config.lab else "CO001.hea"
             raise ArchiveError(
-                f"{source.title} holds no recording such as {example}; it holds "
+                f"{source.title} holds no recording such as {example}. It holds "
                 f"{source.first_names}. {_GET}"
             )
         counts = {"recordings of three days": (len(home), SUBJECTS)}
@@ -150,7 +154,7 @@ def examples_of(
     """Yields the examples of a recording.
 
     Raises:
-        ArchiveError: If `repeats` refuses the recording.
+        ArchiveError: If two people have the same recording.
         FormatError: If the recording cannot be read.
     """
     subject = recording.subject
@@ -177,7 +181,7 @@ def examples_of(
 
 
 def _windows(subject, digital, header, config) -> Iterator[tuple[str, int, np.ndarray]]:
-    """Yields key, first sample and values of each part of a recording that a config has."""
+    """Yields key, first sample and values of each part of a recording that the config selects."""
     if config.lab:
         yield subject, 0, _values(digital, header)
         return
@@ -190,7 +194,7 @@ def _windows(subject, digital, header, config) -> Iterator[tuple[str, int, np.nd
 
 
 def recordings_of(source: Source, pattern: str) -> dict[str, Recording]:
-    """Returns the recordings whose header's name fits a pattern, by subject: `CO001`."""
+    """Returns the recordings whose header file matches a pattern, by subject such as `CO001`."""
     members = {
         f"{group}{number}".upper(): member
         for (group, number), member in source.index(pattern).items()
@@ -199,10 +203,10 @@ def recordings_of(source: Source, pattern: str) -> dict[str, Recording]:
 
 
 def check_samples(source: Source, recordings: dict[str, Recording]) -> None:
-    """Checks that each recording has all its samples, before hours of work on others.
+    """Checks that each recording has all samples before the hours of work on the recordings start.
 
     Raises:
-        FormatError: If samples are missing; the error names the file.
+        FormatError: If samples are missing. The error names the file.
     """
     sizes = source.sizes
     for recording in recordings.values():
@@ -211,13 +215,13 @@ def check_samples(source: Source, recordings: dict[str, Recording]) -> None:
         if name not in sizes:
             raise FormatError(
                 recording.member, "", "it alone", f"its samples, {name}",
-                "Get the file from PhysioNet, or take the header away.",
+                "Get the file from PhysioNet, or remove the header.",
             )  # fmt: skip
         wfdb16.check_bytes(sizes[name], header, name=name)
 
 
 def _samples_of(member: str, header: wfdb16.Header) -> str:
-    """Returns the member with the samples of a header."""
+    """Returns the path of the file with the samples that a header describes."""
     folder, slash, _ = member.rpartition("/")
     return f"{folder}{slash}{header.file}"
 
@@ -239,7 +243,7 @@ def header_of(source: Source, member: str) -> wfdb16.Header:
     """Reads a header.
 
     Raises:
-        FormatError: If its signals, units or rate differ from the data set.
+        FormatError: If the signals, units or rate differ from those of the data set.
     """
     header = wfdb16.parse_header(source.open(member), name=member)
     signals = [(signal.name, signal.unit) for signal in header.signals]
@@ -264,7 +268,7 @@ def _minute(digital: np.ndarray, at: int) -> np.ndarray:
 
 
 def _values(digital: np.ndarray, header: wfdb16.Header) -> np.ndarray:
-    """Returns the samples in their units, with the channels in the order of `CHANNELS`."""
+    """Returns the samples in physical units, with the channels in the order of `CHANNELS`."""
     names = [signal.name for signal in header.signals]
     return wfdb16.physical(digital, header)[:, [names.index(channel) for channel in CHANNELS]]
 

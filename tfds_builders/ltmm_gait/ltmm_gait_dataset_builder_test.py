@@ -1,4 +1,4 @@
-"""TFDS's own test case on hand-made data."""
+"""Runs the test case of TFDS for this builder on hand-made data."""
 
 import tensorflow_datasets as tfds
 
@@ -6,8 +6,8 @@ from tfds_builders.ltmm_gait import ltmm_gait_dataset_builder
 
 
 class Test(tfds.testing.DatasetBuilderTestCase):
-    """Prepares the configs of the three days from `dummy_data/`, reads them back, checks tags,
-    names and splits."""
+    """Prepares the configs of the three days from `dummy_data/`, reads them, and checks
+    tags, names and splits."""
 
     DATASET_CLASS = ltmm_gait_dataset_builder.Builder
     SKIP_TF1_GRAPH_MODE = True

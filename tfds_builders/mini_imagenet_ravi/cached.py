@@ -21,7 +21,7 @@ WORDS = {"train": "train", "val": "validation", "validation": "validation", "tes
 
 
 def files_of(source: Source) -> dict[str, str]:
-    """Returns the member of each existing split, in the order train, validation, test.
+    """Returns the path of the pickle of each existing split, in the order train, validation, test.
 
     Raises:
         MissingArchiveError: If no split exists.
@@ -37,7 +37,7 @@ def files_of(source: Source) -> dict[str, str]:
     if not members:
         names = source.first_names
         raise MissingArchiveError(
-            f"{source.title} holds no mini-imagenet-cache-train.pkl; it holds {names}. {GET}"
+            f"{source.title} holds no mini-imagenet-cache-train.pkl. It holds {names}. {GET}"
         )
     absent = [split for split in CLASSES if split not in members]
     if absent:
@@ -48,15 +48,15 @@ def files_of(source: Source) -> dict[str, str]:
 def examples_of(
     pickle: tuple[str, str], _: object, info: tfds.core.DatasetInfo, source: Source
 ) -> Iterator[Example]:
-    """Yields the example of each image of a pickle; the metadata get the classes of its split.
+    """Yields the example of each image of a pickle. Adds the classes of the split to the metadata.
 
     Args:
-        pickle: The split, and the member of the archive.
-        info: Info of the data set.
+        pickle: The split, and the path of its pickle in the archive.
+        info: Info of the data set, whose metadata get the classes.
         source: The archive.
 
     Raises:
-        FormatError: If the file cannot be read, or a class belongs to another split.
+        FormatError: If the file cannot be read, or if a class belongs to another split.
     """
     split, member = pickle
     cache = image_cache.parse(source.open(member), name=member, side=SIDE)

@@ -1,4 +1,4 @@
-"""The 100 classes of mini-ImageNet as Ravi2017 divides them, by their WordNet ids."""
+"""WordNet ids of the 100 classes of mini-ImageNet in the splits of Ravi2017."""
 
 TRAIN = tuple(
     """
@@ -25,6 +25,6 @@ TEST = tuple(
     n04149813 n04418357 n04522168 n07613480
     """.split()
 )
-SIDE = 84  # pixels of an image
+SIDE = 84  # pixels per side of an image
 IMAGES_A_CLASS = 600
 CLASSES = {"train": TRAIN, "validation": VALIDATION, "test": TEST}

@@ -1,4 +1,4 @@
-"""Images of 100 classes in small, for learning from few (mini-ImageNet, Vinyals2016; Ravi2017)."""
+"""Small images of 100 classes for few-shot learning (mini-ImageNet, Vinyals2016; Ravi2017)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _IMAGE = r"(n\d{16}\.jpg)"
 
 
 class Item(NamedTuple):
-    """One image: its name in the list, its class, and its member in the archive."""
+    """An image: its name in the list, its class, and the path of its file in the archive."""
 
     file: str
     label: str
@@ -31,7 +31,7 @@ class Item(NamedTuple):
 
 
 class Builder(RecordingsBuilder):
-    """Builder of `mini_imagenet_ravi`."""
+    """TFDS builder of the data set `mini_imagenet_ravi`."""
 
     ABOUT = About(
         people=0,
@@ -73,7 +73,7 @@ class Builder(RecordingsBuilder):
             {split: [(split, member)] for split, member in members.items()},
             functools.partial(cached.examples_of, info=self.info, source=cache),
             "pickles",
-            is_independent=False,  # the metadata get the classes of each pickle
+            is_independent=False,  # reading adds the classes of each pickle to the metadata
         )
 
     def _of_lists(self, lists: Source, images: Source) -> Plan:
@@ -97,11 +97,11 @@ def examples_of(item: Item, _: object, source: Source) -> Iterator[Example]:
 
 
 def read_lists(source: Source) -> dict[str, dict[str, str]]:
-    """Reads the lists of a source, in any folder: class by image, by split.
+    """Reads the lists, which may be in any folder. Returns the class by image for each split.
 
     Raises:
         MissingArchiveError: If a list is missing.
-        FormatError: If a list cannot be read, or a class belongs to another split.
+        FormatError: If a list cannot be read, or if a class belongs to another split.
     """
     labels = {}
     for split, file in FILES.items():
@@ -121,7 +121,7 @@ def read_lists(source: Source) -> dict[str, dict[str, str]]:
 
 
 def _is_list(name: str, file: str) -> bool:
-    """Returns whether a member is a list. Lists of Vinyals2016, in another folder, are not."""
+    """Returns whether a file is a list of Ravi2017. Lists of Vinyals2016 are in another folder."""
     *folders, last = name.split("/")
     return last == file and "vinyals" not in folders
 
@@ -140,7 +140,7 @@ def items_of(source: Source, lists: dict[str, dict[str, str]]) -> dict[str, list
         if not files:
             names = source.first_names
             raise MissingArchiveError(
-                f"{source.title} holds no image of {FILES[split]}, such as {min(labels)}; it holds "
+                f"{source.title} holds no image of {FILES[split]}, such as {min(labels)}. It holds "
                 f"{names}. {GET}"
             )
         items[split] = [Item(file, labels[file], members[file]) for file in files]

@@ -1,4 +1,4 @@
-"""Archives of mini-ImageNet: lists, images and pickles."""
+"""Archives of mini-ImageNet that the builder accepts: lists, images and pickles."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LISTS = _wanted(
     "train.csv", "mini_imagenet_splits", "miniImagenet",
     aliases=("mini_imagenet_splits",),
     loose=r"(train|val|test)\.csv|ravi",
-    member_bytes=1 << 30,  # the pickles may lie in the same folder
+    member_bytes=1 << 30,  # the pickles may be in the same folder
 )  # fmt: skip
 IMAGES = _wanted("images.zip", "images", "miniImagenet", member_bytes=64 << 20)
 PICKLES = _wanted(

@@ -62,8 +62,8 @@ class Config(tfds.core.BuilderConfig):
     """Trials and channels of the records.
 
     Attributes:
-        activities: Some of `TRIALS`.
-        channels: Some of `motionsense.CHANNELS`, in this order.
+        activities: Activities whose trials are read, from `TRIALS`.
+        channels: Channels of a record in their order, from `motionsense.CHANNELS`.
     """
 
     activities: tuple[str, ...] = tuple(TRIALS)
@@ -71,9 +71,9 @@ class Config(tfds.core.BuilderConfig):
 
 
 class Recording(NamedTuple):
-    """One trial: the parts of its name, and its member in the archive."""
+    """A trial: the parts of its file name, and the path of the file in the archive."""
 
-    number: int  # of the person
+    number: int  # number of the person
     activity: str
     trial: int
     member: str
@@ -88,7 +88,7 @@ class Recording(NamedTuple):
 
 
 class Builder(RecordingsBuilder):
-    """Builder of `motionsense_inertial`."""
+    """TFDS builder of the data set `motionsense_inertial`."""
 
     ABOUT = About(
         people=SUBJECTS, size=f"{ALL_TRIALS} trials", license="not stated", archives=WANTED
@@ -119,7 +119,7 @@ class Builder(RecordingsBuilder):
         }
 
     def sources(self, manual_dir: str | os.PathLike) -> dict[str, Source]:
-        """Finds the archive, and the table of the people if it is in the same folder."""
+        """Finds the archive, and also the table of the people if that is in the same folder."""
         sources = super().sources(manual_dir)
         table = table_beside(sources[self.ARCHIVE_KEY])
         return sources | ({"people": table} if table else {})
@@ -172,21 +172,23 @@ def examples_of(
 
 
 def body_of(person: motionsense.Person | None) -> dict[str, object]:
-    """Returns weight, height, age and sex of a person; NaN and an empty text where unknown."""
+    """Returns weight, height, age and sex of a person. Unknown values are NaN or an empty text."""
     if person is None:
         return {"weight": math.nan, "height": math.nan, "age": math.nan, "sex": ""}
     return dataclasses.asdict(person)
 
 
 def persons_of(sources: dict[str, Source]) -> dict[int, motionsense.Person]:
-    """Reads the table of the people in the archive or its folder; empty if it does not exist."""
+    """Reads the table of the people in the archive or beside it. Returns an empty dict if the
+    table does not exist.
+    """
     for source in sources.values():
         members = source.index(re.escape(TABLE))
         if members:
             return motionsense.parse_people(source.open(members[()]), name=TABLE).by_code
     log.warning(
-        "No %s there: weight, height, age and sex are left unknown. It lies beside the archive in "
-        "the official folder.",
+        "No %s there: weight, height, age and sex are left unknown. The table lies beside the "
+        "archive in the official folder.",
         TABLE,
     )
     return {}
@@ -195,11 +197,11 @@ def persons_of(sources: dict[str, Source]) -> dict[int, motionsense.Person]:
 def recordings_of(source: Source) -> list[Recording]:
     """Returns the trials of an archive, in the order of people and trials.
 
-    Some archives hold a copy of the folder within the folder. Of equal files, the first is used.
+    Some archives have a copy of the folder within the folder. The first of two equal files is used.
 
     Raises:
-        ArchiveError: If the archive has no trial, a file is not a trial of MotionSense, or two
-            files of one trial differ.
+        ArchiveError: If the archive has no trial, if a file is not a trial of MotionSense, or if
+            two files of one trial differ.
     """
     recordings: dict[tuple[int, str, int], Recording] = {}
     for name in sorted(source.names, key=lambda name: (name.count("/"), name)):
@@ -222,22 +224,23 @@ def recordings_of(source: Source) -> list[Recording]:
     if not recordings:
         names = source.first_names
         raise ArchiveError(
-            f"{source.title} holds no <activity>_<trial>/sub_<n>.csv; it holds {names}. {_GET}"
+            f"{source.title} holds no <activity>_<trial>/sub_<n>.csv. It holds {names}. {_GET}"
         )
     return sorted(recordings.values())
 
 
 def repeated(source: Source, recordings: list[Recording]) -> dict[str, str]:
-    """Finds trials with the same bytes as an earlier trial of the person.
+    """Finds trials with the same bytes as an earlier trial of the same person.
 
     Returns:
-        The first trial with the same bytes, by trial.
+        A mapping from each repeated trial to the first trial with the same bytes.
 
     Raises:
-        ArchiveError: If two people have the same bytes, because one label must be wrong.
+        ArchiveError: If two people have the same bytes, because the label of one of them must be
+            wrong.
     """
     repeats = Repeats(source.title, "trials", "kept")
-    for recording in track(recordings, f"{source.title}, looking for repeated trials"):
+    for recording in track(recordings, f"{source.title}: looking for repeated trials"):
         repeats.add(source.read(recording.member), recording.key, f"person {recording.subject}")
     repeats.report()
     return repeats.same_as

@@ -1,4 +1,4 @@
-"""TFDS's own test case on hand-made data."""
+"""Runs the test case of TFDS for this builder on hand-made data."""
 
 import tensorflow_datasets as tfds
 
@@ -6,7 +6,7 @@ from tfds_builders.motionsense_inertial import motionsense_inertial_dataset_buil
 
 
 class Trials(tfds.testing.DatasetBuilderTestCase):
-    """Prepares `trials` from `dummy_data/`, reads it back and checks tags, names and splits."""
+    """Prepares `trials` from `dummy_data/`, reads it, and checks tags, names and splits."""
 
     DATASET_CLASS = motionsense_inertial_dataset_builder.Builder
     BUILDER_CONFIG_NAMES_TO_TEST = ["trials"]
@@ -15,7 +15,7 @@ class Trials(tfds.testing.DatasetBuilderTestCase):
 
 
 class Walk6(Trials):
-    """The same of `walk6`."""
+    """Prepares `walk6` from `dummy_data/`, reads it, and checks tags, names and splits."""
 
     BUILDER_CONFIG_NAMES_TO_TEST = ["walk6"]
     SPLITS = {"train": 6, "validation": 3, "test": 3}

@@ -1,4 +1,4 @@
-"""Table of the people, a file in the folder of the archive."""
+"""Finds the table of the people, which is a file in the folder of the archive."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ class _Table(Source):
 
 
 def table_beside(source: Source) -> Source | None:
-    """Returns the table in the folder in which an archive or unpacked folder lies, or None."""
+    """Returns the table beside an archive or unpacked folder, or None if it does not exist."""
     path = source.path.parent / NAME
     return _Table(NAME, source.limits, path=path) if path.is_file() else None

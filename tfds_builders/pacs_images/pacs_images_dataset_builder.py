@@ -1,5 +1,4 @@
-"""Images of seven kinds of things as photos, paintings, cartoons and sketches (PACS,
-Li2017)."""
+"""Images of seven classes as photos, paintings, cartoons and sketches (PACS, Li2017)."""
 
 from __future__ import annotations
 
@@ -26,7 +25,7 @@ DOMAINS = {"art_painting": 2_048, "cartoon": 2_344, "photo": 1_670, "sketch": 3_
 CLASSES = ("dog", "elephant", "giraffe", "guitar", "horse", "house", "person")
 SIDE = 227
 FRACTIONS = {"train": 0.9, "validation": 0.1}
-LISTS = {"train": "train", "validation": "crossval"}  # split: its word in a list's name
+LISTS = {"train": "train", "validation": "crossval"}  # split: word in the name of its list
 _IMAGE = re.compile(r"(?:.*/)?([^/]+)/([^/]+)/([^/]+\.(?:jpe?g|png))", re.IGNORECASE)
 _LIST = r"(art_painting|cartoon|photo|sketch)_(train|crossval)_kfold\.txt"
 _SOURCE_PHOTO = re.compile(r"(n\d{8}_\d+)(-\d+)?\.\w+")
@@ -42,7 +41,7 @@ WANTED = Wanted(
     loose=r"art_painting",
     official="PACS.zip",
     get=_GET,
-    # some copies have the images a second time, as .hdf5 files of some 100 MB
+    # some copies contain the images again as .hdf5 files of about 100 MB
     limits=Limits(members=30_000, member_bytes=2 << 30, total_bytes=8 << 30),
 )
 
@@ -52,14 +51,14 @@ class Config(tfds.core.BuilderConfig):
     """Domain that is left out of training.
 
     Attributes:
-        held_out: One of `DOMAINS`.
+        held_out: The domain of the split `test`, one of `DOMAINS`.
     """
 
     held_out: str = ""
 
 
 class Item(NamedTuple):
-    """One image: the parts of its path, and its member in the archive."""
+    """An image: the parts of its path, and the path of the file in the archive."""
 
     domain: str
     kind: str
@@ -72,13 +71,15 @@ class Item(NamedTuple):
 
     @property
     def group(self) -> str:
-        """Key that a photo and all its sketches share, so that they are in one split."""
+        """Key that a photo and all sketches of the photo share, so that they are in the same
+        split.
+        """
         match = _SOURCE_PHOTO.fullmatch(self.name)
         return match[1] if match else self.file
 
 
 class Builder(RecordingsBuilder):
-    """Builder of `pacs_images`."""
+    """TFDS builder of the data set `pacs_images`."""
 
     ABOUT = About(
         people=0,
@@ -139,7 +140,7 @@ def items_of(source: Source) -> list[Item]:
     """Returns the images of an archive, in the order of domains, classes and names.
 
     Raises:
-        ArchiveError: If a domain has no image, or an image has an unknown domain or class, or
+        ArchiveError: If a domain has no image, or if an image has an unknown domain or class or
             exists twice.
     """
     items: dict[str, Item] = {}
@@ -176,7 +177,7 @@ def distinct(source: Source, items: list[Item]) -> list[Item]:
         FormatError: If an image cannot be read.
     """
     repeats = Repeats(source.title, "images", "left out")
-    for item in track(items, f"{source.title}, looking for repeated images"):
+    for item in track(items, f"{source.title}: looking for repeated images"):
         image = images.parse(source.open(item.member), name=item.member, side=SIDE)
         repeats.add(image.pixels, item.file, f"{item.domain}, {item.kind}")
     repeats.report()
@@ -189,15 +190,15 @@ def of_domain(items: list[Item], domain: str) -> list[Item]:
 
 
 def split_items(source: Source, items: list[Item], held_out: str) -> dict[str, list[Item]]:
-    """Divides the three domains that train into train and validation.
+    """Divides the three training domains into the splits `train` and `validation`.
 
     The official lists decide if the archive has them. Without them, a digest selects a tenth of
     each class for validation, and a photo stays with all its sketches. The split of an image does
     not depend on the held-out domain.
 
     Raises:
-        ArchiveError: If only some of the lists exist, or an image is in no list.
-        FormatError: See `parsers.lists`, or a label is not that of the folder.
+        ArchiveError: If only some of the lists exist, or if an image is in no list.
+        FormatError: If `parsers.lists` refuses a list, or if a label differs from the folder.
         ValueError: If a class has a single image.
     """
     trained = [item for item in items if item.domain != held_out]
@@ -240,8 +241,8 @@ def _listed(source: Source) -> dict[str, str]:
                 raise FormatError(
                     member, "", f"{quoted(file)} as class {label}",
                     f"images of {domain}, class 1 ({CLASSES[0]}) to 7 ({CLASSES[-1]})",
-                    "Take the list again.",
+                    "Get the list again.",
                 )  # fmt: skip
             if sides.setdefault(file, splits[word]) != splits[word]:
-                raise ArchiveError(f"{source.title}: {file} is in two lists. Take the lists again.")
+                raise ArchiveError(f"{source.title}: {file} is in two lists. Get the lists again.")
     return sides

@@ -1,5 +1,7 @@
-"""One file a format: `parse(file, *, name)` takes an open binary file, gives arrays in a dataclass.
+"""Parsers of recording formats, with one module per format.
 
-Whatever a file holds, a parser ends in a result that passes the dataclass's own checks or in
-`tfds_builders.common.errors.FormatError`, which says where, what was found and what to do.
+`parse(file, *, name)` takes an open binary file and returns a dataclass with arrays. For any
+content of the file, a parser either returns a dataclass that passes its own checks or raises
+`tfds_builders.common.errors.FormatError`. The error states the place in the file, the received
+value, the expected value and what to do.
 """

@@ -1,7 +1,8 @@
-"""Motions of motion capture: Acclaim's `.amc` as VICON writes it (HDM05, Mueller2007).
+"""Parser of motion capture: Acclaim's `.amc` files as VICON writes them (HDM05, Mueller2007).
 
-A head of `:FULLY-SPECIFIED` and `:DEGREES`, then for each frame a line with its number and a line
-`part value value …` for the root and each bone that can turn, in the same order in every frame.
+The header has the lines `:FULLY-SPECIFIED` and `:DEGREES`. Each frame has a line with its number,
+then a line `part value value …` for the root and for each bone that can rotate. The parts have the
+same order in every frame.
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ from tfds_builders.parsers.text import check_end, is_number, read_text
 
 _HEAD = {":FULLY-SPECIFIED", ":DEGREES"}
 _FIRST_FRAME = re.compile(r"^1[ \t]*$", re.MULTILINE)
-_FIX = "The file seems cut or edited; unpack the archive again."
+_FIX = "The file seems to be cut or edited. Unpack the archive again."
 
 
 @dataclasses.dataclass(frozen=True)
 class Motion:
-    """One motion of one person.
+    """A motion of one person.
 
     Attributes:
-        values: (frames, channels) float64, columns `Skeleton.channels`: the root's position in
-            units of the file, all else degrees.
+        values: Values of shape (frames, channels), float64, with the columns `Skeleton.channels`.
+            The position of the root is in units of the file, and all other values are in degrees.
     """
 
     values: np.ndarray
@@ -37,15 +38,16 @@ def parse(file: BinaryIO, skeleton: Skeleton, *, name: str) -> Motion:
     """Reads a motion.
 
     Args:
-        file: The open file; comments may be in any encoding, line ends mixed.
+        file: The open file. Its comments may have any encoding, and its line ends may be mixed.
         skeleton: Skeleton of the person.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
 
     Returns:
-        The motion: at least one frame, every value finite.
+        The motion. It has at least one frame, and every value is finite.
 
     Raises:
-        FormatError: If a line or the channels do not fit; the error names them.
+        FormatError: If a line does not have the expected form, or the channels differ from those of
+            the skeleton. The error names the line or the channels.
     """
     text = read_text(file, name, comments=True)
     first = _FIRST_FRAME.search(text)
@@ -73,7 +75,9 @@ def parse(file: BinaryIO, skeleton: Skeleton, *, name: str) -> Motion:
 
 
 def _values(words: list[str], widths: dict[str, int]) -> np.ndarray | None:
-    """Returns the numbers of all frames, shape (frames, channels); None if one does not fit."""
+    """Returns the numbers of all frames, shape (frames, channels), or None if a line does not
+    have the expected form.
+    """
     step = 1 + len(widths) + sum(widths.values())
     frames, rest = divmod(len(words), step)
     if rest or words[::step] != [str(number) for number in range(1, frames + 1)]:
@@ -84,7 +88,7 @@ def _values(words: list[str], widths: dict[str, int]) -> np.ndarray | None:
             return None
         columns += [words[at + 1 + k :: step] for k in range(width)]
         at += 1 + width
-    if any("_" in word for column in columns for word in column):  # which float() lets pass
+    if any("_" in word for column in columns for word in column):  # float() would accept them
         return None
     try:
         values = np.array([[*map(float, column)] for column in columns]).T  # (frames, channels)

@@ -1,7 +1,8 @@
-"""Skeletons of motion capture: Acclaim's `.asf` as VICON writes it (HDM05, Mueller2007).
+"""Parser of skeletons: Acclaim's `.asf` files as VICON writes them (HDM05, Mueller2007).
 
-Sections begin with a colon: `:units` has the scale of the lengths, `:root` the order of the root's
-channels, `:bonedata` a block for each bone, `:hierarchy` lines `parent child child …`.
+The name of a section begins with a colon. `:units` has the scale of the lengths, `:root` has the
+order of the root's channels, `:bonedata` has a block for each bone, and `:hierarchy` has lines
+`parent child child …`.
 """
 
 from __future__ import annotations
@@ -18,24 +19,25 @@ from tfds_builders.parsers.text import is_number, read_text
 ROOT = "root"
 ROTATIONS = ("rx", "ry", "rz")
 ROOT_ORDER = ("TX", "TY", "TZ", "RX", "RY", "RZ")
-LARGEST = 1e6  # no angle, length or position is larger
+LARGEST = 1e6  # largest allowed angle, length or position
 METERS_PER_INCH = 0.0254
 _SECTIONS = ("units", "root", "bonedata", "hierarchy")
-_FIX = "The file seems cut or edited; unpack the archive again."
+_FIX = "The file seems to be cut or edited. Unpack the archive again."
 
-Line = tuple[int, list[str]]  # its number in the file, its words
+Line = tuple[int, list[str]]  # number of the line in the file, and its words
 
 
 @dataclasses.dataclass(frozen=True)
 class Bone:
-    """One bone, from the end of its parent to its own.
+    """A bone, which begins at the end of its parent bone.
 
     Attributes:
-        name: Its name.
-        parent: Name of the bone that it hangs on, or `"root"`.
-        offset: (3,) float64, from its start to its end at rest, meters.
-        axis: (3,) float64, angles of the bone's axes at rest about x, y, z, degrees.
-        dof: Its rotations, some of `ROTATIONS`; none where it is fixed to its parent.
+        name: Name of the bone.
+        parent: Name of the parent bone, or `"root"`.
+        offset: Vector from the start to the end of the bone at rest, in meters, (3,) float64.
+        axis: Angles of the bone's axes at rest about x, y and z, in degrees, (3,) float64.
+        dof: Possible rotations of the bone, from `ROTATIONS`. It is empty if the bone is fixed to
+            its parent.
     """
 
     name: str
@@ -50,10 +52,10 @@ class Skeleton:
     """The bones of one person.
 
     Attributes:
-        meters: Meters a unit of length, in this file and in the motions that go with it.
-        position: (3,) float64, position of the root at rest, meters.
-        orientation: (3,) float64, angles of the root at rest about x, y, z, degrees.
-        bones: Each after its parent.
+        meters: Meters per unit of length, in this file and in the motions of the same person.
+        position: Position of the root at rest, in meters, (3,) float64.
+        orientation: Angles of the root at rest about x, y and z, in degrees, (3,) float64.
+        bones: The bones. Each bone comes after its parent.
     """
 
     meters: float
@@ -63,7 +65,7 @@ class Skeleton:
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """Names of the moving points: the root, and the end of each bone."""
+        """Names of the joints: the root and the bones, each of which stands for its end."""
         return (ROOT, *(bone.name for bone in self.bones))
 
     @property
@@ -82,19 +84,20 @@ class Skeleton:
 def parse(file: BinaryIO, *, name: str) -> Skeleton:
     """Reads a skeleton.
 
-    A unit of length is an inch divided by the `length` of `:units`, as is the custom of the format
-    (0.45 in HDM05: 5.6 cm).
+    By the convention of the format, a unit of length is an inch divided by the `length` of
+    `:units`. In HDM05 `length` is 0.45, so a unit is 5.6 cm.
 
     Args:
-        file: The open file; comments may be in any encoding.
-        name: Its name, for errors.
+        file: The open file. Its comments may have any encoding.
+        name: Name of the file, for error messages.
 
     Returns:
-        The skeleton: every bone hangs on the root, every number is finite.
+        The skeleton. Every bone descends from the root, and every number is finite.
 
     Raises:
-        FormatError: Naming the line or section that does not fit; also for angles in radians and
-            for orders of rotation other than x, y, z, which are not read.
+        FormatError: If a line or a section does not have the expected form, if angles are in
+            radians, or if the order of the rotations is not x, y, z. The error names the line or
+            section.
     """
     sections = _sections(read_text(file, name, comments=True).split("\n"), name)
     units, root = (_fields(sections[key], f":{key}", name) for key in ("units", "root"))
@@ -131,7 +134,7 @@ def _sections(lines: list[str], name: str) -> dict[str, list[Line]]:
 
 
 def _fields(lines: Iterable[Line], where: str, name: str) -> dict[str, Line]:
-    """Returns the lines by their first word."""
+    """Returns the lines of a section by their first words."""
     fields: dict[str, Line] = {"": (0, [where])}
     for number, (key, *words) in lines:
         if key in fields:
@@ -164,7 +167,7 @@ def _numbers(fields: dict[str, Line], key: str, count: int, name: str) -> list[f
 
 
 def _blocks(lines: list[Line], name: str) -> list[list[Line]]:
-    """Returns the lines between each begin and end."""
+    """Returns the lines between each `begin` and the next `end`."""
     blocks: list[list[Line]] = []
     inside = False
     for number, words in lines:

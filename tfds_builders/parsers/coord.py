@@ -1,8 +1,10 @@
-"""Parser of gaze recordings of GazeCom (Dorr2010): one person watching one movie, as text.
+"""Parser of the gaze recordings of GazeCom (Dorr2010). A text file has one person watching one
+movie.
 
 The line `gaze W H` has the size of the movie in pixels. The line `geometry distance D width W
-height H` has the distance and the size of the screen in meters. Each further line is a sample:
-microseconds since the start of the movie, x, y, confidence. Lines that begin with `#` are comments.
+height H` has the distance to the screen and the size of the movie on it in meters. Each further
+line is a sample with four numbers: microseconds since the start of the movie, x, y and confidence.
+Lines that begin with `#` are comments.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import numpy as np
 from tfds_builders.common.errors import FormatError, quoted
 from tfds_builders.parsers.text import check_end, read_ascii, read_columns
 
-RATE_HZ = 250  # nominal: only the median step of time is 4 ms
+RATE_HZ = 250  # nominal rate: the median step between samples is 4 ms, but other steps occur
 LATEST_US = 3_600_000_000
 LARGEST_M = 10.0
 _GAZE = re.compile(r"gaze ([1-9]\d{0,4}) ([1-9]\d{0,4})")
@@ -26,22 +28,23 @@ _PIXELS = r"(-?\d{1,6}(?:\.\d{1,9})?)"
 _SAMPLE = re.compile(rf"(\d{{1,10}})\s+{_PIXELS}\s+{_PIXELS}\s+([01])")
 _EXACT_PIXELS = rb"-?+\d{1,6}+(?:\.\d{1,9}+)?+"
 _EXACT_SAMPLES = re.compile(rb"(?:\d{1,10}+ %b %b [01]\n)++" % (_EXACT_PIXELS, _EXACT_PIXELS))
-_FIX = "The file seems cut or edited; unpack the archive again."
+_FIX = "The file seems to be cut or edited. Unpack the archive again."
 
 
 @dataclasses.dataclass(frozen=True)
 class Recording:
-    """One person watching one movie.
+    """A recording of one person watching one movie.
 
     Attributes:
         width: Width of the movie in pixels.
         height: Height of the movie in pixels.
-        distance_m: Distance from the eye to the screen, meters.
-        screen_width_m: Width of the movie on the screen, meters.
-        screen_height_m: Height of the movie on the screen, meters.
-        time_us: (T,) int64, microseconds since the movie began, each above the one before.
-        sequence: (T, 2) float32, x and y in pixels of the movie from its upper left corner.
-        confidence: (T,) uint8, 1 where the tracker saw the eye, 0 where it had lost it.
+        distance_m: Distance from the eye to the screen in meters.
+        screen_width_m: Width of the movie on the screen in meters.
+        screen_height_m: Height of the movie on the screen in meters.
+        time_us: Strictly increasing times in microseconds since the movie began, (T,) int64.
+        sequence: Positions x and y in pixels from the upper left corner of the movie, (T, 2)
+            float32.
+        confidence: 1 if the tracker saw the eye, 0 if it had lost the eye, (T,) uint8.
     """
 
     width: int
@@ -59,13 +62,13 @@ def parse(file: BinaryIO, *, name: str) -> Recording:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
 
     Returns:
         The recording. Every value is finite. Lost samples have the values of the file.
 
     Raises:
-        FormatError: If a line does not fit; the error names the line.
+        FormatError: If a line does not have the expected form. The error names the line.
     """
     content = read_ascii(file, name, comments=True)
     check_end(content, name, _FIX)
@@ -84,7 +87,7 @@ def parse(file: BinaryIO, *, name: str) -> Recording:
 
 
 def _split_header(content: bytes) -> tuple[bytes, bytes]:
-    """Returns the lines up to the second line that is not empty, and the lines after it."""
+    """Returns the lines up to the second non-empty line, and the bytes after these lines."""
     end = 0
     for _ in range(2):
         while content[end : end + 1].isspace():
@@ -94,7 +97,7 @@ def _split_header(content: bytes) -> tuple[bytes, bytes]:
 
 
 def _filled_lines(content: bytes, first: int = 1) -> list[tuple[int, str]]:
-    """Returns the lines that are not empty, with their numbers."""
+    """Returns the non-empty lines with their numbers."""
     lines = enumerate(content.decode().split("\n"), first)
     return [(number, line) for number, line in lines if line.strip()]
 
@@ -119,7 +122,7 @@ def _samples(
 
 
 def _by_arrow(content: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Returns the columns if single blanks separate them and no line is empty, else None."""
+    """Returns the columns, or None unless single blanks separate them and no line is empty."""
     if not _EXACT_SAMPLES.fullmatch(content):
         return None
     types = {"time": np.int64, "x": np.float64, "y": np.float64, "confidence": np.uint8}
@@ -133,10 +136,10 @@ def _by_arrow(content: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray] | Non
 def _by_lines(
     content: bytes, lines_above: int, name: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Returns the columns of lines with any blanks.
+    """Returns the columns of lines in which any number of blanks separates the values.
 
     Raises:
-        FormatError: If a line does not fit, or the file has no samples.
+        FormatError: If a line does not have the expected form, or the file has no samples.
     """
     rows = []
     for number, line in _filled_lines(content, lines_above + 1):
@@ -149,7 +152,8 @@ def _by_lines(
         rows.append(match.groups())
     if not rows:
         raise FormatError(name, "", "no samples", "one line per sample", _FIX)
-    table = np.array(rows, np.float64)  # (T, 4); exact, because times have at most ten digits
+    # float64 is exact, because times have at most ten digits
+    table = np.array(rows, np.float64)  # (T, 4)
     time_us = table[:, 0].astype(np.int64)
     return time_us, table[:, 1:3].astype(np.float32), table[:, 3].astype(np.uint8)
 

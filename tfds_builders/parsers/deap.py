@@ -1,7 +1,8 @@
-"""A person of DEAP's preprocessed recordings (Koelstra2012): a pickle of two arrays.
+"""Parser of DEAP's preprocessed recordings (Koelstra2012). The file of a person is a pickle.
 
-`data` has trials, 40 channels and samples, `labels` four ratings a trial. 128 samples a second; the
-first three seconds are those before the video.
+The array `data` has the shape (trials, 40 channels, samples), and the array `labels` has four
+ratings per trial. The rate is 128 samples per second. The first three seconds of each trial are
+before the video.
 """
 
 from __future__ import annotations
@@ -31,8 +32,9 @@ class Person:
     """Trials and ratings of one person.
 
     Attributes:
-        data: (trials, 40, samples) float64: `CHANNELS` in microvolts, then `PERIPHERAL`.
-        ratings: (trials, 4) float64 from 1 to 9, in the order of `RATINGS`.
+        data: Signals of shape (trials, 40, samples), float64. The channels are `CHANNELS`, in
+            microvolts, followed by `PERIPHERAL`.
+        ratings: Ratings from 1 to 9 in the order of `RATINGS`, (trials, 4) float64.
     """
 
     data: np.ndarray
@@ -40,17 +42,18 @@ class Person:
 
 
 def parse(file: BinaryIO, *, name: str) -> Person:
-    """Reads `s<number>.dat`; nothing in the pickle is run.
+    """Reads `s<number>.dat` without running any code of the pickle.
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
 
     Returns:
-        The person; every value finite, at least one trial, more samples than the baseline has.
+        The trials and ratings of the person. Every value is finite, at least one trial exists, and
+        a trial has more samples than its baseline.
 
     Raises:
-        FormatError: If it is another pickle, or damaged.
+        FormatError: If the file is another pickle or is damaged.
     """
     content = unpickle(file.read(), name=name)
     if not isinstance(content, dict) or set(content) != {"data", "labels"}:

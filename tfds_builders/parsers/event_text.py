@@ -1,7 +1,8 @@
-"""Parser of gaze recordings of DIEM (Mital2011): both eyes of one person watching one film.
+"""Parser of the gaze recordings of DIEM (Mital2011): both eyes of one person watching one film.
 
-The file does not have a header. Each line is a frame, 30 per second, with nine numbers between
-tabs: the frame from 1; x, y, pupil size and event of the left eye; the same of the right eye.
+The file does not have a header. Each line is a frame, and there are 30 frames per second. A line
+has nine numbers separated by tabs: the number of the frame from 1, then x, y, pupil size and event
+of the left eye, then the same four numbers of the right eye.
 """
 
 from __future__ import annotations
@@ -19,17 +20,17 @@ CHANNELS = ("left_x", "left_y", "right_x", "right_y", "left_pupil", "right_pupil
 EVENTS = {-1: "dropped", 0: "blink", 1: "fixation", 2: "saccade"}
 _COLUMNS = 9
 _SEQUENCE, _EVENTS = (1, 2, 5, 6, 3, 7), (4, 8)
-_FIX = "The file seems cut or edited; unpack the archive again."
+_FIX = "The file seems to be cut or edited. Unpack the archive again."
 
 
 @dataclasses.dataclass(frozen=True)
 class Recording:
-    """One person watching one film.
+    """A recording of one person watching one film.
 
     Attributes:
-        sequence: (T, 6) float32, columns `CHANNELS`: positions in pixels of the screen, sizes of
-            the pupils in units of the tracker.
-        event: (T, 2) int8, keys of `EVENTS`, left and right eye.
+        sequence: Signals of shape (T, 6), float32, with the columns `CHANNELS`. Positions are in
+            pixels of the screen, and sizes of the pupils are in units of the tracker.
+        event: Events of the left and the right eye, which are keys of `EVENTS`, (T, 2) int8.
     """
 
     sequence: np.ndarray
@@ -41,14 +42,14 @@ def parse(file: BinaryIO, *, name: str) -> Recording:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
 
     Returns:
         The recording. Every value is finite. Lost frames have the values of the file.
 
     Raises:
         FormatError: If a line has another count of values, a value that is not a number, a frame
-            out of order, or an unknown event; the error names the line.
+            out of order, or an unknown event. The error names the line.
     """
     text = read_text(file, name)
     lines = text.removesuffix("\n").split("\n")

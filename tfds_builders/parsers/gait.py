@@ -1,8 +1,8 @@
-"""The gait set of IPOL (Truong2019): a table of both feet's sensors, and notes.
+"""Parsers of the gait data set of IPOL (Truong2019): the signals of a walk, and notes about it.
 
-`<subject>-<trial>.csv` has one header line and 16 comma-separated columns, 100 lines a second.
-`<subject>-<trial>.json` has the person, the walk and the steps of each foot as `[start, end]` in
-samples.
+`<subject>-<trial>.csv` has one header line and 16 comma-separated columns, with 100 lines per
+second. `<subject>-<trial>.json` describes the person and the walk, and has the steps of each foot
+as pairs `[start, end]` in samples.
 """
 
 from __future__ import annotations
@@ -25,16 +25,18 @@ RATE_HZ = 100
 GROUPS = ("Healthy", "Orthopedic", "Neurological")
 _UNKNOWN = "NC"
 SENSORS = ("TCon", "XSens")
-_FIX = "The file seems cut or edited; unpack the archive again."
+_FIX = "The file seems to be cut or edited. Unpack the archive again."
 
 
 @dataclasses.dataclass(frozen=True)
 class Signal:
-    """One walk.
+    """Signals of one walk.
 
     Attributes:
-        sequence: (T, 16) float32, columns `CHANNELS`: acceleration (labeled m/s^2 by the authors,
-            in magnitude g) and angular velocity (deg/s) of the left, then of the right foot.
+        sequence: Signals of shape (T, 16), float32, with the columns `CHANNELS`: acceleration and
+            angular velocity of the left foot, then of the right foot. The authors label
+            accelerations as m/s^2, but their magnitude shows that they are in g. Angular velocities
+            are in deg/s.
     """
 
     sequence: np.ndarray
@@ -42,20 +44,20 @@ class Signal:
 
 @dataclasses.dataclass(frozen=True)
 class Notes:
-    """Notes about one walk; an unknown number is NaN.
+    """Notes about one walk. An unknown number is NaN.
 
     Attributes:
-        subject: The person's number.
-        trial: The walk's number within the person.
+        subject: Number of the person.
+        trial: Number of the walk among the walks of the person.
         group: One of `GROUPS`.
         is_control: Whether the person belongs to the control group.
         sensor: One of `SENSORS`, or empty.
-        age: Years.
-        height: Meters.
-        weight: Kilogrammes.
-        speed: Walking speed as stated, km/h by the paper.
-        left_steps: (S, 2) int32, first and last sample of each step of the left foot.
-        right_steps: (S, 2) int32, first and last sample of each step of the right foot.
+        age: Age in years.
+        height: Height in meters.
+        weight: Weight in kilograms.
+        speed: Walking speed as the file states it. According to the paper, the unit is km/h.
+        left_steps: First and last sample of each step of the left foot, (S, 2) int32.
+        right_steps: First and last sample of each step of the right foot, (S, 2) int32.
     """
 
     subject: int
@@ -74,7 +76,7 @@ class Notes:
         """Checks that no step ends after the end of the recording.
 
         Raises:
-            FormatError: Naming the last step.
+            FormatError: If a step ends later. The error names the last sample of the steps.
         """
         last = max(
             (int(steps.max()) for steps in (self.left_steps, self.right_steps) if steps.size),
@@ -91,10 +93,10 @@ def parse(file: BinaryIO, *, name: str) -> Signal:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
 
     Returns:
-        The signal; every value is finite.
+        The signals of the walk. Every value is finite.
 
     Raises:
         FormatError: If the header differs, or a line does not have 16 numbers.
@@ -118,13 +120,13 @@ def parse_notes(file: BinaryIO, *, name: str) -> Notes:
 
     Args:
         file: The open file.
-        name: Its name; subject and trial in it must be those inside.
+        name: Name of the file. Its subject and trial must equal those in the notes.
 
     Returns:
         The notes.
 
     Raises:
-        FormatError: Naming the key whose value is missing or impossible.
+        FormatError: If a value is missing or impossible. The error names its key.
     """
     notes = _object(read_text(file, name), name)
     subject, trial = (_whole(notes, key, name) for key in ("Subject", "Trial"))

@@ -1,8 +1,9 @@
-"""Parser of GaitAuth's walks (Hoang2015): a phone's acceleration, with the time of each sample.
+"""Parser of the walks of GaitAuth (Hoang2015): the acceleration of a phone and the time of each
+sample.
 
-The file does not have a header. A line has four values between commas: Unix time in milliseconds,
-x, y, z. Lines end in CR LF. The time is the time at which the phone delivered the sample, so the
-steps are uneven, and two samples may have the same time.
+The file does not have a header. A line has four comma-separated values: Unix time in milliseconds,
+x, y and z. Lines end in CR LF. The time is the time at which the phone delivered the sample. Steps
+between times are therefore uneven, and two samples may have the same time.
 """
 
 from __future__ import annotations
@@ -26,16 +27,16 @@ CHANNELS = ("x", "y", "z")
 LEAST_TYPICAL = 5.0  # m/s^2: half of gravity
 _TIME = re.compile(r"\d{12,13}")  # from 1973 on
 _LINES = re.compile(rb"(?:\d{12,13}+(?:,[^,\n]++){3}+\n)++")
-_FIX = "The file seems cut or edited; unpack the archive again."
+_FIX = "The file seems to be cut or edited. Unpack the archive again."
 
 
 @dataclasses.dataclass(frozen=True)
 class Walk:
-    """One walk.
+    """A walk of one person.
 
     Attributes:
-        time_ms: (T,) int64, Unix time in milliseconds; it never decreases.
-        sequence: (T, 3) float32, acceleration along `CHANNELS` with gravity, m/s^2.
+        time_ms: Unix times in milliseconds, which never decrease, (T,) int64.
+        sequence: Acceleration along `CHANNELS` with gravity, in m/s^2, (T, 3) float32.
     """
 
     time_ms: np.ndarray
@@ -47,10 +48,10 @@ def parse(file: BinaryIO, *, name: str) -> Walk:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
 
     Returns:
-        The walk; at least one sample, every value finite.
+        The walk. It has at least one sample, and every value is finite.
 
     Raises:
         FormatError: If a line does not have a time and three numbers, a time is before the time of
@@ -67,7 +68,9 @@ def parse(file: BinaryIO, *, name: str) -> Walk:
 
 
 def _by_arrow(content: bytes) -> Walk | None:
-    """Returns the walk; None if a line does not fit, or the last one does not end."""
+    """Returns the walk, or None if a line does not have the expected form or the last line has
+    no end.
+    """
     if not _LINES.fullmatch(content):
         return None
     types = {"time": np.int64, **dict.fromkeys(CHANNELS, np.float64)}
@@ -104,11 +107,11 @@ def _check_order(time_ms: np.ndarray, name: str) -> None:
 def _check_unit(sequence: np.ndarray, name: str) -> None:
     """Refuses accelerations in g or without gravity.
 
-    The README of the source states g for all its files.
+    The README of the source states g for all files, but their values are in m/s^2.
     """
     typical = float(np.median(np.linalg.norm(sequence.astype(np.float64), axis=1)))
     if typical < LEAST_TYPICAL:
         raise FormatError(
             name, "", f"accelerations of {typical:.2g} in the median", "about 9.8 m/s^2",
-            "The values are in g, or of another sensor; take the file of DATASET.",
+            "The values are in g, or of another sensor. Take the file of DATASET.",
         )  # fmt: skip

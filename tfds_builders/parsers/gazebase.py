@@ -1,8 +1,9 @@
-"""Parser of gaze recordings of GazeBase (Griffith2021): one person doing one task, as text.
+"""Parser of the gaze recordings of GazeBase (Griffith2021). A text file has one person in one task.
 
-A header names the columns, whose order differs between tasks: `n` is the time in milliseconds, `x`
-and `y` are the gaze in degrees, `val` is 0 if the tracker saw the eye, `dP` is the pupil in units
-of the tracker, `xT` and `yT` are a target, `lab` is an event. Unknown values are `NaN`.
+The header names the columns, whose order differs between tasks. `n` is the time in milliseconds,
+`x` and `y` are the gaze in degrees, and `val` is 0 if the tracker saw the eye. `dP` is the size of
+the pupil in units of the tracker, `xT` and `yT` are the position of a target, and `lab` is an
+event. Unknown values are `NaN`.
 """
 
 from __future__ import annotations
@@ -17,21 +18,24 @@ from tfds_builders.parsers.text import check_end, is_number, read_ascii, read_co
 
 RATE_HZ = 1000
 COLUMNS = ("n", "x", "y", "val", "dP", "lab", "xT", "yT")
-_INTEGERS = {"n": 3_600_000, "val": 255}  # the largest of each; an hour of milliseconds
+_INTEGERS = {
+    "n": 3_600_000,
+    "val": 255,
+}  # largest value of each column; the largest time is an hour
 _KEPT = ("x", "y", "dP")
 _LARGEST = float(np.finfo(np.float32).max)
-_FIX = "The file seems cut or edited; unpack the archive again."
+_FIX = "The file seems to be cut or edited. Unpack the archive again."
 
 
 @dataclasses.dataclass(frozen=True)
 class Recording:
-    """One person doing one task.
+    """A recording of one person in one task.
 
     Attributes:
-        time_ms: (T,) int32, strictly increasing.
-        sequence: (T, 3) float32: x and y in degrees, the pupil in units of the tracker; NaN if
-            unknown.
-        valid: (T,) uint8, 1 if the tracker saw the eye and x and y are known.
+        time_ms: Strictly increasing times in milliseconds, (T,) int32.
+        sequence: Signals of shape (T, 3), float32: x and y in degrees, and the size of the pupil in
+            units of the tracker. Unknown values are NaN.
+        valid: 1 if the tracker saw the eye and x and y are known, else 0, (T,) uint8.
     """
 
     time_ms: np.ndarray
@@ -44,13 +48,13 @@ def parse(file: BinaryIO, *, name: str) -> Recording:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
 
     Returns:
-        The recording; at least one sample, no infinity.
+        The recording. It has at least one sample, and no value is infinite.
 
     Raises:
-        FormatError: If a line does not fit; the error names the line.
+        FormatError: If a line does not have the expected form. The error names the line.
     """
     content = read_ascii(file, name)
     head = content.split(b"\n", 1)[0].decode()
@@ -79,7 +83,9 @@ def parse(file: BinaryIO, *, name: str) -> Recording:
 
 
 def _numbers(table: memoryview, columns: list[str]) -> dict[str, np.ndarray] | None:
-    """Returns the needed columns, each (T,) float64; None if a line does not fit."""
+    """Returns the needed columns, each (T,) float64, or None if a line does not have the
+    expected form.
+    """
     wanted = dict.fromkeys((*_INTEGERS, *_KEPT), np.float64)
     values = read_columns(table, columns, wanted, separator=",")
     too_large = values is not None and any(

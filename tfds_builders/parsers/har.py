@@ -1,8 +1,8 @@
 """Parsers of UCI's activity recognition with smartphones (Anguita2013): inertial signals as text.
 
-In the file of a signal, each line is a window: 128 numbers between blanks, with exponents of three
-digits. Two further files have one whole number per line: the person and the activity of each
-window. `activity_labels.txt` has the number of each activity.
+In the file of a signal, each line is a window of 128 numbers. Blanks separate the numbers, and
+exponents have three digits. Two further files have one whole number per line: the person and the
+activity of each window. `activity_labels.txt` has the number of each activity.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tfds_builders.common.errors import FormatError, quoted
 from tfds_builders.parsers.text import check_end, numbers, read_text
 
 RATE_HZ = 50
-SAMPLES = 128  # of a window: 2.56 s
+SAMPLES = 128  # samples of a window, which lasts 2.56 s
 CHANNELS = tuple(
     f"{signal}_{axis}" for signal in ("body_acc", "body_gyro", "total_acc") for axis in "xyz"
 )
@@ -25,7 +25,7 @@ ACTIVITIES = (
     "WALKING", "WALKING_UPSTAIRS", "WALKING_DOWNSTAIRS", "SITTING", "STANDING", "LAYING",
 )  # fmt: skip
 _WHOLE = re.compile(r"[1-9]\d?")
-_FIX = "The file seems cut or edited; unpack the archive again."
+_FIX = "The file seems to be cut or edited. Unpack the archive again."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,7 +33,8 @@ class Signal:
     """One channel of all windows.
 
     Attributes:
-        windows: (windows, 128) float32; accelerations in g, angular velocities in rad/s.
+        windows: Samples of shape (windows, 128), float32. Accelerations are in g, and angular
+            velocities are in rad/s.
     """
 
     windows: np.ndarray
@@ -41,10 +42,10 @@ class Signal:
 
 @dataclasses.dataclass(frozen=True)
 class Column:
-    """Person or activity of each window.
+    """Persons or activities of all windows.
 
     Attributes:
-        values: (windows,) int32, from 1.
+        values: Number of the person or activity of each window, from 1, (windows,) int32.
     """
 
     values: np.ndarray
@@ -55,13 +56,13 @@ def parse(file: BinaryIO, *, name: str) -> Signal:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
 
     Returns:
-        The signal; at least one window, every value finite.
+        The signal. It has at least one window, and every value is finite.
 
     Raises:
-        FormatError: If a line does not have 128 numbers; the error names the line.
+        FormatError: If a line does not have 128 numbers. The error names the line.
     """
     lines = _lines(file, name)
     windows = numbers(lines, SAMPLES, name=name, first_line=1, separator=None, fix=_FIX)
@@ -69,18 +70,18 @@ def parse(file: BinaryIO, *, name: str) -> Signal:
 
 
 def parse_column(file: BinaryIO, *, name: str, most: int) -> Column:
-    """Reads `subject_train.txt`, `y_train.txt` or the same files of the test part.
+    """Reads `subject_train.txt`, `y_train.txt` or the corresponding files of the test part.
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
         most: Largest allowed number.
 
     Returns:
-        The numbers; at least one, each from 1 to `most`.
+        The numbers. At least one number exists, and each is from 1 to `most`.
 
     Raises:
-        FormatError: If a line does not have such a number; the error names the line.
+        FormatError: If a line is not a whole number from 1 to `most`. The error names the line.
     """
     values = []
     for number, line in enumerate(_lines(file, name), 1):
@@ -94,7 +95,7 @@ def parse_column(file: BinaryIO, *, name: str, most: int) -> Column:
 
 
 def check_activities(file: BinaryIO, *, name: str) -> None:
-    """Checks `activity_labels.txt`, whose lines are like `1 WALKING`.
+    """Checks `activity_labels.txt`, whose lines have the form `1 WALKING`.
 
     Raises:
         FormatError: If names or numbers differ from `ACTIVITIES`.

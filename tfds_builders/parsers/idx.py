@@ -1,4 +1,6 @@
-"""IDX, the format of MNIST: a magic number, the sizes of the axes, the numbers (LeCun1998)."""
+"""Parser of IDX, the format of MNIST (LeCun1998): a magic number, the sizes of the axes, and
+data.
+"""
 
 from __future__ import annotations
 
@@ -14,26 +16,26 @@ import numpy as np
 from tfds_builders.common.errors import FormatError
 
 _TYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
-_LARGEST = 1 << 30  # bytes of numbers; MNIST has 47 million
+_LARGEST = 1 << 30  # largest number of data bytes; MNIST has 47 million
 _MOST_AXES = 8
 _CHUNK = 1 << 20
 _GZIP = b"\x1f\x8b"
-_FIX = "The file seems cut or another one; take it again from the official archive."
+_FIX = "The file seems to be cut or exchanged. Get it again from the official archive."
 
 
 def read(path: str | os.PathLike) -> np.ndarray:
-    """Reads an IDX file, compressed by gzip or not, whatever its name.
+    """Reads an IDX file. The file may be compressed by gzip and may have any name.
 
     Args:
-        path: The file.
+        path: Path of the file.
 
     Returns:
         An array of the file's shape, in the machine's byte order.
 
     Raises:
-        FormatError: If it is no IDX file, cut, longer than its header says, without numbers, or
-            beyond 1 GiB.
-        OSError: If it cannot be read.
+        FormatError: If the file is not an IDX file, is cut, is longer than its header says, has no
+            numbers, or has more than 1 GiB of numbers.
+        OSError: If the file cannot be read.
     """
     path = pathlib.Path(path)
     with path.open("rb") as file:
@@ -59,10 +61,11 @@ def _array(file, name):
     dtype = np.dtype(_TYPES[head[2]])
     expected = math.prod(shape) * dtype.itemsize
     if not 0 < expected <= _LARGEST:
-        expected = "one number at least, 1 GiB of them at most"
+        expected = "at least one number and at most 1 GiB of numbers"
         raise FormatError(name, "byte 4", f"sizes {shape}", expected, _FIX)
     data = bytearray()
-    while len(data) <= expected and (chunk := file.read(_CHUNK)):  # the header may ask for more
+    # the header may promise more bytes than the file has
+    while len(data) <= expected and (chunk := file.read(_CHUNK)):
         data += chunk
     if len(data) != expected:
         more = "more than " if len(data) > expected else ""

@@ -1,4 +1,4 @@
-"""Images as JPEG or PNG, decoded by Pillow: colors or shades of gray."""
+"""Reader of JPEG and PNG images in color or gray, which Pillow decodes."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 KINDS = ("JPEG", "PNG")
 MOST_PIXELS = 40_000_000
 _MODES = ("RGB", "L", "1")
-_FIX = "The file seems cut or of another release; unpack the archive again."
+_FIX = "The file seems to be cut, or it belongs to another release. Unpack the archive again."
 
 
 @dataclasses.dataclass(frozen=True)
 class DecodedImage:
-    """One image.
+    """A decoded image.
 
     Attributes:
-        pixels: (side, side, 3) uint8; shades of gray stand three times.
-        kind: One of `KINDS`.
+        pixels: Pixels of shape (side, side, 3), uint8. A gray image has three equal channels.
+        kind: Format of the file, one of `KINDS`.
     """
 
     pixels: np.ndarray
@@ -41,14 +41,14 @@ def parse(file: BinaryIO, *, name: str, side: int) -> DecodedImage:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
-        side: Pixels that it must have on each side; looked at before anything is decoded.
+        name: Name of the file, for error messages.
+        side: Required number of pixels on each side. It is checked before the image is decoded.
 
     Returns:
         The image.
 
     Raises:
-        FormatError: If it is damaged or of another kind, size or color model.
+        FormatError: If the image is damaged or has another format, size or color model.
     """
     expected = f"a {' or '.join(KINDS)} image of {side} x {side} pixels"
     with _opened(file, name, expected) as image:
@@ -61,21 +61,22 @@ def parse(file: BinaryIO, *, name: str, side: int) -> DecodedImage:
 
 
 def resized(file: BinaryIO, *, name: str, side: int) -> np.ndarray:
-    """Reads an image of any size and gives it another: each pixel is the mean of its area.
+    """Reads an image of any size and resizes it. Each new pixel is the mean of its area.
 
-    The image is not cut, so a wide one becomes narrow. One of the wanted size keeps its pixels.
+    The image is not cut, so a wide image becomes narrow. An image of the wanted size keeps its
+    pixels.
 
     Args:
         file: The open file.
-        name: Its name, for errors.
-        side: Pixels on each side of the result.
+        name: Name of the file, for error messages.
+        side: Number of pixels on each side of the result.
 
     Returns:
-        (side, side, 3) uint8; shades of gray stand three times.
+        Pixels of shape (side, side, 3), uint8. A gray image has three equal channels.
 
     Raises:
-        FormatError: If it is damaged, of another kind or color model, or has more than
-            `MOST_PIXELS`.
+        FormatError: If the image is damaged, has another format or color model, or has more than
+            `MOST_PIXELS` pixels.
     """
     from PIL import Image
 
@@ -90,11 +91,11 @@ def resized(file: BinaryIO, *, name: str, side: int) -> np.ndarray:
 
 @contextlib.contextmanager
 def _opened(file: BinaryIO, name: str, expected: str) -> Iterator[Image.Image]:
-    """Opens an image; raises `FormatError` for any error of Pillow.
+    """Opens an image. Raises `FormatError` for any error of Pillow.
 
-    Warnings are ignored, because photos of the web often have damaged metadata of the camera.
+    Warnings are ignored, because photos from the web often have damaged camera metadata.
     """
-    from PIL import Image  # here, so that a builder imports in a millisecond
+    from PIL import Image  # imported here, so that a builder imports in a millisecond
 
     try:
         with warnings.catch_warnings():
@@ -103,13 +104,13 @@ def _opened(file: BinaryIO, name: str, expected: str) -> Iterator[Image.Image]:
                 yield image
     except FormatError:
         raise
-    except Exception as error:  # Pillow's plugins raise a dozen kinds on damaged bytes
+    except Exception as error:  # Pillow's plugins raise a dozen types of errors on damaged bytes
         received = quoted(str(error) or type(error).__name__)
         raise FormatError(name, "", received, expected, _FIX) from error
 
 
 def png(pixels: np.ndarray) -> io.BytesIO:
-    """Returns an image as a PNG file, which keeps every pixel."""
+    """Returns the bytes of a lossless PNG file of an image."""
     from PIL import Image
 
     file = io.BytesIO()

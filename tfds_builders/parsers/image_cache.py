@@ -1,7 +1,7 @@
-"""Caches of mini-ImageNet: a pickle of all images of a split, and of the places of each class.
+"""Parser of mini-ImageNet caches: pickles of all images of a split and of the indices per class.
 
-`{"image_data": uint8 (N, 84, 84, 3), "class_dict": {"n01532829": [0, 1, ...], ...}}`. Nothing of
-the pickle is run.
+A pickle is `{"image_data": uint8 (N, 84, 84, 3), "class_dict": {"n01532829": [0, 1, ...], ...}}`.
+The parser runs no code of the pickle.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from tfds_builders.common.unpickle import PickledArray, unpickle
 
 _KEYS = {"image_data", "class_dict"}
 _WNID = re.compile(r"n\d{8}", re.ASCII)
-_FIX = "The file seems cut or of another set; get it again."
+_FIX = "The file seems to be cut, or it belongs to another data set. Get it again."
 
 
 @dataclasses.dataclass(frozen=True)
 class Cache:
-    """One cache.
+    """The images of a split and their classes.
 
     Attributes:
-        images: (N, side, side, 3) uint8, read-only, at least one.
-        places: Indices of the images of each class, by WordNet id; each image has one class.
+        images: Read-only images of shape (N, side, side, 3), uint8. N is at least 1.
+        places: Indices of the images of each class, by WordNet id. Each image has one class.
     """
 
     images: np.ndarray
@@ -34,19 +34,19 @@ class Cache:
 
 
 def parse(file: BinaryIO, *, name: str, side: int) -> Cache:
-    """Reads a cache. It takes about three times the size of the file in memory.
+    """Reads a cache. The memory needed is about three times the size of the file.
 
     Args:
         file: The open file.
-        name: Its name, for errors.
-        side: Pixels that the images must have on each side.
+        name: Name of the file, for error messages.
+        side: Required number of pixels on each side of an image.
 
     Returns:
-        The cache.
+        The images and their classes.
 
     Raises:
-        FormatError: See `common.unpickle`, or when keys, types or shapes are others, or an image
-            has no class or two.
+        FormatError: If `common.unpickle` refuses the pickle, if keys, types or shapes are wrong, or
+            if an image has no class or two classes.
     """
     content = unpickle(file.read(), name=name)
     if not isinstance(content, dict) or content.keys() != _KEYS:

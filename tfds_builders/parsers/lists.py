@@ -1,4 +1,6 @@
-"""Lists of images as PACS has them (Li2017): a line `photo/dog/056_0022.jpg 1` each."""
+"""Parser of the image lists of PACS (Li2017), whose lines have the form `photo/dog/056_0022.jpg
+1`.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +12,12 @@ from tfds_builders.common.errors import FormatError, quoted
 from tfds_builders.parsers.text import read_text
 
 _LINE = re.compile(r"([\w.\-]{1,200}/[\w.\-]{1,200}/[\w.\-]{1,200}) ([1-9]\d{0,3})")
-_FIX = "The list seems cut or edited; take it again."
+_FIX = "The list seems to be cut or edited. Get it again."
 
 
 @dataclasses.dataclass(frozen=True)
 class Listing:
-    """One list.
+    """A list of images.
 
     Attributes:
         labels: Number of the class, from 1, by file (`domain/class/name`).
@@ -29,13 +31,13 @@ def parse(file: BinaryIO, *, name: str) -> Listing:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
 
     Returns:
-        The list; at least one picture, none twice.
+        The list. It has at least one image, and no image occurs twice.
 
     Raises:
-        FormatError: Naming the line that does not fit.
+        FormatError: If a line does not have the expected form. The error names the line.
     """
     labels: dict[str, int] = {}
     for number, line in enumerate(read_text(file, name).splitlines(), 1):

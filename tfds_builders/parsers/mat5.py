@@ -1,9 +1,9 @@
-"""MATLAB 5 files: matrices of numbers, text, cells and structs.
+"""Parser of MATLAB 5 files with matrices of numbers, text, cells and structs.
 
-Read here and not by `scipy.io.loadmat`: on a file with one changed byte (the type 16 of a text made
-80) that of SciPy 1.17.1 ends the process. A file holds a header of 128 bytes, then elements of a
-tag and a body, padded to 8 bytes; a variable is an element of elements, packed by zlib or not. A
-body is looked at only where it lies within its parent.
+`scipy.io.loadmat` is not used, because one changed byte in a file (the type 16 of a text changed to
+80) makes SciPy 1.17.1 crash the process. A file has a header of 128 bytes, then elements. An
+element has a tag and a body, and is padded to 8 bytes. A variable is an element of elements, which
+may be compressed by zlib. The parser reads a body only if it lies within the body of its parent.
 """
 
 from __future__ import annotations
@@ -31,24 +31,25 @@ _NUMBERS = {
 }  # fmt: skip
 _CODECS = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
 _COMPLEX = 1 << 11
-_FIX = "The file seems cut or edited; unpack the archive again."
+_FIX = "The file seems to be cut or edited. Unpack the archive again."
 
 
 def parse(file: BinaryIO, *, name: str, variables: Collection[str]) -> dict[str, object]:
-    """Reads the named variables; others are passed over.
+    """Reads the named variables, and skips the other variables.
 
     Args:
         file: The open file.
-        name: Its name, for errors.
-        variables: Names of the variables, each of which must be there.
+        name: Name of the file, for error messages.
+        variables: Names of the variables. Each of these must be in the file.
 
     Returns:
-        Value by name. Numbers are an array of their shape and type; text of one row is a `str`; a
-        cell is a list of values, a struct a list of dicts by field, both with columns first.
+        The values by name. Numbers become an array of their shape and type. Text of one row becomes
+        a `str`. A cell becomes a list of values, and a struct becomes a list of dicts by field.
+        These lists are in column-major order.
 
     Raises:
-        FormatError: On MATLAB 7.3, a variable that is missing or there twice, one of another kind
-            (sparse, complex, an object), and any damage.
+        FormatError: If the file is of MATLAB 7.3 or damaged, if a variable is missing or occurs
+            twice, or if a variable is sparse, complex or an object.
     """
     data = memoryview(file.read())
     order = _byte_order(bytes(data[:_HEADER]), name)
@@ -78,17 +79,17 @@ def table(value: object, columns: int, *, name: str, location: str) -> np.ndarra
     """Returns a value as a matrix of finite numbers.
 
     Args:
-        value: A value of `parse`.
-        columns: Number of its columns.
-        name: Name of the file, for errors.
-        location: Where in the file the value is, for errors.
+        value: A value that `parse` returned.
+        columns: Required number of columns.
+        name: Name of the file, for error messages.
+        location: Place of the value in the file, for error messages.
 
     Returns:
-        The numbers, shape (rows, columns), as stored.
+        The stored numbers, shape (rows, columns).
 
     Raises:
-        FormatError: If it is text, a cell or a struct, or has another shape or no rows, or holds
-            NaN or an infinity.
+        FormatError: If the value is text, a cell or a struct, has another shape or no rows, or has
+            a NaN or infinite number.
     """
     expected = f"a matrix of numbers with {columns} columns"
     if not isinstance(value, np.ndarray):
@@ -130,14 +131,14 @@ def _unpacked(body: memoryview, name: str) -> memoryview:
 
 
 def _elements(data: memoryview, order: str, name: str) -> Iterator[tuple[int, memoryview]]:
-    """Yields type and body of the elements that lie one after the other."""
+    """Yields type and body of each of the elements in `data`."""
     at = 0
     while at < len(data):
         if at + 8 > len(data):
             raise _error(name, f"{len(data) - at} bytes at the end", "the 8 bytes of a tag")
         kind, size = struct.unpack_from(f"{order}2I", data, at)
         start = at + 8
-        if kind >> 16:  # a small element: its body is in the tag
+        if kind >> 16:  # a small element has its body in the tag
             kind, size, start = kind & 0xFFFF, kind >> 16, at + 4
         end = start + size
         if end > len(data) or (start == at + 4 and size > 4):
@@ -147,10 +148,10 @@ def _elements(data: memoryview, order: str, name: str) -> Iterator[tuple[int, me
 
 
 class _Matrix:
-    """One variable, or one part of a cell or a struct.
+    """A variable, or a part of a cell or of a struct.
 
     Attributes:
-        title: Its name; empty for a part.
+        title: Name of the variable, or an empty text for a part.
     """
 
     def __init__(self, body: memoryview, order: str, name: str, depth: int = 0):
@@ -166,12 +167,13 @@ class _Matrix:
         self.kind = flags & 0xFF
         self.shape = self._integers(_INT32, "i", range(2, _MOST_DIMENSIONS + 1))
         self.title = self._ascii()
-        least = math.prod(size or 1 for size in self.shape)  # (0, 2**31, 2**31) is no array either
+        # (0, 2**31, 2**31) is not a valid shape either
+        least = math.prod(size or 1 for size in self.shape)
         if min(self.shape) < 0 or least > len(body):
             raise _error(name, f"the shape {self.shape}", f"one that {len(body):,} bytes hold")
 
     def value(self) -> object:
-        """Reads the rest of it; see `parse`."""
+        """Reads the value of the variable. See `parse`."""
         if self.kind in _NUMBERS:
             value = self._numbers()
         elif self.kind == _TEXT:

@@ -1,8 +1,8 @@
-"""Parsers of MotionSense (Malekzadeh2019): motion of an iPhone, and the table of the people.
+"""Parsers of MotionSense (Malekzadeh2019): the motion of an iPhone, and the table of the people.
 
-A trial has a header and lines of 13 values between commas: the number of the sample, in a column
-without a name, then attitude (rad), gravity (g), rotation rate (rad/s) and the acceleration of the
-user without gravity (g). `data_subjects_info.csv` has a line for each person.
+The file of a trial has a header and lines of 13 comma-separated values: the number of the sample,
+in a column without a name, then attitude (rad), gravity (g), rotation rate (rad/s) and the
+acceleration of the user without gravity (g). `data_subjects_info.csv` has a line for each person.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CHANNELS = (
     *(f"{signal}.{axis}" for signal in ("gravity", "rotationRate", "userAcceleration")
       for axis in "xyz"),
 )  # fmt: skip
-SEXES = ("female", "male")  # 0 and 1 in the file
+SEXES = ("female", "male")  # the file has the numbers 0 and 1
 _HEADER = ",".join(("", *CHANNELS))
 _COLUMNS = ("code", "weight", "height", "age", "gender")
 _MOST = {"code": 999, "weight": 500, "height": 300, "age": 130, "gender": 1}
@@ -30,15 +30,15 @@ _LEAST = dict.fromkeys(_COLUMNS, 1) | {"gender": 0}
 _INDEX = re.compile(r"\d{1,9}")
 _LINES = re.compile(rb"(?:\d{1,9}+(?:,[^,\n]++){12}+\n)++")
 _WHOLE = re.compile(r"\d{1,3}")
-_FIX = "The file seems cut or edited; unpack the archive again."
+_FIX = "The file seems to be cut or edited. Unpack the archive again."
 
 
 @dataclasses.dataclass(frozen=True)
 class Trial:
-    """One activity of one person.
+    """Signals of one person in one trial of an activity.
 
     Attributes:
-        sequence: (T, 12) float32, columns `CHANNELS`.
+        sequence: Signals of shape (T, 12), float32, with the columns `CHANNELS`.
     """
 
     sequence: np.ndarray
@@ -46,12 +46,12 @@ class Trial:
 
 @dataclasses.dataclass(frozen=True)
 class Person:
-    """One line of the table of the people.
+    """A person as a line of the table describes them.
 
     Attributes:
-        weight: Kilograms.
-        height: Centimeters.
-        age: Years.
+        weight: Weight in kilograms.
+        height: Height in centimeters.
+        age: Age in years.
         sex: One of `SEXES`.
     """
 
@@ -66,7 +66,7 @@ class People:
     """The table of the people.
 
     Attributes:
-        by_code: Each person by number.
+        by_code: Each person by their number.
     """
 
     by_code: dict[int, Person]
@@ -77,14 +77,14 @@ def parse(file: BinaryIO, *, name: str) -> Trial:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
 
     Returns:
-        The trial; at least one sample, every value finite.
+        The trial. It has at least one sample, and every value is finite.
 
     Raises:
-        FormatError: If the header differs, a line does not have a number and 12 values, or the
-            numbers do not increase.
+        FormatError: If the header differs, if a line does not have a number and 12 values, or if
+            the numbers of the samples do not increase.
     """
     text = read_text(file, name)
     header, _, body = text.partition("\n")
@@ -95,7 +95,9 @@ def parse(file: BinaryIO, *, name: str) -> Trial:
 
 
 def _by_arrow(body: bytes) -> np.ndarray | None:
-    """Returns the signals; None if a line does not fit, or the last one does not end."""
+    """Returns the signals, or None if a line does not have the expected form or the last line
+    has no end.
+    """
     if not _LINES.fullmatch(body):
         return None
     types = {"": np.int64, **dict.fromkeys(CHANNELS, np.float64)}
@@ -121,14 +123,14 @@ def _by_lines(text: str, body: str, name: str) -> np.ndarray:
 
 
 def parse_people(file: BinaryIO, *, name: str) -> People:
-    """Reads `data_subjects_info.csv`, whose last line has no end.
+    """Reads `data_subjects_info.csv`, the table of the people.
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
 
     Returns:
-        The people; at least one.
+        The people. The table has at least one person.
 
     Raises:
         FormatError: If a line does not have five whole numbers in their ranges, or a person has two

@@ -1,7 +1,8 @@
-"""Parser of NumPy's `.npy` files: a magic number, a header of text, the numbers.
+"""Parser of NumPy's `.npy` files, which have a magic number, a text header and the numbers.
 
-Read here and not by `numpy.load`, which evaluates the header and may build objects: a header is
-one line of fixed form, and its shape is compared with what is there before an array is made.
+`numpy.load` is not used, because it evaluates the header and may create objects. This parser
+accepts only headers of one fixed form, and compares the shape with the size of the file before it
+makes an array.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ import numpy as np
 from tfds_builders.common.errors import FormatError, quoted
 
 _MAGIC = b"\x93NUMPY"
-_LENGTH = {1: "<H", 2: "<I"}  # by the version of the format
+_LENGTH = {1: "<H", 2: "<I"}  # keys: version of the format
 _HEADER = re.compile(
     r"\{'descr': '([<>|=][a-z]\d{1,2})', 'fortran_order': (True|False), "
     r"'shape': \(((?:\d{1,18}(?:, \d{1,18}){0,7},?)?)\), ?\} *\n?"
 )
-_FIX = "The file seems cut or edited; unpack the archive again."
+_FIX = "The file seems to be cut or edited. Unpack the archive again."
 
 
 def parse(file: BinaryIO, *, name: str, kinds: Collection[str]) -> np.ndarray:
@@ -30,14 +31,15 @@ def parse(file: BinaryIO, *, name: str, kinds: Collection[str]) -> np.ndarray:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
-        kinds: Kinds of numbers that it may hold: `"f8"`, `"c16"`, ...
+        name: Name of the file, for error messages.
+        kinds: Allowed types of the numbers, such as `"f8"` and `"c16"`.
 
     Returns:
-        The array, of its shape, in the machine's byte order.
+        The array, in the byte order of the machine.
 
     Raises:
-        FormatError: On another format, other kinds of numbers or none, any object, and any damage.
+        FormatError: If the file has another format, other types of numbers, no numbers or objects,
+            or is damaged.
     """
     data = file.read()
     size = _LENGTH.get(data[6]) if data.startswith(_MAGIC) and len(data) > 7 else None

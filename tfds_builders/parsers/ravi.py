@@ -1,6 +1,7 @@
-"""Lists of mini-ImageNet as Ravi2017 has them: a header, then `n0153282900000005.jpg,n01532829`.
+"""Parser of the mini-ImageNet lists of Ravi2017: a header, then `n0153282900000005.jpg,n01532829`.
 
-The name of an image is the WordNet id of its class and a running number; it is not ImageNet's own.
+The name of an image is the WordNet id of its class followed by a running number. It differs from
+the name of the image in ImageNet.
 """
 
 from __future__ import annotations
@@ -14,15 +15,15 @@ from tfds_builders.parsers.text import read_text
 
 _HEAD = "filename,label"
 _LINE = re.compile(r"((n\d{8})\d{8}\.jpg),(n\d{8})")
-_FIX = "The list seems cut, edited or of another split; take it again."
+_FIX = "The list seems to be cut or edited, or it belongs to another split. Get it again."
 
 
 @dataclasses.dataclass(frozen=True)
 class Listing:
-    """One list.
+    """A list of images.
 
     Attributes:
-        labels: Class by image, in the order of the file; at least one image.
+        labels: Class by image, in the order of the file. At least one image exists.
     """
 
     labels: dict[str, str]
@@ -33,13 +34,13 @@ def parse(file: BinaryIO, *, name: str) -> Listing:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
 
     Returns:
-        The list; no image twice.
+        The list. No image occurs twice.
 
     Raises:
-        FormatError: Naming the line that does not fit.
+        FormatError: If a line does not have the expected form. The error names the line.
     """
     head, *lines = read_text(file, name).splitlines() or [""]
     if head.strip() != _HEAD:

@@ -1,8 +1,8 @@
-"""Trials of the EEG set of UCI (data set 121): 64 electrodes, one second, as text (Begleiter1999;
-Zhang1995).
+"""Parser of the EEG data set of UCI (data set 121; Begleiter1999; Zhang1995).
 
-Four header lines, then for each electrode a line `# FP1 chan 0` and 256 lines `trial electrode
-sample microvolts`. The header speaks of 120 trials and 416 samples; a file holds one trial of 256.
+A text file has one trial: one second of 64 electrodes. It has four header lines, then for each
+electrode a line `# FP1 chan 0` and 256 lines `trial electrode sample microvolts`. The header states
+120 trials and 416 samples, although a file has one trial of 256 samples.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ _CHANNEL = re.compile(r"# (\w+) chan (\d+)")
 _HEADER = 4
 _ORDER = [str(sample) for sample in range(SAMPLES)]
 _ODD = re.compile(r"[^\d.eE+\- ]")
-_FIX = "The file seems cut or edited; unpack the archive again."
+_FIX = "The file seems to be cut or edited. Unpack the archive again."
 
 
 class EmptyTrialError(FormatError):
-    """Error for a trial file without samples. The full set has some such files."""
+    """Error for a trial file without samples. The full data set has some empty trial files."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Trial:
-    """One second of EEG.
+    """A trial of one second of EEG.
 
     Attributes:
-        subject: The person, `co<n><a|c><number>`; a for alcoholic, c for control.
+        subject: Id of the person, `co<n><a|c><number>`. `a` means alcoholic and `c` means control.
         trial: Number of the trial as the header states it.
         condition: One of `CONDITIONS`.
         error: Whether the condition is marked `err`.
         channels: Names of the electrodes, in the order of the file.
-        sequence: (256, channels) float32, microvolts.
+        sequence: EEG in microvolts, (256, channels) float32.
     """
 
     subject: str
@@ -64,18 +64,18 @@ class Trial:
 
 
 def parse(file: BinaryIO, *, name: str) -> Trial:
-    """Reads one trial (unzipped).
+    """Reads one trial.
 
     Args:
-        file: The open file.
-        name: Its name, for errors.
+        file: The open, unzipped file.
+        name: Name of the file, for error messages.
 
     Returns:
         The trial. Every value is finite, and each electrode occurs once.
 
     Raises:
         EmptyTrialError: If the file has no samples.
-        FormatError: If a line does not fit; the error names the line.
+        FormatError: If a line does not have the expected form. The error names the line.
     """
     content = read_ascii(file, name)
     if not has_samples(content):
@@ -113,9 +113,9 @@ def _line(lines, at, pattern, expected, name, index=None):
 def _by_columns(
     content: bytes, count: int, trial: str
 ) -> tuple[tuple[str, ...], np.ndarray] | None:
-    """Returns electrodes and values if every line has the exact form of the archive, else None.
+    """Returns electrodes and values, or None unless every line has the exact form of the archive.
 
-    This is several times as fast as `_by_lines`.
+    This function is several times as fast as `_by_lines`.
     """
     channels, tables = [], []
     for index, block in enumerate(content.split(b"#")[1 + _HEADER :]):
@@ -140,10 +140,10 @@ def _by_columns(
 def _by_lines(
     lines: list[str], count: int, trial: str, name: str
 ) -> tuple[tuple[str, ...], np.ndarray]:
-    """Returns electrodes and values, with any number of blanks between words.
+    """Returns electrodes and values. Any number of blanks may be between words.
 
     Raises:
-        FormatError: If a line does not fit; the error names the line.
+        FormatError: If a line does not have the expected form. The error names the line.
     """
     block = SAMPLES + 1
     starts = range(_HEADER, _HEADER + count * block, block)

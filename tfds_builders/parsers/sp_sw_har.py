@@ -1,8 +1,9 @@
-"""Runs of a watch and a phone (MateySanz2023), and the tables of the people and of the runs.
+"""Parsers of the recordings of a watch and a phone, and of two tables (MateySanz2023).
 
-A run has a header and lines of eight values between commas: acceleration (m/s^2) and angular rate
-(rad/s) along x, y and z, Unix time in milliseconds, and the activity. The time is that at which the
-device delivered the sample, so the steps are uneven, and several samples may have one time.
+The file of a run has a header and lines of eight comma-separated values: acceleration (m/s^2) and
+angular rate (rad/s) along x, y and z, Unix time in milliseconds, and the activity. The time is the
+time at which the device delivered the sample. Steps between times are therefore uneven, and several
+samples may have the same time. The tables describe the people and the runs.
 """
 
 from __future__ import annotations
@@ -36,17 +37,19 @@ _TIME = re.compile(r"\d{12,13}")  # from 1973 on
 _INDEX = {word: index for index, word in enumerate(ACTIVITIES)}
 _LINES = re.compile(rb"(?:(?:[^,\n]++,){6}+\d{12,13}+,(?:%b)\n)++" % "|".join(ACTIVITIES).encode())
 _WHOLE = re.compile(r"\d{1,3}")
-_FIX = "The file seems cut or edited; unpack the archive again."
+_FIX = "The file seems to be cut or edited. Unpack the archive again."
 
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """One run of one person, as one device recorded it.
+    """A run of one person as one device recorded it.
 
     Attributes:
-        time_ms: (T,) int64, Unix time in milliseconds; it may stand still, and never steps back.
-        sequence: (T, 6) float32, columns `CHANNELS`, m/s^2 with gravity and rad/s.
-        activity: (T,) uint8, index into `ACTIVITIES`.
+        time_ms: Unix times in milliseconds, (T,) int64. Neighboring times may be equal, and times
+            never decrease.
+        sequence: Signals of shape (T, 6), float32, with the columns `CHANNELS`: acceleration with
+            gravity in m/s^2 and angular rate in rad/s.
+        activity: Activity of each sample as an index into `ACTIVITIES`, (T,) uint8.
     """
 
     time_ms: np.ndarray
@@ -56,15 +59,15 @@ class Run:
 
 @dataclasses.dataclass(frozen=True)
 class Person:
-    """One line of the table of the people.
+    """A person as a line of the table describes them.
 
     Attributes:
-        age: Years.
+        age: Age in years.
         sex: One of the values of `SEXES`.
-        height: Centimeters.
-        weight: Kilograms.
+        height: Height in centimeters.
+        weight: Weight in kilograms.
         hand: Dominant hand, `"left"` or `"right"`.
-        runs: Number of runs.
+        runs: Number of runs of the person.
     """
 
     age: int
@@ -77,7 +80,7 @@ class Person:
 
 @dataclasses.dataclass(frozen=True)
 class Conditions:
-    """One line of the table of the runs.
+    """Conditions of a run as a line of the table describes them.
 
     Attributes:
         orientation: Orientation of the phone in the pocket, one of `ORIENTATIONS`.
@@ -117,15 +120,15 @@ def parse(file: BinaryIO, *, name: str) -> Run:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
 
     Returns:
-        The run; at least one sample, every value finite.
+        The run. It has at least one sample, and every value is finite.
 
     Raises:
-        FormatError: If the header differs; if a line does not have six numbers, a time and an
-            activity, or its time is before the time of the line above; if the accelerations are not
-            in m/s^2.
+        FormatError: If the header differs, if a line does not have six numbers, a time and an
+            activity, if a time is before the time of the line above, or if the accelerations are
+            not in m/s^2.
     """
     body = _body(file, name, _HEADER)
     run = _by_arrow(body)
@@ -138,7 +141,7 @@ def parse(file: BinaryIO, *, name: str) -> Run:
 
 
 def _by_arrow(body: bytes) -> Run | None:
-    """Returns the run; None if a line does not fit."""
+    """Returns the run, or None if a line does not have the expected form."""
     if not _LINES.fullmatch(body):
         return None
     types = {**dict.fromkeys(CHANNELS, np.float64), "time": np.int64, "activity": str}
@@ -180,13 +183,14 @@ def parse_people(file: BinaryIO, *, name: str) -> People:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
 
     Returns:
-        The people; at least one.
+        The people. The table has at least one person.
 
     Raises:
-        FormatError: Naming the line that is not a person, or the second line of a person.
+        FormatError: If a line does not describe a person, or a person has a second line. The error
+            names the line.
     """
     by_id = {}
     for number, cells in _rows(file, name, _PEOPLE_HEADER, by_id, r"s\d\d"):
@@ -208,13 +212,14 @@ def parse_runs(file: BinaryIO, *, name: str) -> Runs:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
 
     Returns:
-        The runs; at least one.
+        The runs. The table has at least one run.
 
     Raises:
-        FormatError: Naming the line that is not a run, or the second line of a run.
+        FormatError: If a line does not describe a run, or a run has a second line. The error names
+            the line.
     """
     by_id = {}
     for number, cells in _rows(file, name, _RUNS_HEADER, by_id, r"s\d\d_\d\d"):
@@ -227,7 +232,7 @@ def parse_runs(file: BinaryIO, *, name: str) -> Runs:
 
 
 def _body(file: BinaryIO, name: str, header: str) -> bytes:
-    """Returns the lines below a header; at least one."""
+    """Returns the lines below the header. Refuses a file without such lines."""
     content = read_ascii(file, name)
     first, _, body = content.partition(b"\n")
     if first.decode() != header:
@@ -239,7 +244,7 @@ def _body(file: BinaryIO, name: str, header: str) -> bytes:
 
 
 def _rows(file: BinaryIO, name: str, header: str, seen: dict, pattern: str):
-    """Yields number and cells of each line of a table, and refuses an id that was seen before."""
+    """Yields number and cells of each line of a table. Refuses an id that occurs twice."""
     columns = header.count(",") + 1
     lines = _body(file, name, header).decode().removesuffix("\n").split("\n")
     for number, line in enumerate(lines, 2):
@@ -259,5 +264,5 @@ def _check_unit(sequence: np.ndarray, name: str) -> None:
     if typical < LEAST_TYPICAL:
         raise FormatError(
             name, "", f"accelerations of {typical:.2g} in the median", "about 9.8 m/s^2",
-            "The values are in g or without gravity; take the file from the archive.",
+            "The values are in g or without gravity. Take the file from the archive.",
         )  # fmt: skip

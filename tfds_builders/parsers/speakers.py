@@ -1,7 +1,8 @@
-"""Tables of the speakers of VoxCeleb (Nagrani2017; Chung2018): `vox1_meta.csv`, `vox2_meta.csv`.
+"""Parser of VoxCeleb's tables of speakers (Nagrani2017; Chung2018).
 
-A header, then a line a speaker. The first is divided by tabs in spite of its name, the second by
-commas, and each of its cells ends in a blank.
+The tables `vox1_meta.csv` and `vox2_meta.csv` have a header, then one line per speaker. Tabs
+separate the cells of `vox1_meta.csv` in spite of its name. Commas separate the cells of
+`vox2_meta.csv`, and each of these cells ends in a blank.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from tfds_builders.parsers.text import read_text
 GENDERS = {"f": "female", "m": "male"}
 PARTS = ("dev", "test")
 _ID = re.compile(r"id\d{5}")
-_FIX = "The table seems cut or edited; take it again."
+_FIX = "The table seems to be cut or edited. Get it again."
 
 
 class Speaker(NamedTuple):
-    """One speaker, as the table has it.
+    """A speaker as a line of the table describes them.
 
-    `name` and `nationality` are "" in the table of VoxCeleb2, which does not have them.
+    `name` and `nationality` are empty for VoxCeleb2, whose table does not have these columns.
     """
 
     name: str
@@ -33,11 +34,11 @@ class Speaker(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """One table.
+    """A table of speakers.
 
     Attributes:
-        speakers: Speaker by id (`id10001`), at least one; `gender` is a value of `GENDERS`, `part`
-            one of `PARTS`.
+        speakers: At least one speaker, by id (`id10001`). `gender` is a value of `GENDERS`, and
+            `part` is one of `PARTS`.
     """
 
     speakers: dict[str, Speaker]
@@ -48,19 +49,21 @@ def parse(file: BinaryIO, *, name: str) -> Table:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
 
     Returns:
         The speakers, in the order of the file.
 
     Raises:
-        FormatError: Naming the line that does not fit.
+        FormatError: If a line does not have the expected form. The error names the line.
     """
     head, *lines = read_text(file, name).splitlines() or [""]
     separator = "\t" if "\t" in head else ","
     columns = [cell.strip() for cell in head.split(separator)]
     if not re.fullmatch(r"VoxCeleb[12] ID", columns[0]) or not {"Gender", "Set"} <= {*columns}:
-        expected = "a header from `VoxCeleb1 ID` or `VoxCeleb2 ID` on with `Gender` and `Set`"
+        expected = (
+            "a header that begins with `VoxCeleb1 ID` or `VoxCeleb2 ID` and has `Gender` and `Set`"
+        )
         raise FormatError(name, "line 1", quoted(head), expected, _FIX)
     speakers: dict[str, Speaker] = {}
     for number, line in enumerate(lines, 2):
@@ -77,7 +80,7 @@ def parse(file: BinaryIO, *, name: str) -> Table:
 
 
 def _speaker(row: dict[str, str]) -> Speaker | None:
-    """Returns a speaker; None where gender or part are not those of the format."""
+    """Returns a speaker, or None if gender or part have values that the format does not have."""
     gender, part = row.get("Gender"), row.get("Set")
     if gender not in GENDERS or part not in PARTS:
         return None

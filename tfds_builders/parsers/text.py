@@ -1,7 +1,7 @@
 """Readers of ASCII text and of tables of numbers, for the parsers of text formats.
 
-Arrow reads tables at 100 MB/s and more. Where it refuses a table, slower functions read it, or find
-the line of the error.
+Arrow reads tables at 100 MB/s and more. If Arrow refuses a table, slower functions read the table
+or find the line with the error.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from pyarrow import csv
 from tfds_builders.common.errors import FormatError, quoted
 
 _LARGEST = float(np.finfo(np.float32).max)
-_BLOCK = 1 << 20  # bytes that one thread reads; for fewer, starting threads costs more
+_BLOCK = 1 << 20  # bytes above which Arrow starts threads; for fewer bytes, threads cost more time
 _BOM = b"\xef\xbb\xbf"
 _COMMENT = re.compile(rb"^#[^\r\n]*", re.MULTILINE)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def read_text(file: BinaryIO, name: str, comments: bool = False) -> str:
-    """Reads ASCII text, see `read_ascii`."""
+    """Reads ASCII text as `str`. See `read_ascii`."""
     return read_ascii(file, name, comments).decode("ascii")
 
 
 def read_ascii(file: BinaryIO, name: str, comments: bool = False) -> bytes:
-    """Reads the bytes of ASCII text, skips a byte order mark, and changes line ends to LF.
+    """Reads the bytes of ASCII text, removes a byte order mark, and changes line ends to LF.
 
     Args:
         file: The open file.
-        name: Its name, for errors.
-        comments: Whether lines that begin with `#` are comments. Comments may have any encoding
-            and become empty lines.
+        name: Name of the file, for error messages.
+        comments: Whether lines that begin with `#` are comments. Comments may have any encoding.
+            They become empty lines.
 
     Raises:
-        FormatError: If there is a NUL or a byte beyond ASCII, as in UTF-16.
+        FormatError: If the text has a NUL or a byte that is not ASCII, as UTF-16 has.
     """
     data = file.read().removeprefix(_BOM)
     if comments:
@@ -46,21 +46,21 @@ def read_ascii(file: BinaryIO, name: str, comments: bool = False) -> bytes:
         at = next(i for i, byte in enumerate(data) if byte > 127 or byte == 0)
         raise FormatError(
             name, f"byte {at}", f"the byte 0x{data[at]:02x}", "plain ASCII text",
-            "The file is damaged or saved in another encoding; take it again from the archive.",
+            "The file is damaged or saved in another encoding. Take it again from the archive.",
         )  # fmt: skip
     return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
 
 
 def check_end(text: str | bytes, name: str, fix: str) -> None:
-    """Checks that the last line has an end. Without it, its last number may be cut.
+    """Checks that the last line has a line end. Without a line end, the last number may be cut.
 
     Args:
-        text: Text of `read_text` or `read_ascii`.
-        name: Name of the file, for errors.
-        fix: Last sentence of an error.
+        text: Text that `read_text` or `read_ascii` returned.
+        name: Name of the file, for error messages.
+        fix: Last sentence of the error message, which tells users what to do.
 
     Raises:
-        FormatError: If the last line does not have an end.
+        FormatError: If the last line does not have a line end.
     """
     if isinstance(text, bytes):
         if text.endswith(b"\n"):
@@ -75,9 +75,9 @@ def check_end(text: str | bytes, name: str, fix: str) -> None:
 
 
 def is_number(text: str) -> bool:
-    """Returns whether text is a finite decimal number in the range of float32.
+    """Returns whether a text is a finite decimal number in the range of float32.
 
-    Underscores, nan and inf are refused.
+    Texts with underscores, `nan` and `inf` are not numbers.
     """
     return _NUMBER.fullmatch(text) is not None and abs(float(text)) <= _LARGEST
 
@@ -85,17 +85,17 @@ def is_number(text: str) -> bool:
 def read_columns(
     table: bytes | memoryview, names: list[str], types: dict[str, type], *, separator: str
 ) -> dict[str, np.ndarray] | None:
-    """Reads columns of numbers or words by Arrow.
+    """Reads columns of numbers or words with Arrow.
 
     Args:
         table: ASCII text.
         names: Names of all columns, in their order.
-        types: NumPy's type, or `str`, of each column to read, by its name.
+        types: Mapping from the name of each column to read to its NumPy type or `str`.
         separator: The character between two columns.
 
     Returns:
-        The columns by their names. None if a line has another number of columns, or a value is not
-        a number of its type (nan and inf are floats).
+        The columns by name, or None if a line has another number of columns or a value is not a
+        number of the type of its column. `nan` and `inf` are valid floats.
     """
     arrow_types = {
         name: pyarrow.string() if dtype is str else pyarrow.from_numpy_dtype(dtype)
@@ -122,14 +122,14 @@ def numbers(
 
     Args:
         lines: The lines, without line ends.
-        columns: Numbers per line.
-        name: Name of the file, for errors.
-        first_line: Number of the first of these lines in its file, for errors.
-        separator: The character between two numbers; None for blanks and tabs.
-        fix: Last sentence of an error.
+        columns: Number of numbers per line.
+        name: Name of the file, for error messages.
+        first_line: Number of the first line in the file, for error messages.
+        separator: The character between two numbers, or None for blanks and tabs.
+        fix: Last sentence of the error message, which tells users what to do.
 
     Returns:
-        The numbers, shape (lines, columns), float32.
+        The numbers as float32, shape (lines, columns).
 
     Raises:
         FormatError: If a line has another count of numbers, or a value is not a finite number.
@@ -143,7 +143,9 @@ def numbers(
 
 
 def finite_table(columns: list[np.ndarray]) -> np.ndarray | None:
-    """Returns columns as one table, (lines, columns) float32; None if a value is not finite."""
+    """Returns columns as one float32 table, shape (lines, columns), or None if a value is not
+    finite.
+    """
     with np.errstate(over="ignore"):
         table = np.stack(columns, axis=1).astype(np.float32)
     return table if np.isfinite(table).all() else None

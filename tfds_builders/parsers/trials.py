@@ -1,7 +1,8 @@
-"""Lists of verification trials as VoxCeleb1 has them (Nagrani2017; Chung2018).
+"""Parser of VoxCeleb1's lists of verification trials (Nagrani2017; Chung2018).
 
-A line a trial: `1 id10270/x6uYqmx31kE/00001.wav id10270/8jEAjG6SegY/00008.wav`, 1 for one speaker
-and 0 for two. Older copies name people: `Eartha_Kitt/x6uYqmx31kE_0000001.wav`.
+Each line is a trial: `1 id10270/x6uYqmx31kE/00001.wav id10270/8jEAjG6SegY/00008.wav`. It begins
+with 1 if both recordings are of the same speaker, else with 0. Older copies have names of people,
+such as `Eartha_Kitt/x6uYqmx31kE_0000001.wav`.
 """
 
 from __future__ import annotations
@@ -18,17 +19,18 @@ _LINE = re.compile(r"([01]) (\S{1,200}) (\S{1,200})")
 _VIDEO = r"[\w\-]{11}"
 _UTTERANCE = re.compile(rf"id\d{{5}}/{_VIDEO}/\d{{5}}\.wav", re.ASCII)
 _OLD = re.compile(rf"([^/]+)/({_VIDEO})_00(\d{{5}})\.wav", re.ASCII)
-_FIX = "The list seems cut or edited; take it again."
+_FIX = "The list seems to be cut or edited. Get it again."
 
 
 @dataclasses.dataclass(frozen=True)
 class Trials:
-    """One list.
+    """A list of trials.
 
     Attributes:
-        is_same: Whether the two utterances of each trial are of one speaker; at least one trial.
-        first: One utterance of each trial, such as `id10270/x6uYqmx31kE/00001`.
-        second: The other utterance of each trial.
+        is_same: Whether the two utterances of each trial are of one speaker. At least one trial
+            exists.
+        first: First utterance of each trial, such as `id10270/x6uYqmx31kE/00001`.
+        second: Second utterance of each trial.
     """
 
     is_same: tuple[bool, ...]
@@ -37,7 +39,7 @@ class Trials:
 
 
 def speaker_of(utterance: str) -> str:
-    """Returns the speaker's id."""
+    """Returns the id of the speaker of an utterance."""
     return utterance.partition("/")[0]
 
 
@@ -46,15 +48,15 @@ def parse(file: BinaryIO, *, name: str, ids: Mapping[str, str]) -> Trials:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
-        ids: Id of each person by name, for older copies.
+        name: Name of the file, for error messages.
+        ids: Mapping from the name of each person to their id, for older copies.
 
     Returns:
         The trials, in the order of the file.
 
     Raises:
-        FormatError: Naming the line that does not fit, names somebody who is not in `ids`, or says
-            of one speaker that it is two.
+        FormatError: If a line does not have the expected form, has a name that is not in `ids`, or
+            has a 0 for one speaker or a 1 for two. The error names the line.
     """
     are_same, first, second = [], [], []
     for number, line in enumerate(read_text(file, name).splitlines(), 1):
@@ -63,7 +65,9 @@ def parse(file: BinaryIO, *, name: str, ids: Mapping[str, str]) -> Trials:
         if None in pair:
             expected = "`0|1 speaker/video/number.wav speaker/video/number.wav`"
             if match and any(_OLD.fullmatch(word) for word in match.groups()[1:]):
-                expected = "people who are in vox1_meta.csv, beside the list"
+                expected = (
+                    "people who are in vox1_meta.csv, which must be in the folder of the list"
+                )
             raise FormatError(name, f"line {number}", quoted(line), expected, _FIX)
         is_same = speaker_of(pair[0]) == speaker_of(pair[1])
         if is_same != (match[1] == "1"):
@@ -78,7 +82,9 @@ def parse(file: BinaryIO, *, name: str, ids: Mapping[str, str]) -> Trials:
 
 
 def _utterance(word: str, ids: Mapping[str, str]) -> str | None:
-    """Returns an utterance without the suffix of its file; None if the word has another form."""
+    """Returns the name of an utterance without the file suffix, or None if the word has another
+    form.
+    """
     if _UTTERANCE.fullmatch(word):
         return word.removesuffix(".wav")
     match = _OLD.fullmatch(word)

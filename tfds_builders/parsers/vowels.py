@@ -1,9 +1,11 @@
-"""The Japanese Vowels set (Kudo1999): `ae.train`, `ae.test` of UCI, and the `.ts` form.
+"""Parser of the Japanese Vowels data set (Kudo1999): `ae.train` and `ae.test` of UCI, and `.ts`
+files.
 
-In UCI's form, each line is a frame: 12 numbers between blanks. A block of frames is an utterance.
-Blocks are separated by blank lines, or closed by a line of twelve `1.0`, which is never a frame.
-The file does not name the speakers: they follow from the order. In the `.ts` form, each line is an
-utterance: 12 channels between `:`, values between `,`, and the speaker at the end.
+In UCI's form, each line is a frame of 12 numbers that blanks separate. A block of frames is an
+utterance. Empty lines separate blocks, or a line of twelve `1.0`, which is never a frame, closes a
+block. The file does not name the speakers. The order of the blocks determines them. In the `.ts`
+form, each line is an utterance: 12 channels separated by `:`, whose values are separated by `,`,
+and the speaker at the end.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ CHANNELS = 12
 SPEAKERS = 9
 SIZES = {"train": (30,) * 9, "test": (31, 35, 88, 44, 29, 24, 40, 50, 29)}
 _LONGEST = 1000
-_FIX = "The file seems cut or edited; unpack the archive again."
+_FIX = "The file seems to be cut or edited. Unpack the archive again."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,8 +32,10 @@ class Utterances:
     """Utterances in the order of the file.
 
     Attributes:
-        sequences: One (T, 12) float32 array of LPC cepstrum coefficients each; 6.4 ms per frame.
-        speakers: Speaker of each utterance, 1 to 9; None in UCI's form, which does not name them.
+        sequences: LPC cepstrum coefficients of each utterance, (T, 12) float32, with 6.4 ms between
+            frames.
+        speakers: Speaker of each utterance, 1 to 9, or None in UCI's form, which does not name the
+            speakers.
     """
 
     sequences: tuple[np.ndarray, ...]
@@ -39,18 +43,18 @@ class Utterances:
 
 
 def parse(file: BinaryIO, *, name: str) -> Utterances:
-    """Reads either form. The first line decides.
+    """Reads a file in UCI's form or in the `.ts` form. The first line decides the form.
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
 
     Returns:
-        The utterances: at least one, each with at least one frame, and all values finite.
+        At least one utterance. Each utterance has at least one frame, and all values are finite.
 
     Raises:
-        FormatError: If a line does not fit; the error names it. The padded `.arff` form is refused,
-            because padding changes the distribution.
+        FormatError: If a line does not have the expected form. The error names the line. The padded
+            `.arff` form is refused, because padding changes the distribution of the values.
     """
     text = read_text(file, name)
     lines = text.split("\n")
@@ -58,7 +62,7 @@ def parse(file: BinaryIO, *, name: str) -> Utterances:
     if first.lower().startswith("@relation"):
         raise FormatError(
             name, "line 1", "an ARFF file, padded to equal length", "the unpadded .ts or ae.* form",
-            "Padding changes the distribution of the values; take the other archive.",
+            "Padding changes the distribution of the values. Take the other archive.",
         )  # fmt: skip
     part = _parse_ts(lines, name) if first[:1] in ("#", "@") else _parse_blocks(lines, name)
     check_end(text, name, _FIX)
@@ -66,7 +70,8 @@ def parse(file: BinaryIO, *, name: str) -> Utterances:
 
 
 def parse_sizes(file: BinaryIO, *, name: str) -> tuple[int, ...]:
-    """Reads `size_ae.train` or `size_ae.test`: the number of utterances of each of the 9 speakers.
+    """Reads the number of utterances of each of the 9 speakers from `size_ae.train` or
+    `size_ae.test`.
 
     Raises:
         FormatError: If the file does not have nine whole numbers.
@@ -85,10 +90,10 @@ def speakers_by_order(count: int, sizes: Sequence[int], *, name: str) -> tuple[i
     Args:
         count: Number of blocks in the file.
         sizes: Number of blocks of each speaker, in order.
-        name: Name of the file, for errors.
+        name: Name of the file, for error messages.
 
     Raises:
-        FormatError: If the number of blocks differs from the sizes.
+        FormatError: If the number of blocks differs from the sum of the sizes.
     """
     if count != sum(sizes):
         raise FormatError(
@@ -122,7 +127,7 @@ def _parse_ts(lines: list[str], name: str) -> Utterances:
     if any(line.strip().lower().split() == ["@equallength", "true"] for line in lines[: marks[0]]):
         raise FormatError(
             name, "", "@equalLength true", "@equalLength false",
-            "The utterances were padded or cut to one length; take those of unequal lengths.",
+            "The utterances were padded or cut to one length. Take those of unequal lengths.",
         )  # fmt: skip
     rows = [
         (number, line)

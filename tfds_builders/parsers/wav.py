@@ -1,5 +1,7 @@
-"""Sound as RIFF/WAVE, 16 bit PCM, by the standard library: it passes over the chunks around the
-samples (RAVDESS has `FLLR`, `LIST`, `bext` and `_PMX`), which begin at no fixed place.
+"""Reader of RIFF/WAVE audio with 16 bit PCM samples.
+
+The standard library reads the files. It skips the other chunks, which surround the samples in files
+of RAVDESS (`FLLR`, `LIST`, `bext` and `_PMX`), so the samples may begin at any byte.
 """
 
 from __future__ import annotations
@@ -12,17 +14,17 @@ import numpy as np
 
 from tfds_builders.common.errors import FormatError, quoted
 
-_BYTES = 2  # of a sample
-_FIX = "The file seems cut or converted; take it again from the official archive."
+_BYTES = 2  # bytes per sample
+_FIX = "The file seems to be cut or converted. Get it again from the official archive."
 
 
 @dataclasses.dataclass(frozen=True)
 class Sound:
-    """One recording.
+    """An audio recording.
 
     Attributes:
-        samples: (time, channels) int16, at least one of each.
-        rate_hz: Samples a second.
+        samples: At least one sample of at least one channel, (time, channels) int16.
+        rate_hz: Samples per second.
     """
 
     samples: np.ndarray
@@ -34,20 +36,20 @@ def parse(file: BinaryIO, *, name: str) -> Sound:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
 
     Returns:
-        The recording, every sample that the header speaks of.
+        The recording with all samples that the header states.
 
     Raises:
-        FormatError: If it is no WAVE file, not 16 bit PCM, cut, or without samples.
+        FormatError: If the file is not a WAVE file, is not 16 bit PCM, is cut, or has no samples.
     """
     try:
         with wave.open(file) as sound:
             channels, width, rate, frames = sound.getparams()[:4]
             data = sound.readframes(frames) if width == _BYTES else b""
     except (wave.Error, EOFError, ValueError, RuntimeError) as error:
-        # a chunk that begins beyond the end is a RuntimeError without a text
+        # a chunk that begins beyond the end raises a RuntimeError without a text
         received = quoted(str(error) or "a cut file")
         raise FormatError(name, "", received, "a RIFF/WAVE file with 16 bit PCM", _FIX) from error
     if width != _BYTES:

@@ -1,9 +1,10 @@
-"""Records of PhysioNet's WFDB in its format 16 (Goldberger2000): a text header, 16-bit samples.
+"""Parser of PhysioNet's WFDB records in format 16 (Goldberger2000): a text header and 16-bit
+samples.
 
-`NAME.hea` has a line for the record, `name signals rate samples`, then one a signal, `file 16
-gain(baseline)/unit resolution zero first checksum block description`, then comments: `#Age:75.0`.
-The samples of all signals lie interleaved in one file, little-endian. A value in its unit is
-(sample - baseline) / gain; -32768 is a missing one.
+`NAME.hea` has a line for the record, `name signals rate samples`, then a line for each signal,
+`file 16 gain(baseline)/unit resolution zero first checksum block description`, then comments such
+as `#Age:75.0`. One little-endian file has the interleaved samples of all signals. The value of a
+sample in its unit is (sample - baseline) / gain. The sample -32768 means a missing value.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from tfds_builders.common.errors import FormatError, quoted
 from tfds_builders.parsers.text import read_text
 
 MISSING = -32768
-DEFAULT_GAIN = 200.0  # of a signal whose gain is 0
+DEFAULT_GAIN = 200.0  # gain of a signal whose header states 0
 _GAINS = (1e-6, 1e9)
 _REAL = r"\d{1,12}(?:\.\d{0,20})?(?:[eE][+-]?\d{1,2})?"
 _RECORD = re.compile(rf"(\S+)\s+(\d{{1,3}})\s+({_REAL})\S*\s+(\d{{1,12}})(?:\s.*)?")
@@ -27,12 +28,14 @@ _SIGNAL = re.compile(
     rf"(\S+)\s+16\s+({_REAL})(?:\((-?\d{{1,9}})\))?(?:/(\S+))?\s+\d{{1,3}}\s+(-?\d{{1,9}})"
     r"\s+-?\d{1,9}\s+-?\d{1,9}\s+\d{1,9}\s+(\S.*)"
 )
-_FIX = "The file seems cut or edited; get it again from PhysioNet."
+_FIX = "The file seems to be cut or edited. Get it again from PhysioNet."
 
 
 @dataclasses.dataclass(frozen=True)
 class Signal:
-    """One signal of a record: its name and unit, and what turns a sample into a value."""
+    """A signal of a record: its name, its unit, and the numbers that convert a sample into a
+    value.
+    """
 
     name: str
     unit: str
@@ -46,11 +49,11 @@ class Header:
 
     Attributes:
         record: Name of the record.
-        rate_hz: Samples a second.
+        rate_hz: Samples per second.
         samples: Number of samples of each signal.
         file: Name of the file with the samples, in the folder of the header.
-        signals: The signals, in the order of the file's columns.
-        notes: Comments of the form `#key:value`, keys in lower case.
+        signals: The signals, in the order of the interleaved samples.
+        notes: Values of comments of the form `#key:value`. The keys are in lower case.
     """
 
     record: str
@@ -66,14 +69,14 @@ def parse_header(file: BinaryIO, *, name: str) -> Header:
 
     Args:
         file: The open file.
-        name: Its name, for errors.
+        name: Name of the file, for error messages.
 
     Returns:
-        The header; at least one signal and one sample, every gain positive.
+        The header. It has at least one signal and one sample, and every gain is positive.
 
     Raises:
-        FormatError: Naming the line that does not fit; on a record of several segments, of another
-            format than 16, or of several files.
+        FormatError: If a line does not have the expected form, or if the record has several
+            segments, another format than 16, or several files. The error names the line.
     """
     lines = [(n, line.strip()) for n, line in enumerate(read_text(file, name).split("\n"), 1)]
     notes = dict(_note(line) for _, line in lines if line.startswith("#") and ":" in line)
@@ -111,34 +114,34 @@ def _signal(number: int, line: str, name: str) -> tuple[str, Signal]:
 
 
 def check_bytes(size: int, header: Header, *, name: str) -> None:
-    """Refuses a file of samples that is shorter or longer than its header says.
+    """Checks that a file of samples has the size that its header states.
 
     Args:
-        size: Bytes of the file.
-        header: Its header.
-        name: Its name, for errors.
+        size: Number of bytes of the file.
+        header: Header of the record.
+        name: Name of the file, for error messages.
 
     Raises:
-        FormatError: With both numbers of bytes.
+        FormatError: If the file is shorter or longer. The error states the two numbers of bytes.
     """
     expected = 2 * header.samples * len(header.signals)
     if size != expected:
         raise FormatError(
             name, "", f"{size:,} bytes", f"{expected:,}, as its header says",
-            "The download seems cut; get the file again from PhysioNet.",
+            "The download seems to be cut. Get the file again from PhysioNet.",
         )  # fmt: skip
 
 
 def samples(data: bytes | mmap.mmap, header: Header, *, name: str) -> np.ndarray:
-    """Returns the samples of a record without a copy.
+    """Returns the samples of a record without copying them.
 
     Args:
-        data: Bytes of the file with the samples, or a map of it.
-        header: Its header.
-        name: Name of the file, for errors.
+        data: Bytes or memory map of the file with the samples.
+        header: Header of the record.
+        name: Name of the file, for error messages.
 
     Returns:
-        (samples, signals) int16, read-only.
+        Read-only samples of shape (samples, signals), int16.
 
     Raises:
         FormatError: If the file is shorter or longer than the header says.
@@ -148,14 +151,14 @@ def samples(data: bytes | mmap.mmap, header: Header, *, name: str) -> np.ndarray
 
 
 def physical(digital: np.ndarray, header: Header) -> np.ndarray:
-    """Returns samples in the units of their signals, NaN where one is missing.
+    """Returns samples in the units of their signals. Missing samples become NaN.
 
     Args:
-        digital: (T, signals) int16.
-        header: The header of their record.
+        digital: Samples of shape (T, signals), int16.
+        header: Header of the record.
 
     Returns:
-        (T, signals) float32.
+        Values of shape (T, signals), float32.
     """
     baseline = np.array([signal.baseline for signal in header.signals], np.int64)
     gain = np.array([signal.gain for signal in header.signals])

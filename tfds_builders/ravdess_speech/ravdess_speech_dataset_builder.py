@@ -1,4 +1,4 @@
-"""Two sentences spoken by 24 actors in eight emotions (RAVDESS, Livingstone2018)."""
+"""Two sentences that 24 actors speak in eight emotions (RAVDESS, Livingstone2018)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ WANTED = Wanted(
 
 
 class Utterance(NamedTuple):
-    """One recording: the parts of its name, and its member in the archive."""
+    """A recording: the parts of its file name, and the path of the file in the archive."""
 
     actor: int
     emotion: int
@@ -68,7 +68,7 @@ class Utterance(NamedTuple):
 
 
 class Builder(RecordingsBuilder):
-    """Builder of `ravdess_speech`."""
+    """TFDS builder of the data set `ravdess_speech`."""
 
     VERSION = tfds.core.Version("2.0.0")
     RELEASE_NOTES = {
@@ -127,7 +127,7 @@ class Builder(RecordingsBuilder):
 def examples_of(
     utterance: Utterance, _: object, source: Source, rate_hz: int, same_as: dict[str, str]
 ) -> Iterator[Example]:
-    """Yields the example of an utterance, at a rate."""
+    """Yields the example of an utterance, resampled to `rate_hz`."""
     yield (
         utterance.file.removesuffix(".wav"),
         {
@@ -150,7 +150,7 @@ def sex_of(actor: int) -> str:
 
 
 def split_actors(actors: set[int]) -> dict[str, tuple[str, ...]]:
-    """Divides men and women each into the splits, so that every split has both.
+    """Divides men and women separately into splits, so that every split has men and women.
 
     Raises:
         ValueError: If there are fewer than three men or three women.
@@ -166,15 +166,16 @@ def utterances_of(source: Source) -> list[Utterance]:
     """Returns the recordings of an archive, in the order of their names.
 
     Raises:
-        ArchiveError: If the archive has no recording, or a name is not that of a spoken recording.
+        ArchiveError: If the archive has no recording, or if a file name is not the name of a spoken
+            recording.
     """
     wavs = [name for name in source.names if name.lower().endswith(".wav")]
     if not wavs:
         names = source.first_names
         raise ArchiveError(
-            f"{source.title} holds no Actor_NN/03-01-….wav; it holds {names}. {_GET}"
+            f"{source.title} holds no Actor_NN/03-01-….wav. It holds {names}. {_GET}"
         )
-    source.index(_NAME)  # refuses one name in two folders
+    source.index(_NAME)  # raises an error for equal names in two folders
     return sorted(_utterance(name, source) for name in wavs)
 
 

@@ -55,15 +55,17 @@ class Config(tfds.core.BuilderConfig):
     """Times of the samples.
 
     Attributes:
-        rate_hz: Samples per second, a divisor of 1,000; None for the samples of the file, at uneven
-            times.
+        rate_hz: Samples per second after resampling, a divisor of 1,000. None keeps the samples of
+            the file at their uneven times.
     """
 
     rate_hz: int | None = None
 
 
 class Recording(NamedTuple):
-    """One run as one device recorded it: the parts of its name, and its member in the archive."""
+    """A run as one device recorded it: the parts of its file name, and the path of the file in
+    the archive.
+    """
 
     subject: str
     run: str
@@ -80,14 +82,14 @@ class Recording(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """The two tables of the archive, by person and by run."""
+    """The two tables of the archive: people by id, and conditions by run."""
 
     people: dict[str, sp_sw_har.Person]
     runs: dict[str, sp_sw_har.Conditions]
 
 
 class Builder(RecordingsBuilder):
-    """Builder of `sp_sw_har`."""
+    """TFDS builder of the data set `sp_sw_har`."""
 
     ABOUT = About(
         people=SUBJECTS,
@@ -158,7 +160,7 @@ def examples_of(
     placed: dict[str, Place],
     rate_hz: int | None,
 ) -> Iterator[Example]:
-    """Yields the example of a recording, or of each part of it between two gaps."""
+    """Yields the example of a recording, or of each part of the recording between two gaps."""
     person = dataclasses.asdict(tables.people[recording.subject])
     del person["runs"]
     place = placed[recording.key]
@@ -183,7 +185,7 @@ def examples_of(
 def _parts(
     source: Source, recording: Recording, rate_hz: int | None
 ) -> Iterator[tuple[str, sp_sw_har.Run]]:
-    """Yields key and samples of the run, or of each part of it between two gaps."""
+    """Yields key and samples of the run, or of each part of the run between two gaps."""
     run = _run(source, recording)
     if rate_hz is None:
         yield recording.key, run
@@ -201,15 +203,16 @@ def recordings_of(source: Source) -> list[Recording]:
     """Returns the recordings of an archive, in the order of their names.
 
     Raises:
-        ArchiveError: If the archive has no recordings, or a recording has another name.
+        ArchiveError: If the archive has no recordings, or if a file has another name than
+            recordings have.
     """
     files = [name for name in source.names if re.search(r"_s[pw]\.csv$", name)]
     if not files:
         raise ArchiveError(
-            f"{source.title} holds no sXX_YY_sp.csv or sXX_YY_sw.csv; it holds "
+            f"{source.title} holds no sXX_YY_sp.csv or sXX_YY_sw.csv. It holds "
             f"{source.first_names}. {_GET}"
         )
-    members = source.index(_NAME)  # refuses one name in two folders
+    members = source.index(_NAME)  # raises an error for equal names in two folders
     odd = sorted({*files} - {*members.values()})
     if odd:
         raise ArchiveError(
@@ -226,8 +229,8 @@ def tables_of(source: Source, recordings: list[Recording]) -> Tables:
     """Reads the tables of people and runs.
 
     Raises:
-        ArchiveError: If a table is missing or does not have a person or run of a recording, or if a
-            person has more runs than the table says.
+        ArchiveError: If a table is missing or lacks the person or the run of a recording, or if a
+            person has more runs than the table states.
         FormatError: If a table cannot be read.
     """
     members = [source.index(re.escape(name)) for name in (PEOPLE_TABLE, RUNS_TABLE)]
@@ -250,7 +253,9 @@ def tables_of(source: Source, recordings: list[Recording]) -> Tables:
 
 
 def _absent(recording: Recording, tables: Tables) -> str | None:
-    """Returns a description of what the tables lack for a recording, or None."""
+    """Returns a text that states what the tables lack for a recording, or None if they lack
+    nothing.
+    """
     if recording.subject not in tables.people:
         return f"{recording.member} is of {recording.subject}, who is not in {PEOPLE_TABLE}"
     if recording.id_of_run not in tables.runs:
@@ -262,14 +267,15 @@ def _absent(recording: Recording, tables: Tables) -> str | None:
 
 
 def placed_runs(source: Source, recordings: list[Recording], repeats: Repeats) -> dict[str, Place]:
-    """Returns the place of each recording among those of its person and device, by key.
+    """Returns the place of each recording among the recordings of the person and device, by key.
 
     Raises:
-        ArchiveError: If two people have the same samples, because one label must be wrong.
+        ArchiveError: If two people have the same samples, because the label of one of them must be
+            wrong.
         FormatError: If a run cannot be read.
     """
     starts: dict[tuple[str, str], dict[str, int]] = {}
-    for recording in track(recordings, f"{source.title}, looking when runs begin"):
+    for recording in track(recordings, f"{source.title}: reading the start times of the runs"):
         run = _run(source, recording)
         repeats.add(run.sequence, recording.key, recording.subject)
         owner = recording.subject, recording.device

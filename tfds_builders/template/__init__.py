@@ -1,1 +1,1 @@
-"""Template of a package of data sets: copy this folder, then rename `my_walks`."""
+"""Template of a package with data sets. Copy this folder, then rename `my_walks`."""

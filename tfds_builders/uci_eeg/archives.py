@@ -1,4 +1,4 @@
-"""Archives of the EEG data set, and the trials of each person in them."""
+"""Archives of the EEG data set, and the trials of each person in these archives."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tfds_builders.parsers import smni
 
 log = logging.getLogger("tfds_builders")
 
-MINIMUM_TRIALS = 6  # five probes and one enrolled, the least that Abdelwahab2019's protocol needs
+# the protocol of Abdelwahab2019 needs at least five trials to verify and one to enroll
+MINIMUM_TRIALS = 6
 _TRIAL = r"(co\d[ac]\d{7})\.rd\.(\d{3})(?:\.gz)?"
-_PERSON = (
-    r"((?:[ac]_[1mn]_)?)(co\d[ac]\d{7})\.tar(?:\.gz)?"  # the small set has one for each condition
-)
+# the small data set has one archive per condition
+_PERSON = r"((?:[ac]_[1mn]_)?)(co\d[ac]\d{7})\.tar(?:\.gz)?"
 GET = (
     "Get it from https://doi.org/10.24432/C5TS3D (about 700 MB; eeg_full.tar for uci_eeg/full, "
     "SMNI_CMI_TRAIN.tar.gz and SMNI_CMI_TEST.tar.gz for uci_eeg/large, smni_eeg_data.tar.gz "
@@ -47,7 +47,7 @@ _ARCHIVES = {
         "smni_eeg_data",
         "smni_eeg_data.tar.gz",
         loose=r"[ac]_[1mn]_co\d[ac]\d{7}(\.tar\.gz)?",
-        also=("smni97_eeg_data",),  # its name in UCI's description
+        also=("smni97_eeg_data",),  # name of the archive in UCI's description
     ),
 }
 CONFIGS = {
@@ -57,19 +57,20 @@ TEST_OF_LARGE = _wanted("SMNI_CMI_TEST", "SMNI_CMI_TEST.tar.gz")
 
 
 def usable_people(source: Source) -> dict[str, list[str]]:
-    """Returns the members of each person who has enough trials with samples; says who has not.
+    """Returns the files of each person who has enough trials with samples, and logs the other
+    people.
 
     Returns:
-        Subject to names of members: trial files, or the person's own archives.
+        A mapping from each subject to the paths of the trial files, or of the subject's archives.
 
     Raises:
-        ArchiveError: If there is nobody, somebody both as archives and as files, or a trial
-            twice.
+        ArchiveError: If no person has enough trials, if a person has trials both in archives and in
+            files, or if a trial exists twice.
     """
     people = members_of(source)
     counts = {}
     for subject, members in track(
-        list(people.items()), f"{source.title}, looking for empty trials, people"
+        list(people.items()), f"{source.title}: looking for empty trials, people"
     ):
         seen: dict[str, str] = {}
         counts[subject] = 0
@@ -95,10 +96,10 @@ def usable_people(source: Source) -> dict[str, list[str]]:
 
 
 def members_of(source: Source) -> dict[str, list[str]]:
-    """Returns the names of trial files, or of archives of them, by person.
+    """Returns the paths of the trial files, or of the archives of trial files, by person.
 
     Raises:
-        ArchiveError: If somebody is there in both forms.
+        ArchiveError: If a person has trials both in archives and in files.
     """
     trials = source.index(_TRIAL)
     archives = {(subject, part): name for (part, subject), name in source.index(_PERSON).items()}
@@ -116,11 +117,11 @@ def members_of(source: Source) -> dict[str, list[str]]:
 
 
 def trial_files(source: Source, members: list[str]) -> Iterator[tuple[str, str, BinaryIO]]:
-    """Opens a person's trials: number, name and unzipped file of each.
+    """Opens the trials of a person. Yields number, name and unzipped file of each trial.
 
     Args:
         source: The archive.
-        members: Names of trial files, or of archives with trial files.
+        members: Paths of trial files, or of archives with trial files.
     """
     for member in members:
         if member.endswith((".tar", ".tar.gz")):

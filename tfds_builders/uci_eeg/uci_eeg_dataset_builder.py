@@ -37,8 +37,8 @@ class Config(tfds.core.BuilderConfig):
     Attributes:
         archive: `"full"`, `"large"` or `"small"`.
         people: Number of subjects in the official archive.
-        jitter: None for sequences. For covariance matrices, the amount added to the diagonal, as a
-            fraction of the mean variance.
+        jitter: Amount added to the diagonal of covariance matrices, as a fraction of the mean
+            variance. None for records with sequences.
     """
 
     archive: str = ""
@@ -47,7 +47,9 @@ class Config(tfds.core.BuilderConfig):
 
 
 def _both(archive: str, people: int, description: str) -> list[Config]:
-    """Returns the configs of an archive: sequences, and their covariance matrices."""
+    """Returns the two configs of an archive: sequences, and covariance matrices of the
+    sequences.
+    """
     return [
         Config(name=archive, description=description, archive=archive, people=people),
         Config(
@@ -61,7 +63,7 @@ def _both(archive: str, people: int, description: str) -> list[Config]:
 
 
 class Person(NamedTuple):
-    """A person, the members of the archive with the person's trials, and the archive's key."""
+    """A person, the paths of the person's trials in an archive, and the key of that archive."""
 
     subject: str
     members: list[str]
@@ -69,7 +71,7 @@ class Person(NamedTuple):
 
 
 class Builder(RecordingsBuilder):
-    """Builder of `uci_eeg`."""
+    """TFDS builder of the data set `uci_eeg`."""
 
     VERSION = tfds.core.Version("1.1.0")
     RELEASE_NOTES = {
@@ -101,7 +103,7 @@ class Builder(RecordingsBuilder):
         }
 
     def sources(self, manual_dir: str | os.PathLike) -> dict[str, Source]:
-        """Finds the config's archive, and the test archive of `large` if it is there."""
+        """Finds the archive of the config, and for `large` also the test archive if that exists."""
         archive = self.builder_config.archive
         sources = {archive: find_config(manual_dir, CONFIGS, archive)}
         if archive == "large":
@@ -131,7 +133,7 @@ class Builder(RecordingsBuilder):
             splits["test"] = persons["test"]
         elif config.archive == "large":
             log.warning(
-                "%s: no %s there, so the split `test` is left out.",
+                "%s: %s does not exist, so the split `test` is left out.",
                 self.name,
                 TEST_OF_LARGE.official,
             )
@@ -151,11 +153,12 @@ def examples_of(
     sources: dict[str, Source],
     jitter: float | None,
 ) -> Iterator[Example]:
-    """Yields the example of each trial of a person of a split.
+    """Yields the example of each trial that a person has in a split.
 
     Args:
         recording: The person, and the name of the split.
-        repeats: Refuses a trial of two people, or of two splits.
+        repeats: Contents that were read so far. They raise an error if two people or two splits
+            have the same trial.
         sources: The archives.
         jitter: See `Config`.
     """
@@ -178,10 +181,10 @@ def examples_of(
 def example(trial: smni.Trial, subject: str, number: int, name: str) -> dict:
     """Returns the features of a trial.
 
-    The number is from the name of the file, because some headers state another number.
+    The number of the trial is from the name of the file, because some headers state another number.
 
     Raises:
-        FormatError: If the file is of another person or lacks an electrode.
+        FormatError: If the header names another person, or if an electrode is missing.
     """
     if trial.subject != subject:
         raise FormatError(

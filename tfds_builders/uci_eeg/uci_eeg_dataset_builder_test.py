@@ -1,4 +1,4 @@
-"""TFDS's own test case on hand-made data."""
+"""Runs the test case of TFDS for this builder on hand-made data."""
 
 import tensorflow_datasets as tfds
 
@@ -6,9 +6,9 @@ from tfds_builders.uci_eeg import uci_eeg_dataset_builder
 
 
 class Test(tfds.testing.DatasetBuilderTestCase):
-    """Prepares a config from `dummy_data/`, reads it back and checks tags, names and splits."""
+    """Prepares a config from `dummy_data/`, reads it, and checks tags, names and splits."""
 
     DATASET_CLASS = uci_eeg_dataset_builder.Builder
     SKIP_TF1_GRAPH_MODE = True
-    BUILDER_CONFIG_NAMES_TO_TEST = ["large"]  # the others are in tests/tfds_builders
+    BUILDER_CONFIG_NAMES_TO_TEST = ["large"]  # tests/tfds_builders has tests of the other configs
     SPLITS = {"train": 12}

@@ -1,4 +1,4 @@
-"""Recovery of recordings from windows that overlap by half."""
+"""Recovery of continuous recordings from windows that overlap by half."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ def runs(sequence: np.ndarray, *owners: np.ndarray) -> list[np.ndarray]:
     """Finds windows that follow one another in one recording.
 
     Args:
-        sequence: (windows, time, channels) in the order of the file.
-        owners: Properties that all windows of a run share, (windows,) each: person, activity.
+        sequence: Windows in the order of the file, shape (windows, time, channels).
+        owners: Properties that all windows of a run share, such as person and activity, each of
+            shape (windows,).
 
     Returns:
-        The places of the windows of each run, in order. Of two neighbors in a run, the second half
-        of the one is the first half of the other, in every value of every channel.
+        The indices of the windows of each run, in order. The second half of each window in a run
+        equals the first half of the next window, in every value of every channel.
     """
     half = sequence.shape[1] // 2
     follows = (sequence[1:, :half] == sequence[:-1, half:]).all(axis=(1, 2))  # (windows - 1,)
@@ -24,13 +25,13 @@ def runs(sequence: np.ndarray, *owners: np.ndarray) -> list[np.ndarray]:
 
 
 def joined(windows: np.ndarray) -> np.ndarray:
-    """Joins the windows of a run, each sample once.
+    """Joins the windows of a run into one recording, in which each sample occurs once.
 
     Args:
-        windows: (windows, time, channels), at least one.
+        windows: At least one window, shape (windows, time, channels).
 
     Returns:
-        (time / 2 * (windows + 1), channels) samples.
+        Samples of shape (time / 2 * (windows + 1), channels).
     """
     half = windows.shape[1] // 2
     return np.concatenate([windows[0], *windows[1:, half:]])

@@ -48,7 +48,8 @@ class Config(tfds.core.BuilderConfig):
     """Contents of a record.
 
     Attributes:
-        joins: Whether consecutive windows are joined to one record, with each sample once.
+        joins: Whether consecutive windows are joined into one record, in which each sample occurs
+            once.
     """
 
     joins: bool = False
@@ -58,9 +59,9 @@ class Part(NamedTuple):
     """The windows of a split, in the order of the files.
 
     Attributes:
-        sequence: (windows, 128, 9) float32.
-        subjects: (windows,) int32, the person of each.
-        labels: (windows,) int32, the activity of each, from 1.
+        sequence: Windows of shape (windows, 128, 9), float32.
+        subjects: Person of each window, (windows,) int32.
+        labels: Activity of each window, from 1, (windows,) int32.
     """
 
     sequence: np.ndarray
@@ -73,7 +74,7 @@ class Part(NamedTuple):
 
 
 class Builder(RecordingsBuilder):
-    """Builder of `uci_har_inertial`."""
+    """TFDS builder of the data set `uci_har_inertial`."""
 
     ABOUT = About(
         people=SUBJECTS,
@@ -124,7 +125,7 @@ class Builder(RecordingsBuilder):
                 "channels": list(har.CHANNELS),
                 "rate_hz": har.RATE_HZ,
             },
-            is_independent=False,  # all windows are read already
+            is_independent=False,  # the windows are already in memory
         )
 
 
@@ -148,8 +149,8 @@ def parts_of(source: Source) -> dict[str, Part]:
     """Reads the windows of both official parts.
 
     Raises:
-        ArchiveError: If a file is missing or exists twice, or a person is in both parts.
-        FormatError: If a file cannot be read, or has another number of windows.
+        ArchiveError: If a file is missing or exists twice, or if a person is in both parts.
+        FormatError: If a file cannot be read, or if it has another number of windows.
     """
     labels = source.index(r"activity_labels\.txt")
     members = source.index(r"(\w+)_(train|test)\.txt")
@@ -161,7 +162,7 @@ def parts_of(source: Source) -> dict[str, Part]:
     if missing:
         first_names = source.first_names
         raise ArchiveError(
-            f"{source.title} holds no {', '.join(missing[:5])}; it holds {first_names}. {_GET}"
+            f"{source.title} holds no {', '.join(missing[:5])}. It holds {first_names}. {_GET}"
         )
     har.check_activities(source.open(labels[()]), name=labels[()])
     parts = {
@@ -197,13 +198,14 @@ def _part(source: Source, members: dict[str, str]) -> Part:
 
 
 def repeated(source: Source, parts: dict[str, Part]) -> dict[str, str]:
-    """Finds windows with the same samples as an earlier window of the person.
+    """Finds windows with the same samples as an earlier window of the same person.
 
     Returns:
-        The first window with the same samples, by window.
+        A mapping from each repeated window to the first window with the same samples.
 
     Raises:
-        ArchiveError: If two people have the same samples, because one label must be wrong.
+        ArchiveError: If two people have the same samples, because the label of one of them must be
+            wrong.
     """
     repeats = Repeats(source.title, "windows", "kept")
     for part in parts.values():

@@ -1,4 +1,4 @@
-"""TFDS's own test case on hand-made data."""
+"""Runs the test case of TFDS for this builder on hand-made data."""
 
 import tensorflow_datasets as tfds
 
@@ -6,7 +6,7 @@ from tfds_builders.uci_har_inertial import uci_har_inertial_dataset_builder
 
 
 class Windows(tfds.testing.DatasetBuilderTestCase):
-    """Prepares `windows` from `dummy_data/`, reads it back and checks tags, names and splits."""
+    """Prepares `windows` from `dummy_data/`, reads it, and checks tags, names and splits."""
 
     DATASET_CLASS = uci_har_inertial_dataset_builder.Builder
     BUILDER_CONFIG_NAMES_TO_TEST = ["windows"]
@@ -15,7 +15,7 @@ class Windows(tfds.testing.DatasetBuilderTestCase):
 
 
 class Joined(Windows):
-    """The same of `joined`."""
+    """Prepares `joined` from `dummy_data/`, reads it, and checks tags, names and splits."""
 
     BUILDER_CONFIG_NAMES_TO_TEST = ["joined"]
     SPLITS = {"train": 2, "test": 2}

@@ -1,4 +1,4 @@
-"""The lists of VoxCeleb: speakers and trials, in one archive or folder."""
+"""Lists of the speakers and trials of VoxCeleb, which are in one archive or folder."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tfds_builders.common.limits import Limits
 from tfds_builders.common.source import Source
 from tfds_builders.parsers import speakers, trials
 
-TRIALS = {  # by config: file, and number of trials in the official list
+TRIALS = {  # config: file, and number of trials in the official list
     "trials_o": ("veri_test.txt", 37_720),
     "trials_o_cleaned": ("veri_test2.txt", 37_611),
     "trials_e": ("list_test_all.txt", 581_480),
@@ -34,7 +34,7 @@ WANTED = Wanted(
     loose=_LIST,
     official="vox1_meta.csv",
     get=GET,
-    # the recordings may lie in the same folder
+    # the recordings may be in the same folder
     limits=Limits(members=4_000_000, member_bytes=256 << 20, total_bytes=1 << 42),
 )
 
@@ -44,10 +44,10 @@ def find_lists(manual_dir: str | os.PathLike, needed: str) -> Source:
 
     Args:
         manual_dir: The folder with the data.
-        needed: File that must exist.
+        needed: Name of the list that must exist.
 
     Raises:
-        MissingArchiveError: If the file is missing; the error names the existing lists.
+        MissingArchiveError: If the list is missing. The error names the existing lists.
         ArchiveError: See `find.find`.
     """
     source = find(manual_dir, WANTED).only(_LIST)
@@ -71,7 +71,7 @@ def read_speakers(source: Source, corpus: str) -> dict[str, speakers.Speaker]:
 
 
 def read_trials(source: Source, file: str) -> trials.Trials:
-    """Reads a list of trials; people are looked up in `vox1_meta.csv` if it exists.
+    """Reads a list of trials. Names of people are looked up in `vox1_meta.csv` if that file exists.
 
     Raises:
         FormatError: See `parsers.trials` and `parsers.speakers`.
@@ -88,6 +88,6 @@ def _files() -> list[str]:
 
 
 def _member(source: Source, file: str) -> str | None:
-    """Returns the member with a file name that is nearest to the top folder."""
+    """Returns the path of the file with this name that is nearest to the top folder."""
     members = [name for name in source.names if name.rsplit("/", 1)[-1] == file]
     return min(members, key=lambda name: (name.count("/"), name), default=None)

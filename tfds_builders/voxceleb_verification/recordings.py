@@ -1,4 +1,4 @@
-"""The recordings of VoxCeleb in several archives or folders: `.../id10001/<video>/00001.wav`."""
+"""Recordings of VoxCeleb (`.../id10001/<video>/00001.wav`) in several archives or folders."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _wanted(official: str, *stems: str) -> Wanted:
     )
 
 
-ARCHIVES = {  # by corpus; all existing archives are read together
+ARCHIVES = {  # keys: corpus; all existing archives of a corpus are read together
     corpus: (
         _wanted(f"{corpus}_dev_wav.zip", f"{corpus}_dev_wav"),
         _wanted(f"{corpus}_test_wav.zip", f"{corpus}_test_wav"),
@@ -42,7 +42,7 @@ ARCHIVES = {  # by corpus; all existing archives are read together
 
 
 class Recording(NamedTuple):
-    """One recording: the parts of its name, the key of its archive, and its member there."""
+    """A recording: the parts of its path, the key of its archive, and its path in the archive."""
 
     speaker: str
     video: str
@@ -56,7 +56,7 @@ class Recording(NamedTuple):
 
 
 def find_archives(manual_dir: str | os.PathLike, corpus: str) -> dict[str, Source]:
-    """Finds the existing archives of a corpus, by their stems.
+    """Finds the existing archives of a corpus. The keys are their names without extension.
 
     Raises:
         MissingArchiveError: If none of the archives exists.
@@ -67,7 +67,7 @@ def find_archives(manual_dir: str | os.PathLike, corpus: str) -> dict[str, Sourc
         with contextlib.suppress(MissingArchiveError):
             archives[wanted.stems[0]] = find(manual_dir, wanted)
     if not archives:
-        find(manual_dir, ARCHIVES[corpus][0])  # raises, with what is there
+        find(manual_dir, ARCHIVES[corpus][0])  # raises an error that lists the existing files
     return archives
 
 
@@ -79,8 +79,8 @@ def recordings_of(sources: Mapping[str, Source], speakers: Container[str]) -> li
         speakers: Ids in the table of speakers.
 
     Raises:
-        ArchiveError: If the archives have no recording, or a recording exists twice, has a
-            speaker who is not in the table, or another name.
+        ArchiveError: If the archives have no recording, or if a recording exists twice, has a
+            speaker who is not in the table, or has an unexpected name.
     """
     recordings: dict[str, Recording] = {}
     for archive, source in sources.items():
@@ -116,12 +116,14 @@ def _refuse(source: Source) -> None:
         )
     names = source.first_names
     raise ArchiveError(
-        f"{source.title} holds no <speaker>/<video>/<number>.wav; it holds {names}. {GET}"
+        f"{source.title} holds no <speaker>/<video>/<number>.wav. It holds {names}. {GET}"
     )
 
 
 def sessions_of(recordings: Iterable[Recording]) -> Mapping[tuple[str, str], int]:
-    """Returns the place of each video among those of its speaker, from 0, by (speaker, video)."""
+    """Returns the number of each video among the videos of the speaker, from 0, by (speaker,
+    video).
+    """
     videos: dict[str, set[str]] = {}
     for recording in recordings:
         videos.setdefault(recording.speaker, set()).add(recording.video)

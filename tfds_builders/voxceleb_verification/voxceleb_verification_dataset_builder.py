@@ -1,4 +1,4 @@
-"""Voices from interviews, and trials that compare them (VoxCeleb, Nagrani2017; Chung2018)."""
+"""Voices from interviews, and trials that compare two voices (VoxCeleb, Nagrani2017; Chung2018)."""
 
 from __future__ import annotations
 
@@ -37,23 +37,23 @@ from tfds_builders.voxceleb_verification.recordings import (
 log = logging.getLogger("tfds_builders")
 
 RATE_HZ = 16_000
-FRACTIONS = {"train": 0.95, "validation": 0.05}  # of the speakers of `dev`
+FRACTIONS = {"train": 0.95, "validation": 0.05}  # fractions of the speakers of `dev`
 UTTERANCES = {"vox1": 153_516, "vox2": 1_128_246}
 
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Recordings of a corpus, or a list of trials.
+    """Choice of the recordings of a corpus or of a list of trials.
 
     Attributes:
-        corpus: `"vox1"` or `"vox2"`; "" for a list of trials.
+        corpus: `"vox1"` or `"vox2"` for recordings, or `""` for a list of trials.
     """
 
     corpus: str = ""
 
 
 class Voice(NamedTuple):
-    """A recording, its speaker, and the number of the video among those of the speaker."""
+    """A recording, its speaker, and the number of its video among the videos of the speaker."""
 
     recording: Recording
     speaker: Speaker
@@ -65,7 +65,7 @@ class Voice(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """A trial, by the ids of its recordings."""
+    """A trial with the ids of its two recordings."""
 
     id: str
     is_same: bool
@@ -74,7 +74,7 @@ class Trial(NamedTuple):
 
 
 class Builder(RecordingsBuilder):
-    """Builder of `voxceleb_verification`."""
+    """TFDS builder of the data set `voxceleb_verification`."""
 
     ABOUT = About(
         people=7363,
@@ -127,7 +127,7 @@ class Builder(RecordingsBuilder):
         trials = read_trials(lists, file)
         if len(trials.is_same) != count:
             log.warning(
-                "%s: %s holds %d of %d trials: another list than the official one.",
+                "%s: %s holds %d of %d trials, so it is not the official list.",
                 lists.title, file, len(trials.is_same), count,
             )  # fmt: skip
         speakers = {speaker_of(utterance) for utterance in (*trials.first, *trials.second)}
@@ -175,7 +175,9 @@ def trial_examples(trial: Trial, _: object) -> Iterator[Example]:
 
 
 def voice_examples(voice: Voice, _: object, archives: Mapping[str, Source]) -> Iterator[Example]:
-    """Yields the example of a recording. Recordings are too many to look for repeats."""
+    """Yields the example of a recording. Repeats are not searched, because recordings are too
+    many.
+    """
     recording, speaker, session = voice
     yield (
         recording.key,
@@ -193,8 +195,8 @@ def voice_examples(voice: Voice, _: object, archives: Mapping[str, Source]) -> I
 def split_speakers(speakers: Mapping[str, Speaker]) -> dict[str, set[str]]:
     """Divides the speakers of a table. The official test speakers stay in `test`.
 
-    A twentieth of the other speakers is in `validation`. The whole table is divided, so that a part
-    of the recordings has the same splits.
+    A twentieth of the other speakers is in `validation`. The whole table is divided, so that an
+    incomplete archive gives each speaker the same split as the complete archive.
 
     Raises:
         ValueError: If fewer than two speakers are outside `test`.

@@ -1,4 +1,4 @@
-"""Walks of people with a phone: a template of a builder of recordings."""
+"""Template of a builder, for recordings of people who walk with a phone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tfds_builders.parsers import text
 
 CHANNELS = ("x", "y", "z")
 RATE_HZ = 50
-FRACTIONS = {"train": 0.6, "validation": 0.2, "test": 0.2}  # of the people
+FRACTIONS = {"train": 0.6, "validation": 0.2, "test": 0.2}  # fractions of the people
 WANTED = Wanted(
     dataset="my_walks",
     stems=("my_walks",),  # names of the archive, without .zip, .tar.gz, …
@@ -31,7 +31,7 @@ WANTED = Wanted(
 
 
 class Walk(NamedTuple):
-    """One walk: `<subject>/day<day>_<number>.csv`."""
+    """A walk, whose file is `<subject>/day<day>_<number>.csv`."""
 
     subject: str
     day: str
@@ -40,7 +40,7 @@ class Walk(NamedTuple):
 
 
 class Builder(RecordingsBuilder):
-    """Builder of `my_walks`."""
+    """TFDS builder of the data set `my_walks`."""
 
     ABOUT = About(people=5, size="10 walks", license="CC BY 4.0", archives=WANTED)
     HOMEPAGE = "https://example.org/my_walks"
@@ -54,7 +54,7 @@ class Builder(RecordingsBuilder):
         members = source.index(r"(\w+)/day(\d+)_(\d+)\.csv")
         if not members:
             raise ArchiveError(
-                f"{source.title} holds no <subject>/day<day>_<number>.csv; it holds "
+                f"{source.title} holds no <subject>/day<day>_<number>.csv. It holds "
                 f"{source.first_names}. {WANTED.get}"
             )
         walks = [Walk(*key, member) for key, member in members.items()]
@@ -70,7 +70,7 @@ class Builder(RecordingsBuilder):
 
 
 def examples_of(walk: Walk, repeats: Repeats | Contents, source: Source) -> Iterator[Example]:
-    """Yields the example of a walk; `repeats` refuses a walk of two people."""
+    """Yields the example of a walk. Raises an error if two people have the same walk."""
     lines = text.read_text(source.open(walk.member), walk.member).splitlines()
     sequence = text.numbers(
         lines, len(CHANNELS), name=walk.member, first_line=1, separator=",", fix="Record it again."
