@@ -125,7 +125,7 @@ def test_other_shapes_are_refused(shape):
 
 
 def test_a_recording_shorter_than_a_frame_is_refused():
-    with pytest.raises(ValueError, match="399 samples, 25 ms at 16000 Hz; .* at least 400, 25 ms"):
+    with pytest.raises(ValueError, match="399 samples .*25 ms at 16000 Hz.* 400 samples .*25 ms"):
         LogMel()(np.zeros((1, 399, 1), "float32"))
     with pytest.raises(ValueError, match="399 samples"):
         LogMel()(keras.Input((399, 1)))
@@ -134,7 +134,7 @@ def test_a_recording_shorter_than_a_frame_is_refused():
 def test_recordings_shorter_than_min_frames_are_refused(rng):
     layer = LogMel(4, min_frames=3)
     assert layer.compute_output_shape((1, 720, 1)) == (1, 3, 4)
-    with pytest.raises(ValueError, match="719 samples, 45 ms at 16000 Hz; .* at least 720, 45 ms"):
+    with pytest.raises(ValueError, match="719 samples .*45 ms at 16000 Hz.* 720 samples .*45 ms"):
         layer(speech(719, rng))
     mask = np.arange(1000) < np.array([[1000], [600]])
     with pytest.raises(ValueError, match="600 samples"):
