@@ -161,7 +161,7 @@ def test_the_cosine_is_compared_as_it_is(rng):
         ({"mining": "semihard"}, r"`mining` must be one of \('all', 'random', 'semi_hard', 'hard'"),
         ({"fallback": "nearest"}, r"`fallback` must be one of \(None, 'farthest'\)"),
         ({"soft": True}, '`soft` .*mining="hard"'),
-        ({"mining": "all", "fallback": "farthest"}, "`fallback` belongs to"),
+        ({"mining": "all", "fallback": "farthest"}, '`fallback` .*mining="semi_hard"'),
         ({"seed": -1}, "`seed` must be at least 0"),
         ({"distance": "cosine"}, "squared=False"),
         ({"distance": "euclidian"}, "Did you mean 'euclidean'"),

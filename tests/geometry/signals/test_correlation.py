@@ -123,7 +123,7 @@ def test_any_sequence_of_whole_numbers_will_do(rng, lags):
 
 @pytest.mark.parametrize("lags", [(), (0, 0), (-1,), (1.5,), "4", 4, (True,), (False, 2), None])
 def test_other_lags_are_refused(lags):
-    with pytest.raises(ValueError, match="`lags` must be a sequence of whole numbers of steps"):
+    with pytest.raises(ValueError, match="`lags` must be .*Received"):
         lagged_correlations(np.ones((1, 4, 2)), lags=lags)
 
 
