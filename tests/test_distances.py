@@ -178,7 +178,7 @@ def test_distances_of_spd_matrices_refuse_what_are_none(name, shape):
 def test_spd_matrices_that_are_not_square_or_of_other_sizes_are_refused(name):
     with pytest.raises(ValueError, match="`x` must hold square matrices"):
         distances.get(name)(np.ones((2, 3, 4)), np.ones((2, 3, 4)))
-    with pytest.raises(ValueError, match="embeddings of one model"):
+    with pytest.raises(ValueError, match="one model. Received shapes"):
         distances.get(name)(np.eye(3)[None], np.eye(4)[None])
 
 

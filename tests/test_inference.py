@@ -267,8 +267,8 @@ def test_the_list_must_hold_a_recording():
 @pytest.mark.parametrize(
     "bad, message",
     [
-        (np.zeros((0, CHANNELS)), "Recording 1 has no steps; leave it out"),
-        (np.zeros((9, CHANNELS + 1)), "Recording 1 has 3 channels, the model takes 2"),
+        (np.zeros((0, CHANNELS)), "Recording 1 has no steps. Leave it out"),
+        (np.zeros((9, CHANNELS + 1)), "Recording 1 has 3 channels, but the model takes 2"),
         (np.zeros(9), r"Recording 1 must have shape \(time, channels\). Received shape \(9,\)"),
         (np.zeros((1, 9, CHANNELS)), r"Recording 1 must have shape[^$]*\(1, 9, 2\)"),
         (np.float32(3), r"Recording 1 must have shape[^$]*\(\)"),
@@ -369,7 +369,7 @@ def test_a_model_of_fixed_length_takes_that_length_only(rng):
     model = network(layers.MaskedConv1D(4, 3), layers.QuantileLayer(3), time=9)
     assert embed(model, recordings(rng, [9, 9, 9]), batch_size=2).shape == (3, 5, 5)
     with pytest.raises(
-        ValueError, match=r"Recording 1 has 10 steps, the model takes 9.*start : start \+ 9"
+        ValueError, match=r"Recording 1 has 10 steps, but the model takes 9.*start : start \+ 9"
     ):
         embed(model, recordings(rng, [9, 10]))
 

@@ -99,7 +99,7 @@ def test_every_model_with_a_contract_checks_rate_channels_length_and_padding(rng
     with pytest.raises(ValueError, match="takes recordings of 100 Hz. Received rate_hz=50. Resam"):
         keras_dml.embed(model, [good], rate_hz=50)
     with pytest.raises(
-        ValueError, match="Recording 1 has 2 channels, the model takes 3: ax, ay, turn, in this"
+        ValueError, match="Recording 1 has 2 channels, but the model takes 3: ax, ay, turn, in this"
     ):
         keras_dml.embed(model, [good, good[:, :2]])
     with pytest.raises(ValueError, match="Recording 1 has 7 steps.*allows 8 or more"):

@@ -717,7 +717,7 @@ def test_a_file_in_another_unit_is_converted(command, family, walks, unit, facto
         ("row,x,y,z", ("--rate-hz", "100"), "has 100 Hz, the model takes 50 Hz"),
         ("row,x,y,z", ("--rate-hz", "0"), "--rate-hz must be a positive number"),
         ("row,x,y,z", ("--channels", "x,,z"), "--channels must be names of columns"),
-        ("row,x,y,z", ("--channels", "x,y"), "has 2 channels, the model takes 3: x, y, z"),
+        ("row,x,y,z", ("--channels", "x,y"), "has 2 channels, but the model takes 3: x, y, z"),
         ("row,x,y,z", ("--far", "0.3"), "--far must be a rate that was calibrated: 0.02"),
         ("row,x,y,z", ("--threshold", "nan"), "--threshold must be a number"),
     ],

@@ -46,7 +46,7 @@ IMPOSSIBLE = {
     ),
     "shorter than length": (
         dict(x=recordings((9, 9, 9, 7, 9, 6)), length=8),
-        r"Recording 3 has 7 time steps, fewer than length=8.* `length=6` or less",
+        r"Recording 3 has 7 time steps, fewer than length=8.* `length=6`",
     ),
     "lengths differ": (
         dict(x=recordings((9, 9, 8, 9, 9, 11))),
@@ -62,7 +62,7 @@ IMPOSSIBLE = {
     "no channels": (dict(x=recordings(channels=0)), r"Recording 0 of `x` is empty"),
     "channels differ": (
         dict(x=with_one(4, np.zeros((9, 3)))),
-        r"Recording 4 has 3 channels, recording 0 has 2",
+        r"Recording 4 has 3 channels, .*recording 0 has 2",
     ),
     "rank of one recording": (
         dict(x=with_one(1, np.zeros(9))),
@@ -192,5 +192,5 @@ def test_no_recordings_are_refused_in_words():
     for x in ([], np.zeros((0, 9, 2))):
         with pytest.raises(ValueError, match="at least one recording. Received none"):
             PKSampler(x, [], 2, 2)
-    with pytest.raises(ValueError, match="at least one. Received shape"):
+    with pytest.raises(ValueError, match="at least one example.* Received shape"):
         EpisodeSampler(np.zeros((0, 3)), [], ways=2, shots=1, queries=1)
