@@ -172,7 +172,7 @@ class Contract:
         else:
             unit = f" {unit}"
             advice = (
-                f"their unit is not{unit}. Convert them; 1 g is 9.81 m/s^2, 1 rad/s is 57.3 deg/s"
+                f"their unit is not{unit}. Convert them: 1 g is 9.81 m/s^2, 1 rad/s is 57.3 deg/s"
             )
         warnings.warn(
             f"Most recordings have another magnitude than those of training in {names}. Their "

@@ -139,7 +139,7 @@ def test_another_unit_is_warned_of_with_its_channels(rng, factor, size):
     model = contracted()
     recordings = [walk(rng, scale=factor) for _ in range(3)]
     with pytest.warns(
-        UserWarning, match=f"in ax, ay: .* is ({size}).*was 0.5 to 2 g.*unit is not g"
+        UserWarning, match=f"in ax, ay. .* is ({size}).*was 0.5 to 2 g.*unit is not g"
     ):
         result = keras_dml.embed(model, [*recordings, walk(rng)])
     assert result.shape == (4, 3)
