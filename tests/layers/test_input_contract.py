@@ -1,4 +1,5 @@
-"""InputContract: in saved files, in parts of a model, and added to a trained model."""
+"""Tests that InputContract works in saved files, in parts of a model, and when it is added to a
+trained model."""
 
 import numpy as np
 import pytest

@@ -17,7 +17,7 @@ def numpy(tensor):
 
 
 def speech(samples, rng, batch=1):
-    """Returns modulated harmonics with weak noise, in [-1, 1]."""
+    """Returns a speech-like signal in [-1, 1]: modulated harmonics with weak noise."""
     t = np.arange(samples) / RATE
     voice = np.sin(2 * np.pi * 140 * t + np.sin(20 * t)) ** 3 * (1.1 + np.sin(30 * t)) * 0.2
     noise = rng.normal(scale=0.01, size=(batch, samples))
@@ -68,7 +68,8 @@ def test_output_shape_matches_the_number_of_frames(samples):
 
 
 def test_bands_are_invariant_to_loudness_and_microphone(rng):
-    """Tests that a factor of the signal, a constant in each band, is removed with the mean."""
+    """Tests that subtracting the mean removes a factor of the signal, which adds a constant to each
+    band."""
     layer, audio = LogMel(30), speech(4000, rng)
     np.testing.assert_allclose(numpy(layer(2 * audio)), numpy(layer(audio)), rtol=0, atol=1e-4)
 
