@@ -1,4 +1,4 @@
-"""Ids of any dtype become dense int32 ids in sorted order."""
+"""Tests that ids of any dtype become int32 ids from 0, in sorted order."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Errors of samplers at construction for requests that they cannot deliver."""
+"""Tests that samplers raise errors at construction if the data cannot satisfy the arguments."""
 
 import numpy as np
 import pytest
