@@ -1,4 +1,4 @@
-"""Tests of the kinds of inputs of models, and of contracts."""
+"""Tests of the checks of model inputs, and of input contracts."""
 
 import warnings
 
@@ -26,7 +26,7 @@ def contracted(**options):
 
 
 def walk(rng, steps=100, scale=1.0):
-    """Standard deviations in the middle of the range."""
+    """Returns a recording whose standard deviations are in the middle of the training range."""
     return rng.normal(size=(steps, 3)) * [scale, scale, 100]
 
 
@@ -119,7 +119,7 @@ def test_a_largest_number_of_steps_is_kept(rng):
 
 def test_zeros_that_may_have_been_measured_pass(rng):
     model, signal = contracted(), walk(rng)
-    signal[-4:] = 0  # below a twentieth
+    signal[-4:] = 0  # less than a twentieth of the steps
     signal[20:40] = 0
     signal[:, 1] = walk(rng)[:, 1]
     keras_dml.embed(model, [signal])
