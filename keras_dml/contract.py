@@ -147,7 +147,8 @@ class Contract:
         recordings.
 
         The standard deviation of each channel is compared with the range of this channel in
-        training. Then the median is taken over the channels of each unit and over the recordings.
+        training. The median of this comparison is taken over the channels of each unit and over the
+        recordings.
 
         Args:
             signals: Arrays of shape `(time, channels)`.

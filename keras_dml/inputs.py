@@ -45,8 +45,8 @@ def from_model(model: keras.Model) -> "Signals | Matrices | Images":
 
 
 def encoder(model: keras.Model) -> keras.Model:
-    """Returns the part of a model that computes embeddings. It is the model itself, except for a
-    classifier or a trainer."""
+    """Returns the part of a model that computes embeddings: the encoder of a classifier or a
+    trainer, and otherwise the model itself."""
     return getattr(model, "encoder", model)
 
 

@@ -40,18 +40,18 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
     for inliers. `fit` and scores give the same results as pyRiemann's `Potato`, also with labels
     and weights, if distances are above 1e-12 and the standard deviation is above a lower limit. The
     limit is 1e-6 for the scale `"geometric"` and 1e-12 for `"arithmetic"`. Smaller distances and
-    standard deviations are rounding errors in float64. They are raised to these limits, so equal
-    matrices have a finite score.
+    standard deviations are rounding errors in float64. Distances and standard deviations below the
+    limits are raised to the limits, so equal matrices have a finite score.
 
     `partial_fit` follows Kim2020: it processes one matrix at a time, measures the distance before
-    the center moves, and moves the center only for accepted matrices. In contrast, pyRiemann first
+    the center moves, and moves the center only for accepted matrices. pyRiemann, however, first
     moves the center toward the mean of the batch and then measures the distance of this mean.
     `partial_fit` needs a fitted potato, because the standard deviation of a single matrix is
     undefined.
 
     Args:
-        threshold: Score at and above which a matrix is rejected, in standard deviations. It is 3 in
-            pyRiemann and 2.5 in Barachant2013.
+        threshold: Score at and above which a matrix is rejected, in standard deviations, which is 3
+            in pyRiemann and 2.5 in Barachant2013.
         update_rate: Weight of a new matrix in the running statistics, from 0 to 1 (beta_delta in
             Kim2020). Default: the inverse of the number of matrices so far, so the statistics
             converge. With a constant such as 0.01 the statistics follow slow drifts (an exponential
@@ -70,8 +70,7 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
         clean_: Mask of the matrices that the last `fit` accepted, shape `(count,)`. `save` does not
             write it.
         n_features_in_: Size n of the matrices.
-        offset_: Minus the threshold. It is the value of `score_samples` at which a matrix is
-            rejected.
+        offset_: Minus the threshold, the value of `score_samples` at which a matrix is rejected.
 
     Example:
         >>> X = np.exp([-1.2, -1.0, -0.9, 0.9, 1.0, 1.2])[:, None, None]
@@ -177,7 +176,7 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
             matrix: Shape `(n, n)`.
 
         Returns:
-            Score before the update, a float. It is infinite for a matrix that is not positive
+            Score before the update, a float, which is infinite for a matrix that is not positive
             definite.
 
         Raises:

@@ -1,5 +1,5 @@
-"""Progress display for long computations. It is written to stderr, because stdout is for the
-results of programs."""
+"""Progress display for long computations on stderr, because stdout is for the results of
+programs."""
 
 import sys
 import time
@@ -23,8 +23,8 @@ SECONDS_BETWEEN_LINES = 10.0
 def track(iterable: Iterable[Any], description: str, total: int | None = None) -> Iterator[Any]:
     """Yields the items of an iterable and shows progress on stderr.
 
-    On a terminal the function shows a bar with count, rate and time left. Otherwise it prints one
-    line every ten seconds, so that short computations do not add lines to a log.
+    On a terminal the function shows a bar with count, rate and time left. In other outputs it
+    prints one line every ten seconds, so that short computations do not add lines to a log.
 
     Args:
         iterable: Items to process.

@@ -258,7 +258,7 @@ def crest_factor(recording: ArrayLike) -> float:
         recording: Recording, shape `(time, channels)`, of which only the first channel is used.
 
     Returns:
-        Crest factor in dB. It is NaN for a recording that is silent or shorter than a block.
+        Crest factor in dB, which is NaN for a recording that is silent or shorter than a block.
 
     Raises:
         ValueError: If the recording has another shape.

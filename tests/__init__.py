@@ -1,2 +1,2 @@
-"""Tests of keras-dml. They are a package, so that Python does not search for `tests.goldens` in
+"""Tests of keras-dml, which are a package so that Python does not search for `tests.goldens` in
 site-packages."""

@@ -158,8 +158,8 @@ def _locked(file):
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item, nextitem):
-    """Frees memory that backends never free by themselves. It would be 5 GB after all tests on each
-    backend."""
+    """Frees memory that backends never free by themselves, which would be 5 GB after all tests on
+    each backend."""
     alone = item.get_closest_marker("shares_nothing") is not None
     most = 0 if alone and keras_backend() != "jax" else MOST_MEMORY[keras_backend()]
     if _memory() < max(most, KEPT[-1] + GROWTH):

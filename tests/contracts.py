@@ -3,9 +3,9 @@ each of them.
 
 A case describes how to build the object that is checked: `Network` for a layer or a model, `Loss`
 for a loss. A check is a function of a case and a random generator, and of a folder if it writes
-files. It raises AssertionError if the object fails. `NETWORK_CHECKS` and `LOSS_CHECKS` list the
-checks. A new layer, model or loss needs a case in `test_contracts.py`. All checks run on TensorFlow
-and on JAX.
+files. A check raises AssertionError if the object fails. `NETWORK_CHECKS` and `LOSS_CHECKS` list
+the checks. A new layer, model or loss needs a case in `test_contracts.py`. All checks run on
+TensorFlow and on JAX.
 """
 
 import contextlib
@@ -205,8 +205,8 @@ def docstring_names_every_argument(case, rng=None):
 
 
 def loaded_model_trains_on_like_the_original(case, rng, folder):
-    """Losses must be equal bit for bit. This is possible because an embedding contains its
-    knots."""
+    """The losses of the original and the loaded model must be equal bit for bit, because embeddings
+    contain their knots."""
     if case.loss is None:
         return
     model = as_model(case.build())
@@ -430,7 +430,8 @@ def is_head(layer):
 def compiled(function, free_axes=1):
     """Compiles a function, which can then be called with arrays.
 
-    It uses `tf.function` with unknown first axes, as in `fit` with a sampler, or `jax.jit`.
+    The function is compiled by `tf.function` with unknown first axes, as in `fit` with a sampler,
+    or by `jax.jit`.
     """
 
     def call(*arrays):

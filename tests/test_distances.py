@@ -319,7 +319,7 @@ def test_a_name_of_ones_own_is_not_given_away_either(register):
 
 
 def test_a_class_that_is_defined_again_replaces_itself(register):
-    """This happens if a notebook cell runs again or a module is reloaded."""
+    """A class is defined again if a notebook cell runs again or a module is reloaded."""
     register("mine")(defined("First"))
     again = register("mine")(defined("First"))
     assert distances.declared("mine") is again

@@ -88,7 +88,7 @@ def one_by_one(model, signals):
 def test_a_batch_of_any_lengths_gives_what_recordings_give_alone_and_in_their_order(
     rng, make, batch_size
 ):
-    """This must hold also in models of Keras's own layers that drop masks without an error."""
+    """The models include models of Keras's own layers that drop masks without an error."""
     model, signals = make(), recordings(rng, SHORTEST_LAST if make is covariance else LENGTHS)
     result = embed(model, signals, batch_size=batch_size)
     assert isinstance(result, np.ndarray) and len(result) == len(signals)

@@ -29,7 +29,7 @@ def eigh(x):
 def eigenvalues(x):
     """Computes ascending eigenvalues `(..., n)` of finite matrices, without a gradient.
 
-    This takes half the time of `eigh`.
+    The function takes half the time of `eigh`.
     """
     if keras.backend.backend() == "tensorflow":
         import tensorflow as tf

@@ -8,10 +8,11 @@ from keras_dml._backend import keras, ops
 def in_float64(function):
     """Makes a function of float32 tensors compute its result and its gradient in float64.
 
-    This also works on JAX without the 64-bit mode, in which a cast to float64 would give float32.
+    The conversion also works on JAX without the 64-bit mode, in which a cast to float64 would give
+    float32.
 
     Args:
-        function: Function that maps floating-point tensors to one tensor. It must not read other
+        function: Function that maps floating-point tensors to one tensor, without reading other
             tensors.
 
     Returns:

@@ -12,8 +12,8 @@ def in_turns(function, weights, state, inputs, turns, output):
     loops start from the same state, so that they draw the same random numbers.
 
     Args:
-        function: Function of the weights, the state and one part of the inputs. It returns an
-            output and the next state, a list of tensors like `state`.
+        function: Function that maps the weights, the state and one part of the inputs to an output
+            and the next state, a list of tensors like `state`.
         weights: List of tensors. Only the weights get a gradient.
         state: List of tensors.
         inputs: Tuple of tensors, shape `(size, turns, ...)`. Part i is `[:, i]` of each tensor.

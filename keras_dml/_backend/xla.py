@@ -28,8 +28,8 @@ def is_avoided():
 
 
 def is_used():
-    """Returns True if functions can be compiled with XLA. This always holds on JAX. On TensorFlow
-    it holds without a GPU and outside a block of `avoided`."""
+    """Returns True if functions can be compiled with XLA: always on JAX, and on TensorFlow without
+    a GPU and outside a block of `avoided`."""
     if keras.backend.backend() != "tensorflow":
         return True
     import tensorflow as tf

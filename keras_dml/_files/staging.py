@@ -21,7 +21,7 @@ def staged(path, place=replaceable_file):
 
     Args:
         path: Path of the file or folder to replace.
-        place: Function that returns the path to write to. It raises ValueError if the file or
+        place: Function that returns the path to write to, or raises ValueError if the file or
             folder at this path must not be replaced.
 
     Yields:

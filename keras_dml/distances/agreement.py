@@ -81,7 +81,7 @@ def _equal(first, second):
 
 
 def _path(distance):
-    """Returns the module and the name of a distance's class. They stay equal if a notebook defines
+    """Returns the module and the name of a distance's class, which stay equal if a notebook defines
     the class again."""
     return type(distance).__module__, type(distance).__qualname__
 

@@ -216,7 +216,7 @@ class Distance:
         raise NotImplementedError(f"{type(self).__name__} has no mean of embeddings.")
 
     def from_mean_point(self, point: np.ndarray) -> np.ndarray:
-        """Maps a point to an embedding. It is the inverse of `mean_points`.
+        """Maps a point to an embedding, the inverse of `mean_points`.
 
         Args:
             point: Point, such as an average of points, NumPy array, float64.

@@ -94,8 +94,8 @@ class LogEuclidean(SPDDistance):
         return spd.log_euclidean_pairwise(x, y)
 
     def lower_bounds(self, gallery: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
-        """Returns a function that computes the distance itself. It computes the logarithms of the
-        gallery only once."""
+        """Returns a function that computes the distance itself, with the logarithms of the gallery
+        computed only once."""
         vectors = self.index_vectors(gallery)
         return lambda queries: np.stack(
             [_rows.l2(vectors, query) for query in self.index_vectors(queries)]

@@ -13,8 +13,8 @@ __all__ = ["Cosine", "Euclidean"]
 
 @register("cosine")
 class Cosine(Distance):
-    """Negative cosine between vectors, in [-1, 1] (Abdelwahab2019, section 5.3). It is 0 if a
-    vector is zero."""
+    """Negative cosine between vectors, in [-1, 1], or 0 if a vector is zero (Abdelwahab2019,
+    section 5.3)."""
 
     is_zero_at_itself = False
     has_mean = True

@@ -136,7 +136,7 @@ def _knots_of(model):
 def _check_same_knots(x, y):
     """Checks that embeddings have the same knots.
 
-    In a compiled step values cannot be checked. There, all embeddings come from one model.
+    In a compiled step values cannot be checked, but all embeddings come from one model.
     """
     first, second = concrete(x[:, -1]), concrete(y[:, -1])
     if first is None or second is None:

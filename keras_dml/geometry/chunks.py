@@ -42,7 +42,7 @@ def in_blocks(x: Tensor, rows: int | Tensor) -> Tensor:
 
 
 def joined(blocks: Tensor, n: int | Tensor) -> Tensor:
-    """Joins blocks `(blocks, rows, ...)` and returns the first `n` rows. It is the inverse of
+    """Joins blocks `(blocks, rows, ...)` and returns the first `n` rows, the inverse of
     `in_blocks`."""
     return ops.reshape(blocks, (-1, *ops.shape(blocks)[2:]))[:n]
 

@@ -88,7 +88,7 @@ def root(x: Tensor, p: float) -> Tensor:
 
 
 def nan_unless(valid: Tensor, x: Tensor) -> Tensor:
-    """Replaces invalid entries by NaN. These entries have no gradient.
+    """Replaces invalid entries by NaN, which has no gradient.
 
     The function adds 0 or NaN instead of using `where`. tf2onnx writes a `where` as
     `c * x + (1 - c) * y`, and if one branch is NaN, the product of 0 and NaN makes the result NaN.

@@ -29,11 +29,11 @@ class OrthonormalColumns(keras.constraints.Constraint):
 class BiMap(Head, MatrixLayer):
     """Bilinear map of symmetric matrices X to W'XW, with orthonormal columns in W (Huang2017).
 
-    This is the linear layer of SPD networks. It returns fewer channels, each of which is a mixture
-    of the input channels. Positive definite matrices stay positive definite, and the smallest
-    eigenvalue does not decrease (Poincaré), so one `ReEig` suffices. If `units` equals n, the
-    affine-invariant distances between matrices do not change at all. So the layer learns only if it
-    reduces the size.
+    This is the linear layer of SPD networks. The output has fewer channels, each of which is a
+    mixture of the input channels. Positive definite matrices stay positive definite, and the
+    smallest eigenvalue does not decrease (Poincaré), so one `ReEig` suffices. If `units` equals n,
+    the affine-invariant distances between matrices do not change at all. So the layer learns only
+    if it reduces the size.
 
     Input shape: `(batch, ..., n, n)`. Only the symmetric part is used. Output shape:
     `(batch, ..., units, units)`, symmetric, float32 or wider under any dtype policy.

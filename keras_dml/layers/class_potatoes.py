@@ -18,7 +18,7 @@ class ClassPotatoes(MatrixLayer):
     """z-scores of positive definite matrices from the Riemannian potatoes of all classes (Kim2020,
     Eq. 6).
 
-    A Riemannian potato is an outlier detector. It stores a center and two statistics of the
+    A Riemannian potato is an outlier detector that stores a center and two statistics of the
     logarithms of affine-invariant distances from this center: the mean `log_mu` and the standard
     deviation `log_sigma`. The score of a matrix is the number of standard deviations by which the
     logarithm of the matrix's distance exceeds the mean of the class. Center and statistics are

@@ -67,8 +67,8 @@ class InputContract(keras.layers.Layer):
         """Measures the range of the standard deviations of training recordings in each channel.
 
         Args:
-            recordings: Arrays of shape `(time, channels)`. They should be as long as the recordings
-                that users will pass to the model.
+            recordings: Arrays of shape `(time, channels)`, as long as the recordings that users
+                will pass to the model.
 
         Raises:
             ValueError: If `recordings` is empty, or a recording has another number of channels.

@@ -20,8 +20,8 @@ class LaggedCorrelation(Head, keras.layers.Layer):
     time lags: one vector per recording.
 
     The layer adds second-order statistics of the whole recording, which convolutions do not learn
-    if they are trained on few people. All its operators are elementwise, so the layer runs on every
-    device. In contrast, the augmented covariance of Carrara2024 needs a matrix logarithm. This
+    if they are trained on few people. All operators of the layer are elementwise, so the layer runs
+    on every device, whereas the augmented covariance of Carrara2024 needs a matrix logarithm. This
     layer is not from the papers.
 
     Input shape: `(batch, time, channels)`, any time, with or without a Keras mask of any pattern.

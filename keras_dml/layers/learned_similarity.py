@@ -24,7 +24,7 @@ class LearnedSimilarity(keras.layers.Layer):
     log likelihood ratio of "same class" to "different classes". S is 0 if the two hypotheses are
     equally likely.
 
-    The layer does not store the concatenated pairs. It computes hidden units for one block of rows
+    The layer does not store the concatenated pairs, and computes hidden units for one block of rows
     of `y` at a time, also in the backward pass.
 
     Input shapes: `(n, features)` and `(m, features)`. Output shape: `(n, m)`, float32 or wider

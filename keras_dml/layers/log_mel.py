@@ -21,9 +21,9 @@ class LogMel(_frames.AudioFrames):
 
     The layer applies to each frame separately: pre-emphasis with factor 0.97, Hamming window,
     Fourier transform, squared magnitude, triangular filters on the mel axis (`mel_filters`), and
-    the logarithm of max(power, 1e-6). It then subtracts the mean of each band over the recording's
-    frames, which removes the effects of microphone and loudness (cepstral mean normalization). The
-    layer computes in float32 or wider under any dtype policy.
+    the logarithm of max(power, 1e-6). Then the layer subtracts the mean of each band over the
+    recording's frames, which removes the effects of microphone and loudness (cepstral mean
+    normalization). The layer computes in float32 or wider under any dtype policy.
 
     A frame is valid if all samples in it are valid. The output has only whole frames, 1 + (samples
     - 400) // 160 frames at 16 kHz. TFLite runs the layer with builtin operators. Every quantization

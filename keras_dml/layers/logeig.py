@@ -23,9 +23,9 @@ class LogEig(MatrixLayer):
     Args:
         epsilon: Lower limit of the eigenvalues, in squared units of the signal. The layer computes
             `ReEig(epsilon)` and the logarithm with one eigendecomposition, in half the time of two
-            layers. Default: the rounding error, which is machine epsilon times the largest
-            eigenvalue (for `"polynomial"` 1e-6 times the norm of the matrix). It is the smallest
-            limit that keeps the logarithm finite.
+            layers. Default: the smallest limit that keeps the logarithm finite, which is machine
+            epsilon times the largest eigenvalue (for `"polynomial"` 1e-6 times the norm of the
+            matrix).
         solver: `"eigh"` or `"polynomial"`, see `ReEig`.
 
     Raises:

@@ -20,7 +20,7 @@ class MelPower(_frames.AudioFrames):
 
     The layer applies to each frame separately: periodic Hann window, Fourier transform of the
     length of the frame, squared magnitude, and triangular filters of unit area on Slaney's mel axis
-    from 0 to half the rate. It computes neither a logarithm nor a mean. The layer computes in
+    from 0 to half the rate. The output is neither a logarithm nor centered. The layer computes in
     float32 or wider under any dtype policy. The first frame begins at the first sample
     (`center=False` in librosa), and the output has only whole frames. A frame is valid if all
     samples in it are valid.

@@ -16,7 +16,7 @@ BLOCK = 256
 class MinimumLevel(keras.layers.Layer):
     """Amplification of quiet recordings to a minimum level, the root mean square over valid steps.
 
-    The layer does not change louder recordings. It computes in float32 or wider under any dtype
+    The layer does not change louder recordings, and computes in float32 or wider under any dtype
     policy.
 
     Input and output shape: `(batch, time, channels)`, with or without a Keras mask.

@@ -41,10 +41,10 @@ class PrototypeSimilarity(keras.layers.Layer):
     Three weights describe the classes: `prototypes`, `visits` (the number of updates of each
     prototype) and `counts` (the number of embeddings whose mean is the prototype, or 0 for a moving
     average). `refit` and `add_classes` also measure how far examples spread around the mean of
-    their class. Then `has_spread` is True, and the layer has three more weights. `added` is 1 for
-    each class that was added and not trained since. `whitening` is a matrix that makes the spread
-    equal in all directions. `spread` is the mean squared length of a whitened difference between an
-    example and the mean of its class, or 0 if it is unknown.
+    their class. When the spread has been measured, `has_spread` is True, and the layer has three
+    more weights. `added` is 1 for each class that was added and not trained since. `whitening` is a
+    matrix that makes the spread equal in all directions. `spread` is the mean squared length of a
+    whitened difference between an example and the mean of its class, or 0 if it is unknown.
 
     Input shape: `(batch, features)`, vectors. Output shape: `(batch, classes)`, unbounded logits of
     the classes, float32 or wider under any dtype policy.
@@ -190,8 +190,8 @@ class PrototypeSimilarity(keras.layers.Layer):
         class mean decides between old and added classes (see
         `keras_dml.geometry.prototypes.balanced`). The distances from class means are whitened by
         the spread of the old classes' examples, which `refit` measures. Without `refit`, the spread
-        is measured on the support embeddings if a class has at least two of them. Otherwise the
-        distances are Euclidean.
+        is measured on the support embeddings if a class has at least two support embeddings.
+        Without a measured spread the distances are Euclidean.
 
         Args:
             class_names: Names of the new classes.
@@ -376,8 +376,8 @@ class PrototypeSimilarity(keras.layers.Layer):
         return {"added": np.zeros(self.classes), **state}
 
     def _spread_or(self, differences, classes):
-        """Returns a dictionary with new values of `whitening` and `spread`. It is empty if the
-        spread is known already.
+        """Returns a dictionary with new values of `whitening` and `spread`, or an empty dictionary
+        if the spread is known already.
 
         Args:
             differences: See `_whitening`.
@@ -508,7 +508,7 @@ def _class_means(z, labels, names):
 
 def _whitening(differences, classes, shrinkage):
     """Computes a matrix that makes the spread of examples around class means equal in all
-    directions (linear discriminants, Fisher1936). It uses a covariance with shrinkage toward equal
+    directions (linear discriminants, Fisher1936), from a covariance with shrinkage toward equal
     variances.
 
     Args:

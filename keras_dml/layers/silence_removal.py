@@ -31,8 +31,8 @@ class SilenceRemoval(keras.layers.Layer):
     loud, an active block must also be 4 dB above the background level or at most 10 dB below the
     level of speech.
 
-    The layer keeps active blocks. It also keeps pauses of up to `pause` seconds between two active
-    blocks, because short pauses belong to speech. It removes digital silence, which is 100 dB below
+    The layer keeps active blocks, and pauses of up to `pause` seconds between two active blocks,
+    because short pauses belong to speech. The layer removes digital silence, which is 100 dB below
     the level of speech. At least the loudest blocks with `least` samples are always kept, because
     the following layers need some samples. The scale of the recording does not matter.
 

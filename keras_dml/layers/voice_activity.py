@@ -14,11 +14,12 @@ class VoiceActivity(keras.layers.Layer):
     """Mask that excludes the quiet frames of a recording: pauses between words, and silence before
     and after speech.
 
-    It is the energy-based voice activity detector (VAD) of x-vector systems (Snyder2018). The level
-    of a frame is the mean of its log-mel bands. The layer keeps a frame if its level is at least
-    the mean level of the recording minus `margin` standard deviations. So loudness and microphone
-    do not change the mask. The output equals the input, and the mask of the output excludes the
-    quiet frames from later pooling. The layer computes in float32 or wider under any dtype policy.
+    The layer is the energy-based voice activity detector (VAD) of x-vector systems (Snyder2018).
+    The level of a frame is the mean of its log-mel bands. The layer keeps a frame if its level is
+    at least the mean level of the recording minus `margin` standard deviations. So loudness and
+    microphone do not change the mask. The output equals the input, and the mask of the output
+    excludes the quiet frames from later pooling. The layer computes in float32 or wider under any
+    dtype policy.
 
     Input and output shape: `(batch, frames, bands)`, such as the output of `LogMel`, with or
     without a Keras mask.

@@ -63,8 +63,8 @@ class DistanceMatrixLoss(LabeledLoss):
     Predictions are embeddings that the distance accepts. Distances above 1e15 count as 1e15 and
     have no gradient. An anchor without a valid pair has the value 0 unless the subclass documents
     another value. An anchor with a NaN among its distances has the value NaN. Labels that are not
-    class ids raise an error. In a compiled step the backend raises this error, except if XLA
-    compiles the step on TensorFlow. Then anchors with invalid labels have the value NaN.
+    class ids raise an error. In a compiled step the backend raises this error. If XLA compiles the
+    step on TensorFlow, no error is raised, and anchors with invalid labels have the value NaN.
 
     Args:
         distance: Name of a distance, or an object `d(x, y) -> (n, m)`.

@@ -34,7 +34,7 @@ class ContrastiveLoss(DistanceMatrixLoss):
 
     Raises:
         TypeError, ValueError: If the margin is not a finite number, or the distance is not 0
-            between equal embeddings or does not accept the predictions. In an eager call, also if a
+            between equal embeddings or does not accept the predictions, or if, in an eager call, a
             label is not a class id.
 
     Example:

@@ -34,8 +34,8 @@ class DSMLTripletLoss(DistanceMatrixLoss):
 
     Raises:
         TypeError, ValueError: If the margin or the weight is not a finite number, the weight is
-            negative, or the predictions are not vectors. In an eager call, also if a label is not a
-            class id.
+            negative, the predictions are not vectors, or, in an eager call, a label is not a class
+            id.
 
     Example:
         >>> embeddings = np.array([[1.0, -1.0], [2.0, -2.0], [-1.0, 1.0]])

@@ -19,8 +19,9 @@ class LiftedStructureLoss(DistanceMatrixLoss):
     (Song2016; Kim2020, Eq. 3).
 
     The loss is the mean over positive pairs (i, j) of `max(J_ij, 0)^2 / 2` with
-    `J_ij = d_ij + log(sum_k exp(margin - d_ik) + sum_l exp(margin - d_jl))`. Here k runs over the
-    negatives of i and l over the negatives of j. The loss is 0 for a batch without negatives.
+    `J_ij = d_ij + log(sum_k exp(margin - d_ik) + sum_l exp(margin - d_jl))`. In the sums, k runs
+    over the negatives of i and l over the negatives of j. The loss is 0 for a batch without
+    negatives.
 
     Erratum: Kim2020 Eq. 3 closes a bracket after the first sum, but the logarithm is of the total
     of the two sums.
@@ -37,7 +38,7 @@ class LiftedStructureLoss(DistanceMatrixLoss):
 
     Raises:
         TypeError, ValueError: If the margin is not a finite number, or the distance is unknown or
-            does not accept the predictions. In an eager call, also if a label is not a class id.
+            does not accept the predictions, or if, in an eager call, a label is not a class id.
 
     Example:
         >>> embeddings = np.array([[0.0], [0.0], [1.0]])

@@ -198,9 +198,9 @@ def _over_positives(hinges, distances, labels):
 
     Args:
         hinges: Function of three arguments, each of shape `(batch, SLOTS)`: distances to some
-            positives, a mask of the positives that exist, and the positives' rows. It returns
-            weights of negatives, `(batch, batch)`, a mask of open hinges, `(batch, SLOTS)`, and a
-            mask of hinges that count, `(batch, SLOTS)`.
+            positives, a mask of the positives that exist, and the positives' rows. The function
+            returns weights of negatives, `(batch, batch)`, a mask of open hinges, `(batch, SLOTS)`,
+            and a mask of hinges that count, `(batch, SLOTS)`.
         distances: Distance matrix, shape `(batch, batch)`.
         labels: Class ids, int32, shape `(batch,)`.
 
@@ -265,9 +265,9 @@ def random_negatives(labels: Tensor, embeddings: Tensor, seed: int, partners: Te
     """Draws a negative uniformly for each pair of a row i and one of its partners.
 
     The draw is a hash of the seed and of the embeddings and indices of the two rows, so it needs no
-    state. It changes in each training step because the embeddings change, and is reproducible for
-    equal batches and weights. A random generator in a loss would not be saved with the model, and
-    on JAX it would not advance.
+    state. The draw changes in each training step because the embeddings change, and is reproducible
+    for equal batches and weights. A random generator in a loss would not be saved with the model,
+    and on JAX it would not advance.
 
     Args:
         labels: Class ids, int32, shape `(batch,)`.
@@ -276,7 +276,7 @@ def random_negatives(labels: Tensor, embeddings: Tensor, seed: int, partners: Te
         partners: Row numbers of the partners, int32, shape `(batch, partners)`.
 
     Returns:
-        Row numbers of negatives, int32, shape `(batch, partners)`. They are arbitrary if the batch
+        Row numbers of negatives, int32, shape `(batch, partners)`, which are arbitrary if the batch
         has no negative.
     """
     order, start, size = rows_by_class(labels)

@@ -25,7 +25,8 @@ class NPairLoss(LabeledLoss):
 
     Labels are class ids, shape `(2N,)`, of which each appears exactly twice. Predictions are
     vectors, shape `(2N, features)`. Other labels raise an error. In a compiled step the backend
-    raises this error, except if XLA compiles the step on TensorFlow. Then the loss is NaN.
+    raises this error. If XLA compiles the step on TensorFlow, no error is raised, and the loss is
+    NaN for these labels.
 
     Args:
         similarity: `"cosine"`, or `"inner"` for the inner product.
@@ -37,9 +38,9 @@ class NPairLoss(LabeledLoss):
         **kwargs: Further arguments of `keras.losses.Loss`, such as `reduction`.
 
     Raises:
-        TypeError, ValueError: If `similarity` is unknown, `scale` is not positive, `l2` is negative
-            or the predictions are not vectors. In an eager call, also if a label does not appear
-            exactly twice.
+        TypeError, ValueError: If `similarity` is unknown, `scale` is not positive, `l2` is negative,
+            the predictions are not vectors, or, in an eager call, a label does not appear exactly
+            twice.
     """
 
     def __init__(

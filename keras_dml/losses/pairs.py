@@ -111,7 +111,7 @@ def classes_present(labels: Tensor, classes: int, *, static: bool = False) -> tu
     """Returns the class ids that appear in a batch, and for each row the index of its class among
     these ids.
 
-    If shapes are static, as always on JAX, a class id may appear several times in the result. Then
+    If shapes are static, as always on JAX, a class id may appear several times in the result, and
     the indices of rows refer to its first appearance.
 
     Args:

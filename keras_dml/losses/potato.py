@@ -29,8 +29,8 @@ class PotatoRankingLoss(LabeledLoss):
     `keras_dml.models.PotatoNetwork`, which trains with this loss, computes the scores itself. The
     loss has no state, because the statistics are weights of the layer. A query with a NaN among its
     scores has the value NaN. A label without a potato raises an error. In a compiled step the
-    backend raises this error, except if XLA compiles the step on TensorFlow. Then the query has the
-    value NaN.
+    backend raises this error. If XLA compiles the step on TensorFlow, no error is raised, and a
+    query without a potato has the value NaN.
 
     Erratum: Kim2020 Eq. 10 has no hinge for negatives, and the two bounds of Eq. 10 do not agree
     with the mined sets of Eqs. 13 and 14. This loss follows Eqs. 13 and 14 and the text.
@@ -50,8 +50,8 @@ class PotatoRankingLoss(LabeledLoss):
 
     Raises:
         TypeError, ValueError: If `margin` or `weight` is not a finite number of at least 0,
-            `z_threshold` is not a finite number, or the predictions are not a matrix of scores. In
-            an eager call, also if a label has no potato.
+            `z_threshold` is not a finite number, the predictions are not a matrix of scores, or, in
+            an eager call, a label has no potato.
 
     Example:
         >>> scores = np.array([[0.0, 4.0], [3.0, 2.0], [1.5, 0.0]])

@@ -22,9 +22,9 @@ def known_ids(labels: Tensor, classes: int | Tensor) -> tuple[Tensor, Tensor]:
         classes: Number of classes.
 
     Returns:
-        Class ids, int32, shape `(batch,)`. A boolean scalar that is True if all ids are known. It
-        can be False only if XLA compiles the step on TensorFlow, because unknown ids otherwise
-        raise an error.
+        Class ids, int32, shape `(batch,)`. A boolean scalar that is True if all ids are known.
+        Unknown ids raise an error, except if XLA compiles the step on TensorFlow, and only then is
+        the scalar False.
 
     Raises:
         TypeError, ValueError: In the same cases as in `ids_below`, such as a label that is not a
@@ -116,10 +116,10 @@ class PrototypicalLoss(LabeledLoss):
     `model.prototypes_layer.similarity.trainable = False`.
 
     Labels are class ids, shape `(batch,)`. A label that is not a class raises an error. In a
-    compiled step the backend raises this error, except if XLA compiles the step on TensorFlow. Then
-    the loss is NaN. Predictions are a dict of the model's outputs: `scores`, shape
-    `(batch, classes)`, `pairs`, shape `(batch, batch)`, and `logits`, shape `(batch, classes)`, if
-    the model has an auxiliary head.
+    compiled step the backend raises this error. If XLA compiles the step on TensorFlow, no error is
+    raised, and the loss is NaN for these labels. Predictions are a dict of the model's outputs:
+    `scores`, shape `(batch, classes)`, `pairs`, shape `(batch, batch)`, and `logits`, shape
+    `(batch, classes)`, if the model has an auxiliary head.
 
     Args:
         class_weight: Weight of the class term.
@@ -140,7 +140,7 @@ class PrototypicalLoss(LabeledLoss):
 
     Raises:
         TypeError, ValueError: If a weight or a fraction is not a number or is out of range, or
-            `candidates` or `trials` is unknown. In an eager call, also if a label is not a class.
+            `candidates` or `trials` is unknown, or, in an eager call, a label is not a class.
 
     Example:
         >>> loss = PrototypicalLoss()

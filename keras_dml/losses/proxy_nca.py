@@ -15,12 +15,12 @@ class ProxyNCALoss(LabeledLoss):
 
     `d_z` is the squared distance of a row from the proxy of class z, computed by
     `keras_dml.layers.Proxies`. The value of a row of class y is
-    `d_y + log(sum over z != y of exp(-d_z))`. It may be negative.
+    `d_y + log(sum over z != y of exp(-d_z))`, which may be negative.
 
     Labels are class ids, shape `(batch,)`, below the number of proxies. Predictions have shape
     `(batch, classes)`. A label without a proxy raises an error. In a compiled step the backend
-    raises this error, except if XLA compiles the step on TensorFlow. Then the value of the row is
-    NaN.
+    raises this error. If XLA compiles the step on TensorFlow, no error is raised, and the value of
+    a row without a proxy is NaN.
 
     Args:
         softmax: Whether the sum includes z = y. The loss is then a cross-entropy of at least 0.
@@ -30,8 +30,8 @@ class ProxyNCALoss(LabeledLoss):
         **kwargs: Further arguments of `keras.losses.Loss`, such as `reduction`.
 
     Raises:
-        ValueError: If the predictions are not a matrix of distances to proxies. In an eager call,
-            also if a label has no proxy.
+        ValueError: If the predictions are not a matrix of distances to proxies, or, in an eager
+            call, a label has no proxy.
 
     Example:
         >>> round(float(ProxyNCALoss()(np.array([0]), np.array([[0.5, 2.0, 2.0]]))), 4)

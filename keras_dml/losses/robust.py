@@ -38,8 +38,8 @@ def cross_entropy(labels: Tensor, logits: Tensor) -> Tensor:
 
 
 def margin(labels: Tensor, logits: Tensor) -> Tensor:
-    """Computes the largest logit of another class minus the logit of the correct class. It is
-    positive if the example is misclassified.
+    """Computes the margin, the largest logit of another class minus the logit of the correct class.
+    The margin is positive if the example is misclassified.
 
     Args:
         labels: Class ids, integers, shape `(batch,)`.
@@ -125,8 +125,7 @@ def trades(labels: Tensor, clean: Tensor, adversarial: Tensor, beta: float = 6.0
         clean: Logits of the clean inputs, shape `(batch, classes)`.
         adversarial: Logits of the adversarial examples of these inputs, same shape. Gradients flow
             into `clean` and `adversarial`.
-        beta: Weight of the divergence. It is 1 / lambda in Monteiro2020, Table 1, where it is 6 for
-            MNIST.
+        beta: Weight of the divergence. Monteiro2020, Table 1 uses 1 / lambda = 6 for MNIST.
     """
     clean, adversarial = widest(clean, adversarial)
     return cross_entropy(labels, clean) + beta * kl_divergence(clean, adversarial)

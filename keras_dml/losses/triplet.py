@@ -63,8 +63,8 @@ class TripletLoss(DistanceMatrixLoss):
 
     Raises:
         TypeError, ValueError: If the margin is not a finite number, an option is unknown or does
-            not apply to the mining, or the distance does not accept the predictions. In an eager
-            call, also if a label is not a class id.
+            not apply to the mining, or the distance does not accept the predictions, or if, in an
+            eager call, a label is not a class id.
 
     Example:
         >>> embeddings = np.array([[0.0], [1.0], [1.5], [3.0]])

@@ -21,14 +21,14 @@ class WassersteinLoss(LabeledLoss):
 
     Labels are class ids, shape `(2N,)`, of which each appears exactly twice. Predictions are
     quantile embeddings, shape `(2N, filters + 1, knots)`. Other labels raise an error. In a
-    compiled step the backend raises this error, except if XLA compiles the step on TensorFlow. Then
-    the loss is NaN.
+    compiled step the backend raises this error. If XLA compiles the step on TensorFlow, no error is
+    raised, and the loss is NaN for these labels.
 
     Args:
         p: Order of the Wasserstein distance, a real number, at least 1.
         symmetric: Whether to also use positives as anchors, which adds `softplus(D_ii - D_ji)`.
             Abdelwahab2019 does not do this.
-        scale: Factor by which distances are multiplied, an inverse temperature. It is 1 in
+        scale: Factor by which distances are multiplied, an inverse temperature, which is 1 in
             Abdelwahab2019.
         name: Name of the loss.
         dtype: Dtype of the computation, see `keras.losses.Loss`. Half precision is widened to
@@ -36,8 +36,8 @@ class WassersteinLoss(LabeledLoss):
         **kwargs: Further arguments of `keras.losses.Loss`, such as `reduction`.
 
     Raises:
-        TypeError, ValueError: If `p` is below 1 or `scale` is not positive. In an eager call, also
-            if a label does not appear exactly twice or the embeddings come from different models.
+        TypeError, ValueError: If `p` is below 1, `scale` is not positive, or, in an eager call, a
+            label does not appear exactly twice or the embeddings come from different models.
 
     Example:
         >>> embeddings = np.zeros((4, 2, 3), "float32")

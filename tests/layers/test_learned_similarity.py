@@ -120,7 +120,8 @@ def watched():
 
 
 def shares(layer, n, m, training=True):
-    """Returns the fraction of units that dropout keeps for each pair, times 1 / 0.75."""
+    """Returns the output for each pair: the fraction of units that dropout keeps, divided by
+    0.75."""
     table = layer(np.ones((n, 3), "float32"), np.ones((m, 3), "float32"), training=training)
     return numpy(table) / UNITS
 

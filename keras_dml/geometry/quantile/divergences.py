@@ -34,8 +34,8 @@ def kullback_leibler(x: ArrayLike, y: ArrayLike, knots: ArrayLike) -> np.ndarray
         knots: Ascending knots, shape `(knots,)`.
 
     Returns:
-        Divergences, shape `(...)`, or a float for two functions. They are infinite if `x` has mass
-        where `y` has none.
+        Divergences, shape `(...)`, or a float for two functions, which are infinite if `x` has mass
+        where `y` has no mass.
 
     Raises:
         ValueError: If the arguments do not have the same number of knots.
@@ -64,8 +64,7 @@ def jensen_shannon(x: ArrayLike, y: ArrayLike, knots: ArrayLike) -> np.ndarray |
 
 
 def jensen_shannon_distance(x: ArrayLike, y: ArrayLike, knots: ArrayLike) -> np.ndarray | float:
-    """Computes the sum over filters of the square root of the Jensen-Shannon divergence. This sum
-    is a metric.
+    """Computes a metric, the sum over filters of the square root of the Jensen-Shannon divergence.
 
     Args:
         x: Values at the knots, shape `(..., filters, knots)`.

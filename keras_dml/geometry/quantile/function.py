@@ -55,8 +55,8 @@ def quantiles(x: Tensor, r: Tensor, mask: Tensor | None = None, on_host: bool = 
         r: Ascending probabilities in [0, 1], shape `(knots,)`.
         mask: Boolean mask of valid steps, shape `(batch, time)`. Default: all steps are valid.
         on_host: Whether to sort with NumPy on the host, with TensorFlow only. NumPy is faster on a
-            CPU. It is not a graph operation, so it must not be used for export, XLA or
-            accelerators.
+            CPU, but sorting on the host is not a graph operation, so it must not be used for
+            export, XLA or accelerators.
 
     Returns:
         Values, shape `(batch, filters, knots)`, float32 or wider. All values are NaN for a

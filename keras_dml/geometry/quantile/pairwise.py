@@ -138,7 +138,7 @@ def _summed(term, arrays, zeros):
     """Computes the sum of `term(*slices)` over the leading axis of the arrays.
 
     Args:
-        term: Function that takes one slice of each array. It must return 0 if all slices are 0.
+        term: Function that takes one slice of each array, and returns 0 if all slices are 0.
         arrays: Tensors whose leading axes have equal lengths.
         zeros: Zeros in the shape of a term.
     """

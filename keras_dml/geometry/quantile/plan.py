@@ -87,7 +87,7 @@ def rank_parts(
 
 def _scaled(x, y, p):
     """Divides the gaps of each filter by the filter's largest gap, because powers of small gaps
-    underflow. Also returns the divisors, which are 1 for p = 1."""
+    underflow. Returns the scaled gaps and the divisors, which are 1 for p = 1."""
     gap = np.asarray(x, np.float64) - np.asarray(y, np.float64)
     largest = np.abs(gap).max(axis=1, keepdims=True)
     scale = np.where(largest > 0, largest, 1.0) if p > 1 else np.ones_like(largest)

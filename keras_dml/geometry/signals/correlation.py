@@ -26,8 +26,8 @@ def lagged_correlations(
         x: Signals, shape `(batch, time, channels)`.
         mask: Boolean mask of valid steps, shape `(batch, time)`. Default: all steps are valid.
         lags: Lags, distinct whole numbers of time steps, at least 0.
-        ridge: Number that is added to each variance, in the squared unit of the signal. It lowers
-            the correlations of quiet channels.
+        ridge: Number that is added to each variance to lower the correlations of quiet channels, in
+            the squared unit of the signal.
 
     Returns:
         Standard deviations, shape `(batch, channels)`, in the unit of the signal, at least

@@ -133,7 +133,7 @@ def _scatter(steps):
 
 
 def _normalized(steps, count):
-    """Computes covariances divided by their mean variance. Also returns the mean variance, shape
+    """Computes covariances divided by their mean variance, and the mean variance, shape
     `(batch, 1, 1)`.
 
     Shrinkage formulas contain squares of variances, which may underflow or overflow in float32 even
@@ -147,8 +147,8 @@ def _normalized(steps, count):
 
 
 def _parts(covariance):
-    """Splits covariances S into `t I` with the mean variance t, and the rest `S - t I`. Also
-    returns the squared norm of the rest, which equals `trace(S S) - trace(S)^2 / n` but does not
+    """Splits covariances S into `t I` with the mean variance t, and the rest `S - t I`. The third
+    result is the squared norm of the rest, which equals `trace(S S) - trace(S)^2 / n` but does not
     suffer from cancellation."""
     n = covariance.shape[-1]
     spherical = _trace(covariance) / n * ops.eye(n, dtype=covariance.dtype)

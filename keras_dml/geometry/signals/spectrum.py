@@ -14,10 +14,10 @@ def power_spectrum(x: Tensor) -> Tensor:
 
     The signal of p q samples is written as a matrix. The transform consists of a transform of p
     samples in each of q columns, a rotation, and a transform of q samples in each of p rows
-    (Cooley1965), with p and q as equal as possible. It uses matrix products because devices have no
-    Fourier transform for lengths that are not powers of two. The converter to 8 bits does not
-    quantize matrices of fewer than 1024 numbers, and up to 961 samples all matrices are smaller
-    than that.
+    (Cooley1965), with p and q as equal as possible. The function uses matrix products because
+    devices have no Fourier transform for lengths that are not powers of two. The converter to 8
+    bits does not quantize matrices of fewer than 1024 numbers, and up to 961 samples all matrices
+    are smaller than that.
 
     Args:
         x: Real signals, shape `(..., samples)`, float32 or wider. The number of samples must be

@@ -59,7 +59,8 @@ def affine_invariant(x: Tensor, y: Tensor) -> Tensor:
     eigenvalues l of `x^-1 y` (Kim2020, Eq. 5).
 
     The distance is also known as the affine-invariant Riemannian metric (AIRM) or the geodesic
-    distance. It does not change if `x, y` are replaced by `P x P', P y P'` or by their inverses.
+    distance. The distance does not change if `x, y` are replaced by `P x P', P y P'` or by their
+    inverses.
 
     Args:
         x: Positive definite matrices, shape `(..., n, n)`.
@@ -101,8 +102,8 @@ def affine_invariant_pairwise(
 def log_euclidean(x: Tensor, y: Tensor) -> Tensor:
     """Computes the log-Euclidean distance, `|log(x) - log(y)|` (Kim2020, Eq. 4).
 
-    It does not change if the two matrices are rotated together, multiplied by the same number or
-    inverted. It is at most the affine-invariant distance.
+    The distance does not change if the two matrices are rotated together, multiplied by the same
+    number or inverted. The log-Euclidean distance is at most the affine-invariant distance.
 
     Args:
         x: Positive definite matrices, shape `(..., n, n)`.
@@ -143,9 +144,10 @@ def stein(x: Tensor, y: Tensor) -> Tensor:
     """Computes the Stein distance, the square root of `log det((x + y) / 2) - log det(x y) / 2`
     (Sra2012).
 
-    It is a metric with the same invariances as the affine-invariant distance. The distance is
-    computed from determinants, and eigenvalues serve only to find singular matrices. Differences of
-    determinants lose digits by cancellation, so a distance below about 1e-7 is rounding error.
+    The Stein distance is a metric with the same invariances as the affine-invariant distance. The
+    distance is computed from determinants, and eigenvalues serve only to find singular matrices.
+    Differences of determinants lose digits by cancellation, so a distance below about 1e-7 is
+    rounding error.
 
     Args:
         x: Positive definite matrices, shape `(..., n, n)`.
@@ -183,12 +185,12 @@ def bures_wasserstein(x: Tensor, y: Tensor) -> Tensor:
     """Computes the Bures-Wasserstein distance, the square root of
     `tr x + tr y - 2 tr((x^(1/2) y x^(1/2))^(1/2))` (Bhatia2019, Eq. 1).
 
-    It is the 2-Wasserstein distance between two centered normal distributions with covariances `x`
-    and `y`. It does not change if the two matrices are rotated together. The distance to a singular
-    matrix is finite. The traces cancel, so a squared distance below `16 + n` machine epsilons (of
-    float64) times the sum of the traces counts as 0. The distance of `c x` and `c y` is `sqrt(c)`
-    times the distance of `x` and `y`, if all entries fit the dtype. In float32, entries must lie
-    between about 1e-30 and 1e30.
+    This distance is the 2-Wasserstein distance between two centered normal distributions with
+    covariances `x` and `y`. The distance does not change if the two matrices are rotated together.
+    The distance to a singular matrix is finite. The traces cancel, so a squared distance below
+    `16 + n` machine epsilons (of float64) times the sum of the traces counts as 0. The distance of
+    `c x` and `c y` is `sqrt(c)` times the distance of `x` and `y`, if all entries fit the dtype. In
+    float32, entries must lie between about 1e-30 and 1e30.
 
     Args:
         x: Positive semidefinite matrices, shape `(..., n, n)`. Negative eigenvalues are replaced as

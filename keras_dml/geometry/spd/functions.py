@@ -1,8 +1,8 @@
 """Functions of symmetric matrices, with the exact derivative of Daleckii and Krein.
 
 The matrix function `Y = U f(L) U'` has the derivative `U (D * (U' G U)) U'`, where D are the
-difference quotients of f at the eigenvalues L. It is implemented as a custom gradient because
-automatic differentiation of an eigensolver divides by differences of eigenvalues. For equal
+difference quotients of f at the eigenvalues L. The derivative is implemented as a custom gradient
+because automatic differentiation of an eigensolver divides by differences of eigenvalues. For equal
 eigenvalues this division gives NaN in JAX, and a gradient that is wrong by 57 % in TensorFlow.
 Rectified matrices have equal eigenvalues by construction. Second derivatives are not available.
 """
@@ -86,8 +86,8 @@ def power(x: Tensor, exponent: Tensor | float) -> Tensor:
 
     Args:
         x: Symmetric positive definite matrices, shape `(..., n, n)`.
-        exponent: Number, or tensor that broadcasts with the leading axes of `x`. It has no
-            gradient.
+        exponent: Exponent without a gradient, a number or a tensor that broadcasts with the leading
+            axes of `x`.
     """
     x = square_matrices("x", x)
     if not isinstance(exponent, (int, float)):

@@ -112,8 +112,8 @@ def definite_or_identity(x: Tensor, limit: float) -> tuple[Tensor, Tensor]:
 
 
 def finite_or_zero(x: Tensor) -> tuple[Tensor, Tensor]:
-    """Replaces matrices `(..., n, n)` that are not finite by zeros. Also returns a mask `(..., 1)`,
-    True for finite matrices."""
+    """Replaces matrices `(..., n, n)` that are not finite by zeros, and returns a mask `(..., 1)`
+    that is True for finite matrices."""
     finite = ops.all(ops.isfinite(x), axis=(-2, -1), keepdims=True)
     return ops.where(finite, x, ops.zeros_like(x)), finite[..., 0]
 

@@ -28,9 +28,9 @@ def geodesic(x: Tensor, y: Tensor, t: Tensor | float) -> Tensor:
     Args:
         x: Positive definite matrices, shape `(..., n, n)`.
         y: Positive definite matrices, broadcastable to `x`.
-        t: Fraction of the geodesic, a number or a tensor that broadcasts with the leading axes. 0
-            gives `x`, 1 gives `y`, and numbers outside [0, 1] extend the geodesic. It has no
-            gradient.
+        t: Fraction of the geodesic without a gradient, a number or a tensor that broadcasts with
+            the leading axes. 0 gives `x`, 1 gives `y`, and numbers outside [0, 1] extend the
+            geodesic.
 
     Returns:
         Matrices, shape `(..., n, n)`, float32 or wider.
@@ -86,8 +86,8 @@ def karcher_mean(
     The iteration starts at the log-Euclidean mean. Each step is `M <- M^(1/2) exp(s J) M^(1/2)`,
     where J is the weighted mean of `log(M^(-1/2) x M^(-1/2))`. The distance between M and the true
     mean is at most the norm of J, because half the sum of squares is 1-strongly convex. So the
-    tolerance bounds the error. The function uses NumPy in float64 on every backend. It has no
-    gradient and cannot run in a compiled step.
+    tolerance bounds the error. The function uses NumPy in float64 on every backend. The mean has no
+    gradient and cannot be computed in a compiled step.
 
     Erratum: Below Eq. 7, Kim2020 calls `N_I` the number of iterations, but `N_I` is the number of
     matrices.
@@ -145,9 +145,9 @@ def spectral(function: Callable, x: np.ndarray) -> np.ndarray:
 
 
 def _tangent(white, weights):
-    """Computes the mean of the logarithms. Also computes the largest second derivative, along a
-    geodesic, of half the weighted sum of squared distances. The smallest second derivative is 1
-    (Bini2013)."""
+    """Computes the mean of the logarithms, and an upper bound of the curvature: the largest second
+    derivative, along a geodesic, of half the weighted sum of squared distances. The smallest second
+    derivative is 1 (Bini2013)."""
     values, vectors = np.linalg.eigh((white + np.swapaxes(white, 1, 2)) / 2)
     logs = _log(values)
     mean = np.einsum("i,ijm,im,ikm->jk", weights, vectors, logs, vectors, optimize=True)

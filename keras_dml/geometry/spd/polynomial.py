@@ -1,4 +1,4 @@
-"""Matrix functions for inference on devices. They use only builtin operators of TFLite, without an
+"""Matrix functions for inference on devices, which use only builtin operators of TFLite and no
 eigendecomposition.
 
 Rectification is `((X + e I) + |X - e I|) / 2` with `|Y| = Y sign(Y)`. The matrix sign and the
@@ -17,9 +17,10 @@ gradient by 0.4 %.
 for matrices of norm 1 and epsilon 1e-4. The error of rectification is 2e-7. The error of the
 logarithm is 1e-5 up to condition number 1e3, and 1e-4 up to condition number 1e6. For singular and
 indefinite matrices it is 4e-4, because float32 cannot represent the rectified eigenvalues more
-accurately. These errors grow with the norm, and hold for norms below 1e5 epsilon. Under `jax.jit`,
-simplifications by XLA increase the error of the logarithm from 1e-5 to 5e-4 at condition number 10.
-TensorFlow, which writes the model files for devices, keeps the order of operations.
+accurately. The errors of rectification and logarithm grow with the norm, and hold for norms below
+1e5 epsilon. Under `jax.jit`, simplifications by XLA increase the error of the logarithm from 1e-5
+to 5e-4 at condition number 10. TensorFlow, which writes the model files for devices, keeps the
+order of operations.
 """
 
 import numpy as np
@@ -214,7 +215,7 @@ def _square_root(x, low):
 
 def _log_near_one(x):
     """Computes a polynomial from the first four powers of x, in blocks of four coefficients
-    (Paterson1973). This takes six products for degree 15."""
+    (Paterson1973). A polynomial of degree 15 takes six products."""
     lowest = LOWEST**0.5**SQUARE_ROOTS
     coefficients, middle, half = polynomials.logarithm(lowest, LOG_DEGREE)
     identity = _identity(x)
@@ -230,7 +231,8 @@ def _log_near_one(x):
 
 
 def _norm(x):
-    """Computes the Frobenius norm, shape `(..., 1, 1)`. It is at least the largest eigenvalue."""
+    """Computes the Frobenius norm, shape `(..., 1, 1)`, which is at least the largest
+    eigenvalue."""
     return ops.sqrt(ops.sum(x * x, axis=(-2, -1), keepdims=True)) + TINY
 
 

@@ -1,5 +1,5 @@
-"""Riemannian potatoes, which are outlier detectors for SPD matrices. They compute z-scores of the
-distance of a matrix from the center of a class (Kim2020).
+"""Riemannian potatoes: outlier detectors for SPD matrices, which compute z-scores of the distance
+of a matrix from the center of a class (Kim2020).
 
 Networks call the same functions with tensors as detectors do with NumPy arrays in float64.
 Statistics have no gradient, because they were computed from embeddings of earlier weights.
@@ -135,11 +135,11 @@ def update(
     """Updates the statistics of each class with all matrices of this class in a batch (Kim2020,
     Eqs. 19-21).
 
-    The function first updates the mean, then the standard deviation around the new mean. Then it
-    moves the center along a geodesic in the direction of the mean tangent of the class's matrices.
-    Algorithm 1 of Kim2020 updates the statistics after each matrix of the batch, so the order of
-    the matrices matters there. In this function the order does not matter. With one matrix per
-    class the update is exactly the online step of Kim2020.
+    The function first updates the mean, then the standard deviation around the new mean. Finally
+    the function moves the center along a geodesic in the direction of the mean tangent of the
+    class's matrices. Algorithm 1 of Kim2020 updates the statistics after each matrix of the batch,
+    so the order of the matrices matters there. In this function the order does not matter. With one
+    matrix per class the update is exactly the online step of Kim2020.
 
     Erratum: Kim2020 Eq. 20 lacks a bracket. The recursion of Eq. 9 is used instead:
     `stddev^2 = (1 - rate) stddev^2 + rate (log d - mean)^2`.

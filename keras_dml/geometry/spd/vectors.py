@@ -34,7 +34,7 @@ def vectorize(x: Tensor) -> Tensor:
 
 
 def unvectorize(v: Tensor) -> Tensor:
-    """Converts vectors to symmetric matrices. It is the inverse of `vectorize`.
+    """Converts vectors to symmetric matrices, the inverse of `vectorize`.
 
     Args:
         v: Vectors, shape `(..., n (n + 1) / 2)`.
@@ -54,8 +54,8 @@ def unvectorize(v: Tensor) -> Tensor:
 
 
 def _adjoint(function):
-    """Returns the custom gradient of `to_vector` or `to_matrix`, which is the other of the two
-    functions. It is a gather, which is much faster than the scatter of automatic
+    """Returns a custom gradient that calls `function`. The gradient of `to_vector` is `to_matrix`
+    and vice versa. These functions use a gather, which is much faster than the scatter of automatic
     differentiation."""
 
     def gradient(*args, upstream=None):
@@ -76,7 +76,7 @@ def to_vector(x: Tensor) -> Tensor:
 
 
 def to_matrix(v: Tensor) -> Tensor:
-    """Computes `unvectorize` without a custom gradient. It is the adjoint of `to_vector`."""
+    """Computes `unvectorize`, the adjoint of `to_vector`, without a custom gradient."""
     n = _size(v)
     row, column = np.triu_indices(n)
     index = np.zeros((n, n), int)

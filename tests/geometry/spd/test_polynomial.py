@@ -41,8 +41,8 @@ WORST = 5  # allowed factor on the error of a typical matrix; it was 3.5 in 300 
 
 @functools.cache
 def quick(name, *arguments):
-    """Returns a function of the polynomial solver, with epsilon if it has this argument. It is not
-    compiled, because `jax.jit` would cost the logarithm two digits."""
+    """Returns a function of the polynomial solver, with epsilon if it has this argument. The
+    function is not compiled, because `jax.jit` would cost the logarithm two digits."""
     function = getattr(spd_polynomial, name)
     return lambda x: function(x, *arguments)
 
