@@ -231,7 +231,7 @@ def _ranges(ranges, channels):
     array = real("`stddev_range`", ranges, np.float64)
     if array.shape != (channels, 2) or not np.all((array >= 0) & (array[:, :1] <= array)):
         raise ValueError(
-            f"`stddev_range` must hold (smallest, largest) for each of {channels} channels, "
-            f"neither negative. Received {ranges!r}."
+            f"`stddev_range` must hold two numbers of at least 0, (smallest, largest), for each of "
+            f"{channels} channels. Received {ranges!r}."
         )
     return tuple(map(tuple, array.tolist()))

@@ -34,12 +34,12 @@ def check_images(images: ArrayLike, shape: tuple[int | None, ...]) -> None:
         if not _fits(image.shape, shape):
             raise ValueError(
                 f"Image {i} must have shape ({', '.join(map(str, shape))}). Received shape "
-                f"{image.shape}. Resize it, for example by `keras.ops.image.resize`. Pass a "
+                f"{image.shape}. Resize the image, for example by `keras.ops.image.resize`. Pass a "
                 "single image as a list of one."
             )
         if not are_images(shape):
             if not np.isfinite(image).all():
-                raise ValueError(f"Map {i} holds NaN or infinity. Leave it out.")
+                raise ValueError(f"Feature map {i} holds NaN or infinity. Leave it out.")
             continue
         if not np.issubdtype(image.dtype, np.floating):
             raise ValueError(

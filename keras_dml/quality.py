@@ -271,7 +271,7 @@ def crest_factor(recording: ArrayLike) -> float:
     if recording.ndim != 2 or not recording.shape[1]:
         raise ValueError(
             "`recording` must have shape (time, channels), with at least one channel. Received "
-            f"shape {recording.shape}. Pass sound of one channel as `sound[:, None]`."
+            f"shape {recording.shape}. Pass one channel of audio as `audio[:, None]`."
         )
     sound = recording[:, 0]
     blocks = sound[: len(sound) // BLOCK * BLOCK].reshape(-1, BLOCK)
@@ -332,8 +332,8 @@ def gate_of(model: keras.Model) -> Gate | None:
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
     if sha256 != entry["sha256"]:
         raise ValueError(
-            f"{path} has the SHA-256 {sha256}, and the card in its folder names another one. Copy "
-            "the folder of the model again, or train the model again."
+            f"{path} has the SHA-256 {sha256}, but the card in its folder contains another "
+            "SHA-256. Copy the folder of the model again, or train the model again."
         )
     return Gate(model, usual, Potato.load(path))
 

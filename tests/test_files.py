@@ -430,7 +430,7 @@ def test_a_folder_with_something_foreign_is_left(tmp_path, foreign):
 
 def test_a_folder_is_asked_for_that_holds_the_new_one(tmp_path):
     for place in (_files.replaceable_file, replaceable_folder):
-        with pytest.raises(FileNotFoundError, match="There is no folder '.*none' to write 'new'"):
+        with pytest.raises(FileNotFoundError, match="folder '.*none' for 'new' does not exist"):
             place(tmp_path / "none" / "new")
 
 

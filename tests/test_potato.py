@@ -230,7 +230,7 @@ def test_a_potato_is_saved_to_nothing_but_a_file(rng, tmp_path):
         with pytest.raises(ValueError, match="is a folder|must end in its name"):
             potato.save(path)
     assert (tmp_path / "mine" / "diary.txt").read_text() == "mine"
-    with pytest.raises(FileNotFoundError, match="There is no folder"):
+    with pytest.raises(FileNotFoundError, match="folder .* does not exist"):
         potato.save(tmp_path / "none" / "eeg.npz")
 
 

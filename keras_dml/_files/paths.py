@@ -177,6 +177,6 @@ def _kind(path):
 def _with_parent(path):
     if not path.parent.is_dir():
         raise FileNotFoundError(
-            f"There is no folder {str(path.parent)!r} to write {path.name!r} into. Create it first."
+            f"The folder {str(path.parent)!r} for {path.name!r} does not exist. Create it first."
         )
     return path

@@ -1,4 +1,4 @@
-"""Temporary folders beside the file or folder that is written. Leftovers of killed processes are
+"""Temporary folders next to the file or folder that is written. Leftovers of killed processes are
 removed."""
 
 import contextlib

@@ -37,8 +37,8 @@ class ChannelNormalization(keras.layers.Layer):
                 channels)`.
 
         Raises:
-            ValueError: If there are no recordings or no steps, or a recording has a wrong shape or
-                holds NaN or infinity.
+            ValueError: If `recordings` is empty or holds no steps, or a recording has a wrong shape
+                or holds NaN or infinity.
         """
         recordings = [np.asarray(recording, np.float64) for recording in recordings]
         _check(recordings, self.mean.shape[0] if self.built else None)

@@ -30,8 +30,8 @@ class MatrixLayer(keras.layers.Layer):
         if len(input_shape) < 3 or n is None or input_shape[-2] != n:
             raise ValueError(
                 f"{type(self).__name__} needs square matrices of known size, shape (batch, n, n). "
-                f"Received shape {tuple(input_shape)}. `keras_dml.layers.Covariance` computes them "
-                "from recordings of shape (batch, time, channels)."
+                f"Received shape {tuple(input_shape)}. `keras_dml.layers.Covariance` computes "
+                "square matrices from recordings of shape (batch, time, channels)."
             )
         self.input_spec = keras.layers.InputSpec(min_ndim=3, axes={-1: n, -2: n})
 

@@ -50,8 +50,9 @@ class Proxies(keras.layers.Layer):
         if len(input_shape) != 2 or input_shape[1] is None:
             raise ValueError(
                 "Proxies needs vectors of known width, shape (batch, features). Received shape "
-                f"{tuple(input_shape)}. Put `LogEig` and `TangentVector` before it for matrices, "
-                "`SequencePooling` or `QuantileLayer(flatten=True)` for sequences."
+                f"{tuple(input_shape)}. For matrices, put `LogEig` and `TangentVector` before "
+                "Proxies. For sequences, put `SequencePooling` or `QuantileLayer(flatten=True)` "
+                "before Proxies."
             )
         self.proxies = self.add_weight(
             name="proxies", shape=(self.classes, input_shape[1]), initializer="random_normal"

@@ -107,8 +107,8 @@ class DistanceMatrixLoss(LabeledLoss):
             embeddings: Embeddings, shape `(batch, ...)`.
         """
         raise NotImplementedError(
-            f"{type(self).__name__} has no method `values(labels, distances, embeddings)`. It "
-            "returns one value per anchor, shape (batch,)."
+            f"{type(self).__name__} has no method `values(labels, distances, embeddings)`. The "
+            "method must return one value per anchor, shape (batch,)."
         )
 
 

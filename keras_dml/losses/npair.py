@@ -38,9 +38,9 @@ class NPairLoss(LabeledLoss):
         **kwargs: Further arguments of `keras.losses.Loss`, such as `reduction`.
 
     Raises:
-        TypeError, ValueError: If `similarity` is unknown, `scale` is not positive, `l2` is negative,
-            the predictions are not vectors, or, in an eager call, a label does not appear exactly
-            twice.
+        TypeError, ValueError: If `similarity` is unknown, `scale` is not positive, `l2` is
+            negative, the predictions are not vectors, or, in an eager call, a label does not appear
+            exactly twice.
     """
 
     def __init__(

@@ -174,8 +174,8 @@ class ClassSampler(keras.utils.PyDataset):
     def _example(self, row, rng):
         """Returns the example with index `row`, float32."""
         raise NotImplementedError(
-            f"{type(self).__name__} has no method `_example(row, rng)`. It returns one example, a "
-            "float32 array."
+            f"{type(self).__name__} has no method `_example(row, rng)`. The method must return one "
+            "example, a float32 array."
         )
 
     def _batch_labels(self, ids):

@@ -548,7 +548,7 @@ def test_maps_of_features_may_hold_any_number(rng):
     model.refit_prototypes(maps, np.array([0, 0, 1, 1]))
     np.testing.assert_allclose(model.prototypes[0], maps[:2].reshape(2, -1).mean(axis=0), rtol=1e-5)
     assert keras_dml.embed(model, maps, progress=False).shape == (4, 20)
-    with pytest.raises(ValueError, match="Map 1 holds NaN"):
+    with pytest.raises(ValueError, match="Feature map 1 holds NaN"):
         model.classify(np.where(np.arange(4)[:, None, None, None] == 1, np.nan, maps))
 
 

@@ -37,7 +37,7 @@ def mixture(values: ArrayLike, counts: ArrayLike, knots: ArrayLike) -> np.ndarra
     values, counts, knots = (np.asarray(a, np.float64) for a in (values, counts, knots))
     if values.ndim != 3 or counts.shape != values.shape[:1] or knots.shape != values.shape[2:]:
         raise ValueError(
-            "`values` must have shape (segments, filters, knots), `counts` (segments,), `knots` "
+            "`values` must have shape (segments, filters, knots), `counts` (segments,) and `knots` "
             f"(knots,). Received {values.shape}, {counts.shape} and {knots.shape}."
         )
     if not (counts > 0).all():
@@ -79,7 +79,7 @@ def barycenter(values: ArrayLike, weights: ArrayLike | None = None, p: int = 1) 
             f"Received shape {values.shape}."
         )
     if p not in (1, 2):
-        raise ValueError(f"`p` must be 1 or 2; other orders have no closed form. Received p={p!r}.")
+        raise ValueError(f"`p` must be 1 or 2. Other orders have no closed form. Received p={p!r}.")
     weights = normalized(weights, len(values), "embeddings")
     if p == 2:
         return np.einsum("i,ijk->jk", weights, values)

@@ -248,6 +248,6 @@ def check_order(p: float) -> None:
     """
     if not (isinstance(p, (int, float)) and 1 <= p < math.inf):
         raise ValueError(
-            "`p` must be a real number of at least 1; below 1 the distance is not a metric. "
+            "`p` must be a real number of at least 1. Below 1 the distance is not a metric. "
             f"Received p={p!r}."
         )

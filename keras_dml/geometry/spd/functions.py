@@ -191,7 +191,7 @@ def check_epsilon(epsilon: float) -> float:
     """
     if not (isinstance(epsilon, numbers.Real) and 0 < epsilon < float("inf")):
         raise ValueError(
-            "`epsilon` is the least eigenvalue and must be a positive number, in the unit of the "
+            "`epsilon`, the smallest eigenvalue, must be a positive number in the unit of the "
             f"matrices. Received {epsilon!r}."
         )
     return float(epsilon)

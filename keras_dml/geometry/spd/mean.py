@@ -165,8 +165,8 @@ def _definite(x):
     x = concrete(x) if ops.is_tensor(x) else x
     if x is None:
         raise ValueError(
-            "`karcher_mean` needs values and cannot run in a compiled step. Call it outside, or "
-            "use `log_euclidean_mean`."
+            "`karcher_mean` cannot run in a compiled step, because it needs concrete values. "
+            "Call it outside of compiled steps, or use `log_euclidean_mean`."
         )
     x = np.asarray(x, np.float64)
     if x.ndim != 3 or x.shape[1] != x.shape[2] or not len(x):
@@ -175,13 +175,13 @@ def _definite(x):
         )
     x = (x + np.swapaxes(x, 1, 2)) / 2
     if not np.isfinite(x).all():
-        raise ValueError("`x` holds numbers that are not finite. Drop those matrices first.")
+        raise ValueError("`x` holds matrices that are not finite. Remove these matrices first.")
     values = np.linalg.eigvalsh(x)
     singular = np.flatnonzero(values[:, 0] <= np.finfo(np.float64).eps * values[:, -1])
     if len(singular):
         raise ValueError(
-            f"`x` must hold positive definite matrices. Received {len(singular)} with an "
-            f"eigenvalue that is not positive, the first at index {singular[0]}. Apply "
+            f"`x` must hold positive definite matrices. Received {len(singular)} matrices with "
+            f"an eigenvalue that is not positive, the first at index {singular[0]}. Apply "
             "`spd.rectify(x, epsilon)` first."
         )
     return x

@@ -327,7 +327,5 @@ def test_what_is_not_square_is_refused(name, shape):
 @pytest.mark.parametrize("epsilon", [0, -1e-4, np.inf, np.nan, "auto", None])
 @pytest.mark.parametrize("function", [spd.rectify, spd.rectify_log])
 def test_a_least_eigenvalue_that_is_not_positive_is_refused(function, epsilon):
-    with pytest.raises(
-        ValueError, match="`epsilon` is the least eigenvalue and must be a positive"
-    ):
+    with pytest.raises(ValueError, match="`epsilon`.* positive number.*Received"):
         function(np.eye(2), epsilon)
