@@ -1,4 +1,4 @@
-"""Checks that arguments are real numbers before NumPy converts them.
+"""Checks that arguments are real numbers, before NumPy converts the arguments.
 
 `numpy.asarray` drops the mask of a masked array and the imaginary part of complex numbers (with at
 most a warning), and converts text and dates to numbers. Without these checks, embeddings and error
@@ -71,7 +71,7 @@ def finite(name, values):
     Raises:
         TypeError: In the same cases as in `real`.
         ValueError: If a value is NaN, or infinite in float32. The message names the first row with
-            such a value.
+            an invalid value.
     """
     array = real(name, values)
     if array.size and not _in_float32(array.min(), array.max()):

@@ -327,7 +327,7 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
 
 
 def _clean_mask(y, count):
-    """Returns a mask of the matrices whose labels are not those of artifacts, shape `(count,)`."""
+    """Returns a mask of the matrices that are not labeled as artifacts, shape `(count,)`."""
     if y is None:
         return np.ones(count, bool)
     y = real("`y`", y)

@@ -179,7 +179,7 @@ def pytest_runtest_teardown(item, nextitem):
 def _forget_training_steps():
     """Deletes the gradients that TensorFlow registers for each traced step, because they keep the
     graph in memory. Only code that differentiates through a function from an earlier test file
-    would need them. Kernels are created again when they are called.
+    would need these gradients. Kernels are created again when they are called.
     """
     from tensorflow.python.eager import context
     from tensorflow.python.framework import ops

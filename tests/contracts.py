@@ -1,5 +1,4 @@
-"""Checks that every public layer, model and loss must pass. `test_contracts.py` runs the checks on
-each of them.
+"""Checks that every public layer, model and loss must pass. `test_contracts.py` runs the checks.
 
 A case describes how to build the object that is checked: `Network` for a layer or a model, `Loss`
 for a loss. A check is a function of a case and a random generator, and of a folder if it writes
@@ -159,7 +158,8 @@ def padding_moves_nothing(case, rng):
 
 
 def mask_passes_or_ends(case, rng):
-    """A layer that keeps the time axis passes on its mask; one without time passes on None."""
+    """A layer that keeps the time axis must pass its mask on. A layer that removes the time axis
+    must pass on None."""
     layer = case.build()
     if isinstance(layer, keras.Model):
         return

@@ -1,6 +1,6 @@
 """Tests the numerical part of the library on JAX, in float64 if a test requires it.
 
-The run on JAX takes minutes on one core. `conftest.py` starts it first, so that the other test
+The run on JAX takes minutes on one core. `conftest.py` starts this run first, so that another test
 process works in the meantime.
 """
 

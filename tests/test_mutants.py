@@ -132,7 +132,7 @@ def test_each_source_file_of_an_area_has_tests():
 
 @pytest.fixture
 def toy(tmp_path):
-    """Writes a small package with two functions, one of which has no test."""
+    """Writes a small package with a tested function and a function without a test."""
     for path, text in {
         PATH: TOY,
         "keras_dml/__init__.py": "",

@@ -80,6 +80,6 @@ def _message(backend):
 
 
 def has_forward_mode():
-    """Returns True if the backend supports forward-mode derivatives of losses (`jax.jvp`). A custom
-    gradient would make them impossible."""
+    """Returns True if the backend supports forward-mode derivatives of losses (`jax.jvp`). With a
+    custom gradient, forward-mode derivatives are impossible."""
     return keras.backend.backend() == "jax"

@@ -19,8 +19,8 @@ def concrete(tensor):
 
 
 def immutable_weights(model):
-    """Returns the weight arrays of a model on JAX, where training replaces arrays instead of
-    changing them. Returns None on TensorFlow."""
+    """Returns the weight arrays of a model on JAX, where training replaces weight arrays instead of
+    changing their values. Returns None on TensorFlow."""
     if keras.backend.backend() != "jax":
         return None
     return [variable.value for variable in model.variables]

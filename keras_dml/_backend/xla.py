@@ -146,7 +146,7 @@ def _differentiable(fast, plain):
 
 
 def filled_up(x, sizes):
-    """Pads a tensor with rows of zeros to one of a few allowed numbers of rows, so that only few
+    """Pads a tensor with rows of zeros up to the next allowed number of rows, so that only few
     sizes are compiled.
 
     Args:

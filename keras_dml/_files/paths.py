@@ -142,7 +142,8 @@ def _check_outside_kernel(path):
     """Raises `ValueError` if a path leads through a folder of the kernel.
 
     For example, `/dev/stdout` and `/proc/self/fd/1` are links to the file to which a shell
-    redirects the output. A caller who passes such a path does not intend to replace this file.
+    redirects the output. A caller who passes `/dev/stdout` does not intend to replace the file
+    behind the link.
     """
     folder = next((place for place in _places(path) if place in _KERNEL), None)
     if folder is not None:

@@ -84,7 +84,7 @@ def filter_bins(filters):
         filters: Weights of all frequency bins, shape `(bands, frequencies)`.
 
     Returns:
-        Indices and weights, both of shape `(bands, width)`.
+        Indices, shape `(bands, width)`, and weights, shape `(bands, width)`.
     """
     first = (filters > 0).argmax(axis=1)
     width = np.max(np.sum(filters > 0, axis=1))

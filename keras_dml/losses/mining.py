@@ -72,7 +72,7 @@ def _in_two_passes(mine):
     function, which then takes two passes over the triplets instead of seven.
 
     XLA compiles once per batch size, in about half a second. Eager calls are not compiled, because
-    they take less time than that.
+    compiling takes longer than an eager call.
     """
 
     @functools.wraps(mine)
@@ -262,7 +262,7 @@ def _or_itself(mask):
 
 
 def random_negatives(labels: Tensor, embeddings: Tensor, seed: int, partners: Tensor) -> Tensor:
-    """Draws a negative uniformly for each pair of a row i and one of its partners.
+    """Draws a negative uniformly for each pair of a row i and a partner of row i.
 
     The draw is a hash of the seed and of the embeddings and indices of the two rows, so it needs no
     state. The draw changes in each training step because the embeddings change, and is reproducible

@@ -169,8 +169,8 @@ def anchors_and_positives(labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
     Raises:
         ValueError: If the number of rows is odd, or, in an eager call, if a label does not appear
-            exactly twice. In a compiled step the backend raises an error for such labels, except on
-            TensorFlow with XLA.
+            exactly twice. In a compiled step the backend raises an error for labels that are not
+            pairs, except on TensorFlow with XLA.
     """
     rows = labels.shape[0]
     values = concrete(labels)

@@ -27,7 +27,7 @@ class WassersteinLoss(LabeledLoss):
     Args:
         p: Order of the Wasserstein distance, a real number, at least 1.
         symmetric: Whether to also use positives as anchors, which adds `softplus(D_ii - D_ji)`.
-            Abdelwahab2019 does not do this.
+            Abdelwahab2019 uses only anchors.
         scale: Factor by which distances are multiplied, an inverse temperature, which is 1 in
             Abdelwahab2019.
         name: Name of the loss.

@@ -83,8 +83,8 @@ def test_normalized_embeddings_have_a_direction_only(rng, z):
 
 
 def test_first_kernel_is_initialized_for_both_inputs_together(rng):
-    """Tests the scale of the kernel. Two separate kernels with half as many inputs would have 1.2
-    times this scale."""
+    """Tests the scale of the kernel. Two separate kernels with half as many inputs would have a
+    scale 1.2 times as large."""
     layer = LearnedSimilarity(hidden=(512,))
     layer.build((None, 256), (None, 256))
     kernel = numpy(layer.kernels[0])
@@ -256,7 +256,8 @@ def of_weights(layer, x, y):
 
 @pytest.mark.parametrize("symmetry", ["none", "absdiff"])
 def test_layers_of_different_widths_work_in_sequence(symmetry, rng, monkeypatch):
-    """Tests two widths in a row; an earlier version compiled one function for all widths."""
+    """Tests two widths in sequence, because an earlier version compiled one function for all
+    widths."""
     monkeypatch.setattr(geometry, "BLOCK_BYTES", 64)
     for features, hidden in ((3, (5,)), (4, (7,)), (4, (7, 2))):
         layer = LearnedSimilarity(hidden, symmetry=symmetry)

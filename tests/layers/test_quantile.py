@@ -182,7 +182,8 @@ def test_inputs_other_than_sequences_are_refused(shape):
 @pytest.mark.parametrize("with_mask", [False, True])
 @pytest.mark.parametrize("shape", [SHAPE, (4, 1000, 30)])
 def test_sorting_on_the_host_equals_sorting_in_the_graph(rng, with_mask, shape):
-    """The shapes include one that several threads sort. The values include ties, 0.0 and -0.0."""
+    """One of the tested arrays is so large that several threads sort it. The values include ties,
+    0.0 and -0.0."""
     if keras.backend.backend() != "tensorflow" and shape != SHAPE:
         return  # this backend has only one sort
     x = activations(rng, shape).round(1)

@@ -3,7 +3,7 @@ Wasserstein distances.
 
 Divergences compare densities, not values. For disjoint supports the Jensen-Shannon divergence is
 log 2 with gradient 0 for every gap between the supports, while the Wasserstein distance grows with
-the gap (Abdelwahab2019, section 4.1). The functions use NumPy. Figures and tests call them, not
+the gap (Abdelwahab2019, section 4.1). The functions use NumPy and serve figures and tests, not
 training.
 
 >>> knots, x = np.array([0, 0.5, 1]), np.array([0.0, 0.5, 1.0])

@@ -17,7 +17,7 @@ def power_spectrum(x: Tensor) -> Tensor:
     (Cooley1965), with p and q as equal as possible. The function uses matrix products because
     devices have no Fourier transform for lengths that are not powers of two. The converter to 8
     bits does not quantize matrices of fewer than 1024 numbers, and up to 961 samples all matrices
-    are smaller than that.
+    are smaller.
 
     Args:
         x: Real signals, shape `(..., samples)`, float32 or wider. The number of samples must be

@@ -332,8 +332,8 @@ def _updated(statistics, seen, samples, fraction, center, mean, variance):
 
 
 def _fraction(count, samples, update_rate):
-    """Computes the weight of new samples in the updated statistics (Kim2020, Eqs. 19-21, for
-    several samples)."""
+    """Computes the weight of new samples in the updated statistics. With one sample it is the
+    weight in Kim2020, Eqs. 19-21."""
     if update_rate is None:
         return samples / (count + samples)
     return 1 - (1 - update_rate) ** samples

@@ -2,11 +2,10 @@
 speed up training with TensorFlow.
 
 A product or a transpose of small matrices takes TensorFlow a few microseconds, but waking the
-threads of its pool takes up to a hundred. Therefore XLA compiles one function for the computations
-before the eigendecomposition, one for those after it, and one for the backward pass. Compilation
-saves a third of the time for mapping 64 matrices of 20 x 20 to 10 x 10, forward and backward on two
-threads (`tests/bench/spd_layers.py`). For frames with more rows, TensorFlow's own products are
-faster.
+threads of its pool takes up to a hundred. Therefore XLA compiles three functions: the computations
+before the eigendecomposition, the computations after it, and the backward pass. Compilation saves a
+third of the time for mapping 64 matrices of 20 x 20 to 10 x 10, forward and backward on two threads
+(`tests/bench/spd_layers.py`). For frames with more rows, TensorFlow's own products are faster.
 """
 
 from keras_dml._backend import keras, ops, xla

@@ -126,8 +126,8 @@ def test_logarithms_do_not_depend_on_the_unit(rng, scale):
 
 
 def test_a_matrix_with_an_eigenvalue_of_the_whole_norm_does_not_blow_up(rng):
-    """Errors grow beyond the upper end of the interval. Without a margin above it, one in some
-    thousand matrices had an error 40 times as large."""
+    """Errors grow beyond the upper end of the interval. Without a margin above the interval, one in
+    some thousand matrices had an error 40 times as large."""
     x = float32(rng, np.r_[1.0, np.zeros(7)], 2000)
     result = np.asarray(quick("rectify", EPSILON)(x))
     expected = matrices.by_eigh(lambda v: np.maximum(v, EPSILON), x)
