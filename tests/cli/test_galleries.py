@@ -262,7 +262,7 @@ def test_recordings_that_are_refused_are_named_with_the_reason(command, model, w
     broken.write_text("x,y\n1,2\n")
     code, result = run_json(command, "enroll", db, "alice", good, short, broken, "--model", model)
     assert code == 1 and result["kept"] == [str(good)]
-    assert f"{short} has 9 steps, the model's contract" in result["refused"][str(short)]
+    assert f"{short} has 9 steps, but the model's contract" in result["refused"][str(short)]
     assert f"{broken}, line 1: there is no column 'z'" in result["refused"][str(broken)]
     code, out, _ = command("enroll", db, "alice", short)
     assert code == 2 and f"refused: {short} has 9 steps" in out
