@@ -117,7 +117,7 @@ def test_knots_that_a_float16_file_rounded_are_the_same(rng):
 
 @pytest.mark.parametrize("sizes", [{"knots": 7}, {"filters": 4}, {"filters": 1}])
 def test_embeddings_of_other_sizes_are_refused_not_broadcast(rng, sizes):
-    """Without this error, one filter and three filters would broadcast to a meaningless number."""
+    """Without the check, one filter and three filters would broadcast to a meaningless number."""
     with pytest.raises(ValueError, match=r"one model. Received shapes \(2, 4, 5\) and \(2"):
         distances.Wasserstein()(embeddings(rng, 2), embeddings(rng, 2, **sizes))
 

@@ -106,7 +106,8 @@ def test_a_sample_is_repeatable_and_of_all_files():
 
 
 def test_mutants_that_change_no_behavior_still_exist():
-    """Tests that each listed mutant exists. If its code has changed, delete its entry."""
+    """Tests that each listed mutant exists. If the code of a mutant has changed, delete the
+    mutant's entry."""
     reasons = mutation.equivalents(mutants.EQUIVALENT.read_text())
     pools = {
         path: {mutant.key for mutant in mutation.mutants(path, (mutants.ROOT / path).read_text())}

@@ -27,7 +27,7 @@ def fitted(**options):
 
 
 def windows(rng, count, n, artifacts=0):
-    """Draws sample covariance matrices. The first few have ten times the amplitude."""
+    """Draws sample covariance matrices, of which the first few have ten times the amplitude."""
     x = rng.normal(size=(count, 4 * n, n))
     x[:artifacts] *= 10
     return np.swapaxes(x, 1, 2) @ x / (4 * n)

@@ -1,7 +1,7 @@
 """Compilation of functions by XLA, which fuses many passes over memory into one.
 
-Exported files do not use it, because they must run without XLA. With TensorFlow on a GPU it is not
-used either, because there Keras compiles the whole step with XLA by default.
+Exported files do not use XLA, because they must run without XLA. With TensorFlow on a GPU these
+functions do not compile either, because Keras already compiles the whole step with XLA by default.
 """
 
 import contextlib

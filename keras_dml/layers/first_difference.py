@@ -13,7 +13,7 @@ class FirstDifference(keras.layers.Layer):
     In EEG the drifts have a thousand times the power of the fast rhythms. `python -m zoo.eeg_bands`
     measures how well each rhythm separates people. The output is zero for a step without a valid
     predecessor, such as the first step and padding. The layer computes in float32 or wider under
-    any policy, because half precision may not resolve a signal with a large offset.
+    any dtype policy, because half precision may not resolve a signal with a large offset.
 
     Input and output shape: `(batch, time, channels)`, with or without a Keras mask.
 

@@ -27,8 +27,8 @@ class GravityFrame(keras.layers.Layer):
     with or without a Keras mask. The layer passes the mask on. Output shape:
     `(batch, time, channels)` with 3 channels for `"axes"`, 2 for `"magnitude"` and 4 for `"both"`,
     in the unit of the input. Invalid steps become 0. The layer computes in float32 or wider under
-    any policy. If a recording has no principal axis, for example because all accelerations are
-    zero, the axis depends on the sensor's orientation.
+    any dtype policy. If a recording has no principal axis, for example because all accelerations
+    are zero, the axis depends on the sensor's orientation.
 
     Args:
         horizontal: `"axes"`, `"magnitude"` or `"both"`.

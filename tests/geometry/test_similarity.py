@@ -124,7 +124,7 @@ def test_rows_equal_to_the_other_side_have_a_difference_without_gradient(rng):
 
 def test_great_embeddings_keep_their_digits(rng):
     """The sums `left + right` cancel. The computation from maxima must not lose more digits than
-    these sums."""
+    the computation from sums."""
     x, y = (1e4 * item for item in vectors(rng, 6, 7, features=8))
     perceptron = perceptrons.random(rng, 8, (32,))
     expected = perceptrons.by_pairs(x, y, perceptron)

@@ -66,7 +66,7 @@ def test_equal_rows_are_at_distance_zero_with_gradient_zero(rng, way, dtype):
 
 
 def test_one_row_against_many_is_exact_even_to_its_neighbors(rng):
-    """Devices compare one query with their gallery in this way."""
+    """Devices compare one query with all entries of their gallery."""
     x = rng.normal(size=(1, 64)).astype("float32")
     gallery = x + np.geomspace(1e-5, 10, 5000, dtype="float32")[:, None] * rng.normal(
         size=(5000, 64)
@@ -186,7 +186,7 @@ def test_golden_cosine_of_a_zero_vector():
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("length", [0.0, 1e-30, 1e-7])
 def test_a_vector_too_short_for_a_direction_is_zero_with_gradient_zero(length, dtype):
-    """A second vector, which is not too short, keeps its gradient."""
+    """The test includes a second vector of sufficient length, which keeps its gradient."""
     x = np.array([[length, 0.0], [3.0, 4.0]], dtype)
     np.testing.assert_allclose(numpy(vector.unit(x)), [[0, 0], [0.6, 0.8]], rtol=1e-6)
     (result,) = gradients(lambda x: ops.sum(vector.unit(x)[:, 0]), x)

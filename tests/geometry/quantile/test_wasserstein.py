@@ -296,7 +296,7 @@ def test_a_traced_step_is_compiled_for_any_number_of_rows(rng):
 )
 @pytest.mark.parametrize("compile", [lambda function: function, graph], ids=["eager", "traced"])
 def test_sets_of_different_shapes_are_refused(p, x, y, knots, compile):
-    """Without this error, XLA's loop would read past the end of the shorter array and return wrong
+    """Without the check, XLA's loop would read past the end of the shorter array and return wrong
     numbers."""
     table = compile(lambda x, y, knots: wasserstein.pairwise(x, y, knots, p, max_bytes=1))
     with pytest.raises(ValueError, match="filters, knots"):
