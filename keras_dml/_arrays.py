@@ -1,8 +1,8 @@
-"""Checks that arguments are real numbers before NumPy converts them.
+"""Checks that arguments are real numbers, before NumPy converts the arguments.
 
 `numpy.asarray` drops the mask of a masked array and the imaginary part of complex numbers (with at
-most a warning), and reads text and dates as numbers. An embedding or a figure would then come from
-other data than the caller passed.
+most a warning), and converts text and dates to numbers. Without these checks, embeddings and error
+rates would be computed from other data than the caller passed.
 """
 
 import math
@@ -28,7 +28,7 @@ def real(name, values, dtype=None):
     Args:
         name: Name of the values in error messages, such as ``"`scores`"`` or `"Recording 3"`.
         values: An array, a tensor, or nested lists of numbers.
-        dtype: Data type of the result; None keeps that of `values`.
+        dtype: Dtype of the result. Default: the dtype of `values`.
 
     Returns:
         NumPy array of booleans, integers or floats.
@@ -54,7 +54,7 @@ def real(name, values, dtype=None):
         )
     if dtype is None:
         return array
-    with np.errstate(over="ignore"):  # overflow gives infinity, which callers reject
+    with np.errstate(over="ignore"):  # overflow gives infinity, which callers check
         return array.astype(dtype, copy=False)
 
 
@@ -69,8 +69,9 @@ def finite(name, values):
         NumPy array of booleans, integers or floats.
 
     Raises:
-        TypeError: See `real`.
-        ValueError: If a value is NaN, or infinite in float32. The message names the first row.
+        TypeError: In the same cases as in `real`.
+        ValueError: If a value is NaN, or infinite in float32. The message names the first row with
+            an invalid value.
     """
     array = real(name, values)
     if array.size and not _in_float32(array.min(), array.max()):
@@ -78,7 +79,7 @@ def finite(name, values):
         bad = [i for i, row in enumerate(rows) if not _in_float32(row.min(), row.max())]
         raise ValueError(
             f"{name} holds NaN or infinity, first in row {bad[0]}, in {len(bad)} of {len(rows)} "
-            "rows; leave them out."
+            "rows. Leave these rows out."
         )
     return array
 
@@ -88,8 +89,8 @@ def whole(name, value, minimum):
 
     Args:
         name: Name of the argument in error messages.
-        value: The integer.
-        minimum: Smallest integer allowed.
+        value: Integer to convert.
+        minimum: Smallest allowed integer.
 
     Raises:
         TypeError: If `value` is not an integer. Booleans and 2.0 are not integers here.
@@ -111,8 +112,8 @@ def number(name, value, least=-math.inf):
 
     Args:
         name: Name of the argument in error messages.
-        value: The number.
-        least: Smallest number allowed.
+        value: Number to convert.
+        least: Smallest allowed number.
 
     Raises:
         TypeError: If `value` is not a number, or a boolean.
@@ -130,7 +131,7 @@ def positive(name, value):
 
     Args:
         name: Name of the argument in error messages.
-        value: The number.
+        value: Number to convert.
 
     Raises:
         TypeError: If `value` is not a number, or a boolean.
@@ -154,12 +155,12 @@ def _in_float32(*values):
 
 
 def _is_real(dtype):
-    # bfloat16 and float8 have kind V, like structured arrays, but no field names
+    # The kind of bfloat16 and float8 is V, as for structured arrays, but they have no field names.
     return dtype.kind in "biuf" or (dtype.names is None and np.can_cast(dtype, np.float32))
 
 
 def refuse_masked(name, values):
-    """Raises `TypeError` if a value of an array, or of an array in a list, is masked."""
+    """Raises `TypeError` if an array, or an array in a list, has a masked value."""
     masked = np.ma.getmask(values) if isinstance(values, np.ma.MaskedArray) else np.ma.nomask
     if np.any(masked):
         index = tuple(int(i) for i in np.argwhere(masked)[0])

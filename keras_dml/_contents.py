@@ -1,14 +1,15 @@
-"""Finds equal recordings, and equal embeddings of recordings (duplicates)."""
+"""Functions that find duplicates: equal recordings, and equal embeddings of recordings."""
 
 import hashlib
 
 import numpy as np
 
-# Largest differences between embeddings of one recording, measured on five models of the zoo: 1e-6
-# in another batch, 9e-6 for a csv file with six decimals, 8e-4 for one with four digits. Different
-# recordings of japanese_vowels_lpc, ipol_gait and hyke_voice differ by at least .2.
+# Largest relative difference of equal embeddings. With five models of the zoo, embeddings of the
+# same recording differ by at most 1e-6 between batches, 9e-6 for a csv file with six decimals, and
+# 8e-4 for a csv file with four digits. Embeddings of different recordings of japanese_vowels_lpc,
+# ipol_gait and hyke_voice differ by at least .2.
 TOLERANCE = 1e-3
-SAMPLED = 16  # numbers that are compared first
+SAMPLED = 16  # count of numbers that are compared first
 
 
 def content(recording):
@@ -19,7 +20,7 @@ def content(recording):
         recording: Array of any shape, or nested lists.
 
     Returns:
-        The SHA-256 digest, bytes.
+        SHA-256 digest, bytes.
     """
     values = np.ascontiguousarray(recording, np.float32)
     return hashlib.sha256(values.tobytes() + str(values.shape).encode()).digest()
@@ -29,10 +30,10 @@ def repeats(embeddings):
     """Finds embeddings that repeat an earlier embedding.
 
     Args:
-        embeddings: Shape `(count, ...)`.
+        embeddings: Embeddings, shape `(count, ...)`.
 
     Returns:
-        Dict from the index of each repeated embedding to the index of its first occurrence.
+        Dict that maps the index of each repeated embedding to the index of its first occurrence.
     """
     first = {}
     for later, matches in enumerate(alike(embeddings, embeddings)):
@@ -48,7 +49,7 @@ def copies(recordings):
         recordings: List of finite arrays of shape `(time, ...)`.
 
     Returns:
-        Dict from the index of each repeated recording to the index of its first occurrence.
+        Dict that maps the index of each repeated recording to the index of its first occurrence.
     """
     by_shape, first = {}, {}
     arrays = [np.asarray(recording) for recording in recordings]
@@ -67,17 +68,18 @@ def copies(recordings):
 
 
 def alike(embeddings, references):
-    """Finds pairs of embeddings that are equal within `TOLERANCE`, so come from one recording.
+    """Finds pairs of embeddings that are equal within `TOLERANCE`, which means that they come from
+    the same recording.
 
-    The tolerance is relative to the largest number along the last axis, so that neither the units
-    of a channel nor the knots of a quantile embedding matter.
+    The tolerance is relative to the largest number along the last axis, so that it holds for any
+    unit of a channel and for the knots of a quantile embedding.
 
     Args:
-        embeddings: Shape `(count, ...)`.
+        embeddings: Embeddings, shape `(count, ...)`.
         references: Embeddings to compare with, shape `(references, ...)`.
 
     Returns:
-        List with the ascending indices of the equal references for each embedding.
+        List that holds, for each embedding, the ascending indices of the equal references.
     """
     if not len(embeddings) or not len(references):
         return [np.empty(0, int) for _ in embeddings]
@@ -87,7 +89,8 @@ def alike(embeddings, references):
     sampled = flat_references[:, columns]
     equal = []
     for x, limit in zip(flat, _limits(embeddings), strict=True):
-        # The largest number of an equal embedding is at most 1 / (1 - TOLERANCE) times as large.
+        # The largest number of an equal embedding is larger by at most the factor 1 / (1 -
+        # TOLERANCE).
         most = (1 + 2 * TOLERANCE) * limit[columns // numbers]
         rows = np.flatnonzero((np.abs(sampled - x[columns]) <= most).all(axis=1))
         most = np.maximum(_limits(references[rows]), limit).repeat(numbers, axis=1)
@@ -96,7 +99,7 @@ def alike(embeddings, references):
 
 
 def _limits(embeddings):
-    """Computes the largest allowed difference of the numbers along the last axis, shape `(count,
-    rows)`."""
+    """Computes the largest allowed difference for each row along the last axis, shape
+    `(count, rows)`."""
     largest = np.abs(embeddings).max(axis=-1)
     return TOLERANCE * largest.reshape(len(largest), int(np.prod(largest.shape[1:])))

@@ -1,19 +1,20 @@
-"""Rates and their intervals in percent, as commands and reports print them."""
+"""Functions that format rates and their confidence intervals in percent, for commands and
+reports."""
 
 
 def interval(bounds):
-    """Returns the interval of a rate in percent, such as `0.62 to 3.1 %`.
+    """Formats the confidence interval of a rate in percent, such as `0.62 to 3.1 %`.
 
-    A lower end of less than a thousandth of the upper end is written as 0.
+    If the lower end is less than a thousandth of the upper end, it is written as 0.
 
     Args:
-        bounds: `(low, high)`, fractions from 0 to 1.
+        bounds: Ends of the interval, `(low, high)`, fractions from 0 to 1.
     """
     low, high = bounds
     return f"{_number(0 if low < high / 1000 else low)} to {_number(high)} %"
 
 
 def _number(fraction):
-    """Returns a fraction in percent with two digits, or three if they are 100."""
+    """Formats a fraction in percent with two digits, and 100 % with three."""
     percent = 100 * fraction
     return f"{percent:.2g}" if percent < 99.5 else f"{percent:.0f}"

@@ -1,4 +1,4 @@
-"""Types that the annotations of public functions share."""
+"""Types for the annotations of public functions."""
 
 import os
 from collections.abc import Sequence

@@ -1,4 +1,5 @@
-"""The input contract of a model: which recordings it takes, and the magnitudes seen in training."""
+"""The input contract of a model: which recordings the model accepts, and which magnitudes training
+recordings had."""
 
 import dataclasses
 import math
@@ -11,35 +12,37 @@ import numpy as np
 from keras_dml._arrays import real, whole
 from keras_dml._typing import Recordings
 
-# Walks, EEG trials, motions and vowels of people not trained on are within a factor of 1.31 of the
-# training range, in the median channel of a unit. Walks in m/s^2 instead of g are beyond 2.1.
+# Largest factor by which magnitudes may be outside the training range. For people who were not used
+# in training, the magnitudes of walks, EEG trials, motions and vowels were outside by a factor of
+# at most 1.31, in the median channel of each unit. For walks in m/s^2 instead of g the factor is
+# above 2.1.
 MAGNITUDE_FACTOR = 1.5
-RANGE = (0.01, 0.99)  # quantiles over the training recordings
-# Fraction of the steps of a recording. Of those data sets, only recordings of speech end in zeros,
-# at most 3 % of their steps.
+RANGE = (0.01, 0.99)  # quantiles over training recordings that define the training range
+# Fraction of the steps of a recording from which on zeros at the end count as padding. In the data
+# sets above, only speech recordings end in zeros, which are at most 3 % of their steps.
 PADDING_FRACTION = 0.05
-MIN_PADDING = 2  # steps; a single step of zeros may be a measurement
-DIGITS = 4  # of a standard deviation, to keep contracts readable
-MAX_NAMED = 12  # channels in a message
+MIN_PADDING = 2  # in steps, because a single step of zeros may be a measurement
+DIGITS = 4  # digits of standard deviations, to keep contracts readable
+MAX_NAMED = 12  # largest number of channels that a message lists
 
 
 @dataclasses.dataclass(frozen=True)
 class Contract:
-    """Requirements on the recordings that a model takes.
+    """Requirements on the recordings that a model accepts.
 
     Attributes:
         channels: Names of the channels, in order.
         units: Unit of each channel.
-        rate_hz: Time steps per second; None if the rate does not matter.
+        rate_hz: Sampling rate in time steps per second. None if the rate does not matter.
         min_steps: Smallest number of steps of a recording.
-        max_steps: Largest number of steps; None: no limit.
-        stddev_range: Smallest and largest standard deviation of a training recording in each
-            channel, shape `(channels, 2)`, in the channel's unit; None if it is unknown or does not
-            matter.
+        max_steps: Largest number of steps of a recording. None if there is no limit.
+        stddev_range: Smallest and largest standard deviation of training recordings in each
+            channel, shape `(channels, 2)`, in the channel's unit. None if the range is unknown or
+            does not matter.
 
     Raises:
         TypeError: If a number of steps is not an integer.
-        ValueError: If an attribute is impossible, or does not fit the channels.
+        ValueError: If the value of an attribute is invalid, or does not fit the number of channels.
     """
 
     channels: tuple[str, ...]
@@ -72,7 +75,8 @@ class Contract:
             object.__setattr__(self, name, value)
 
     def measured(self, recordings: Recordings) -> "Contract":
-        """Returns the contract with the magnitudes of training recordings.
+        """Returns a copy of the contract with the range of standard deviations of training
+        recordings.
 
         Args:
             recordings: Arrays of shape `(time, channels)`, in the units of the contract.
@@ -94,10 +98,10 @@ class Contract:
         return dataclasses.replace(self, stddev_range=ranges)
 
     def check_rate(self, rate_hz: float) -> None:
-        """Checks that recordings have the rate of the contract.
+        """Checks that a sampling rate equals the rate in the contract.
 
         Raises:
-            ValueError: If the rates differ.
+            ValueError: If the two rates differ.
         """
         if rate_hz != self.rate_hz:
             raise ValueError(
@@ -109,9 +113,9 @@ class Contract:
         """Checks that a recording has an allowed length and is not padded with zeros.
 
         Args:
-            i: Index of the recording, for messages.
-            signal: Shape `(time, channels)`.
-            takes_padding: Whether the model ignores zeros at the end.
+            i: Index of the recording in error messages.
+            signal: Recording, shape `(time, channels)`.
+            takes_padding: Whether the model ignores zeros at the end, so that padding is allowed.
 
         Raises:
             ValueError: If the recording is too short, too long or padded.
@@ -124,13 +128,13 @@ class Contract:
                 else f"{self.min_steps} to {self.max_steps}"
             )
             raise ValueError(
-                f"Recording {i} has {steps} steps, the model's contract or card allows {allowed}: "
-                "for other lengths its figures do not hold. Cut windows of a longer recording, or "
-                "leave out a shorter recording."
+                f"Recording {i} has {steps} steps, but the model's contract or card allows "
+                f"{allowed}. The model's error rates do not hold for other lengths. Cut windows of "
+                "a longer recording, or leave out a shorter recording."
             )
         zeros = steps - _end(signal)
         if zeros == steps:
-            raise ValueError(f"Recording {i} is zero throughout; leave it out.")
+            raise ValueError(f"Recording {i} is zero throughout. Leave it out.")
         if not takes_padding and zeros >= max(MIN_PADDING, PADDING_FRACTION * steps):
             raise ValueError(
                 f"Recording {i} ends in {zeros} steps of exact zeros in all channels, which is "
@@ -139,10 +143,12 @@ class Contract:
             )
 
     def warn_of_magnitudes(self, signals: Recordings) -> None:
-        """Warns if most recordings have another magnitude than the training recordings.
+        """Warns if the magnitudes of most recordings are outside the range of the training
+        recordings.
 
-        The standard deviation of each channel is compared with its range in training. The median is
-        taken over the channels of each unit, and then over the recordings.
+        The standard deviation of each channel is compared with the range of this channel in
+        training. The median of this comparison is taken over the channels of each unit and over the
+        recordings.
 
         Args:
             signals: Arrays of shape `(time, channels)`.
@@ -167,18 +173,18 @@ class Contract:
         else:
             unit = f" {unit}"
             advice = (
-                f"their unit is not{unit}. Convert them; 1 g is 9.81 m/s^2, 1 rad/s is 57.3 deg/s"
+                f"their unit is not{unit}. Convert them: 1 g is 9.81 m/s^2, 1 rad/s is 57.3 deg/s"
             )
         warnings.warn(
-            f"Most recordings have another magnitude than those of training in {names}: their "
-            f"standard deviation is {stddev:.3g}, in training it was {ranges[0]:.3g} to "
+            f"Most recordings have another magnitude than those of training in {names}. Their "
+            f"standard deviation is {stddev:.3g}, but in training it was {ranges[0]:.3g} to "
             f"{ranges[1]:.3g}{unit}. {cause} {advice}.",
             UserWarning,
             stacklevel=6,
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """Returns the attributes by name, as lists and numbers that JSON can hold."""
+        """Returns a dictionary of the attributes, with lists and numbers that JSON can hold."""
         lists = {"channels": list(self.channels), "units": list(self.units)}
         if self.stddev_range is not None:
             lists["stddev_range"] = [list(pair) for pair in self.stddev_range]
@@ -191,7 +197,7 @@ class Contract:
 
 
 def _end(signal):
-    """Returns the number of steps up to the last one that is not zero."""
+    """Returns the number of steps up to the last step that is not zero."""
     moving = np.flatnonzero(signal.any(axis=1))
     return moving[-1] + 1 if len(moving) else 0
 
@@ -225,7 +231,7 @@ def _ranges(ranges, channels):
     array = real("`stddev_range`", ranges, np.float64)
     if array.shape != (channels, 2) or not np.all((array >= 0) & (array[:, :1] <= array)):
         raise ValueError(
-            f"`stddev_range` must hold (smallest, largest) for each of {channels} channels, "
-            f"neither negative. Received {ranges!r}."
+            f"`stddev_range` must hold two numbers of at least 0, (smallest, largest), for each of "
+            f"{channels} channels. Received {ranges!r}."
         )
     return tuple(map(tuple, array.tolist()))

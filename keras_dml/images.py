@@ -9,23 +9,23 @@ IMAGE_CHANNELS = (1, 3, 4)  # gray, RGB, RGB with transparency
 
 
 def are_images(shape: tuple[int | None, ...]) -> bool:
-    """Returns True if inputs of a shape, without the batch axis, are images with values in [0,
-    1]."""
+    """Returns True if inputs with this shape, which has no batch axis, are images with values in
+    [0, 1]."""
     return len(shape) == 3 and shape[-1] in IMAGE_CHANNELS
 
 
 def check_images(images: ArrayLike, shape: tuple[int | None, ...]) -> None:
-    """Checks that images have the size that a model takes, and hold floats in [0, 1].
+    """Checks that images have the size that a model accepts, and hold floats in [0, 1].
 
-    Feature maps, which have other numbers of channels than images, may hold any finite numbers.
+    Inputs with another number of channels are feature maps, which may hold any finite numbers.
 
     Args:
         images: Images, an array or a list.
-        shape: `(height, width, channels)`; None is any size.
+        shape: Required shape `(height, width, channels)`. None stands for any size.
 
     Raises:
-        ValueError: If an image has another size, another dtype than float, or values outside
-            [0, 1], or if a feature map is not finite. The message names the index.
+        ValueError: If an image has another size, a dtype that is not float, or values outside [0,
+            1], or if a feature map is not finite. The message names the index of the input.
     """
     if isinstance(images, np.ndarray) and _all_fit(real("`x`", images), shape):
         return
@@ -34,12 +34,12 @@ def check_images(images: ArrayLike, shape: tuple[int | None, ...]) -> None:
         if not _fits(image.shape, shape):
             raise ValueError(
                 f"Image {i} must have shape ({', '.join(map(str, shape))}). Received shape "
-                f"{image.shape}. Resize it, for example by `keras.ops.image.resize`. Pass a "
+                f"{image.shape}. Resize the image, for example by `keras.ops.image.resize`. Pass a "
                 "single image as a list of one."
             )
         if not are_images(shape):
             if not np.isfinite(image).all():
-                raise ValueError(f"Map {i} holds NaN or infinity; leave it out.")
+                raise ValueError(f"Feature map {i} holds NaN or infinity. Leave it out.")
             continue
         if not np.issubdtype(image.dtype, np.floating):
             raise ValueError(
@@ -49,7 +49,7 @@ def check_images(images: ArrayLike, shape: tuple[int | None, ...]) -> None:
         if not _in_range(image):
             raise ValueError(
                 f"Image {i} must hold floats in [0, 1]. Received values from {image.min():.3g} to "
-                f"{image.max():.3g}. Divide bytes by 255; the model standardizes by itself."
+                f"{image.max():.3g}. Divide bytes by 255. The model standardizes images itself."
             )
 
 

@@ -1,6 +1,6 @@
 """The kinds of inputs of a model: recordings, symmetric matrices or images.
 
-`Signals`, `Matrices` and `Images` check the inputs of a model and stack them to batches.
+`Signals`, `Matrices` and `Images` check the inputs of a model and stack inputs to batches.
 """
 
 import weakref
@@ -13,23 +13,23 @@ from keras_dml._typing import ArrayLike, Recordings
 from keras_dml.contract import Contract
 from keras_dml.images import check_images
 
-ASYMMETRY = 1e-3  # of the largest entry; a larger asymmetry is not rounding
+ASYMMETRY = 1e-3  # fraction of the largest entry; a larger asymmetry is not rounding
 
 _DECLARED = weakref.WeakKeyDictionary()  # contracts of models without a layer `InputContract`
 
 
 def from_model(model: keras.Model) -> "Signals | Matrices | Images":
-    """Returns the kind of input of a model, which checks and batches inputs.
+    """Returns an object that checks and batches the inputs of a model.
 
     Args:
         model: A built `keras.Model` with one input, or a classifier or trainer around one.
 
     Returns:
-        `Signals`, `Matrices` (if the first layer takes matrices) or `Images`.
+        `Signals` for recordings, `Matrices` if the first layer takes matrices, or `Images`.
 
     Raises:
         TypeError: If `model` is not a `keras.Model`.
-        ValueError: If the model is not built, has several inputs, or an input of another rank.
+        ValueError: If the model is not built, has several inputs, or has an input of another rank.
     """
     model = encoder(model)
     shape = _input_shape(model)
@@ -38,20 +38,21 @@ def from_model(model: keras.Model) -> "Signals | Matrices | Images":
     if len(shape) != 2:
         raise ValueError(
             f"The model {model.name!r} takes arrays of shape (batch, "
-            f"{', '.join(map(str, shape))}). Recordings have shape (batch, time, channels), "
-            "matrices (batch, n, n), images (batch, height, width, channels)."
+            f"{', '.join(map(str, shape))}). Recordings must have shape (batch, time, "
+            "channels), matrices (batch, n, n) and images (batch, height, width, channels)."
         )
     return Matrices(model) if _begins_with_matrices(model) else Signals(model)
 
 
 def encoder(model: keras.Model) -> keras.Model:
-    """Returns the part of a model that computes embeddings, which is the model itself unless it is
-    a classifier or a trainer."""
+    """Returns the part of a model that computes embeddings: the encoder of a classifier or a
+    trainer, and otherwise the model itself."""
     return getattr(model, "encoder", model)
 
 
 def declare(model: keras.Model, contract: Contract) -> None:
-    """Sets the contract of a model that has no layer `InputContract`, such as the one on its card.
+    """Sets the contract of a model that has no layer `InputContract`, such as the contract in the
+    model's card.
 
     Args:
         model: A `keras.Model`.
@@ -61,16 +62,17 @@ def declare(model: keras.Model, contract: Contract) -> None:
 
 
 class _Input:
-    """Base class of the kinds of inputs.
+    """Base class of objects that check and batch inputs.
 
     Attributes:
-        model: The model.
-        shape: Shape of one array; None is any size.
+        model: Model that takes the inputs.
+        shape: Shape of one input. None stands for any size.
         name: Name of one input in error messages.
         axes: Shape of one input in error messages.
         arguments: Names of the arguments of an exported function that takes a batch.
-        contract: `keras_dml.contract.Contract`; None if neither a layer nor a card has one.
-        ignores_zeros: Whether a layer removes zeros, so that padding changes nothing.
+        contract: `keras_dml.contract.Contract`, or None if neither a layer nor a card has a
+            contract.
+        ignores_zeros: Whether a layer removes zeros, so that padding does not change embeddings.
     """
 
     name, axes, arguments = None, None, ()
@@ -86,7 +88,7 @@ class _Input:
         )
 
     def read(self, recordings: ArrayLike | Recordings) -> list[np.ndarray]:
-        """Checks inputs of the model, and returns them as float32 arrays.
+        """Checks inputs of the model, and returns float32 arrays.
 
         Args:
             recordings: Recordings, matrices or images.
@@ -96,23 +98,23 @@ class _Input:
 
         Raises:
             TypeError: If an input does not hold real numbers.
-            ValueError: If the list is empty, or the model does not take an input. The message names
-                its index.
+            ValueError: If the list is empty, or the model does not accept an input. The message
+                names the index of the input.
         """
         recordings = _as_list(recordings)
         if not recordings:
             raise ValueError(
-                f"`recordings` is empty; give at least one array of shape {self.axes}."
+                f"`recordings` is empty. Pass at least one array of shape {self.axes}."
             )
         arrays = [real(f"{self.name} {i}", x, np.float32) for i, x in enumerate(recordings)]
         self._check(arrays, recordings)
         return arrays
 
     def check_rate(self, rate_hz: float) -> None:
-        """Checks that recordings have the rate of the model.
+        """Checks that a sampling rate equals the rate of the model.
 
         Raises:
-            ValueError: If the rates differ, or the model has no rate.
+            ValueError: If the two rates differ, or the model has no rate.
         """
         if self.contract is not None and self.contract.rate_hz is not None:
             self.contract.check_rate(rate_hz)
@@ -129,26 +131,29 @@ class _Input:
         if rates != {rate_hz}:
             expected = " and ".join(f"{rate:g}" for rate in sorted(rates))
             raise ValueError(
-                f"The model takes sound of {expected} Hz. Received rate_hz={rate_hz!r}. Resample "
+                f"The model takes audio of {expected} Hz. Received rate_hz={rate_hz!r}. Resample "
                 "the recordings, for example by `scipy.signal.resample_poly`."
             )
 
     def single(self, array: np.ndarray) -> dict[str, np.ndarray]:
-        """Returns the arguments of an exported function for a batch of one input, by name."""
+        """Returns a dictionary of the arguments of an exported function, for a batch of one
+        input."""
         return self.batch([array])
 
     def batch(self, arrays: list[np.ndarray]) -> dict[str, np.ndarray]:
-        """Returns the arguments of an exported function for a batch, by name."""
+        """Returns a dictionary of the arguments of an exported function, for a batch of inputs."""
         (name,) = self.arguments
         return {name: np.stack(arrays).astype(np.float32)}
 
     def length(self, array: np.ndarray) -> int | None:
-        """Returns the number of steps of a recording or rows of a matrix; None for an image."""
+        """Returns the number of steps of a recording or the number of rows of a matrix, or None for
+        an image."""
         return len(array)
 
 
 class Signals(_Input):
-    """Recordings of shape `(time, channels)`, which are batched together with their lengths."""
+    """Checks and batches recordings of shape `(time, channels)`. A batch also holds the lengths of
+    the recordings."""
 
     name, axes, arguments = "Recording", "(time, channels)", ("signal", "length")
 
@@ -175,14 +180,14 @@ class Signals(_Input):
             if self.contract is not None and len(self.contract.channels) == channels:
                 expected = f"{self.contract.named_channels()}, in this order."
             raise ValueError(
-                f"Recording {i} has {signal.shape[1]} channels, the model takes {expected}"
+                f"Recording {i} has {signal.shape[1]} channels, but the model takes {expected}"
             )
         if len(signal) == 0:
-            raise ValueError(f"Recording {i} has no steps; leave it out.")
+            raise ValueError(f"Recording {i} has no steps. Leave it out.")
         if steps is not None and len(signal) != steps:
             raise ValueError(
-                f"Recording {i} has {len(signal)} steps, the model takes {steps}. Cut windows of "
-                f"that length, `recording[start : start + {steps}]`, and embed each."
+                f"Recording {i} has {len(signal)} steps, but the model takes {steps}. Cut windows "
+                f"of this length, `recording[start : start + {steps}]`, and embed each window."
             )
         if not np.isfinite(signal).all():
             step, channel = np.argwhere(~np.isfinite(signal))[0]
@@ -197,14 +202,17 @@ class Signals(_Input):
         return {"signal": signal[None], "length": np.array(len(signal), np.int32)}
 
     def batch(self, signals: list[np.ndarray], steps: int | None = None) -> dict[str, np.ndarray]:
-        """Returns the arguments of an exported function for recordings of several lengths, by name.
+        """Returns a dictionary of the arguments of an exported function, for recordings of
+        different lengths.
 
         Args:
             signals: Arrays of shape `(time, channels)`.
-            steps: Length to pad to with zeros; None: the length of the longest recording.
+            steps: Number of steps to which recordings are padded with zeros. Default: the length of
+                the longest recording.
 
         Returns:
-            Dict of `signal`, shape `(batch, time, channels)`, and `length`, shape `(batch,)`.
+            Dictionary with `signal`, shape `(batch, time, channels)`, and `length`, shape
+            `(batch,)`.
         """
         lengths = np.array([len(signal) for signal in signals], np.int32)
         shape = (len(signals), steps or lengths.max(), self.shape[1])
@@ -215,7 +223,7 @@ class Signals(_Input):
 
 
 class Matrices(_Input):
-    """Symmetric matrices of shape `(n, n)`."""
+    """Checks and batches symmetric matrices of shape `(n, n)`."""
 
     name, axes, arguments = "Matrix", "(n, n)", ("matrix",)
     has_any_length = False
@@ -243,13 +251,13 @@ class Matrices(_Input):
 
 
 class Images(_Input):
-    """Images of shape `(height, width, channels)`, floats in [0, 1]."""
+    """Checks and batches images of shape `(height, width, channels)`, floats in [0, 1]."""
 
     name, axes, arguments = "Image", "(height, width, channels)", ("image",)
     has_any_length = False
 
     def _check(self, _, images):
-        check_images(images, self.shape)  # before conversion to float32, so that bytes are refused
+        check_images(images, self.shape)  # before the conversion to float32, so that bytes fail
 
     def length(self, array: np.ndarray) -> None:
         return None
@@ -270,7 +278,7 @@ def _input_shape(model):
     if len(inputs) > 1:
         raise ValueError(
             f"The model {model.name!r} has {len(inputs)} inputs. Expected a model with one input. "
-            "Give a model that takes recordings alone."
+            "Pass a model that takes only recordings."
         )
     return tuple(inputs[0].shape[1:])
 

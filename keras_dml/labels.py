@@ -1,4 +1,4 @@
-"""Checks of labels, which are class ids: one per row, each of a known class."""
+"""Functions that check labels: one class id per row, each from a known class."""
 
 import numpy as np
 
@@ -8,19 +8,19 @@ from keras_dml._typing import ArrayLike, Tensor
 
 
 def numeric_labels(labels: ArrayLike | Tensor) -> Tensor:
-    """Returns labels as an array of numbers, or the tensor if they are one.
+    """Checks that labels are numbers. Returns a tensor unchanged, and other labels as an array.
 
-    After batches of shape `(rows,)` and `(rows, 1)`, TensorFlow compiles a step for labels of
-    unknown rank. They are returned as `(rows,)`.
+    If TensorFlow gets batches of shape `(rows,)` and `(rows, 1)`, it compiles a step for labels of
+    unknown rank. Labels of unknown rank are returned with shape `(rows,)`.
 
     Raises:
-        TypeError: If the labels are names, or are refused by `keras_dml._arrays.real`.
+        TypeError: If the labels are names, or `keras_dml._arrays.real` does not accept them.
     """
     if _are_names(labels):
         raise TypeError(
             "`labels` must be class ids, whole numbers from 0. Received names. "
-            "`names, labels = numpy.unique(labels, return_inverse=True)` gives ids; "
-            "`names[id]` gives a name back."
+            "`names, labels = numpy.unique(labels, return_inverse=True)` gives ids, "
+            "and `names[id]` gives a name back."
         )
     if not ops.is_tensor(labels):
         return real("`labels`", labels)
@@ -29,16 +29,16 @@ def numeric_labels(labels: ArrayLike | Tensor) -> Tensor:
 
 
 def column_of(labels: ArrayLike | Tensor) -> Tensor:
-    """Returns labels of shape `(rows, 1)` as `(rows,)`, and others unchanged.
+    """Reshapes labels `(rows, 1)` to `(rows,)`. Other labels are returned unchanged.
 
     Args:
-        labels: Array or tensor.
+        labels: Labels, an array or a tensor.
     """
     return labels[:, 0] if len(labels.shape) == 2 and labels.shape[1] == 1 else labels
 
 
 def checked_labels(labels: ArrayLike | Tensor, rows: int, classes: int) -> np.ndarray:
-    """Returns labels as an array of known class ids, one per row.
+    """Checks that labels are one known class id per row, and returns an array.
 
     Args:
         labels: Labels, shape `(rows,)` or `(rows, 1)`.
@@ -48,9 +48,9 @@ def checked_labels(labels: ArrayLike | Tensor, rows: int, classes: int) -> np.nd
     Raises:
         TypeError: If the labels are neither numbers nor names, as in `numeric_labels`.
         ValueError: If the labels have another shape, or a label is not a class. The message names
-            it.
+            this label.
     """
-    names = _are_names(labels)  # refused below, with the number of classes
+    names = _are_names(labels)  # names raise the error below, which states the number of classes
     labels = column_of(np.asarray(labels if names else numeric_labels(labels)))
     if labels.shape != (rows,):
         raise ValueError(

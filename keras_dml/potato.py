@@ -1,6 +1,8 @@
-"""The Riemannian potato, an online detector of artifacts in windows of a recording.
+"""The Riemannian potato, an outlier detector that finds artifacts in the windows of a recording
+online.
 
-It uses NumPy in float64. `keras_dml.export.potato` writes a fitted potato as a SavedModel.
+The detector uses NumPy in float64. `keras_dml.export.potato` writes a fitted potato as a
+SavedModel.
 """
 
 import json
@@ -23,45 +25,52 @@ MAX_ITERATIONS = 100  # each iteration of `fit` drops at least one artifact
 
 
 class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
-    """Detector of covariance matrices that are unusually far from the mean of clean matrices
-    (Barachant2013; Kim2020, Eqs. 6-9, 19-21).
+    """Riemannian potato: a detector of covariance matrices that are unusually far from the mean of
+    clean matrices (Barachant2013; Kim2020, Eqs. 6-9, 19-21).
 
-    The score of a matrix is `z = (log d - mean) / stddev`, where d is its affine-invariant distance
-    to the center. The potato accepts a matrix if z is below the threshold. It never rejects a
-    matrix for being unusually close. The distance of a singular, indefinite or non-finite matrix is
-    infinite, so the potato rejects a flat channel as an artifact and raises no error.
+    The score of a matrix is `z = (log d - mean) / stddev`, where d is the affine-invariant distance
+    of the matrix from the center. The potato accepts a matrix if z is below the threshold, so it
+    never rejects a matrix for being unusually close. The distance of a singular, indefinite or
+    non-finite matrix is infinite. So if a channel is flat, the potato rejects the matrix as an
+    artifact instead of raising an error.
 
-    The class is a scikit-learn outlier detector and uses pyRiemann's names where they exist.
-    `predict` returns 1 for an inlier (clean) and -1 for an outlier (artifact; 0 in pyRiemann),
+    The class is a scikit-learn outlier detector, and uses pyRiemann's names where pyRiemann has
+    one. `predict` returns 1 for an inlier (clean) and -1 for an outlier (artifact; 0 in pyRiemann).
     `decision_function` is positive for inliers, and `transform` returns z-scores, which are lower
-    for inliers. Scores and `fit`, with labels and weights, equal those of pyRiemann's `Potato` if
-    distances are above 1e-12 and the standard deviation of their logarithms is above 1e-6
-    (arithmetic: the standard deviation of distances above 1e-12). Smaller values are rounding
-    errors in float64. They are raised to these bounds, so equal matrices have a finite score.
+    for inliers. `fit` and scores give the same results as pyRiemann's `Potato`, also with labels
+    and weights, if distances are above 1e-12 and the standard deviation is above a lower limit. The
+    limit is 1e-6 for the scale `"geometric"` and 1e-12 for `"arithmetic"`. Smaller distances and
+    standard deviations are rounding errors in float64. Distances and standard deviations below the
+    limits are raised to the limits, so equal matrices have a finite score.
 
-    `partial_fit` follows the paper: it processes one matrix at a time, measures the distance before
-    the center moves, and moves the center only by accepted matrices. pyRiemann first moves the
-    center to the mean of the batch and measures the distance of this mean. `partial_fit` needs a
-    fitted potato, because a single matrix has no standard deviation.
+    `partial_fit` follows Kim2020: it processes one matrix at a time, measures the distance before
+    the center moves, and moves the center only for accepted matrices. pyRiemann, however, first
+    moves the center toward the mean of the batch and then measures the distance of this mean.
+    `partial_fit` needs a fitted potato, because the standard deviation of a single matrix is
+    undefined.
 
     Args:
-        threshold: Smallest score of a rejected matrix, in standard deviations; 3 in pyRiemann, 2.5
-            in Barachant2013.
+        threshold: Score at and above which a matrix is rejected, in standard deviations, which is 3
+            in pyRiemann and 2.5 in Barachant2013.
         update_rate: Weight of a new matrix in the running statistics, from 0 to 1 (beta_delta in
-            Kim2020). None: one over the number of matrices so far, so the statistics converge. With
-            a constant such as 0.01 they follow slow drifts (an exponential moving average, EMA).
-        scale: `"geometric"`, for logarithms of distances, or `"arithmetic"`, for distances, as in
-            Barachant2013.
+            Kim2020). Default: the inverse of the number of matrices so far, so the statistics
+            converge. With a constant such as 0.01 the statistics follow slow drifts (an exponential
+            moving average, EMA).
+        scale: `"geometric"` for statistics of logarithms of distances, or `"arithmetic"` for
+            statistics of distances as in Barachant2013.
 
     Attributes:
         center_: Mean of the clean matrices, shape `(n, n)` (`covmean_` in pyRiemann).
-        mean_: Mean of the logarithms of distances, log mu in Kim2020 (arithmetic: of distances).
-        stddev_: Their standard deviation, log sigma in Kim2020.
+        mean_: Mean of the logarithms of distances (log mu in Kim2020), or of distances for
+            `"arithmetic"`.
+        stddev_: Standard deviation of the logarithms of distances (log sigma in Kim2020), or of
+            distances for `"arithmetic"`.
         count_: Number of matrices in the statistics.
         statistics_: The four attributes above, as `geometry.spd.potato.Statistics`.
-        clean_: Mask of the matrices that the last `fit` accepted, shape `(count,)`; not saved.
+        clean_: Mask of the matrices that the last `fit` accepted, shape `(count,)`. `save` does not
+            write it.
         n_features_in_: Size n of the matrices.
-        offset_: Minus the threshold, the score of a matrix on the border.
+        offset_: Minus the threshold, the value of `score_samples` at which a matrix is rejected.
 
     Example:
         >>> X = np.exp([-1.2, -1.0, -0.9, 0.9, 1.0, 1.2])[:, None, None]
@@ -86,17 +95,18 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
         y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Finds the clean matrices and measures their statistics.
+        """Finds the clean matrices and measures the statistics of these matrices.
 
-        The method measures the statistics, drops matrices at or above the threshold, and repeats
-        this until it rejects no matrix.
+        The method measures the statistics, drops matrices with scores at or above the threshold,
+        and repeats these steps until no matrix is dropped.
 
         Args:
             X: Positive definite matrices, shape `(count, n, n)`, which may include artifacts.
-            y: Labels, shape `(count,)`: 1 for a clean matrix, 0 or -1 for a known artifact, which
-                `fit` ignores and which may hold any numbers. None: no artifact is known.
-            sample_weight: Non-negative weights of the matrices in the center, shape `(count,)`. As
-                in pyRiemann, the statistics of distances are not weighted. None: equal weights.
+            y: Labels, shape `(count,)`: 1 for a clean matrix, 0 or -1 for a known artifact. `fit`
+                ignores known artifacts, which may hold any numbers. Default: no artifact is known.
+            sample_weight: Non-negative weights of the matrices in the computation of the center,
+                shape `(count,)`. As in pyRiemann, the statistics of distances are not weighted.
+                Default: equal weights.
 
         Returns:
             The potato.
@@ -140,11 +150,11 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
         return self.fit(X, y, **kwargs).predict(X)
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
-        """Updates the statistics by new matrices, one after the other, by `update`.
+        """Calls `update` for each of several new matrices in turn.
 
         Args:
             X: Matrices, shape `(count, n, n)`.
-            y: Labels as in `fit`; the method ignores known artifacts.
+            y: Labels as in `fit`. The method ignores known artifacts.
 
         Returns:
             The potato.
@@ -159,14 +169,14 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
         return self
 
     def update(self, matrix: ArrayLike) -> float:
-        """Scores one matrix and, if it is accepted, moves the statistics by it (Kim2020,
-        Eqs. 19-21).
+        """Computes the score of one matrix and, if the matrix is accepted, updates the statistics
+        with it (Kim2020, Eqs. 19-21).
 
         Args:
             matrix: Shape `(n, n)`.
 
         Returns:
-            The score before the update, a float; infinite for a matrix that is not positive
+            Score before the update, a float, which is infinite for a matrix that is not positive
             definite.
 
         Raises:
@@ -180,15 +190,15 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
         return float(z)
 
     def transform(self, X: ArrayLike) -> np.ndarray:
-        """Computes z-scores, the number of standard deviations by which log-distances to the center
-        exceed their mean (Kim2020, Eq. 6).
+        """Computes z-scores, the numbers of standard deviations by which the logarithms of
+        distances from the center exceed their mean (Kim2020, Eq. 6).
 
         Args:
             X: Matrices, shape `(count, n, n)`.
 
         Returns:
-            Scores, shape `(count,)`, higher for artifacts; infinite for a matrix that is not
-            positive definite.
+            Scores, shape `(count,)`, which are higher for artifacts, and infinite for a matrix that
+            is not positive definite.
 
         Raises:
             ValueError: If the potato is not fitted, or the matrices have another size.
@@ -197,34 +207,33 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
         return self._scores(self.statistics_, X)
 
     def score_samples(self, X: ArrayLike) -> np.ndarray:
-        """Returns minus the z-scores, shape `(count,)`, higher for clean matrices as in
-        scikit-learn; see `transform`."""
+        """Returns the negative z-scores of `transform`, shape `(count,)`. As in scikit-learn, they
+        are higher for clean matrices."""
         return -self.transform(X)
 
     def decision_function(self, X: ArrayLike) -> np.ndarray:
-        """Returns `score_samples` minus `offset_`, shape `(count,)`, positive for clean matrices;
-        see `transform`."""
+        """Returns `score_samples` minus `offset_`, shape `(count,)`. The result is positive for
+        clean matrices."""
         return self.score_samples(X) - self.offset_
 
     def predict(self, X: ArrayLike) -> np.ndarray:
-        """Returns 1 for each clean matrix and -1 for each artifact, shape `(count,)`; see
-        `transform`."""
+        """Returns 1 for each clean matrix and -1 for each artifact, shape `(count,)`."""
         return np.where(self.transform(X) < self.threshold, 1, -1)
 
     def probability(self, X: ArrayLike) -> np.ndarray:
-        """Computes upper-tail probabilities of the scores under a normal distribution, shape
-        `(count,)` (`predict_proba` in pyRiemann); see `transform`."""
+        """Computes the upper-tail probability of each z-score under a normal distribution, shape
+        `(count,)` (`predict_proba` in pyRiemann)."""
         import scipy.stats
 
         return scipy.stats.norm.sf(self.transform(X))
 
     def save(self, path: Path) -> None:
-        """Writes the potato as a small `.npz` file of arrays, 8 bytes per matrix entry.
+        """Writes the potato to a small `.npz` file of arrays, with 8 bytes per matrix entry.
 
         The method writes a temporary file and renames it, so `path` is never incomplete.
 
         Args:
-            path: The file to write.
+            path: Path of the file to write.
 
         Raises:
             ValueError: If the potato is not fitted, or `path` exists and is not a regular file.
@@ -236,16 +245,16 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """Reads a potato that `save` wrote.
+        """Reads a potato from a file that `save` wrote.
 
-        The potato continues like the original, except that it has no `clean_`.
+        The result works in the same way as the saved potato, but has no attribute `clean_`.
 
         Args:
-            path: The file.
+            path: Path of the file to read.
 
         Raises:
-            FileNotFoundError: If there is no such file.
-            ValueError: If the file is damaged, or is not a file of a potato.
+            FileNotFoundError: If the file does not exist.
+            ValueError: If the file is damaged, or was not written by `save`.
         """
         with open(path, "rb") as stream:
             try:
@@ -318,7 +327,7 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
 
 
 def _clean_mask(y, count):
-    """Returns a mask of the matrices that labels do not mark as artifacts, shape `(count,)`."""
+    """Returns a mask of the matrices that are not labeled as artifacts, shape `(count,)`."""
     if y is None:
         return np.ones(count, bool)
     y = real("`y`", y)
@@ -332,14 +341,15 @@ def _clean_mask(y, count):
 
 
 def _check_uncompressed(archive):
-    """Raises an error for compressed members, which may be larger than the whole archive."""
+    """Raises an error if an archive has compressed members, because their size may exceed the size
+    of the archive."""
     for member in archive.infolist():
         if member.compress_type != zipfile.ZIP_STORED:
             raise ValueError(f"{member.filename} is compressed")
 
 
 def _read_statistics(archive):
-    """Reads the statistics from an archive and checks that they are valid for a potato."""
+    """Reads the statistics of a potato from an archive and checks them."""
     center, *values = (real(name, archive[name]) for name in Statistics._fields)
     mean, stddev, count = (value.item() for value in values)
     if not (np.isfinite(center).all() and np.isfinite([mean, stddev]).all()):

@@ -1,4 +1,5 @@
-"""Progress of long work, on stderr only, because stdout carries the output of programs."""
+"""Progress display for long computations on stderr, because stdout is for the results of
+programs."""
 
 import sys
 import time
@@ -22,16 +23,16 @@ SECONDS_BETWEEN_LINES = 10.0
 def track(iterable: Iterable[Any], description: str, total: int | None = None) -> Iterator[Any]:
     """Yields the items of an iterable and shows progress on stderr.
 
-    On a terminal it shows a bar with count, rate and time left. Otherwise it prints one line every
-    ten seconds, so that short work adds nothing to a log.
+    On a terminal the function shows a bar with count, rate and time left. In other outputs it
+    prints one line every ten seconds, so that short computations do not add lines to a log.
 
     Args:
-        iterable: Items to work through.
-        description: Description of the work in a few words, such as `"embed"`.
-        total: Number of items; None takes `len(iterable)` if it has one.
+        iterable: Items to process.
+        description: Description of the computation in a few words, such as `"embed"`.
+        total: Number of items. Default: `len(iterable)`, if it is defined.
 
     Yields:
-        The items, in order and unchanged.
+        The items, unchanged and in the same order.
 
     >>> list(track([1, 2, 3], "count"))
     [1, 2, 3]
@@ -45,7 +46,7 @@ def track(iterable: Iterable[Any], description: str, total: int | None = None) -
 
 
 class _Rate(ProgressColumn):
-    """Items per second, over the recent past."""
+    """Column of the progress bar with the recent number of items per second."""
 
     def render(self, task):
         speed = task.finished_speed or task.speed

@@ -1,7 +1,9 @@
-"""Checks of the quality of recordings, by simple statistics and by a Riemannian potato.
+"""Checks of the quality of recordings, with simple statistics and with a Riemannian potato (an
+outlier detector).
 
-The potato checks the covariances of recordings if the model computes covariances. `gate_of` returns
-the gate of a model that `keras_dml.training.train` or a recipe of the zoo made.
+If the model computes covariances, the potato checks the covariances of recordings. A gate combines
+these checks for one model. `gate_of` returns the gate of a model that was trained by
+`keras_dml.training.train` or by a recipe of the zoo.
 """
 
 import dataclasses
@@ -21,38 +23,40 @@ from keras_dml.potato import Potato
 from keras_dml.zoo import reading
 
 CARD_KEY, FILE = "quality", "potato.npz"
-# The limits follow from 4,700 recordings of walks, EEG trials and vowels. In them, a channel is at
-# its limit for at most 4 % of the time, all channels stand still together for at most 3 %, and the
-# median standard deviation of a recording is 0.45 to 2.4 times the usual one. A wrong unit gives a
-# larger factor: 1 g is 9.81 m/s^2.
-CLIPPED = 0.1  # of the steps
-STILL = 0.1  # of the steps, all channels
-STUCK = 0.25  # of the steps, one channel
-FLAT = 0.01  # of the channel's usual standard deviation
-MAGNITUDE = 5.0  # factor between the median and the usual standard deviation
-TIMES_SHOWN = 2.0  # factor of the power at which a message names the most unusual channel
-BLOCK = 320  # steps of sound in a block, 20 ms at 16 kHz, for the crest factor
+# The limits are based on 4,700 recordings of walks, EEG trials and vowels. In these recordings, a
+# channel is at its limit for at most 4 % of the time, all channels are constant together for at
+# most 3 % of the time, and the median standard deviation of a recording is 0.45 to 2.4 times the
+# usual standard deviation. A wrong unit gives a larger factor, because 1 g is 9.81 m/s^2.
+CLIPPED = 0.1  # fraction of the steps in which a channel is at its limit
+STILL = 0.1  # fraction of the steps in which all channels are constant
+STUCK = 0.25  # fraction of the steps in which one channel is constant
+FLAT = 0.01  # fraction of the channel's usual standard deviation
+MAGNITUDE = 5.0  # largest factor between median and usual standard deviation
+TIMES_SHOWN = 2.0  # factor of power at which messages name the most unusual channel
+BLOCK = 320  # steps of audio in a block for the crest factor, 20 ms at 16 kHz
 LOUD_BLOCKS, LOUD_DB = 10, 15.0  # blocks up to 15 dB below the tenth loudest block are loud
-# Decibels below the smallest crest factor of training recordings. The smallest crest factor of 504
-# recordings of 73 voices is 6.2 dB. Of these recordings, 38 % are below 5.7 dB after
-# tanh(3 x / peak), and 99 % after tanh(10 x / peak) or after clipping at a tenth of the peak.
+# The limit is this number of decibels below the smallest crest factor of training recordings. The
+# smallest crest factor of 504 recordings of 73 voices is 6.2 dB, so the limit is 5.7 dB. Of these
+# recordings, 38 % are below the limit after distortion by tanh(3 x / peak), and 99 % after
+# distortion by tanh(10 x / peak) or clipping at a tenth of the peak.
 CREST_MARGIN_DB = 0.5
 
 
 @dataclasses.dataclass(frozen=True)
 class Usual:
-    """Usual properties of the recordings of a model, and checks of recordings against them.
+    """Usual properties of a model's recordings, and checks that compare recordings with these
+    properties.
 
     Attributes:
         channels: Names of the channels, in order.
-        is_sound: Whether the recordings are sound. Loudness and silence do not count as faults of
-            sound.
-        stddev: Usual standard deviation of each channel, see `measured`; None: unknown.
-        units: Unit of each channel; None: all channels have the same unit.
-        steps: Smallest number of steps of a recording whose magnitude and fractions of time are
-            checked. Shorter recordings, such as walks of half a second, vary too much.
-        crest_db: Smallest crest factor of undistorted sound, in dB, see `crest_factor`; None:
-            unknown.
+        is_sound: Whether the recordings are audio. In audio, loudness and silence do not count as
+            faults.
+        stddev: Usual standard deviation of each channel, see `measured`. None if it is unknown.
+        units: Unit of each channel. None if all channels have the same unit.
+        steps: Smallest number of steps at which magnitudes and fractions of time are checked.
+            Shorter recordings, such as walks of half a second, vary too much.
+        crest_db: Smallest crest factor of undistorted audio, in dB, see `crest_factor`. None if it
+            is unknown.
 
     Example:
         >>> usual = Usual(("x", "y")).measured([np.sin(np.arange(200.0))[:, None] * [1, 2]])
@@ -68,9 +72,9 @@ class Usual:
     crest_db: float | None = None
 
     def measured(self, recordings: Recordings) -> Self:
-        """Returns a copy with the usual standard deviations of some recordings.
+        """Returns a copy with the usual standard deviations of the given recordings.
 
-        For sound, the copy has the bound of the crest factor instead.
+        For audio, the copy has the smallest crest factor instead.
 
         Args:
             recordings: Arrays of shape `(time, channels)`.
@@ -83,7 +87,7 @@ class Usual:
         return dataclasses.replace(self, stddev=tuple(float(f"{value:.4g}") for value in stddev))
 
     def reason(self, recording: ArrayLike) -> str | None:
-        """Returns the fault of a recording in words, or None if it has no fault.
+        """Describes the fault of a recording in words, or returns None if it has no fault.
 
         Args:
             recording: Shape `(time, channels)`.
@@ -115,7 +119,7 @@ class Usual:
             return None
         faint = x.std(axis=0) <= FLAT * np.array(self.stddev)
         for indices in self._unit_groups():
-            faint[indices] &= not faint[indices].all()  # if all are faint, the unit is another one
+            faint[indices] &= not faint[indices].all()  # if all are faint, the unit is wrong
         return self._flat(x, faint)
 
     def _flat(self, x, is_flat):
@@ -137,7 +141,8 @@ class Usual:
         return None
 
     def _crest(self, x):
-        """Detects soft clipping and clipping before a filter, which leave no step at a limit."""
+        """Detects soft clipping, and clipping before a filter. After these distortions no step is
+        at a limit."""
         if self.crest_db is None:
             return None
         crest = crest_factor(x)
@@ -149,7 +154,7 @@ class Usual:
         )
 
     def _still(self, x):
-        """Detects channels that repeat their values, because a sensor lost its connection."""
+        """Detects channels that repeat one value because a sensor lost its connection."""
         if self.is_sound:
             return None
         is_repeated = np.diff(x, axis=0) == 0
@@ -178,9 +183,10 @@ class Usual:
         return None
 
     def _unit_groups(self):
-        """Returns the indices of channels with equal units, and last of all channels.
+        """Returns a group of channel indices for each unit, and then a group of all channels.
 
-        A unit of a single channel has no group, because a single channel varies more.
+        A unit with a single channel gets no group, because the magnitude of a single channel varies
+        more.
         """
         units = np.array(self.units or [""] * len(self.channels))
         groups = [np.flatnonzero(units == unit) for unit in dict.fromkeys(units)]
@@ -188,12 +194,13 @@ class Usual:
 
 
 class Gate:
-    """Quality gate that detects recordings unlike the training recordings of a model.
+    """Quality gate, which rejects recordings that are unlike the training recordings of a model.
 
     Args:
-        model: A `keras.Model` of recordings.
+        model: A `keras.Model` that takes recordings.
         usual: `Usual`.
-        potato: A fitted `Potato` on the outputs of the model's first `Covariance`; None: no potato.
+        potato: A `Potato` that was fitted to outputs of the model's first layer `Covariance`, or
+            None.
     """
 
     def __init__(self, model: keras.Model, usual: Usual, potato: Potato | None = None):
@@ -201,10 +208,11 @@ class Gate:
         self._covariances = None if potato is None else covariances_of(model)
 
     def refused(self, recordings: Recordings) -> dict[int, str]:
-        """Returns the reasons against comparing some of the recordings, by their index.
+        """Returns a dictionary with the index of each rejected recording and the reason for
+        rejecting it.
 
         Args:
-            recordings: List of arrays `(time, channels)`, of lengths that the model accepts.
+            recordings: List of arrays `(time, channels)`, whose lengths the model accepts.
         """
         reasons = {i: self.usual.reason(recording) for i, recording in enumerate(recordings)}
         reasons = {i: reason for i, reason in reasons.items() if reason}
@@ -212,7 +220,7 @@ class Gate:
         if self.potato is None or not passed:
             return reasons
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # `embed` warns of unusual magnitudes
+            warnings.simplefilter("ignore", UserWarning)  # `embed` would warn of magnitudes
             matrices = inference.embed(
                 self._covariances, [recordings[i] for i in passed], progress=False
             )
@@ -239,17 +247,18 @@ class Gate:
 
 
 def crest_factor(recording: ArrayLike) -> float:
-    """Computes the crest factor of the loud parts of sound: peak over root mean square, in dB.
+    """Computes the crest factor of the loud parts of an audio recording: peak divided by root mean
+    square, in dB.
 
-    The crest factor of speech is at least 6 dB, of a square wave 0 dB, of a sine 3 dB. The result
-    is the median over the blocks of 320 steps that are at most 15 dB below the tenth loudest block,
-    so neither loudness nor silence counts.
+    The crest factor of speech is at least 6 dB, that of a square wave 0 dB, and that of a sine wave
+    3 dB. The result is the median over all blocks of 320 steps that are at most 15 dB below the
+    tenth loudest block, so loudness and silence do not change it.
 
     Args:
-        recording: Shape `(time, channels)`; the function uses only the first channel.
+        recording: Recording, shape `(time, channels)`, of which only the first channel is used.
 
     Returns:
-        Number; NaN for a recording that is silent or shorter than a block.
+        Crest factor in dB, which is NaN for a recording that is silent or shorter than a block.
 
     Raises:
         ValueError: If the recording has another shape.
@@ -262,7 +271,7 @@ def crest_factor(recording: ArrayLike) -> float:
     if recording.ndim != 2 or not recording.shape[1]:
         raise ValueError(
             "`recording` must have shape (time, channels), with at least one channel. Received "
-            f"shape {recording.shape}. Pass sound of one channel as `sound[:, None]`."
+            f"shape {recording.shape}. Pass one channel of audio as `audio[:, None]`."
         )
     sound = recording[:, 0]
     blocks = sound[: len(sound) // BLOCK * BLOCK].reshape(-1, BLOCK)
@@ -279,7 +288,8 @@ def crest_factor(recording: ArrayLike) -> float:
 
 
 def covariances_of(model: keras.Model) -> keras.Model | None:
-    """Returns the part of a model up to its first `Covariance`; None without such a layer.
+    """Returns the part of a model up to its first layer `Covariance`, or None without a layer
+    `Covariance`.
 
     Args:
         model: A functional or sequential `keras.Model`.
@@ -290,17 +300,18 @@ def covariances_of(model: keras.Model) -> keras.Model | None:
 
 
 def gate_of(model: keras.Model) -> Gate | None:
-    """Returns the gate of a model, from its card and the file of its potato.
+    """Creates the quality gate of a model from the model's card and the potato's file.
 
     Args:
         model: A model that `keras_dml.zoo.load` returned.
 
     Returns:
-        `Gate`; None if the model has no card or its card describes no gate.
+        `Gate`, or None if the model has no card or its card describes no gate.
 
     Raises:
-        FileNotFoundError: If the file of the potato is missing.
-        ValueError: If the file is damaged, or its SHA-256 differs from the card's.
+        FileNotFoundError: If the potato's file is missing.
+        ValueError: If the potato's file is damaged, or its SHA-256 differs from the SHA-256 in the
+            card.
     """
     card = reading.card_of(model)
     entry = (card or {}).get(CARD_KEY)
@@ -321,18 +332,18 @@ def gate_of(model: keras.Model) -> Gate | None:
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
     if sha256 != entry["sha256"]:
         raise ValueError(
-            f"{path} has the SHA-256 {sha256}, and the card in its folder names another one. Copy "
-            "the folder of the model again, or train the model again."
+            f"{path} has the SHA-256 {sha256}, but the card in its folder contains another "
+            "SHA-256. Copy the folder of the model again, or train the model again."
         )
     return Gate(model, usual, Potato.load(path))
 
 
 def described(usual: Usual, potato_file: pathlib.Path | None = None) -> dict:
-    """Returns the entry of a card that describes a gate, under `CARD_KEY`.
+    """Returns the description of a gate for the entry `CARD_KEY` of a model card.
 
     Args:
         usual: `Usual`.
-        potato_file: Path of the potato's file; None: no potato.
+        potato_file: Path of the potato's file. Default: no potato.
     """
     entry = {"is_sound": usual.is_sound, "stddev": usual.stddev and list(usual.stddev)}
     if usual.steps:
@@ -345,13 +356,13 @@ def described(usual: Usual, potato_file: pathlib.Path | None = None) -> dict:
 
 
 def _fraction_in_runs(values):
-    """Returns the fraction of steps where a boolean array and one of its neighbors are true."""
+    """Returns the fraction of steps that are True and have a neighboring step that is True."""
     neighbors = np.r_[False, values[:-1]] | np.r_[values[1:], False]
     return (values & neighbors).mean()
 
 
 def _longest_run(values):
-    """Returns the start and the length of the longest run of true values."""
+    """Returns the start and the length of the longest run of True values."""
     edges = np.flatnonzero(np.diff(np.r_[False, values, False].astype(np.int8)))
     if not edges.size:
         return 0, 0

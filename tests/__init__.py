@@ -1,1 +1,2 @@
-"""The tests; a package, so that `tests.goldens` is not looked for in site-packages."""
+"""Tests of keras-dml, which are a package so that Python does not search for `tests.goldens` in
+site-packages."""

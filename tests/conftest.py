@@ -1,4 +1,5 @@
-"""What all tests share: the real recordings, a seeded generator, quiet and repeatable runs."""
+"""Fixtures and hooks for all tests: real recordings, seeded random numbers, the order of tests, and
+the release of memory."""
 
 import contextlib
 import gc
@@ -25,8 +26,8 @@ import pytest
 
 from tests import memory, quick
 
-# The first call of a shape compiles, which no deadline can foresee, and on JAX that is most of the
-# time; the same examples on each run.
+# There is no deadline, because the first call with each shape compiles, which takes most of the
+# time on JAX. Each run uses the same examples.
 EXAMPLES = 4 if os.environ.get("KERAS_BACKEND") == "jax" else 30
 hypothesis.settings.register_profile(
     "keras_dml", deadline=None, derandomize=True, max_examples=EXAMPLES, database=None
@@ -35,8 +36,9 @@ hypothesis.settings.load_profile("keras_dml")
 
 REQUIRE_DATA = bool(os.environ.get("KERAS_DML_REQUIRE_DATA"))
 
-# Where real recordings are prepared, once in a run, by the process that first needs a set. Not in
-# the folder of the person, whose sets another version of the builders may have written.
+# Folder for prepared real recordings. The process that first needs a data set prepares it, once per
+# run. The user's own folder is not used, because another version of the builders may have written
+# its data sets.
 PREPARED = None if "PYTEST_XDIST_WORKER" in os.environ else tempfile.mkdtemp(prefix="keras-dml-")
 if PREPARED:
     os.environ["TFDS_DATA_DIR"] = PREPARED
@@ -44,7 +46,8 @@ if PREPARED:
 
 @pytest.fixture(scope="session")
 def data_dir():
-    """Folder of the real recordings, one subfolder a set; skips where there is none."""
+    """Returns the folder of the real recordings, which has one subfolder per data set. Skips the
+    test if the folder does not exist."""
     from zoo import recordings
 
     folder = recordings.data_dir()
@@ -53,8 +56,9 @@ def data_dir():
     return folder
 
 
-# The run on JAX takes longest, that of the headlines holds recordings of all models, and the others
-# compile most, which XLA keeps for good: begun first, they fall to different processes.
+# These tests start first, so that different processes run them. The run on JAX takes longest, the
+# test of the main results holds recordings of all models in memory, and the other tests compile the
+# most programs, which XLA does not free.
 FIRST = (
     "test_jax.py",
     "test_headlines.py",
@@ -70,10 +74,11 @@ FIRST = (
     "test_tangent_map.py",
 )
 POLL = 0.005  # seconds
-# Bytes of this process, from which on what was compiled is dropped; JAX then compiles it again.
+# If this process uses more memory than this number of bytes, compiled programs are dropped. JAX
+# then compiles them again.
 MOST_MEMORY = {"tensorflow": 5 * 2**28, "jax": 2**31}
-GROWTH = 150 * 2**20  # bytes, after which that is worth a look through all objects
-KEPT = [0]  # bytes after each time
+GROWTH = 150 * 2**20  # growth in bytes after which freeing memory is worth the time
+KEPT = [0]  # memory in bytes after each release
 
 
 def pytest_configure():
@@ -82,8 +87,8 @@ def pytest_configure():
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
-    """What is imported stays, so that the garbage collector would look for it in vain: a quarter of
-    the time of each process until its first test.
+    """Turns off the garbage collector during imports. Imported objects are never freed, and
+    searching them took a quarter of the time of each process until its first test.
     """
     gc.disable()
     result = yield
@@ -124,7 +129,8 @@ def _seed(name):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item, nextitem):
-    """As many tests at once as there are cores: more processes share the memory, not the time."""
+    """Runs at most as many tests at once as there are cores. More processes would need more memory
+    without saving time."""
     if fcntl is None or not hasattr(item.config, "workerinput"):
         return (yield)
     with contextlib.ExitStack() as stack:
@@ -134,7 +140,7 @@ def pytest_runtest_protocol(item, nextitem):
             time.sleep(POLL)
         result = yield
     if nextitem is None or nextitem.path != item.path:
-        time.sleep(2 * POLL)  # so that another process takes the core
+        time.sleep(2 * POLL)  # so that another process gets the core
     return result
 
 
@@ -152,7 +158,8 @@ def _locked(file):
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item, nextitem):
-    """Frees what backends keep for good: 5 GB after all tests on either."""
+    """Frees memory that backends never free by themselves, which would be 5 GB after all tests on
+    each backend."""
     alone = item.get_closest_marker("shares_nothing") is not None
     most = 0 if alone and keras_backend() != "jax" else MOST_MEMORY[keras_backend()]
     if _memory() < max(most, KEPT[-1] + GROWTH):
@@ -170,9 +177,9 @@ def pytest_runtest_teardown(item, nextitem):
 
 
 def _forget_training_steps():
-    """TensorFlow registers a gradient in each step that it traces, and that holds the graph:
-    only who differentiates through a function traced in an earlier file would look one up. The
-    kernels are made again when they are called.
+    """Deletes the gradients that TensorFlow registers for each traced step, because they keep the
+    graph in memory. Only code that differentiates through a function from an earlier test file
+    would need these gradients. Kernels are created again when they are called.
     """
     from tensorflow.python.eager import context
     from tensorflow.python.framework import ops
@@ -184,13 +191,13 @@ def _forget_training_steps():
 
 
 def _memory():
-    """Bytes of this process in memory; 0 where the system does not tell."""
+    """Returns the memory of this process in bytes, or 0 if the system does not report it."""
     pages = pathlib.Path("/proc/self/statm")
     return int(pages.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if pages.exists() else 0
 
 
-PEAKS = []  # of all processes of tests: memory in MB, and the test that needed it
-PEAK = [0, "no test"]  # of this process
+PEAKS = []  # for each test process: peak memory in MB, and the test that needed it
+PEAK = [0, "no test"]  # for this process
 
 
 def pytest_runtest_logfinish(nodeid):
@@ -216,12 +223,12 @@ def pytest_sessionfinish(session):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node):
-    if hasattr(node, "workeroutput"):  # a process that crashed has none
+    if hasattr(node, "workeroutput"):  # a crashed process has no output
         PEAKS.append(node.workeroutput["peak"])
 
 
 def pytest_terminal_summary(terminalreporter):
-    """What a test has to say beside having passed, such as the closing line of the run on JAX."""
+    """Prints what tests report besides their outcome, such as the last line of the run on JAX."""
     for reports in terminalreporter.stats.values():
         for report in reports:
             if getattr(report, "when", None) == "call":
@@ -238,7 +245,7 @@ def rng():
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
-    """With KERAS_DML_REQUIRE_DATA set, a test of the recordings that is skipped has failed."""
+    """If KERAS_DML_REQUIRE_DATA is set, a skipped test of real recordings counts as failed."""
     report = yield
     if REQUIRE_DATA and report.skipped and "data_dir" in getattr(item, "fixturenames", ()):
         report.outcome = "failed"

@@ -1,9 +1,10 @@
-"""The contract of every public layer, model and loss: checks that `test_contracts.py` runs on each.
+"""Checks that every public layer, model and loss must pass. `test_contracts.py` runs the checks.
 
-A case says how to build its subject: `Network` a layer or a model, `Loss` a loss. A check is a
-function of a case and a random generator, and of a folder if it writes files; it raises
-AssertionError. `NETWORK_CHECKS` and `LOSS_CHECKS` list them. A new layer, model or loss needs a
-case in `test_contracts.py`. All checks run on TensorFlow and on JAX.
+A case describes how to build the object that is checked: `Network` for a layer or a model, `Loss`
+for a loss. A check is a function of a case and a random generator, and of a folder if it writes
+files. A check raises AssertionError if the object fails. `NETWORK_CHECKS` and `LOSS_CHECKS` list
+the checks. A new layer, model or loss needs a case in `test_contracts.py`. All checks run on
+TensorFlow and on JAX.
 """
 
 import contextlib
@@ -23,38 +24,38 @@ from keras_dml.layers import InputContract, Proxies
 from keras_dml.layers.matrices import MatrixLayer
 
 BATCH, TIME, CHANNELS = 3, 23, 4
-SAMPLES = 3000  # length of sound at 16 kHz: enough for a network whose context is 15 frames
+SAMPLES = 3000  # samples of audio at 16 kHz, enough for a network with a context of 15 frames
 PADDING = 1 / 4  # fraction of a recording's length
 HALF_POLICIES = ("mixed_bfloat16", "mixed_float16")
-# The same arithmetic in float32 in another order, which rounds differently.
+# Tolerance for the same float32 arithmetic in another order, which rounds differently.
 CLOSE = {"rtol": 1e-5, "atol": 1e-5}
-# Eight bits of mantissa, through a convolution or two.
+# Tolerance for eight bits of mantissa after one or two convolutions.
 CLOSE_IN_HALF = {"rtol": 5e-2, "atol": 5e-2}
-# Keras defines them for every object, so docstrings need not.
+# Arguments that Keras defines for every object, so docstrings need not describe them.
 COMMON_ARGUMENTS = {"self", "args", "kwargs", "name", "dtype"}
 
 
 @dataclasses.dataclass(frozen=True)
 class Network:
-    """A layer or a model to check."""
+    """Description of a layer or a model to check."""
 
     name: str
     subject: Callable  # the class or function whose docstring and arguments are checked
     build: Callable  # () -> keras.Layer or keras.Model
     loss: Callable | None = None  # () -> a loss to train a model with
-    stock: bool = False  # built of Keras's own layers, which Keras tests
+    stock: bool = False  # consists of Keras's own layers, which Keras tests
     large: bool = False  # takes seconds to build
 
 
 @dataclasses.dataclass(frozen=True)
 class Loss:
-    """A loss to check, and the head whose embeddings it takes."""
+    """Description of a loss to check, and of the head whose embeddings the loss takes."""
 
     name: str
     subject: Callable
     build: Callable  # (**kwargs) -> keras.losses.Loss
-    head: Callable  # () -> the layer or model whose embeddings it takes
-    rows: int | None = 1  # rows of the batch per value: 2 for a loss of pairs, None for a scalar
+    head: Callable  # () -> layer or model whose embeddings the loss takes
+    rows: int | None = 1  # rows per value: 2 for a loss on pairs, None for a scalar
     given: Callable = lambda embeddings: embeddings  # -> predictions that the loss takes
 
 
@@ -63,9 +64,11 @@ class Loss:
 
 @functools.lru_cache(maxsize=1)
 def shared(case):
-    """The network of a case, as `build` returns it and as a model, inputs, and its outputs.
+    """Returns the network of a case as `build` returns it, the network as a model, inputs, and
+    outputs.
 
-    Checks that only read the network share it: building and calling it takes most of their time.
+    Checks that do not change the network share it, because building and calling the network takes
+    most of the time.
     """
     original, rng = case.build(), np.random.default_rng(20)
     model = as_model(original)
@@ -75,7 +78,8 @@ def shared(case):
 
 
 def configuration_rebuilds_it(case, rng):
-    """Through JSON, so that the configuration is plain Python."""
+    """The configuration is converted to JSON and back, so it must consist of plain Python
+    objects."""
     original, _, x, expected = shared(case)
     config = json.loads(json.dumps(keras.saving.serialize_keras_object(original)))
     clone = keras.saving.deserialize_keras_object(config)
@@ -94,7 +98,7 @@ def configuration_holds_every_argument(case, rng):
 
 
 def keras_file_rebuilds_it(case, rng, folder):
-    """In safe mode and without custom_objects."""
+    """The file is loaded in safe mode and without `custom_objects`."""
     _, model, x, expected = shared(case)
     model.save(folder / "model.keras")
     loaded = keras.saving.load_model(folder / "model.keras")
@@ -102,7 +106,7 @@ def keras_file_rebuilds_it(case, rng, folder):
 
 
 def keras_file_rebuilds_layers_and_weights(case, rng, folder):
-    """Without a call, which is slow in a large network."""
+    """The networks are not called, because a call of a large network is slow."""
     model = case.build()
     model.save(folder / "model.keras")
     loaded = keras.saving.load_model(folder / "model.keras")
@@ -124,7 +128,8 @@ def eager_equals_compiled(case, rng):
 
 
 def half_precision_is_close(case, rng):
-    """Weights stay float32; heads and layers on matrices output float32, others the policy's."""
+    """Weights stay float32. Heads and layers that take matrices output float32, and other layers
+    output the policy's dtype."""
     _, full, x, expected = shared(case)
     for policy in HALF_POLICIES:
         with dtype_policy(policy):
@@ -153,7 +158,8 @@ def padding_moves_nothing(case, rng):
 
 
 def mask_passes_or_ends(case, rng):
-    """A layer that keeps the time axis passes on its mask; one without time passes on None."""
+    """A layer that keeps the time axis must pass its mask on. A layer that removes the time axis
+    must pass on None."""
     layer = case.build()
     if isinstance(layer, keras.Model):
         return
@@ -171,8 +177,8 @@ def one_recording_is_a_batch(case, rng):
 
 
 def no_recordings_give_an_empty_batch(case, rng):
-    """Networks of Keras's own convolutions are left out: TensorFlow's of no rows keep the channels
-    of their input."""
+    """Networks with Keras's own convolutions are left out, because on TensorFlow an empty batch
+    keeps the number of input channels."""
     if case.subject.__module__.startswith("keras_dml.models"):
         return
     model = as_model(case.build())
@@ -199,7 +205,8 @@ def docstring_names_every_argument(case, rng=None):
 
 
 def loaded_model_trains_on_like_the_original(case, rng, folder):
-    """Bit for bit: an embedding contains its knots, so the loss of a loaded model is the same."""
+    """The losses of the original and the loaded model must be equal bit for bit, because embeddings
+    contain their knots."""
     if case.loss is None:
         return
     model = as_model(case.build())
@@ -224,8 +231,9 @@ LARGE_CHECKS = [keras_file_rebuilds_layers_and_weights, docstring_names_every_ar
 
 
 def checks_of(case):
-    """Checks of a network. Networks of Keras's own layers are checked on TensorFlow only: Keras
-    tests these layers, and on JAX a large network compiles an initializer for each shape."""
+    """Returns the checks that apply to a network. Networks of Keras's own layers are checked on
+    TensorFlow only, because Keras tests these layers, and because on JAX a large network compiles
+    an initializer for each shape."""
     if case.stock and keras.backend.backend() != "tensorflow":
         return []
     return LARGE_CHECKS if case.large else NETWORK_CHECKS
@@ -301,7 +309,7 @@ def loss_is_the_same_eager_and_compiled(case, rng):
 
 
 def loss_under_half_precision_is_close(case, rng):
-    """Heads output float32 under any policy, and so must the loss."""
+    """Heads output float32 under any dtype policy, and the loss must do the same."""
     labels, embeddings = pairs(case, rng)
     predictions = case.given(embeddings)
     expected = as_numpy(case.build()(labels, predictions))
@@ -338,7 +346,7 @@ LOSS_CHECKS = [
 
 
 def run(check, case, rng, folder):
-    """Runs one check on one case; `folder` goes to the checks that write files."""
+    """Runs one check on one case. `folder` is passed to checks that write files."""
     keras.utils.set_random_seed(7)
     writes = "folder" in inspect.signature(check).parameters
     check(case, rng, folder) if writes else check(case, rng)
@@ -352,8 +360,8 @@ def signals(rng, batch=BATCH):
 
 
 def examples(network, rng, batch=BATCH):
-    """Inputs of a layer or model: recordings, their covariance matrices, sound or images; for a
-    fixed number of steps recordings of so many."""
+    """Returns inputs of a layer or model: recordings, covariance matrices, audio or images. If the
+    number of steps is fixed, recordings have this number of steps."""
     model = as_model(network)
     shape = input_shape(model)[1:]
     if len(shape) == 3:
@@ -382,13 +390,13 @@ def takes_matrices(model):
 
 
 def input_shape(model):
-    """Input shape of a model; of its encoder if the model has no graph."""
+    """Returns the input shape of a model, or of the model's encoder if the model has no graph."""
     return inputs.encoder(getattr(model, "classifier", model)).input_shape
 
 
 def some_steps(rng, time=TIME):
-    """A random mask with a valid step in each recording; for sound it masks the ends only, since
-    otherwise no frame would be valid."""
+    """Draws a random mask with at least one valid step in each recording. For audio only the ends
+    are masked, because otherwise no frame would be valid."""
     if time > TIME:
         return np.arange(time) < rng.integers(time * 9 // 10, time, (BATCH, 1))
     mask = rng.random((BATCH, time)) < 0.7
@@ -397,7 +405,7 @@ def some_steps(rng, time=TIME):
 
 
 def pairs(case, rng):
-    """Labels (2N,) and embeddings of 2N recordings from the head of the case."""
+    """Returns labels `(2N,)` and embeddings of 2N recordings from the head of the case."""
     embeddings = as_numpy(as_model(case.head())(signals(rng, 2 * BATCH))).copy()
     return np.repeat(np.arange(BATCH), 2), embeddings
 
@@ -415,14 +423,15 @@ def as_numpy(tensor):
 
 
 def is_head(layer):
-    """Returns True if a layer is a head, which names the distance of its embeddings."""
+    """Returns True if a layer is a head, which means that it has a property `distance`."""
     return getattr(layer, "distance", None) is not None
 
 
 def compiled(function, free_axes=1):
-    """The function compiled, to call with arrays.
+    """Compiles a function, which can then be called with arrays.
 
-    By `tf.function` with unknown first axes, as in `fit` with a sampler, or by `jax.jit`.
+    The function is compiled by `tf.function` with unknown first axes, as in `fit` with a sampler,
+    or by `jax.jit`.
     """
 
     def call(*arrays):
@@ -451,14 +460,15 @@ def dtype_policy(name):
 
 
 def arguments(subject):
-    """Names of the arguments of the subject, except those that Keras defines."""
+    """Returns the names of the arguments of a class or function, except arguments that Keras
+    defines."""
     parameters = inspect.signature(subject).parameters.values()
     named = {p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
     return named - COMMON_ARGUMENTS
 
 
 def documented_arguments(subject):
-    """Names in the `Args:` section of the docstring."""
+    """Returns the names in the `Args:` section of the docstring."""
     section = re.search(
         r"^Args:\n(.*?)(?=^\S|\Z)", inspect.getdoc(subject) or "", re.DOTALL | re.MULTILINE
     )

@@ -1,6 +1,6 @@
 """Environment variables of the tests, set when this module is imported.
 
-TensorFlow, matplotlib and NumPy read them when they are first imported.
+TensorFlow, matplotlib and NumPy read these variables when they are first imported.
 """
 
 import importlib.metadata
@@ -8,7 +8,8 @@ import os
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("MPLBACKEND", "agg")
-# As many tests run at once as there are cores: a second thread of linear algebra would only wait.
+# As many tests run at once as there are cores, so a second thread of linear algebra would only
+# wait.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -17,9 +18,9 @@ def keras_backend():
     return os.environ.get("KERAS_BACKEND", "tensorflow")
 
 
-# What the tests compile runs once or twice, so that optimizing it costs more than it saves: a tenth
-# of the time of all tests on TensorFlow, and memory. Only for versions that know these flags:
-# TensorFlow ends the process over a flag that it does not know.
+# Compiled programs run only once or twice in tests, so optimizing them costs more than it saves: a
+# tenth of the time of all tests on TensorFlow, and memory. The flags are set only for versions that
+# support them, because TensorFlow ends the process if it does not know a flag.
 KNOWN_TENSORFLOW = any(
     distribution.version.startswith("2.21.")
     for name in ("tensorflow", "tensorflow-cpu")

@@ -1,4 +1,4 @@
-"""Gradients on whichever backend runs, and the finite differences that check them."""
+"""Functions that compute gradients on each backend, and finite differences to check gradients."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from keras_dml._backend import keras, ops
 
 
 def gradients(function, *arrays):
-    """Gradients of a scalar function in each of its arrays, as NumPy arrays."""
+    """Computes the gradients of a scalar function in each of its arguments, as NumPy arrays."""
     tensors = [ops.convert_to_tensor(array) for array in arrays]
     if keras.backend.backend() == "jax":
         import jax
@@ -24,7 +24,8 @@ def gradients(function, *arrays):
 
 
 def second_derivatives(function, array):
-    """Gradient of the gradient's squared length, whose every entry takes second derivatives."""
+    """Computes the gradient of the gradient's squared length. Each entry depends on second
+    derivatives."""
     x = ops.convert_to_tensor(array)
     if keras.backend.backend() == "jax":
         import jax
@@ -42,7 +43,7 @@ def second_derivatives(function, array):
 
 
 def finite_differences(function, array, step=1e-5):
-    """Central differences of fourth order of a scalar function, in float64."""
+    """Computes central differences of fourth order of a scalar function, in float64."""
     array = np.asarray(array, np.float64)
     result = np.zeros_like(array)
     for place in np.ndindex(*array.shape):

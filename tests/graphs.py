@@ -1,4 +1,5 @@
-"""A function as one graph in its own precision: finite differences call it hundreds of times."""
+"""Compilation of a function to one graph without changing its precision, because finite differences
+call the function hundreds of times."""
 
 import numpy as np
 
@@ -6,7 +7,8 @@ from keras_dml._backend import keras, ops
 
 
 def graph(function):
-    """`tf.function` on TensorFlow, `jax.jit` on JAX; takes and gives NumPy arrays."""
+    """Compiles a function by `tf.function` on TensorFlow or `jax.jit` on JAX. The result takes and
+    returns NumPy arrays."""
     if keras.backend.backend() == "jax":
         import jax
 
@@ -19,7 +21,7 @@ def graph(function):
 
 
 def with_xla(function):
-    """The function of tensors, compiled by XLA on either backend."""
+    """Compiles a function of tensors with XLA on each backend."""
     if keras.backend.backend() == "jax":
         import jax
 

@@ -1,4 +1,4 @@
-"""Memory of a process of tests."""
+"""Functions that limit the memory of test processes."""
 
 import concurrent.futures
 import contextlib
@@ -8,16 +8,17 @@ import multiprocessing
 
 
 def give_back():
-    """Returns to the system what is free: glibc keeps it, unless told."""
+    """Returns free memory to the system, because glibc otherwise keeps it."""
     gc.collect()
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL("libc.so.6").malloc_trim(0)
 
 
 def in_new_process(function, *arguments):
-    """Returns what a function returns in a process of its own, which then ends.
+    """Calls a function in a new process, which then ends, and returns the result.
 
-    What the function took, such as recordings and the kernels of a model, is freed with it.
+    The memory that the function needed, such as recordings and kernels of a model, is freed when
+    the process ends.
     """
     with concurrent.futures.ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         return pool.submit(function, *arguments).result()

@@ -1,10 +1,11 @@
-"""`python -m tests.mutants` changes the package in small ways and runs the tests of each change.
+"""Mutation testing: `python -m tests.mutants` changes the package in small ways and runs the tests
+for each change.
 
-Two libraries do the same and do not fit. mutmut 3.8 changes neither constants of modules nor
-decorated functions, such as all functions with a custom gradient and all properties, and it
-replaces each function by a dispatcher. cosmic-ray 8.7 changes files of the checkout and starts
-Python for each mutant, although importing TensorFlow takes longer than most tests here. Neither
-drops terms and checks, or exchanges `min` and `max`, `any` and `all`.
+Two libraries for mutation testing are not used. mutmut 3.8 changes neither constants of modules nor
+decorated functions, such as functions with a custom gradient and properties, and it replaces each
+function by a dispatcher. cosmic-ray 8.7 changes files in the checkout and starts Python for each
+mutant, although importing TensorFlow takes longer than most of these tests. The two libraries do
+not remove terms and checks, and do not exchange `min` and `max` or `any` and `all`.
 """
 
 import compileall
@@ -37,17 +38,17 @@ ROOT = pathlib.Path(__file__).parent.parent
 EQUIVALENT = pathlib.Path(__file__).with_name("mutants_equivalent.toml")
 POLL = 0.02  # seconds
 EXAMPLES = "tests/test_docs.py"
-EVERY_LOSS = "test_label_types"  # compiles all losses for all types of labels: a minute
+EVERY_LOSS = "test_label_types"  # takes a minute to compile all losses for all label types
 COLUMNS = ("file", "line", "function", "kind", "old", "new", "outcome", "seconds", "test")
 USAGE_ERROR, NO_TESTS = 4, 5  # exit statuses of pytest
-FAILED = "failed"  # file for the name of a test
-# The tests of galleries run for four places. Starting a server takes longer than they do, so that
-# only mutants of the code for servers and encryption are tested there.
+FAILED = "failed"  # name of the file for the first failed test
+# The tests of galleries can run with four kinds of storage. Starting a server takes longer than the
+# tests themselves, so servers are used only for mutants of the code for servers and encryption.
 WITHOUT_SERVER = ["-k", "not server"]
 PLACES = {"postgres": [], **dict.fromkeys(("encryption", "records", "store"), WITHOUT_SERVER)}
 IN_PLAIN_FILES = ["-k", "not server and not (encrypted and file)"]
 IGNORED = shutil.ignore_patterns(".*", "__pycache__", "node_modules", "build", "dist", "shared")
-# Packages that are imported once and shared by all runs. Nothing of this repository is among them.
+# Packages that are imported once and shared by all runs. None of them is part of this repository.
 TABLES = ("numpy", "scipy.stats", "hypothesis", "pyarrow", "pytest")
 NETWORKS = (*TABLES, "sklearn.metrics", "keras", "ot", "pyriemann.geometry.distance")
 WARM = {
@@ -57,9 +58,9 @@ WARM = {
     "gallery": NETWORKS,
     "recordings": TABLES,
 }
-# Tests of files that have no test of their own name, which run first and stop at a failure.
-# After them run the tests of the area that name a function or a class of the file; short names
-# such as `mean` are words of any test.
+# Tests for source files without a test file of the same name. They run first and stop at a failure.
+# Then those tests of the area run that contain the name of a function or a class in the file. Short
+# names such as `mean` are ignored, because they occur in any test.
 TESTS = {
     "geometry/chunks": "geometry/test_similarity geometry/quantile/test_wasserstein",
     "geometry/numerics": "geometry/test_numerics geometry/spd/test_distance",
@@ -98,7 +99,8 @@ TESTS = {
     "gallery/template_files": "gallery/test_exported gallery/test_gallery",
 }
 
-# All tests of these areas run: they call `read`, not the functions of the files, and take 20 s.
+# In these areas all tests run, because they call `read` and not the single functions. They take 20
+# s.
 WHOLE = {"recordings"}
 
 Area = enum.StrEnum("Area", {name: name for name in WARM})
@@ -115,12 +117,12 @@ class Outcome(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """Outcome of the tests of one mutant.
+    """Result of the tests for one mutant.
 
     Attributes:
         mutant: `mutation.Mutant`.
         outcome: `Outcome`.
-        seconds: Duration of its tests.
+        seconds: Duration of the tests.
         detail: The first test that failed, or the reason why the mutant changes no behavior.
     """
 
@@ -149,13 +151,14 @@ def main(
     ] = None,
     root: Annotated[pathlib.Path, typer.Option(help="Folder of `keras_dml` and `tests`.")] = ROOT,
 ):
-    """Make mutants of the package, run the tests of each, and print those that no test notices.
+    """Create mutants of the package, run the tests for each mutant, and print mutants that no test
+    detects.
 
-    A mutant is the package with one small change, such as `<=` in the place of `<`. The mutants are
-    made in a temporary copy, so that the checkout stays as it is. A mutant survives if its tests
-    pass: write a test that fails, or, if no input shows a difference, name it with the reason in
-    tests/mutants_equivalent.toml. At the end the tests that failed run without a change, and must
-    pass. The exit status is 1 if a mutant survives.
+    A mutant is the package with one small change, such as `<=` instead of `<`. Mutants are created
+    in a temporary copy, so the checkout does not change. A mutant survives if its tests pass. For a
+    surviving mutant, write a test that fails. If no input shows a difference, add the mutant and
+    the reason to tests/mutants_equivalent.toml. At the end, the tests that failed run again without
+    a change, and must pass. The exit status is 1 if a mutant survives.
     """
     areas = [str(choice) for choice in area or Area]
     mutants = _drawn(root, areas, count, seed, only)
@@ -170,7 +173,7 @@ def main(
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="mutants-"))
         for name in dict.fromkeys(module for area in areas for module in WARM[area]):
-            with contextlib.suppress(ImportError):  # of an extra
+            with contextlib.suppress(ImportError):  # packages of extras may be missing
                 importlib.import_module(name)
         copies = [_Copy(root, pathlib.Path(folder, str(i)), options, limit) for i in range(jobs)]
         for copy in copies:
@@ -185,8 +188,9 @@ def main(
 
 
 def tests_of(root, path):
-    """Returns the tests of a source file: the nearest ones, its examples, those that name its
-    functions and classes, and all tests of its area if that is in `WHOLE`.
+    """Returns the tests for a source file: the tests of this file, the examples in its docstrings,
+    the tests that contain names of its functions and classes, and all tests of its area if the area
+    is in `WHOLE`.
 
     Args:
         root: Folder of the package and its tests.
@@ -212,14 +216,14 @@ def tests_of(root, path):
 
 
 def _places(path):
-    """Returns options of pytest that select the stores of galleries in tests."""
+    """Returns pytest options that select the kinds of gallery storage in tests."""
     if not path.startswith("keras_dml/gallery/"):
         return []
     return next((options for part, options in PLACES.items() if part in path), IN_PLAIN_FILES)
 
 
 def _drawn(root, areas, count, seed, only):
-    """Draws equally many mutants of each area."""
+    """Draws the same number of mutants from each area."""
     drawn = []
     for i, area in enumerate(areas):
         folder = root / "keras_dml" / area
@@ -238,7 +242,7 @@ def _drawn(root, areas, count, seed, only):
 
 
 def _check_unchanged(copy, results):
-    """Runs the tests that have failed without any change."""
+    """Runs the tests that failed for mutants again, without a change of the package."""
     tests = dict.fromkeys(
         result.detail for result in results if result.outcome == Outcome.KILLED and result.detail
     )
@@ -254,7 +258,7 @@ def _check_unchanged(copy, results):
 
 
 def _run(copies, mutants, reasons, path):
-    """Yields the results of all mutants as they end, and writes them to a file."""
+    """Yields the result of each mutant when its tests end, and writes the result to a file."""
     results = []
     with open(os.devnull if path is None else path, "w", newline="", buffering=1) as file:
         writer = csv.writer(file)
@@ -299,13 +303,13 @@ def _outcome(code):
 
 
 class _Copy:
-    """A temporary copy of the tree, in which one mutant at a time is tested by a forked process.
+    """Temporary copy of the package, in which a forked process tests one mutant at a time.
 
     Args:
         root: Folder of the package and its tests.
-        folder: Folder for the copy, which does not exist.
-        options: Options of pytest.
-        limit: Most seconds of one run.
+        folder: Folder for the copy, which must not exist.
+        options: Options for pytest.
+        limit: Time limit for one run, in seconds.
     """
 
     TOO_LONG = -1
@@ -314,7 +318,8 @@ class _Copy:
         self._root, self._options, self._limit = folder / "tree", options, limit
         self._scratch, self._log = folder / "t", folder / "log"
         shutil.copytree(root, self._root, ignore=IGNORED, symlinks=True)
-        # A changed file may have the size and the time of the last one: bytecode knows its content.
+        # A changed file may have the same size and time as the previous mutant. So bytecode is
+        # validated by the content of the file.
         compileall.compile_dir(
             self._root / "keras_dml", quiet=1, invalidation_mode=PycInvalidationMode.CHECKED_HASH
         )
@@ -325,7 +330,7 @@ class _Copy:
         return tests_of(self._root, path)
 
     def change(self, mutant):
-        """Writes a mutant and starts its tests."""
+        """Writes a mutant to the copy and starts its tests."""
         tests = self.tests(mutant.path)
         self._file = self._root / mutant.path
         self._text = self._file.read_text()
@@ -341,7 +346,8 @@ class _Copy:
         self._scratch.mkdir()
         self._code, self._start, self._end = None, time.monotonic(), time.monotonic() + limit
         sys.stdout.flush()
-        # Python would raise an interrupt during the fork in a hook of `logging`, where it is lost.
+        # During a fork, Python would raise an interrupt in a hook of `logging`, where the interrupt
+        # is lost.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             self._process = os.fork()
@@ -359,7 +365,7 @@ class _Copy:
                 os._exit(code)
 
     def _test(self, tests):
-        """Runs tests in the child process, which has imported nothing of the copy yet."""
+        """Runs tests in the child process, which has not imported any module of the copy yet."""
         os.setsid()
         log = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         for stream in (1, 2):
@@ -373,12 +379,12 @@ class _Copy:
         import pytest
 
         options = ["-q", "-x", "-n", "0", "--tb=line", "-p", "no:cacheprovider", *self._options]
-        options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # of plugins imported before
+        options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # plugins imported before
         plugins = [_FirstFailure(self._scratch / FAILED)]
         return int(pytest.main([*options, f"--rootdir={self._root}", *tests], plugins))
 
     def poll(self):
-        """Returns the exit status of the tests, `TOO_LONG`, or None while they run."""
+        """Returns the exit status of the tests, `TOO_LONG`, or None while the tests run."""
         if self._code is None:
             process, status = os.waitpid(self._process, os.WNOHANG)
             if process:
@@ -392,7 +398,7 @@ class _Copy:
         return self._code
 
     def stop(self):
-        """Ends the tests and what they have started, such as a server."""
+        """Ends the tests and all processes that they have started, such as a server."""
         if self._process is None:
             return
         with contextlib.suppress(ProcessLookupError):
@@ -411,7 +417,7 @@ class _Copy:
 
 
 class _FirstFailure:
-    """Plugin of pytest that writes which test failed first."""
+    """pytest plugin that writes the name of the first failed test to a file."""
 
     def __init__(self, path):
         self._path = path

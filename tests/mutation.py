@@ -52,13 +52,13 @@ COUNTERPARTS = {
     )
     for name, counterpart in (pair, pair[::-1])
 }
-SIDES = {"left": "right", "right": "left"}  # of `searchsorted`
-# Swapping their arguments changes nothing or fails at once.
+SIDES = {"left": "right", "right": "left"}  # argument `side` of `searchsorted`
+# Functions for which exchanged arguments change nothing or fail at once.
 UNSWAPPED = {"isinstance", "range", "zip", "print", "getattr", "hasattr", "setattr", "next"}
 UNSWAPPED |= {"min", "max", "minimum", "maximum", "equal", "not_equal", "logical_and", "logical_or"}
 # Arguments that matter only together with another mistake.
 UNDROPPED = {"strict", "stacklevel", "kind"}
-# Text for people, and what is evaluated before a function is called.
+# Text for people, and code that is evaluated before a function is called.
 UNCHANGED = (ast.Raise, ast.JoinedStr, ast.Import, ast.ImportFrom)
 
 
@@ -68,11 +68,12 @@ class Mutant:
 
     Attributes:
         path: Path of the file, relative to the root, with slashes.
-        function: Qualified name of the function that changes; empty outside of functions.
+        function: Qualified name of the function that changes, or an empty string outside of
+            functions.
         operator: Kind of change, such as `"comparison"`.
         line: Number of the first changed line.
-        old: The changed lines before, joined and without surrounding spaces.
-        new: The changed lines after.
+        old: Changed lines before the mutation, joined and without surrounding spaces.
+        new: Changed lines after the mutation.
         source: Text of the whole mutated file.
     """
 
@@ -86,7 +87,7 @@ class Mutant:
 
     @property
     def key(self):
-        """Identifies the mutant independently of line numbers."""
+        """Key that identifies the mutant without line numbers."""
         return self.path, self.function, self.old, self.new
 
     def __str__(self):
@@ -98,8 +99,8 @@ def mutants(path, source):
     """Returns all mutants of a file.
 
     Args:
-        path: Path of the file, as `Mutant.path`.
-        source: Its text.
+        path: Path of the file, in the form of `Mutant.path`.
+        source: Text of the file.
     """
     finder = _Finder(source)
     finder.visit(ast.parse(source))
@@ -117,11 +118,11 @@ def mutants(path, source):
 
 
 def sample(pool, count, seed):
-    """Draws mutants that are spread over files and kinds of change.
+    """Draws mutants so that files and kinds of changes are represented evenly.
 
     Args:
         pool: List of `Mutant`.
-        count: Number of mutants to draw; all of them if there are fewer.
+        count: Number of mutants to draw. If there are fewer mutants, all are returned.
         seed: Seed of the draw.
 
     Returns:
@@ -131,7 +132,7 @@ def sample(pool, count, seed):
     pool = sorted(pool, key=lambda mutant: (mutant.path, mutant.line, mutant.key))
     rng.shuffle(pool)
     draws, files, operators = [], {}, {}
-    for mutant in pool:  # rank of each among its file, and among its kind within the file
+    for mutant in pool:  # rank within the file, and within its kind in the file
         kind = mutant.path, mutant.operator
         operators[kind] = operators.get(kind, 0) + 1
         files[mutant.path] = files.get(mutant.path, 0) + 1
@@ -141,7 +142,7 @@ def sample(pool, count, seed):
     for *_, mutant in draws:
         by_file.setdefault(mutant.path, []).append(mutant)
     drawn = []
-    while by_file and len(drawn) < count:  # one of each file in turn
+    while by_file and len(drawn) < count:  # one from each file in turn
         for path in list(by_file):
             mutant = by_file[path].pop(0)
             if _compiles(mutant.source):
@@ -152,10 +153,11 @@ def sample(pool, count, seed):
 
 
 def equivalents(text):
-    """Returns the reason of each mutant that changes no behavior, by `Mutant.key`.
+    """Returns a dictionary of the mutants that do not change behavior: `Mutant.key` and the reason.
 
     Args:
-        text: TOML with tables `equivalent` of the keys `file`, `function`, `old`, `new`, `reason`.
+        text: TOML with tables `equivalent` that have the keys `file`, `function`, `old`, `new` and
+            `reason`.
     """
     tables = tomllib.loads(text).get("equivalent", [])
     return {
@@ -317,7 +319,8 @@ class _Finder(ast.NodeVisitor):
         self._add(operator, *self._span(node), text)
 
     def _replace_between(self, operator, left, right, old, new):
-        """Replaces an operator, which the tree gives no position of, between its two sides."""
+        """Replaces the operator between two operands. The syntax tree does not contain the position
+        of the operator."""
         start, end = self._span(left)[1], self._span(right)[0]
         place = re.search(rf"(?<!\w){re.escape(old)}(?!\w)", self.source[start:end])
         if place:

@@ -1,4 +1,4 @@
-"""Makes processes of tests faster: the one of pytest and those that tests start."""
+"""Settings that speed up test processes: the process of pytest and processes that tests start."""
 
 import functools
 import gc
@@ -8,9 +8,9 @@ from tests.environment import KNOWN_TENSORFLOW, keras_backend
 
 
 def share_mlir_context():
-    """Lets all programs of JAX share one MLIR context.
+    """Makes all JAX programs share one MLIR context.
 
-    Building a context for each program takes a quarter of the time of the tests on JAX.
+    Creating a context for each program would take a quarter of the time of the tests on JAX.
     """
     if keras_backend() == "jax":
         from jax._src.interpreters import mlir
@@ -19,12 +19,12 @@ def share_mlir_context():
 
 
 def after_imports():
-    """Tunes the garbage collector and TensorFlow, once all that the tests need is imported.
+    """Configures the garbage collector and TensorFlow after all imports.
 
-    Imported objects stay, so the garbage collector need not visit them: it takes a seventh of the
-    time of all tests, without them half of that. TensorFlow notes the Python stack at each
-    operation of a graph, for messages that no test reads: a tenth of the time where graphs are
-    traced.
+    The garbage collector need not visit imported objects, because they are never freed. Garbage
+    collection takes a seventh of the time of all tests, and half as much without imported objects.
+    TensorFlow stores the Python stack for each operation of a graph, for messages that no test
+    reads. Storing these stacks takes a tenth of the time of tests that trace graphs.
     """
     ops = sys.modules.get("tensorflow.python.framework.ops")
     if ops and KNOWN_TENSORFLOW:

@@ -1,4 +1,4 @@
-"""Utterances of the carried Japanese Vowels set, for tests and benchmarks."""
+"""Utterances from the Japanese Vowels data set in this repository, for tests and benchmarks."""
 
 import pathlib
 
@@ -12,10 +12,11 @@ FILE = pathlib.Path(keras_dml.__file__).parent / "cli" / "demo_data" / "japanese
 
 
 def unseen():
-    """Returns the utterances of speakers whom the model has not seen.
+    """Returns the utterances of speakers who were not used in training.
 
     Returns:
-        `(earlier, later)`: of `ae.train` and of `ae.test`, lists of arrays `(time, 12)` by speaker.
+        `(earlier, later)`: the utterances in `ae.train` and in `ae.test`. Each is a list with the
+        arrays `(time, 12)` of each speaker.
     """
     with np.load(FILE) as data:
         utterances = np.split(data["frames"], np.cumsum(data["lengths"])[:-1])

@@ -1,4 +1,4 @@
-"""Only real numbers pass as numbers."""
+"""Tests that functions accept only real numbers as numbers."""
 
 import fractions
 

@@ -1,4 +1,4 @@
-"""Smoke runs of every script of `tests/bench`, without tests of times."""
+"""Tests that every script in `tests/bench` runs. Times are not tested."""
 
 import os
 import pathlib
@@ -14,7 +14,7 @@ from tests.bench import smoke
 pytestmark = pytest.mark.skipif(keras.backend.backend() == "jax", reason="measured on TensorFlow")
 FOLDER = pathlib.Path(__file__).parent / "bench"
 SCRIPTS = sorted(path.stem for path in FOLDER.glob("*.py") if "__main__" in path.read_text())
-# They fork, or set up devices before TensorFlow starts.
+# These scripts fork, or configure devices before TensorFlow starts.
 IN_A_PROCESS = {"gallery_killed", "large_models"}
 
 

@@ -1,4 +1,4 @@
-"""Every public layer, loss and model satisfies the contracts of `contracts.py`."""
+"""Tests that every public layer, loss and model passes the checks in `contracts.py`."""
 
 import numpy as np
 import pytest
@@ -25,34 +25,35 @@ def encoder(name, loss, **options):
 
 
 def proxies(classes):
-    """On vectors, so a model that ends in them."""
+    """Returns a model that ends with this layer, because the layer takes vectors."""
     signal = keras.Input((None, contracts.CHANNELS))
     return keras.Sequential([signal, layers.SequencePooling(), layers.Proxies(classes)])
 
 
 def pose():
-    """Returns a model that makes the coordinates of three joints before the layer."""
+    """Returns a model that computes the coordinates of three joints before the layer."""
     signal = keras.Input((None, contracts.CHANNELS))
     joints = layers.MaskedConv1D(9, 1, name="joints")
     return keras.Sequential([signal, joints, layers.CanonicalPose(0, hips=(1, 2))])
 
 
 def gravity_frame(horizontal):
-    """Returns a model that makes x, y and z before the layer."""
+    """Returns a model that computes x, y and z before the layer."""
     signal = keras.Input((None, contracts.CHANNELS))
     sensor = layers.MaskedConv1D(3, 1, name="sensor")
     return keras.Sequential([signal, sensor, layers.GravityFrame(horizontal, lag=2)])
 
 
 def log_mel():
-    """On one channel of sound, so a model that makes it; at 200 Hz a frame is five samples."""
+    """Returns a model that computes one channel of audio before the layer. At 200 Hz a frame has
+    five samples."""
     signal = keras.Input((None, contracts.CHANNELS))
     sound = layers.MaskedConv1D(1, 1, name="sound")
     return keras.Sequential([signal, sound, layers.LogMel(2, rate=200, low=0, high=100)])
 
 
 def silence_removal():
-    """At 200 Hz a block is four samples."""
+    """Returns the layer for 200 Hz, at which a block has four samples."""
     signal = keras.Input((None, contracts.CHANNELS))
     sound = layers.MaskedConv1D(1, 1, name="sound")
     return keras.Sequential([signal, sound, layers.SilenceRemoval(200, pause=0.08, least=8)])
@@ -65,13 +66,14 @@ def mel_power():
 
 
 def last_lstm():
-    """Returns a model with a known number of steps, the rows of a covariance."""
+    """Returns a model in which the number of steps is known, because the steps are the rows of a
+    covariance matrix."""
     signal = keras.Input((None, contracts.CHANNELS))
     return keras.Sequential([signal, layers.Covariance("oas"), layers.LastLSTM(3, depth=2)])
 
 
 def windowed_mean():
-    """Returns a layer with a network of windows of four steps."""
+    """Returns a layer whose network takes windows of four steps."""
     window = keras.Input((4, contracts.CHANNELS))
     network = keras.Sequential([window, keras.layers.Flatten(), keras.layers.Dense(3)])
     return layers.WindowedMean(network, 2, 3, 1)
@@ -120,21 +122,22 @@ def similarity():
 
 
 def prototypes():
-    """On vectors, so a model that ends in them."""
+    """Returns a model that ends with this layer, because the layer takes vectors."""
     signal = keras.Input((None, contracts.CHANNELS))
     head = layers.PrototypeSimilarity(3, hidden=(5,), class_names=["a", "b", "c"])
     return keras.Sequential([signal, layers.SequencePooling("mean"), head])
 
 
 def classifier():
-    """Without dropout, whose generator no file keeps."""
+    """Returns a classifier without dropout, because files do not contain the state of its random
+    generator."""
     signal = keras.Input((None, contracts.CHANNELS))
     encoder = keras.Sequential([signal, layers.SequencePooling("mean"), keras.layers.Dense(3)])
     return models.PrototypicalClassifier(encoder, contracts.BATCH, hidden=(5,), dropout=0.0)
 
 
 def adversarial_training():
-    """Returns a model of images, whose numbers are in [0, 1]."""
+    """Returns a model that takes images with values in [0, 1]."""
     image = keras.Input((4, 4, 1))
     encoder = keras.Sequential([image, keras.layers.Flatten(), keras.layers.Dense(3)])
     inner = models.PrototypicalClassifier(encoder, contracts.BATCH, hidden=(5,), dropout=0.0)
@@ -162,7 +165,7 @@ def input_contract():
 
 
 def discriminants():
-    """On vectors, so a model that ends in them."""
+    """Returns a model that ends with this layer, because the layer takes vectors."""
     signal = keras.Input((None, contracts.CHANNELS))
     head = layers.LinearDiscriminants(3, limit=1.5)
     model = keras.Sequential([signal, layers.LaggedCorrelation((0, 2)), head])
@@ -290,7 +293,7 @@ NETWORKS = [
 
 
 def vectors():
-    """Returns a model without a head, whose vectors any distance can compare."""
+    """Returns a model without a head. Any distance can compare its output vectors."""
     entry = keras.Input((None, contracts.CHANNELS))
     last = keras.layers.Rescaling(1.0, dtype="float32")
     return keras.Sequential([entry, layers.SequencePooling(), last])

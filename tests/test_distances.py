@@ -56,7 +56,7 @@ def test_a_distance_survives_json(distance):
 
 @pytest.mark.parametrize("name, near", [("wassertein", "wasserstein"), ("cosin", "cosine")])
 def test_an_unknown_name_is_answered_with_the_nearest_and_all_known(name, near):
-    with pytest.raises(ValueError, match=f"Known: {', '.join(KINDS)}. Did you mean '{near}'"):
+    with pytest.raises(ValueError, match=f"Known names: {', '.join(KINDS)}. Did you mean '{near}'"):
         distances.get(name)
 
 
@@ -96,7 +96,7 @@ def test_cosine_is_minus_the_cosine_and_zero_for_a_zero_vector(rng):
 
 def test_embeddings_with_other_knots_are_refused(rng):
     x, y = embeddings(rng, 2), embeddings(rng, 3, power=1.01)
-    with pytest.raises(ValueError, match="different knots[^$]*Embed both sides with one model"):
+    with pytest.raises(ValueError, match="different knots[^$]*one model"):
         distances.Wasserstein()(x, y)
 
 
@@ -117,10 +117,8 @@ def test_knots_that_a_float16_file_rounded_are_the_same(rng):
 
 @pytest.mark.parametrize("sizes", [{"knots": 7}, {"filters": 4}, {"filters": 1}])
 def test_embeddings_of_other_sizes_are_refused_not_broadcast(rng, sizes):
-    """One filter against three would broadcast to a number that means nothing."""
-    with pytest.raises(
-        ValueError, match=r"embeddings of one model. Received shapes \(2, 4, 5\) and \(2"
-    ):
+    """Without the check, one filter and three filters would broadcast to a meaningless number."""
+    with pytest.raises(ValueError, match=r"one model. Received shapes \(2, 4, 5\) and \(2"):
         distances.Wasserstein()(embeddings(rng, 2), embeddings(rng, 2, **sizes))
 
 
@@ -180,7 +178,7 @@ def test_distances_of_spd_matrices_refuse_what_are_none(name, shape):
 def test_spd_matrices_that_are_not_square_or_of_other_sizes_are_refused(name):
     with pytest.raises(ValueError, match="`x` must hold square matrices"):
         distances.get(name)(np.ones((2, 3, 4)), np.ones((2, 3, 4)))
-    with pytest.raises(ValueError, match="embeddings of one model"):
+    with pytest.raises(ValueError, match="one model. Received shapes"):
         distances.get(name)(np.eye(3)[None], np.eye(4)[None])
 
 
@@ -289,7 +287,7 @@ def test_a_registered_distance_is_known_everywhere(register):
 
 @pytest.fixture
 def register(monkeypatch):
-    """`distances.register`, whose names are forgotten after the test."""
+    """Returns `distances.register`. After the test the registered names are removed."""
     monkeypatch.setattr(distances.base, "_NAMES", dict(distances.base._NAMES))
     custom = keras.saving.get_custom_objects()
     before = dict(custom)
@@ -299,7 +297,7 @@ def register(monkeypatch):
 
 
 def defined(name, module=__name__, base=distances.Distance):
-    """A new distance class of that name, as a cell of a notebook defines it."""
+    """Defines a new distance class with the given name, in the same way as a notebook cell."""
     body = {"__module__": module, "__qualname__": name, "pairwise": Manhattan.pairwise}
     return type(name, (base,), body)
 
@@ -321,7 +319,7 @@ def test_a_name_of_ones_own_is_not_given_away_either(register):
 
 
 def test_a_class_that_is_defined_again_replaces_itself(register):
-    """A cell that is run again, or a module that is reloaded."""
+    """A class is defined again if a notebook cell runs again or a module is reloaded."""
     register("mine")(defined("First"))
     again = register("mine")(defined("First"))
     assert distances.declared("mine") is again
@@ -447,7 +445,7 @@ def test_the_wider_type_wins(rng, distance):
     expected = np.asarray(distance(x, y))
     for first, second in [("float64", "float32"), ("float32", "float64"), ("float32", "float16")]:
         if distance.name == "wasserstein" and second == "float16":
-            continue  # knots are rounded
+            continue  # the knots are rounded
         result = distance(x.astype(first), y.astype(second))
         wide = "float64" if "float64" in (first, second) else "float32"
         assert keras.backend.standardize_dtype(result.dtype) == wide
@@ -504,7 +502,7 @@ def test_vectors_of_an_index_rank_as_the_distance_does(rng, name):
     order = {"l1": 1, "l2": 2}[distance.index_metric]
     result = np.linalg.norm(queries[:, None] - entries[None], order, axis=-1)
     exact = numpy(distance(x, y))
-    if name == "wasserstein":  # the upper bound of the distance
+    if name == "wasserstein":  # the index vectors give the upper bound
         assert (result >= exact * (1 - 1e-5)).all() and (result <= 2 * exact).all()
     else:
         np.testing.assert_array_equal(result.argsort(axis=1), exact.argsort(axis=1))
@@ -520,7 +518,7 @@ def test_a_custom_distance_has_neither_bounds_nor_vectors(rng):
 
 
 def sample(name, rng, count):
-    """Returns `count` embeddings that are valid for the distance."""
+    """Draws `count` embeddings that are valid for the distance."""
     if name == "wasserstein":
         return embeddings(rng, count)
     if name in OF_SPD:

@@ -1,4 +1,5 @@
-"""Examples of docstrings and pages run, and the index names everything public."""
+"""Tests that the examples in docstrings and pages run, and that the index lists all public
+names."""
 
 import doctest
 import importlib
@@ -48,7 +49,7 @@ def blocks(language, page="README.md"):
 
 
 def listed():
-    """Names in the tables of the index, by module."""
+    """Returns the names in the tables of the index, for each module."""
     sections = re.split("^## ", (ROOT / INDEX).read_text(), flags=re.MULTILINE)
     tables = {section.partition("\n")[0]: ROW.findall(section) for section in sections}
     return {
@@ -59,7 +60,7 @@ def listed():
 
 
 def areas():
-    """The package, its public subpackages and those of the geometry."""
+    """Returns the package, its public subpackages and the subpackages of `geometry`."""
     yield "keras_dml"
     for name in keras_dml.__all__:
         if isinstance(getattr(keras_dml, name), types.ModuleType):
@@ -69,7 +70,8 @@ def areas():
 
 
 def public(area):
-    """Returns the names of an area without its modules: `__all__`, or names defined in it."""
+    """Returns the public names of an area without modules: `__all__`, or the names that are defined
+    in it."""
     module = importlib.import_module(area)
     defined = [name for name, it in vars(module).items() if getattr(it, "__module__", "") == area]
     names = [name for name in getattr(module, "__all__", defined) if not name.startswith("_")]
@@ -85,7 +87,8 @@ def test_docstring_examples(name):
 
 @pytest.mark.parametrize("page", ["README.md", INDEX, DEVICES])
 def test_the_examples_of_a_page_run_one_after_the_other(page, tmp_path, monkeypatch, capsys):
-    """In an empty folder, as one program; each prints, and what a comment promises is printed."""
+    """The examples run in an empty folder as one program. Each example must print something, and
+    the output must match the comments."""
     monkeypatch.chdir(tmp_path)
     names = {"__name__": "page"}
     for number, example in enumerate(blocks("python", page), 1):

@@ -1,4 +1,4 @@
-"""Files and folders are written atomically, and nothing else is lost."""
+"""Tests that files and folders are written atomically, and that no other files are lost."""
 
 import contextlib
 import errno
@@ -25,14 +25,15 @@ def replaceable_folder(path):
 
 
 def thing(path, text):
-    """A folder such as `replaceable_folder` replaces."""
+    """Writes a folder of the kind that `replaceable_folder` may replace."""
     (path / "parts").mkdir(parents=True)
     (path / "mark").write_text(text)
     (path / "parts" / "one").write_text(text)
 
 
 def content(path):
-    """Returns the text of a file, or the texts of the files in a folder by path."""
+    """Returns the text of a file, or a dictionary of the paths and texts of all files in a
+    folder."""
     if path.is_file():
         return path.read_text()
     return {
@@ -51,7 +52,7 @@ def names(folder):
 
 @pytest.fixture
 def failing(monkeypatch):
-    """Lets the renames of a number fail, before or after they are done."""
+    """Makes renames with the given numbers fail, before or after the rename."""
 
     def fail(numbers, error, after=False):
         seen = []
@@ -188,7 +189,8 @@ def test_the_next_run_clears_what_a_killed_one_left(tmp_path, name, moment):
 def test_the_next_run_clears_what_an_interrupted_cleanup_left(
     tmp_path, monkeypatch, name, backwards
 ):
-    """After each number of deletions, in either order in which a system may list a folder."""
+    """Tests an interruption after each number of deletions, and the two orders in which a system
+    may list a folder."""
     path = tmp_path / name
     place = _files.replaceable_file if path.suffix else replaceable_folder
     monkeypatch.setattr(os, "scandir", sorted_scandir(os.scandir, backwards))
@@ -206,7 +208,8 @@ def test_the_next_run_clears_what_an_interrupted_cleanup_left(
 
 
 def interrupt_deletions(patch, number):
-    """Raises KeyboardInterrupt after so many deletions; returns a list that grows by each."""
+    """Raises KeyboardInterrupt after the given number of deletions. Returns a list of the
+    deletions."""
     seen = []
 
     def interrupted(do):
@@ -297,7 +300,7 @@ def test_a_path_with_a_null_character_is_refused(place):
 
 @pytest.mark.parametrize("path", ["", ".", "..", "/", "//", "folder/..", "folder/./"])
 def test_a_folder_without_a_name_is_refused(tmp_path, monkeypatch, path):
-    thing(tmp_path, "the user's")  # which `.` and `folder/..` would take for its own
+    thing(tmp_path, "the user's")  # the user's folder, which `.` and `folder/..` would replace
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match="path of a folder must end in its name. Received"):
         replaceable_folder(path)
@@ -306,7 +309,7 @@ def test_a_folder_without_a_name_is_refused(tmp_path, monkeypatch, path):
 
 @pytest.fixture
 def places(tmp_path):
-    """A path by what is there, each of which no file may replace."""
+    """Returns a dictionary of paths that a file must not replace, keyed by what exists there."""
     made = {name: tmp_path / name for name in ("a folder", "a pipe", "a socket", "a link")}
     (tmp_path / "a folder").mkdir()
     (tmp_path / "a folder" / "notes.txt").write_text("mine")
@@ -338,7 +341,7 @@ def test_a_device_is_no_place_for_a_file():
 
 @pytest.fixture(params=["descriptor", "process", "folder", "link", "linked folder", "new"])
 def kernel_path(request, tmp_path):
-    """A path that leads through a folder of the kernel, to `notes.txt` or to a new file."""
+    """Returns a path that leads through a folder of the kernel to `notes.txt` or to a new file."""
     (tmp_path / "notes.txt").write_text("mine")
     (tmp_path / "links").mkdir()
     with (tmp_path / "notes.txt").open() as file:
@@ -427,7 +430,7 @@ def test_a_folder_with_something_foreign_is_left(tmp_path, foreign):
 
 def test_a_folder_is_asked_for_that_holds_the_new_one(tmp_path):
     for place in (_files.replaceable_file, replaceable_folder):
-        with pytest.raises(FileNotFoundError, match="There is no folder '.*none' to write 'new'"):
+        with pytest.raises(FileNotFoundError, match="folder '.*none' for 'new' does not exist"):
             place(tmp_path / "none" / "new")
 
 

@@ -1,4 +1,4 @@
-"""Every worked example is carried: a test fails when its expected values change."""
+"""Tests that every worked example is used: if its expected values change, a test fails."""
 
 import json
 import os
@@ -34,7 +34,7 @@ def test_of_values():
 
 
 def carried(paths, file):
-    """Ids of the worked examples that these tests carry, by name of their file.
+    """Returns the ids of the worked examples that the given tests use, for each file of examples.
 
     Args:
         paths: Files of tests.
@@ -48,12 +48,12 @@ def carried(paths, file):
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 1, done.stdout + done.stderr  # some tests failed, nothing else
+    assert done.returncode == 1, done.stdout + done.stderr  # 1: some tests failed
     return json.loads(file.read_text())
 
 
 def files_with_goldens():
-    """Test files that import `tests.goldens`, themselves or through a helper."""
+    """Returns the test files that import `tests.goldens`, directly or through a helper."""
     texts = {path: path.read_text() for path in TESTS.rglob("*.py")}
     helpers = {path.stem for path in texts if imports(texts[path], {"goldens"})} | {"goldens"}
     tests = {path for path in texts if path.name.startswith("test_")} - {pathlib.Path(__file__)}

@@ -1,4 +1,5 @@
-"""Importing the package is cheap, and a missing backend is explained."""
+"""Tests that importing the package is fast, and that the error for a missing backend explains what
+to install."""
 
 import importlib
 import json
@@ -13,12 +14,12 @@ import keras_dml
 from keras_dml._backend import startup
 from tests.test_docs import areas, listed
 
-SECONDS = 0.3  # what `import keras_dml` may take
+SECONDS = 0.3  # largest allowed time of `import keras_dml`
 HEAVY = ("keras", "tensorflow", "jax", "numpy", "sklearn", "matplotlib")
 
 
 def python(code, input=None, **environment):
-    """Runs code in a fresh interpreter and returns what it printed."""
+    """Runs code in a new Python interpreter and returns the output."""
     done = subprocess.run(
         [sys.executable, "-c", code],
         input=input,
@@ -80,14 +81,15 @@ for area, names in json.load(sys.stdin).items():
 
 
 def test_every_listed_name_loads_without_another_import():
-    """Each area of the index after a fresh `import keras_dml`, in one process that keeps Keras."""
+    """Tests each area of the index after a new `import keras_dml`, in one process in which Keras
+    stays imported."""
     names = {area: sorted(listed()[area]) for area in listed()}
     assert len(names) > 20 and sum(map(len, names.values())) > 200
     assert python(SWEEP, input=json.dumps(names), KERAS_BACKEND="jax") == ""
 
 
 def test_every_name_that_a_package_shows_loads():
-    """`dir` of a package promises what completion offers."""
+    """Completion offers the names that `dir` returns for a package, so all of them must load."""
     modules = [importlib.import_module(area) for area in areas()]
     assert len(modules) > 20
     for module in modules:
@@ -96,7 +98,8 @@ def test_every_name_that_a_package_shows_loads():
 
 
 def test_a_function_stays_itself_on_the_second_access():
-    """A lazy function with its module's name would turn into the module."""
+    """A lazily loaded function that has the same name as its module could be replaced by the
+    module."""
     from keras_dml import inference
 
     assert keras_dml.embed is keras_dml.embed is inference.embed
@@ -143,7 +146,8 @@ def test_another_missing_module_is_not_taken_for_a_backend():
 
 
 def start(code, level=None, backend="tensorflow"):
-    """What a fresh interpreter prints on standard error, with TensorFlow's log as it is or set."""
+    """Returns what a new interpreter prints on standard error, with the default or a given setting
+    of TensorFlow's log."""
     environment = {key: text for key, text in os.environ.items() if key != startup.LEVEL}
     environment["KERAS_BACKEND"] = backend
     done = subprocess.run(
@@ -175,7 +179,8 @@ def test_other_lines_of_the_start_are_passed_on():
 
 
 def test_keras_reads_a_file_once_the_classes_are_registered(tmp_path):
-    """A bare import registers nothing; `zoo.load` of a path registers everything by itself."""
+    """`import keras_dml` does not register any class. `zoo.load` with a path registers all
+    classes."""
     path = str(tmp_path / "own.keras")
     head = keras_dml.layers.QuantileLayer(knots=4)
     net = keras.Sequential([keras.Input((None, 3)), head])
@@ -190,7 +195,7 @@ def test_keras_reads_a_file_once_the_classes_are_registered(tmp_path):
         "import keras_dml.layers, keras_dml.losses, keras_dml.models\n"
         f"print(keras.models.load_model({path!r}).compiled)\n"
     )
-    # JAX starts in less time than TensorFlow
+    # JAX starts faster than TensorFlow
     assert python(load, KERAS_BACKEND="jax").splitlines() == ["True", "True"]
     by_path = f"from keras_dml import zoo; print(zoo.load({path!r}).compiled)"
     assert python(by_path, KERAS_BACKEND="jax") == "True"

@@ -13,7 +13,7 @@ from keras_dml.inference import _batches
 
 CHANNELS = 2
 LENGTHS = [9, 1, 30, 9, 17, 2, 16, 30]
-SHORTEST_LAST = [9, 30, 9, 17, 16, 30, 4]  # a covariance of differences needs a few
+SHORTEST_LAST = [9, 30, 9, 17, 16, 30, 4]  # the covariance of differences needs several steps
 
 
 def network(*stack, time=None):
@@ -32,7 +32,8 @@ def ours():
 
 
 def stock():
-    """The convolution drops the mask, so the head would take the padding for activations."""
+    """Returns a model whose convolution drops the mask, so that the head would treat padding as
+    activations."""
     return network(
         keras.layers.Conv1D(4, 3, padding="same", bias_initializer="ones"), layers.QuantileLayer(3)
     )
@@ -87,7 +88,7 @@ def one_by_one(model, signals):
 def test_a_batch_of_any_lengths_gives_what_recordings_give_alone_and_in_their_order(
     rng, make, batch_size
 ):
-    """Also in models of stock layers that drop masks without an error."""
+    """The models include models of Keras's own layers that drop masks without an error."""
     model, signals = make(), recordings(rng, SHORTEST_LAST if make is covariance else LENGTHS)
     result = embed(model, signals, batch_size=batch_size)
     assert isinstance(result, np.ndarray) and len(result) == len(signals)
@@ -107,7 +108,7 @@ def test_recordings_share_batches_where_masks_are_kept_and_only_then(rng):
     embed(remaining, recordings(rng))
     tried, batches = shapes[:2], shapes[2:]
     assert [rows for rows, _, _ in tried] == [1, 1]
-    assert [rows for rows, _, _ in batches] == [2, 4, 2]  # 1 and 2; 9, 9, 16 and 17; 30 and 30
+    assert [rows for rows, _, _ in batches] == [2, 4, 2]  # (1, 2), (9, 9, 16, 17), (30, 30)
     dropped = network(
         Spy(4, 3), keras.layers.Conv1D(4, 3, padding="same"), layers.SequencePooling()
     )
@@ -117,7 +118,8 @@ def test_recordings_share_batches_where_masks_are_kept_and_only_then(rng):
 
 
 def squeezed():
-    """A branch without a time axis, whose product with the sequence drops the mask."""
+    """Returns a model with a branch without a time axis. The product of the branch and the sequence
+    drops the mask."""
     signal = keras.Input((None, CHANNELS))
     steps = layers.MaskedConv1D(4, 3, bias_initializer="ones")(signal)
     share = keras.layers.Dense(4, "sigmoid")(keras.layers.GlobalAveragePooling1D()(steps))
@@ -126,13 +128,13 @@ def squeezed():
 
 
 def normalized(layer):
-    """A normalization over time that takes the mask and counts the padding."""
+    """Returns a model with a normalization over time that accepts the mask but counts padding."""
     convolution = layers.MaskedConv1D(4, 3, bias_initializer="ones")
     return network(convolution, layer, layers.SequencePooling("mean"))
 
 
 def attended():
-    """Softmax over time: each step's share of the sum."""
+    """Returns a model with a softmax over time, in which padding changes the sum."""
     signal = keras.Input((None, CHANNELS))
     steps = layers.MaskedConv1D(4, 3)(signal)
     shares = keras.layers.Softmax(axis=1)(steps)
@@ -158,7 +160,8 @@ def test_where_padding_counts_only_equal_lengths_share_a_batch(rng, make):
 
 
 def test_a_model_that_was_trained_is_tried_again(rng):
-    """While its scale is 0 a normalization over time changes nothing."""
+    """A normalization over time has no effect while its scale is 0, so padding seems harmless
+    before training."""
     model = normalized(keras.layers.GroupNormalization(2, gamma_initializer="zeros"))
     signals = recordings(rng, [40, 25, 40, 33, 25])
     embed(model, signals)
@@ -267,8 +270,8 @@ def test_the_list_must_hold_a_recording():
 @pytest.mark.parametrize(
     "bad, message",
     [
-        (np.zeros((0, CHANNELS)), "Recording 1 has no steps; leave it out"),
-        (np.zeros((9, CHANNELS + 1)), "Recording 1 has 3 channels, the model takes 2"),
+        (np.zeros((0, CHANNELS)), "Recording 1 has no steps. Leave it out"),
+        (np.zeros((9, CHANNELS + 1)), "Recording 1 has 3 channels, but the model takes 2"),
         (np.zeros(9), r"Recording 1 must have shape \(time, channels\). Received shape \(9,\)"),
         (np.zeros((1, 9, CHANNELS)), r"Recording 1 must have shape[^$]*\(1, 9, 2\)"),
         (np.float32(3), r"Recording 1 must have shape[^$]*\(\)"),
@@ -281,7 +284,7 @@ def test_a_recording_of_another_shape_is_named(rng, bad, message):
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e300])
 def test_a_number_that_is_none_is_named_by_recording_step_and_channel(rng, value):
-    """1e300 is infinite in float32."""
+    """The number 1e300 is infinite in float32."""
     signals = [signal.astype("float64") for signal in recordings(rng)]
     signals[4][11, 1] = value
     signals[4][15, 0] = value
@@ -369,7 +372,7 @@ def test_a_model_of_fixed_length_takes_that_length_only(rng):
     model = network(layers.MaskedConv1D(4, 3), layers.QuantileLayer(3), time=9)
     assert embed(model, recordings(rng, [9, 9, 9]), batch_size=2).shape == (3, 5, 5)
     with pytest.raises(
-        ValueError, match=r"Recording 1 has 10 steps, the model takes 9.*start : start \+ 9"
+        ValueError, match=r"Recording 1 has 10 steps, but the model takes 9.*start : start \+ 9"
     ):
         embed(model, recordings(rng, [9, 10]))
 
@@ -595,7 +598,5 @@ def test_embeddings_of_two_models_are_refused(rng):
     model, second = ours(), ours()
     second.layers[-1].set_weights([np.array([-2.0, 0.1, 3.0])])
     signals = recordings(rng, [9, 9])
-    with pytest.raises(
-        ValueError, match="another model in row 0[^$]*Embed both sides with one model"
-    ):
+    with pytest.raises(ValueError, match="another model in row 0[^$]*one model"):
         keras_dml.distance(model, embed(model, signals), embed(second, signals))

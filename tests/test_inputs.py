@@ -1,4 +1,4 @@
-"""Tests of the kinds of inputs of models, and of contracts."""
+"""Tests of the checks of model inputs, and of input contracts."""
 
 import warnings
 
@@ -26,7 +26,7 @@ def contracted(**options):
 
 
 def walk(rng, steps=100, scale=1.0):
-    """Standard deviations in the middle of the range."""
+    """Returns a recording whose standard deviations are in the middle of the training range."""
     return rng.normal(size=(steps, 3)) * [scale, scale, 100]
 
 
@@ -99,7 +99,7 @@ def test_every_model_with_a_contract_checks_rate_channels_length_and_padding(rng
     with pytest.raises(ValueError, match="takes recordings of 100 Hz. Received rate_hz=50. Resam"):
         keras_dml.embed(model, [good], rate_hz=50)
     with pytest.raises(
-        ValueError, match="Recording 1 has 2 channels, the model takes 3: ax, ay, turn, in this"
+        ValueError, match="Recording 1 has 2 channels, but the model takes 3: ax, ay, turn, in this"
     ):
         keras_dml.embed(model, [good, good[:, :2]])
     with pytest.raises(ValueError, match="Recording 1 has 7 steps.*allows 8 or more"):
@@ -119,7 +119,7 @@ def test_a_largest_number_of_steps_is_kept(rng):
 
 def test_zeros_that_may_have_been_measured_pass(rng):
     model, signal = contracted(), walk(rng)
-    signal[-4:] = 0  # below a twentieth
+    signal[-4:] = 0  # less than a twentieth of the steps
     signal[20:40] = 0
     signal[:, 1] = walk(rng)[:, 1]
     keras_dml.embed(model, [signal])
@@ -139,7 +139,7 @@ def test_another_unit_is_warned_of_with_its_channels(rng, factor, size):
     model = contracted()
     recordings = [walk(rng, scale=factor) for _ in range(3)]
     with pytest.warns(
-        UserWarning, match=f"in ax, ay: .* is ({size}).*was 0.5 to 2 g.*unit is not g"
+        UserWarning, match=f"in ax, ay. .* is ({size}).*was 0.5 to 2 g.*unit is not g"
     ):
         result = keras_dml.embed(model, [*recordings, walk(rng)])
     assert result.shape == (4, 3)

@@ -1,7 +1,7 @@
-"""The numerical part of the library on its second backend, in float64 where a test asks for it.
+"""Tests the numerical part of the library on JAX, in float64 if a test requires it.
 
-The run on JAX takes minutes of one core; `conftest.py` puts it first, so that the other process of
-the tests works meanwhile.
+The run on JAX takes minutes on one core. `conftest.py` starts this run first, so that another test
+process works in the meantime.
 """
 
 import os
@@ -24,7 +24,7 @@ SELECTION = (
     "tests/samplers/test_fit.py",
     "tests/test_inference.py",
     "tests/test_contracts.py",
-    # each command once
+    # each command only once
     "tests/cli/test_main.py",
     "tests/cli/test_demo.py::test_counts_agree_with_the_decisions",
     "tests/cli/test_export.py::test_the_error_on_another_backend_says_how_to_export",
@@ -34,11 +34,11 @@ SELECTION = (
 
 
 def run(cache, markers):
-    """Runs the tests on JAX, which computes in float32 unless float64 is set before its import.
+    """Runs the tests on JAX. JAX computes in float32 unless float64 is enabled before its import.
 
     Args:
-        cache: Folder for what was compiled: tests that compile the same program do it once.
-        markers: Expression of markers that selects the tests.
+        cache: Folder for compiled programs, so that each program is compiled only once.
+        markers: Marker expression that selects the tests.
     """
     options = ["-q", "-n=0", f"-m={markers}", "-p", "no:cacheprovider"]
     return subprocess.run(

@@ -1,4 +1,5 @@
-"""Imports point one way, and each outer part keeps to itself."""
+"""Tests that imports between the parts of the package follow one direction, and that the outer
+parts do not import each other."""
 
 import ast
 import pathlib
@@ -9,7 +10,7 @@ import pytest
 ROOT = pathlib.Path(__file__).parent.parent
 PACKAGE = ROOT / "keras_dml"
 
-# A unit may import the units of earlier rows and itself, never a neighbor of its own row.
+# A unit may import itself and units in earlier rows, but not another unit in the same row.
 ROWS = [
     ["contract", "geometry", "images", "labels", "recordings"],
     ["distances"],
@@ -28,7 +29,7 @@ ROWS = [
     ["cli"],
 ]
 RANK = {unit: row for row, units in enumerate(ROWS) for unit in units}
-# Import nothing of the package; all but `edge` may import them.
+# These units import no part of the package. All units except `edge` may import them.
 LEAVES = {
     "_arrays",
     "_backend",
@@ -57,12 +58,12 @@ def relative(path):
 
 
 def package_of(path):
-    """The dotted package that relative imports of this file start from."""
+    """Returns the dotted name of the package to which relative imports in this file refer."""
     return ".".join(path.relative_to(ROOT).parent.parts)
 
 
 def imports(path):
-    """All modules that a file imports, inside functions too, as absolute dotted names."""
+    """Returns all modules that a file imports, also inside functions, as absolute dotted names."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text(), filename=str(path))):
         if isinstance(node, ast.Import):
@@ -82,12 +83,13 @@ def top(module):
 
 
 def unit_of(path):
-    """Which unit of the package a file belongs to: `geometry`, `distances`, ..."""
+    """Returns the unit of the package that contains a file, such as `geometry` or `distances`."""
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
 def units_imported(path):
-    """The units of the package that a file imports; `keras_dml` itself counts as the unit `""`."""
+    """Returns the units of the package that a file imports. `keras_dml` itself counts as the unit
+    `""`."""
     units = set()
     for module in imports(path):
         if top(module) == "keras_dml":
@@ -143,7 +145,8 @@ def test_every_row_names_what_exists():
 
 
 def foreign_private_names(path):
-    """Names with an underscore that a file takes from another unit of the package."""
+    """Returns the private names (with an underscore) that a file imports from another unit of the
+    package."""
     taken = {name for name in imports(path) if top(name) == "keras_dml"}
     return {
         name
@@ -176,7 +179,8 @@ def test_the_package_itself_imports_only_what_loads_names_lazily():
 
 @pytest.mark.parametrize("path", MODULES, ids=relative)
 def test_keras_is_imported_in_one_place(path):
-    """So that a missing backend is explained, whichever module is imported first."""
+    """So the error for a missing backend explains what to install, no matter which module is
+    imported first."""
     tops = {top(module) for module in imports(path)}
     assert "keras" not in tops or path == PACKAGE / "_backend" / "__init__.py"
 

@@ -1,4 +1,5 @@
-"""The search for mutants: killed and surviving mutants, and an unchanged checkout."""
+"""Tests of mutation testing: mutants are killed or survive correctly, and the checkout does not
+change."""
 
 import csv
 import os
@@ -105,7 +106,8 @@ def test_a_sample_is_repeatable_and_of_all_files():
 
 
 def test_mutants_that_change_no_behavior_still_exist():
-    """Tests that each listed mutant exists; if its code changed, delete its entry."""
+    """Tests that each listed mutant exists. If the code of a mutant has changed, delete the
+    mutant's entry."""
     reasons = mutation.equivalents(mutants.EQUIVALENT.read_text())
     pools = {
         path: {mutant.key for mutant in mutation.mutants(path, (mutants.ROOT / path).read_text())}
@@ -131,7 +133,7 @@ def test_each_source_file_of_an_area_has_tests():
 
 @pytest.fixture
 def toy(tmp_path):
-    """Writes a tree with two functions, one of which lacks a test."""
+    """Writes a small package with a tested function and a function without a test."""
     for path, text in {
         PATH: TOY,
         "keras_dml/__init__.py": "",
@@ -160,7 +162,7 @@ def run(root, *options):
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="mutants run in forked processes")
 def test_a_mutant_is_killed_and_another_survives(toy):
-    """Uses tests without an empty list and without equal numbers."""
+    """The tests contain neither an empty list nor equal numbers, so a mutant survives."""
     before = {path: path.read_bytes() for path in sorted(toy.rglob("*.*"))}
     path = toy.parent / "results.csv"
     pattern = r"(max|1\.0)\b|x\[1\] (>= x\[0\]|> x\[1\])$"
@@ -214,7 +216,7 @@ def test_an_interrupted_run_leaves_its_results_and_nothing_else(toy, tmp_path_fa
         command(toy, *options),
         cwd=mutants.ROOT,
         env=os.environ | {"TMPDIR": str(scratch)},
-        # A shell that runs the tests in the background has its children ignore the signal.
+        # If a shell runs the tests in the background, child processes ignore the signal.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         deadline = time.monotonic() + 120

@@ -1,4 +1,5 @@
-"""The wheel carries all that its users need and nothing else, and works away from the checkout."""
+"""Tests that the wheel contains all files that users need and no others, and that it works outside
+of the checkout."""
 
 import os
 import pathlib
@@ -13,7 +14,7 @@ import keras_dml
 ROOT = pathlib.Path(__file__).parent.parent
 ZOO_FILES = ("model.keras", "card.json", "golden.npz")
 
-# An editable installation puts the checkout on the path; here it must be as if there were none.
+# An editable installation puts the checkout on the path. These tests must run without it.
 AWAY_FROM_THE_CHECKOUT = f"""
 import pathlib, sys
 checkout = pathlib.Path({str(ROOT)!r})
@@ -44,7 +45,8 @@ def pip(*arguments):
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    """Built without isolation: no network, hatchling comes with the test extra."""
+    """Builds the wheel without isolation, because the tests use no network. The test extra installs
+    hatchling."""
     folder = tmp_path_factory.mktemp("wheel")
     pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder), str(ROOT))
     (path,) = folder.glob("keras_dml-*.whl")
@@ -64,7 +66,7 @@ def installed(wheel, tmp_path_factory):
 
 
 def run_installed(installed, folder, program):
-    """Runs a program from an empty folder, with the installed wheel first on the path."""
+    """Runs a program in an empty folder, with the installed wheel first on the path."""
     environment = {
         k: v for k, v in os.environ.items() if k not in ("KERAS_DML_ZOO", "KERAS_BACKEND")
     }

@@ -1,4 +1,4 @@
-"""Intervals of rates as answers print them."""
+"""Tests that confidence intervals of rates are formatted correctly."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The Riemannian potato, compared with pyRiemann and the paper."""
+"""Tests that the Riemannian potato agrees with pyRiemann and with the definitions in Kim2020."""
 
 import json
 import pickle
@@ -21,13 +21,13 @@ EXAMPLE = "artefact_potato"
 
 def fitted(**options):
     inputs, expected, _, tolerance = example(EXAMPLE, "float64")
-    # The center is known to 1e-9, and the score divides by log_sigma, 0.2.
+    # The error of the center is 1e-9, and the score is divided by log_sigma, which is 0.2.
     tolerance = {**tolerance, "atol": 1e-8}
     return Potato(inputs["threshold"], **options).fit(inputs["x"]), inputs, expected, tolerance
 
 
 def windows(rng, count, n, artifacts=0):
-    """Draws sample covariances, the first few with ten times the amplitude."""
+    """Draws sample covariance matrices, of which the first few have ten times the amplitude."""
     x = rng.normal(size=(count, 4 * n, n))
     x[:artifacts] *= 10
     return np.swapaxes(x, 1, 2) @ x / (4 * n)
@@ -79,7 +79,7 @@ def test_fit_and_scores_agree_with_pyriemann(rng, n, threshold):
 
 
 def by_definition(state, x, update_rate):
-    """Computes Kim2020, Eqs. 19-21, for one accepted matrix."""
+    """Computes Eqs. 19-21 of Kim2020 for one accepted matrix."""
     factor = np.linalg.cholesky(state.center)
     inverse = np.linalg.inv(factor)
     values, vectors = np.linalg.eigh(inverse @ x @ inverse.T)
@@ -117,7 +117,8 @@ def test_it_follows_a_slow_drift(rng):
 
 
 def test_invalid_covariance_matrices_are_infinitely_far(rng):
-    """Tests silence, a constant channel, a negative matrix and NaN, rejected without a warning."""
+    """Tests that silence, a constant channel, a negative matrix and NaN are rejected without a
+    warning."""
     potato = Potato().fit(windows(rng, 30, 3))
     before = potato.center_.copy()
     dead = np.diag([1.0, 1.0, 0.0])
@@ -180,7 +181,7 @@ def test_a_file_cut_anywhere_or_with_a_byte_changed_is_a_potato_or_refused(rng, 
 
 
 def odd(**changed):
-    """Writes a potato's file with some changed arrays."""
+    """Writes a potato's file in which some arrays are changed."""
     settings = {"threshold": 3.0, "update_rate": None, "scale": "geometric"}
     arrays = {"center": np.eye(2), "mean": 0.1, "stddev": 0.2, "count": 9}
     return {"settings": json.dumps(settings), **arrays, **changed}
@@ -229,7 +230,7 @@ def test_a_potato_is_saved_to_nothing_but_a_file(rng, tmp_path):
         with pytest.raises(ValueError, match="is a folder|must end in its name"):
             potato.save(path)
     assert (tmp_path / "mine" / "diary.txt").read_text() == "mine"
-    with pytest.raises(FileNotFoundError, match="There is no folder"):
+    with pytest.raises(FileNotFoundError, match="folder .* does not exist"):
         potato.save(tmp_path / "none" / "eeg.npz")
 
 
@@ -299,7 +300,7 @@ def matrices(vectors):
 
 
 class OnVectors(Potato):
-    """Potato of one matrix per vector, because scikit-learn's checks use vectors."""
+    """Potato that converts each vector to a matrix, because scikit-learn's checks use vectors."""
 
     def fit(self, X, y=None):
         return super().fit(matrices(validate_data(self, X, dtype=np.float64)))
@@ -394,7 +395,8 @@ def test_before_fit_it_is_not_fitted():
 
 @pytest.mark.parametrize("spread", [4e-5, 4e-6, 1e-8])
 def test_windows_that_hardly_differ_score_as_in_pyriemann(rng, spread):
-    """Draws matrices with a given spread of log entries, far above rounding errors in float64."""
+    """The spread of the logarithms of entries is given, and far above rounding errors in
+    float64."""
     noise = rng.normal(size=(42, 4, 4))
     x = np.eye(4) + spread * (noise + np.swapaxes(noise, 1, 2)) / 4
     x, new = x[:30], x[30:]
@@ -411,7 +413,7 @@ def test_windows_that_hardly_differ_score_as_in_pyriemann(rng, spread):
 def test_labels_and_weights_count_as_in_pyriemann(rng):
     x, new = windows(rng, 40, 4, artifacts=6), windows(rng, 12, 4, artifacts=2)
     y = np.ones(40, int)
-    y[[3, 8, 21, 22]] = 0  # some labeled artifacts, and clean windows that an expert excludes
+    y[[3, 8, 21, 22]] = 0  # labeled artifacts, and clean windows that an expert excluded
     weights = rng.uniform(0, 2, size=40)
     plain = Potato(2.5).fit(x).transform(new)
     for labels, sample_weight in [(y, None), (None, weights), (y, weights)]:

@@ -1,4 +1,4 @@
-"""Progress goes to stderr and leaves the items unchanged."""
+"""Tests that progress is written to stderr, and that items stay unchanged."""
 
 import itertools
 
@@ -9,7 +9,7 @@ from keras_dml import progress
 
 @pytest.fixture
 def clock(monkeypatch):
-    """A clock that a test moves by hand, in seconds."""
+    """Returns a clock, in seconds, that the test sets."""
 
     class Clock:
         now = 100.0

@@ -1,4 +1,5 @@
-"""Quality checks of recordings: reasons against faulty recordings, none against good ones."""
+"""Tests that the quality checks give a reason for each faulty recording, and none for good
+recordings."""
 
 import dataclasses
 import re
@@ -70,7 +71,8 @@ UNITS = ("g", "g", "g", "deg/s", "deg/s", "deg/s", "hPa")
 
 
 def of_units(seed):
-    """Returns usual properties of an accelerometer, a gyroscope and one channel of air pressure."""
+    """Returns the usual properties of recordings with an accelerometer, a gyroscope and one channel
+    of air pressure."""
     parts = [smooth(seed), smooth(1000 + seed, scale=90.0), smooth(2000 + seed)[:, :1]]
     return np.concatenate(parts, axis=1)
 
@@ -195,7 +197,7 @@ def test_a_distorted_voice_is_refused(usual_voice, distortion):
         lambda x: eight_bits(0.1 * x),
         lambda x: x + 0.3,
         lambda x: np.pad(x, ((160_000, 160_000), (0, 0))),
-        lambda x: np.tanh(x),  # louder than a voice by a decibel or two
+        lambda x: np.tanh(x),  # one or two decibels louder than a voice
         lambda x: x + 0.02 * np.random.default_rng(9).normal(size=x.shape),
     ],
 )

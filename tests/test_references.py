@@ -1,4 +1,4 @@
-"""What is cited can be looked up: every key is in `REFERENCES.md`, and no other code is left."""
+"""Tests that every cited key is in `REFERENCES.md`, and that no undefined codes occur."""
 
 import io
 import pathlib
@@ -12,7 +12,7 @@ import pytest
 ROOT = pathlib.Path(__file__).parent.parent
 LIST = "REFERENCES.md"
 TEXTS = {".py", ".md", ".json", ".cff", ".toml", ".bib"}
-GOLDENS = "tests/goldens/"  # worked examples, kept as their makers wrote them
+GOLDENS = "tests/goldens/"  # worked examples, kept in their original form
 
 KEY = re.compile(r"\b[A-Z][a-z]+(?:[A-Z][a-z]+)?(?:19|20)\d\d[a-z]?\b")
 ENTRY = re.compile(r"^- \*\*(.+?)\*\*: ((?:.+\n)(?:  .+\n)*)", re.MULTILINE)
@@ -21,8 +21,9 @@ PROSE = re.compile(
     r"\b([A-Z][\w-]+)(?:\s+et\s+al\.|\s+(?:and|&)\s+[A-Z]\w+(?:\s+[A-Z]\w+)*)"
     r",?\s+\(?((?:19|20)\d\d)\b"
 )
-# A resolution of a note (R and a number; R@1 and ResNet have none right behind the R), or a paper
-# by its number. An electrode has the name of a paper too, but others beside it in a list.
+# Codes from old notes: R and a number (in R@1 and ResNet no number follows the R), or P and the
+# number of a paper. Electrodes have names like papers, but they occur in lists with other
+# electrodes.
 RESOLUTION = re.compile(r"\bR\d{1,2}\b")
 NUMBERED = re.compile(r"\bP[1-3]\b|\b[Pp]aper\s+[1-3]\b")
 ELECTRODE = r"[A-Z]{1,3}[0-9Z]"
@@ -30,7 +31,8 @@ BESIDE = re.compile(rf"{ELECTRODE}[\s\"',]+$"), re.compile(rf"[\s\"',]+{ELECTROD
 
 
 def texts():
-    """What people wrote and git tracks, by path: Python as its comments and strings."""
+    """Returns the path and the text of each tracked file. For Python files the text consists of
+    comments and strings."""
     listed = subprocess.run(
         ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
     )
@@ -46,19 +48,19 @@ def written():
 
 @pytest.fixture(scope="module")
 def listed():
-    """Entries by key."""
+    """Returns the entries of `REFERENCES.md` by key."""
     return dict(ENTRY.findall((ROOT / LIST).read_text()))
 
 
 def words_of(program):
-    """Comments and strings of a program, without its names and numbers."""
+    """Returns the comments and strings of a program, without names and numbers."""
     tokens = tokenize.generate_tokens(io.StringIO(program).readline)
     spoken = ("COMMENT", "STRING", "FSTRING_MIDDLE")
     return "\n".join(token.string for token in tokens if tokenize.tok_name[token.type] in spoken)
 
 
 def codes(text, name="page.md"):
-    """The codes in a text that no page defines."""
+    """Returns the codes in a text that are not defined on any page."""
     if not (RESOLUTION.search(text) or NUMBERED.search(text)):
         return []
     if name.endswith(".py"):
@@ -73,7 +75,7 @@ def codes(text, name="page.md"):
 
 
 def key_of(name, year):
-    """The key of an author in prose: `Müller` and 2007 are `Mueller2007`."""
+    """Returns the key of a citation in prose, such as `Mueller2007` for `Müller` and 2007."""
     name = re.sub("([äöü])", r"\1e", name).replace("-", "")
     return unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode() + year
 

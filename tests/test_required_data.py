@@ -1,4 +1,4 @@
-"""Where the recordings are required, a test that needs them cannot pass by being skipped."""
+"""Tests that a test of real recordings cannot be skipped if the recordings are required."""
 
 import os
 import pathlib
@@ -37,7 +37,7 @@ def run_pytest(folder, **environment):
 
 
 HAS_DATA = recordings.data_dir() is not None
-SOME = os.environ.get(recordings.VARIABLE) or str(HERE)  # any folder: the tests read nothing
+SOME = os.environ.get(recordings.VARIABLE) or str(HERE)  # any folder: nothing is read
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,8 @@ SOME = os.environ.get(recordings.VARIABLE) or str(HERE)  # any folder: the tests
 def test_a_skipped_test_of_recordings_fails_where_they_are_required(
     tmp_path, environment, code, closing
 ):
-    """Where there are none the fixture itself skips, at setup, which pytest calls an error."""
+    """If there are no recordings, the fixture skips the test at setup, which pytest reports as an
+    error."""
     if HAS_DATA and recordings.VARIABLE not in environment:
         pytest.skip("the lookup finds the recordings beside the checkout")
     done = run_pytest(tmp_path, **environment)

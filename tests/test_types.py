@@ -1,4 +1,4 @@
-"""Type checkers accept the examples of the pages, and notice names that do not exist."""
+"""Tests that type checkers accept the examples in the pages, and report names that do not exist."""
 
 import json
 import subprocess
@@ -21,7 +21,7 @@ keras_dml.evaluation.certificat
 
 @pytest.fixture(scope="module")
 def errors(tmp_path_factory):
-    """Errors that pyright reports, by file."""
+    """Returns the errors that pyright reports, for each file."""
     folder = tmp_path_factory.mktemp("types")
     for name, page in PAGES.items():
         (folder / name).write_text("\n".join(blocks("python", page)))

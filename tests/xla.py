@@ -1,4 +1,5 @@
-"""Flags with which JAX compiles swiftly: most of the time goes into compiling what runs once."""
+"""Flags for fast compilation on JAX, because most of the time of the tests is compilation of
+programs that run once."""
 
 import os
 import subprocess
@@ -8,7 +9,8 @@ SWIFT = "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_co
 
 
 def swift():
-    """These flags; none where this version of XLA does not know them: it ends the process."""
+    """Returns the flags that speed up compilation, or no flags if this version of XLA does not
+    support these flags. An unknown flag would end the process."""
     trial = [sys.executable, "-c", "import jax; jax.devices()"]
     environment = {**os.environ, "XLA_FLAGS": SWIFT, "JAX_PLATFORMS": "cpu"}
     result = subprocess.run(trial, env=environment, capture_output=True, check=False)

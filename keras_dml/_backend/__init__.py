@@ -1,8 +1,8 @@
-"""Imports Keras for the whole package, explains a missing backend, and hides TensorFlow's start-up
-notes.
+"""Imports Keras for the whole package, explains how to install a missing backend, and hides
+TensorFlow's start-up notes.
 
-Neither Keras nor this package depends on a backend. Without a backend, importing Keras raises
-`No module named 'tensorflow'`, which does not say what to install.
+Installing Keras or this package does not install a backend. Without a backend, importing Keras
+raises `No module named 'tensorflow'`, which does not say what to install.
 """
 
 from keras_dml._backend import startup
@@ -14,7 +14,7 @@ try:
         import keras
         from keras import ops
 except ModuleNotFoundError as error:
-    # Exact names only: `tensorflow.python` missing is a broken installation, not an absent one.
+    # Only exact names count. If `tensorflow.python` is missing, TensorFlow is installed but broken.
     if error.name not in BACKENDS:
         raise
     raise ImportError(

@@ -1,4 +1,4 @@
-"""Assertions that also hold in compiled steps, where Python raises nothing."""
+"""Assertions that also work in compiled steps, where Python code cannot raise errors."""
 
 import numpy as np
 
@@ -6,17 +6,18 @@ from keras_dml._backend import keras, ops
 
 
 def enforced(condition, message, values=None):
-    """Returns the condition. A compiled step stops with an error if an element of it is False.
+    """Returns the condition. If an element of the condition is False, the step stops with an error,
+    also in compiled steps.
 
     Python is called only if the condition is False. TensorFlow stops before it computes anything
-    that depends on the result. XLA on TensorFlow drops the assertion, so the caller must handle a
-    False condition too.
+    that depends on the result. XLA on TensorFlow drops the assertion, so the caller must also
+    handle a False condition.
 
     Args:
         condition: Boolean tensor.
         message: Error message.
-        values: Tensor of the shape of `condition`. The error names the first value where the
-            condition is False. None: the error names no value.
+        values: Tensor of the shape of `condition`. The error message contains the first value for
+            which the condition is False. Default: the message contains no value.
     """
     if keras.backend.backend() == "tensorflow":
         return _on_tensorflow(condition, message, values)
@@ -50,8 +51,8 @@ def _on_jax(condition, message, values):
 
     result = jax.ShapeDtypeStruct(condition.shape, condition.dtype)
     arguments = (condition,) if values is None else (condition, values)
-    # A pure callback has no effect and is skipped if the condition holds, so steps are dispatched
-    # as without the assertion.
+    # A pure callback has no side effects and is skipped if the condition holds, so the assertion
+    # does not slow down the dispatch of steps.
     return ops.cond(
         ops.all(condition),
         lambda: condition,

@@ -4,20 +4,21 @@ from keras_dml._backend import keras
 
 
 def value_and_gradient(function, x, has_aux=False):
-    """Computes a function of the inputs and the gradient of the sum of its values.
+    """Computes the values of a function and the gradient of their sum with respect to the inputs.
 
-    The weights that the function reads are constants. It works in eager calls, in compiled steps
-    and in loops inside compiled steps.
+    Weights that the function reads count as constants. `value_and_gradient` works in eager calls,
+    in compiled steps and in loops inside compiled steps.
 
     Args:
-        function: Function of a tensor like `x` that returns values of any shape. It must return
-            one value per example if the gradients of examples must not mix. It changes no variable.
+        function: Function that takes a tensor like `x` and returns values of any shape. Return one
+            value per example to get a separate gradient for each example. The function must not
+            change variables.
         x: Inputs, shape `(batch, ...)`, floats.
-        has_aux: Whether the function returns a pair: the values, and a result that has no part in
-            the gradient.
+        has_aux: Whether the function returns a pair of the values and an additional result, which
+            does not affect the gradient.
 
     Returns:
-        The result of the function, and the gradient in the shape of `x`. The gradient is 0 if the
+        Result of the function, and gradient with the shape of `x`. The gradient is 0 if the
         function does not use `x`.
 
     Raises:
@@ -46,10 +47,10 @@ def value_and_gradient(function, x, has_aux=False):
 
 
 def compiled(function):
-    """Compiles a function by the backend.
+    """Compiles a function with the backend's compiler.
 
-    At the first call of each shape, all values that the function reads besides its arguments become
-    constants.
+    At the first call with each shape, all values that the function reads besides its arguments
+    become constants.
 
     Args:
         function: Function of tensors, without side effects.
@@ -70,14 +71,15 @@ def compiled(function):
 
 
 def _message(backend):
-    """Returns the error message for a backend without gradients in the inputs."""
+    """Returns the error message for a backend on which gradients with respect to inputs are not
+    implemented."""
     return (
-        f"Gradients in the inputs need TensorFlow or JAX. Keras runs on {backend!r}; "
-        "set the environment variable KERAS_BACKEND before Keras is imported."
+        f"Gradients in the inputs need TensorFlow or JAX. Keras runs on {backend!r}. "
+        "Set the environment variable KERAS_BACKEND before Keras is imported."
     )
 
 
 def has_forward_mode():
-    """Returns True if losses have a forward mode (`jax.jvp`), which a custom gradient would
-    remove."""
+    """Returns True if the backend supports forward-mode derivatives of losses (`jax.jvp`). With a
+    custom gradient, forward-mode derivatives are impossible."""
     return keras.backend.backend() == "jax"

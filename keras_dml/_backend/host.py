@@ -1,10 +1,11 @@
-"""Calls of NumPy functions within a step of TensorFlow."""
+"""Functions that call NumPy within a TensorFlow step."""
 
 from keras_dml._backend import keras, xla
 
 
 def is_reachable():
-    """Returns True if a step can call NumPy: on TensorFlow, unless XLA compiles the step."""
+    """Returns True if a step can call NumPy, which holds on TensorFlow unless XLA compiles the
+    step."""
     return keras.backend.backend() == "tensorflow" and not xla.is_compiling()
 
 
@@ -19,13 +20,13 @@ def is_faster():
 
 
 def call(function, inputs, dtype, shape):
-    """Computes a pure NumPy function within a step, without a gradient.
+    """Calls a NumPy function without side effects within a step. The result has no gradient.
 
     Args:
-        function: Function from arrays to an array.
+        function: Function that maps arrays to one array.
         inputs: List of tensors.
         dtype: Name of the dtype of the result.
-        shape: Static shape of the result, None where unknown.
+        shape: Static shape of the result. Unknown sizes are None.
     """
     import tensorflow as tf
 

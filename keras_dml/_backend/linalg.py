@@ -6,9 +6,10 @@ from keras_dml._backend import keras, ops
 
 
 def matmul_transposed(x, y):
-    """Computes `x y'` from `(n, features)` and `(m, features)`, shape `(n, m)`.
+    """Computes the matrix product `x y'`, shape `(n, m)`, of `x` `(n, features)` and `y`
+    `(m, features)`.
 
-    On TensorFlow neither the product nor its gradient transposes a tensor.
+    On TensorFlow, neither the product nor its gradient needs a transposed copy of a tensor.
     """
     if keras.backend.backend() != "tensorflow":
         return ops.matmul(x, ops.transpose(y))
@@ -28,7 +29,7 @@ def eigh(x):
 def eigenvalues(x):
     """Computes ascending eigenvalues `(..., n)` of finite matrices, without a gradient.
 
-    `eigh` takes twice as long.
+    The function takes half the time of `eigh`.
     """
     if keras.backend.backend() == "tensorflow":
         import tensorflow as tf
@@ -38,8 +39,8 @@ def eigenvalues(x):
 
 
 def cholesky(x):
-    """Computes the lower triangular L with `L L' = x`, shape `(..., n, n)`. It is NaN for matrices
-    that are not positive definite.
+    """Computes the Cholesky factor, the lower triangular L with `L L' = x`, shape `(..., n, n)`.
+    The factor is NaN for a matrix that is not positive definite.
 
     `keras.ops.cholesky` raises an error instead if one matrix of a batch is not positive definite.
     """
@@ -61,19 +62,20 @@ def inverse_lower(factor):
 
 @functools.cache
 def _in_turn(name):
-    """Returns a decomposition of stacks of matrices for JAX, which decomposes one matrix after
-    another on a CPU.
+    """Returns a decomposition of stacks of matrices for JAX. On a CPU it decomposes one matrix
+    after another.
 
-    LAPACK's call for a whole stack distributes the matrices over the threads of XLA's pool and
-    blocks its own thread until they are done. If there are as many such calls at once as threads,
-    they wait for each other forever. A step of the potato ranking loss did so on two cores (jaxlib
-    0.10.2). A decomposition of one matrix runs in the calling thread.
+    JAX's call of LAPACK for a whole stack distributes the matrices over the threads of XLA's pool,
+    and blocks the calling thread until all are done. If as many of these calls run at once as the
+    pool has threads, they wait for each other forever. This deadlock happened in a step of the
+    potato ranking loss on two cores (jaxlib 0.10.2). A decomposition of a single matrix runs in the
+    calling thread, so it cannot cause the deadlock.
 
     Args:
         name: `"eigh"`, `"eigenvalues"`, `"cholesky"` or `"inverse_lower"`.
 
     Returns:
-        A function of matrices, shape `(..., n, n)`, compiled once for each shape.
+        Function of matrices `(..., n, n)`, which is compiled once for each shape.
     """
     import jax
     import jax.numpy as jnp

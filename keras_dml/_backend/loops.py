@@ -1,4 +1,4 @@
-"""A loop with a fixed number of turns that has a gradient on all backends."""
+"""Loop with a fixed number of iterations that has a gradient on all backends."""
 
 from keras_dml._backend import keras, ops
 
@@ -6,17 +6,17 @@ from keras_dml._backend import keras, ops
 def repeated(turns, body, state):
     """Applies `state = body(i, state)` for i from 0 to `turns - 1`, as one loop of the graph.
 
-    XLA on TensorFlow needs the number of turns as a bound to compute the gradient of a loop. JAX
-    computes the gradient only of loops without such a bound. An eager loop of TensorFlow is traced
-    first, because separate operations take three times as long.
+    To compute the gradient of a loop, XLA on TensorFlow needs the number of iterations as an upper
+    bound, whereas JAX accepts no bound. In an eager call, TensorFlow traces the loop first, because
+    separate operations take three times as long.
 
     Args:
-        turns: Number of turns, an int.
-        body: Function of the turn, an int32 scalar, and the state.
+        turns: Number of iterations, an int.
+        body: Function `body(i, state)` of the iteration, an int32 scalar, and the state.
         state: Nested structure of tensors.
 
     Returns:
-        The last state.
+        State after the last iteration.
     """
     if keras.backend.backend() != "tensorflow":
         return ops.fori_loop(0, turns, body, state)
@@ -32,5 +32,6 @@ def repeated(turns, body, state):
 
     if not tf.executing_eagerly():
         return loop(*state)
-    # A concrete function does not warn of retracing, which many layers called once would cause.
+    # A concrete function avoids TensorFlow's warning about retracing, which many layers that are
+    # called once would cause.
     return tf.function(loop, autograph=False).get_concrete_function(*state)(*state)

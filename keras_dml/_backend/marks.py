@@ -1,8 +1,8 @@
-"""Python objects attached to a tensor, for as long as the tensor lives."""
+"""Functions that attach a Python object to a tensor until the tensor is deleted."""
 
 import weakref
 
-_MARKS = {}  # by the id of the tensor, for tensors of JAX, which take no attributes
+_MARKS = {}  # keyed by tensor id, because JAX tensors cannot have attributes
 _ATTRIBUTE = "_keras_dml_mark"
 
 
@@ -17,5 +17,5 @@ def put(tensor, mark):
 
 
 def read(tensor):
-    """Returns the object attached to a tensor, or None."""
+    """Returns the object that `put` attached to a tensor, or None."""
     return getattr(tensor, _ATTRIBUTE, _MARKS.get(id(tensor)))

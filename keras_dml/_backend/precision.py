@@ -6,12 +6,14 @@ from keras_dml._backend import keras, ops
 
 
 def in_float64(function):
-    """Makes a function of float32 tensors compute in float64, its gradient included.
+    """Makes a function of float32 tensors compute its result and its gradient in float64.
 
-    This also works on JAX without the 64-bit mode, where a plain cast to float64 stays float32.
+    The conversion also works on JAX without the 64-bit mode, in which a cast to float64 would give
+    float32.
 
     Args:
-        function: Function from floating-point tensors to one tensor. It reads no other tensor.
+        function: Function that maps floating-point tensors to one tensor, without reading other
+            tensors.
 
     Returns:
         Function whose result has the dtype of its first argument.

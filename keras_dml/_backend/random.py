@@ -1,4 +1,4 @@
-"""Random bytes from as few random bits as possible."""
+"""Random bytes that are drawn with as few random bits as possible."""
 
 import math
 
@@ -6,11 +6,12 @@ from keras_dml._backend import keras
 
 
 def random_bytes(shape, bits, seed):
-    """Draws random bytes, uniform below 2 ** bits. TensorFlow draws no more bits than needed.
+    """Draws random bytes that are uniform below `2 ** bits`. On TensorFlow, only the required
+    number of bits is drawn.
 
     Args:
-        shape: Tuple of whole numbers, or of scalar tensors on TensorFlow.
-        bits: Number of random bits in a byte: 1, 2, 4 or 8.
+        shape: Shape of the result, a tuple of whole numbers or, on TensorFlow, of scalar tensors.
+        bits: Number of random bits in each byte: 1, 2, 4 or 8.
         seed: Seed tensor, shape `(2,)`.
     """
     low = 2**bits - 1

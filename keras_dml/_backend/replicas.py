@@ -1,12 +1,14 @@
-"""Losses and rows across the replicas of a TensorFlow distribution strategy."""
+"""Functions that scale losses and gather rows across the replicas of a TensorFlow distribution
+strategy."""
 
 from keras_dml._backend import keras
 
 
 def per_replica(loss):
-    """Divides the loss of a replica by the number of replicas, because Keras sums their gradients.
+    """Divides the loss of a replica by the number of replicas, because Keras sums the gradients of
+    all replicas.
 
-    On JAX it returns the loss unchanged, because a step sees the global batch.
+    On JAX the loss is returned unchanged, because a step processes the global batch.
     """
     if keras.backend.backend() != "tensorflow":
         return loss
@@ -18,7 +20,8 @@ def per_replica(loss):
 def gathered(tensor):
     """Gathers the rows of all replicas, in order, on each replica.
 
-    It returns the tensor unchanged on one device, and on JAX, where a step sees the global batch.
+    On a single device the tensor is returned unchanged. The same holds on JAX, because a step
+    processes the global batch.
     """
     if keras.backend.backend() != "tensorflow":
         return tensor

@@ -1,7 +1,7 @@
 """Hides the notes that TensorFlow prints at start-up.
 
-Before its log is set up, TensorFlow prints two notes about oneDNN that no setting silences
-(measured with TensorFlow 2.21). All later messages follow TF_CPP_MIN_LOG_LEVEL.
+TensorFlow prints two notes about oneDNN before it sets up its log. No setting silences these two
+notes (checked with TensorFlow 2.21). All later messages follow TF_CPP_MIN_LOG_LEVEL.
 """
 
 import contextlib
@@ -19,10 +19,11 @@ NOTES = re.compile(
 
 @contextlib.contextmanager
 def notes_hidden():
-    """Hides the notes within the block. Other lines on standard error are printed when it ends.
+    """Hides TensorFlow's start-up notes within the block. Other lines on standard error are printed
+    at the end of the block.
 
-    If TF_CPP_MIN_LOG_LEVEL is not set, it becomes 1 (warnings and errors). With the value 0, all
-    messages are shown.
+    If TF_CPP_MIN_LOG_LEVEL is not set, it becomes 1 (warnings and errors). If it is 0, all messages
+    are shown.
     """
     if os.environ.setdefault(LEVEL, "1") == "0" or not _is_open(2):
         yield

@@ -1,4 +1,4 @@
-"""Redirection of the standard streams of the process, to which C++ code writes directly."""
+"""Redirection of the standard streams of the process, which also catches output of C++ code."""
 
 import contextlib
 import os
@@ -7,7 +7,7 @@ import sys
 
 @contextlib.contextmanager
 def redirected(file, *streams):
-    """Redirects standard streams of the process to a file within the block.
+    """Redirects standard streams of the process to a file until the end of the block.
 
     Args:
         file: An open binary file with a descriptor.

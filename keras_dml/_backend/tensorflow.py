@@ -1,4 +1,4 @@
-"""The TensorFlow module, for operations that other backends do not have."""
+"""Access to the TensorFlow module, for operations that other backends do not have."""
 
 from keras_dml._backend import keras
 

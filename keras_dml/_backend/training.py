@@ -1,15 +1,15 @@
-"""Arguments of `train_step` on both backends."""
+"""Helper for `train_step`, whose arguments differ between TensorFlow and JAX."""
 
 from keras_dml._backend import keras
 
 
 def with_data(model, arguments, change):
-    """Returns the arguments of a model's `train_step` with changed data.
+    """Replaces the data in the arguments of a model's `train_step`.
 
     Args:
-        model: Model. The change may read its weights and set its other variables.
-        arguments: Arguments of `train_step`: the data, after the state on JAX.
-        change: Function from data to data.
+        model: Model. `change` may read its weights and set its other variables.
+        arguments: Arguments of `train_step`, which are the data or, on JAX, the state and the data.
+        change: Function that maps the data to the new data.
     """
     *state, data = arguments
     if not state:

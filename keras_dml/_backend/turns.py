@@ -1,4 +1,4 @@
-"""A function of a batch computed part by part, without storing activations."""
+"""Computation of a function of a batch part by part, without storing activations."""
 
 import functools
 
@@ -6,22 +6,23 @@ from keras_dml._backend import keras, ops
 
 
 def in_turns(function, weights, state, inputs, turns, output):
-    """Computes a function on the parts of a batch. The gradient computes each part again.
+    """Computes a function on the parts of a batch. The backward pass recomputes each part.
 
-    The forward and the backward pass are one loop each, whatever the number of turns. Both start
-    from the same state, so that they draw the same random numbers.
+    The forward pass and the backward pass are one loop each for every number of parts. The two
+    loops start from the same state, so that they draw the same random numbers.
 
     Args:
-        function: Function of weights, state and one part of the inputs that returns an output and
-            the next state, a list of tensors like `state`.
-        weights: List of tensors. Only these get a gradient.
+        function: Function that maps the weights, the state and one part of the inputs to an output
+            and the next state, a list of tensors like `state`.
+        weights: List of tensors. Only the weights get a gradient.
         state: List of tensors.
-        inputs: Tuple of tensors, shape `(size, turns, ...)`; part i is `[:, i]` of each.
+        inputs: Tuple of tensors, shape `(size, turns, ...)`. Part i is `[:, i]` of each tensor.
         turns: Number of parts, an int, or a scalar tensor on TensorFlow.
-        output: Symbolic output of the function, for its dtype and its shape after the axis `size`.
+        output: Symbolic output of the function, which gives the dtype and the shape after the axis
+            `size`.
 
     Returns:
-        Outputs, shape `(turns, size, ...)`, and the last state.
+        Outputs, shape `(turns, size, ...)`, and the state after the last part.
 
     Raises:
         NotImplementedError: If the backend is not TensorFlow or JAX.
@@ -32,7 +33,7 @@ def in_turns(function, weights, state, inputs, turns, output):
     if backend == "jax":
         return _on_jax(function, weights, state, inputs, turns)
     raise NotImplementedError(
-        f"Batches are embedded in turns on TensorFlow and JAX. Keras runs on {backend!r}; set the "
+        f"Batches are embedded in turns on TensorFlow and JAX. Keras runs on {backend!r}. Set the "
         "environment variable KERAS_BACKEND before Keras is imported."
     )
 
@@ -44,11 +45,13 @@ def _part(inputs, i):
 def _on_tensorflow(function, weights, state, inputs, turns, output):
     import tensorflow as tf
 
-    # The backward pass would read variables again, after training has changed them.
+    # Copies are needed because the backward pass would read variables again after training has
+    # changed them.
     weights, state = (list(map(tf.identity, tensors)) for tensors in (weights, state))
 
     def loop(body, *start):
-        """Runs one turn at a time, because parallel turns would need the memory of all of them."""
+        """Runs one iteration at a time, because parallel iterations would need the memory of all
+        parts."""
         return tf.while_loop(lambda i, *_: i < turns, body, (0, *start), parallel_iterations=1)[1:]
 
     @tf.custom_gradient
@@ -86,7 +89,7 @@ def _on_jax(function, weights, state, inputs, turns):
         changed = dict(zip(moving, values, strict=True))
         return [changed.get(k, tensor) for k, tensor in enumerate(state)]
 
-    # The barriers of `prevent_cse` are needed in straight code only, not in a loop.
+    # The barriers of `prevent_cse` are needed only outside of loops.
     @functools.partial(jax.checkpoint, prevent_cse=False)
     def turn(values, i):
         output, after = function(weights, with_values(values), _part(inputs, i))
@@ -98,10 +101,10 @@ def _on_jax(function, weights, state, inputs, turns):
 
 
 def _moving(function, weights, state, part):
-    """Returns the indices of the state that a turn changes.
+    """Returns the indices of the state tensors that an iteration changes.
 
-    The loop stores this part of the state for each turn. If it stored the whole state, it would
-    also store the frozen weights of a large network for each turn.
+    The loop stores these tensors for each iteration. If it stored the whole state, it would also
+    store the frozen weights of a large network for each iteration.
     """
     import jax
 

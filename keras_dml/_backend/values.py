@@ -1,4 +1,4 @@
-"""Concrete values of tensors, and their distinct values."""
+"""Functions that return concrete values and distinct values of tensors."""
 
 import numpy as np
 
@@ -19,21 +19,22 @@ def concrete(tensor):
 
 
 def immutable_weights(model):
-    """Returns the arrays of the weights on JAX, where training replaces them, or None on
-    TensorFlow."""
+    """Returns the weight arrays of a model on JAX, where training replaces weight arrays instead of
+    changing their values. Returns None on TensorFlow."""
     if keras.backend.backend() != "jax":
         return None
     return [variable.value for variable in model.variables]
 
 
 def unique(ids, size, static):
-    """Finds the distinct ids and the index of each id among them.
+    """Finds the distinct ids, and for each id its index among the distinct ids.
 
     Args:
         ids: Ids, int32, shape `(batch,)`.
-        size: Number of distinct ids to return if no shape may depend on values, as always on JAX.
-            Repeated ids fill the rest.
-        static: Whether XLA compiles the step, so that no shape may depend on values.
+        size: Number of distinct ids to return if shapes must not depend on values, as always on
+            JAX. The rest is filled with repeated ids.
+        static: Whether shapes must not depend on values, which is required if XLA compiles the
+            step.
     """
     if keras.backend.backend() == "tensorflow":
         import tensorflow as tf

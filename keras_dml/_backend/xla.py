@@ -1,7 +1,7 @@
-"""Compilation by XLA, which fuses many passes over memory into one.
+"""Compilation of functions by XLA, which fuses many passes over memory into one.
 
-It is not used in exported files, which must run without XLA. Nor is it used with TensorFlow on a
-GPU, where Keras already compiles the whole step with XLA by default.
+Exported files do not use XLA, because they must run without XLA. With TensorFlow on a GPU these
+functions do not compile either, because Keras already compiles the whole step with XLA by default.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ _AVOIDED = contextvars.ContextVar("avoided", default=False)
 
 @contextlib.contextmanager
 def avoided():
-    """Creates graphs that do not need XLA to run, within the block."""
+    """Makes sure that graphs created within the block can run without XLA."""
     token = _AVOIDED.set(True)
     try:
         yield
@@ -23,13 +23,13 @@ def avoided():
 
 
 def is_avoided():
-    """Returns True within `avoided`, while a graph is created that must run without XLA."""
+    """Returns True within a block of `avoided`, where graphs must be able to run without XLA."""
     return _AVOIDED.get()
 
 
 def is_used():
-    """Returns True if functions can be compiled. JAX always compiles. TensorFlow compiles without a
-    GPU and outside `avoided`."""
+    """Returns True if functions can be compiled with XLA: always on JAX, and on TensorFlow without
+    a GPU and outside a block of `avoided`."""
     if keras.backend.backend() != "tensorflow":
         return True
     import tensorflow as tf
@@ -38,7 +38,7 @@ def is_used():
 
 
 def is_traced():
-    """Returns True while TensorFlow traces a graph in which functions can be compiled."""
+    """Returns True while TensorFlow traces a graph in which functions can be compiled with XLA."""
     if keras.backend.backend() != "tensorflow":
         return False
     import tensorflow as tf
@@ -51,7 +51,7 @@ def is_compiling():
     if keras.backend.backend() != "tensorflow":
         return False
     import tensorflow as tf
-    from tensorflow.python.ops import control_flow_util  # there is no public function for this
+    from tensorflow.python.ops import control_flow_util  # no public function exists
 
     return control_flow_util.GraphOrParentsInXlaContext(tf.compat.v1.get_default_graph())
 
@@ -59,7 +59,7 @@ def is_compiling():
 def compiled(function):
     """Compiles a function with XLA on TensorFlow, once for each shape and without a gradient.
 
-    Returns the function unchanged on JAX, and if XLA is not used.
+    The function is returned unchanged on JAX and if XLA is not used.
     """
     if keras.backend.backend() != "tensorflow" or not is_used():
         return function
@@ -69,7 +69,7 @@ def compiled(function):
 
 
 def traced(function):
-    """Traces a function once for each shape. Only JAX compiles it with XLA."""
+    """Traces a function once for each shape. Only on JAX does XLA also compile the function."""
     if keras.backend.backend() == "jax":
         import jax
 
@@ -80,9 +80,10 @@ def traced(function):
 
 
 def fused(function):
-    """Compiles a function with XLA once for each shape, with its gradient.
+    """Compiles a function and its gradient with XLA, once for each shape.
 
-    On TensorFlow in a graph its forward-mode derivative raises NotImplementedError.
+    In a TensorFlow graph, the forward-mode derivative of the compiled function raises
+    NotImplementedError.
     """
     if keras.backend.backend() == "jax":
         return traced(function)
@@ -97,24 +98,26 @@ def compiles_each_shape():
 def compiles_eigh():
     """Returns True if XLA may compile an eigendecomposition.
 
-    The one that XLA has for TensorFlow is many times slower (64 matrices of 80 x 80 on a CPU: 744
-    ms instead of 12).
+    For TensorFlow, XLA's eigendecomposition is many times slower than TensorFlow's own. For 64
+    matrices of 80 x 80 on a CPU, it takes 744 ms instead of 12 ms.
     """
     return keras.backend.backend() != "tensorflow"
 
 
 def _differentiable(fast, plain):
-    """Gives a compiled TensorFlow function the gradient of the function that is not compiled.
+    """Combines the forward pass of a compiled TensorFlow function with the gradient of the same
+    function without compilation.
 
     A gradient tape must not record the compiled function, because the values that a loop stores for
-    its backward pass cannot leave XLA.
+    its backward pass are not available outside of XLA.
 
     Args:
         fast: Compiled function of tensors.
-        plain: The same function, not compiled by XLA.
+        plain: The same function without compilation by XLA.
 
     Returns:
-        The function. In a graph its forward-mode derivative raises NotImplementedError.
+        Function with the same values as `fast`. In a graph, its forward-mode derivative raises
+        NotImplementedError.
     """
     import tensorflow as tf
 
@@ -143,12 +146,12 @@ def _differentiable(fast, plain):
 
 
 def filled_up(x, sizes):
-    """Pads rows `(n, ...)` with zeros to one of few numbers of rows, so that few sizes are
-    compiled.
+    """Pads a tensor with rows of zeros up to the next allowed number of rows, so that only few
+    sizes are compiled.
 
     Args:
         x: Tensor, shape `(n, ...)`.
-        sizes: How many numbers of rows to allow between a power of two and the next.
+        sizes: Number of allowed numbers of rows between a power of two and the next.
     """
     rows = ops.shape(x)[0]
     if isinstance(rows, int):

@@ -1,4 +1,5 @@
-"""Atomic writes of files and folders that replace only files and folders of the same kind."""
+"""Functions that write files and folders atomically, and replace only files and folders of the same
+kind."""
 
 from keras_dml._files.paths import (
     path_with_name,

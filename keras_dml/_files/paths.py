@@ -1,4 +1,4 @@
-"""Checks of paths before writing, so that only output of this package is overwritten."""
+"""Checks of output paths, so that only earlier output of this package is overwritten."""
 
 import fnmatch
 import os
@@ -13,10 +13,11 @@ _SAVED_MODEL_MEMBERS = (  # files that TensorFlow writes
     *("assets", "assets/*", "assets.extra", "assets.extra/*", "debug", "debug/*"),
     *("variables", "variables/variables.*", "variables/checkpoint"),
 )
-# Folders of the kernel. Links in them, such as /dev/stdout, lead to files that a program has open.
+# Folders that the kernel provides. Links in these folders, such as /dev/stdout, lead to files that
+# a program has open.
 _KERNEL = ("/dev", "/proc", "/sys")
-_MEMORY = "/dev/shm"  # an ordinary file system in memory
-_MOST_LINKS = 40  # in one path, as Linux allows
+_MEMORY = "/dev/shm"  # an ordinary file system that is kept in memory
+_MOST_LINKS = 40  # largest number of links in one path, as in Linux
 _KINDS = {
     stat.S_IFBLK: "a device",
     stat.S_IFCHR: "a device",
@@ -28,25 +29,26 @@ _KINDS = {
 
 
 def replaceable_file(path):
-    """Returns the path to write a file to, which is `path` or the target of a link there.
+    """Checks that a file can be written at a path. Returns the path or, if it is a link, the target
+    of the link.
 
     Args:
-        path: Path of the file.
+        path: Path of the file to write.
 
     Returns:
-        A `pathlib.Path` at which nothing or a regular file exists.
+        A `pathlib.Path` at which no file or a regular file exists.
 
     Raises:
-        ValueError: If the path does not end in a name, if a folder, device, pipe or socket exists
-            there, if the path is a link to one of these or a broken link, or if the path or a link
-            in it leads through a folder of the kernel, such as `/dev`.
-        FileNotFoundError: If its parent folder does not exist.
+        ValueError: If the path does not end in a name, a folder, device, pipe or socket exists at
+            the path or at the target of a link, the path is a broken link, or the path or a link in
+            it leads through a folder of the kernel, such as `/dev`.
+        FileNotFoundError: If the parent folder does not exist.
     """
     path = path_with_name(path)
     is_link = path.is_symlink()
     if is_link and not path.exists():
         raise ValueError(
-            f"{str(path)!r} is a link to nothing, so it is left as it is. Give the path of a file."
+            f"{str(path)!r} is a link to nothing, so it is left as it is. Pass the path of a file."
         )
     if path.exists() and not path.is_file():
         raise ValueError(
@@ -58,21 +60,22 @@ def replaceable_file(path):
 
 
 def replaceable_folder(path, what, mark, members):
-    """Returns the path to write a folder to, if only a folder of the same kind would be replaced.
+    """Checks that a folder can be written at a path without replacing anything except a folder of
+    the same kind, and returns the path.
 
     Args:
-        path: Path of the folder.
+        path: Path of the folder to write.
         what: Name of the kind of folder in error messages, such as `"SavedModel"`.
         mark: Name of a file that every folder of this kind contains.
         members: Patterns of all paths that a folder of this kind may contain.
 
     Returns:
-        A `pathlib.Path` at which nothing, an empty folder or a folder of this kind exists.
+        A `pathlib.Path` at which no file, an empty folder or a folder of this kind exists.
 
     Raises:
-        ValueError: If the path does not end in a name, if something else exists there, or if the
+        ValueError: If the path does not end in a name, something else exists at the path, or the
             path leads through a folder of the kernel, such as `/dev`.
-        FileNotFoundError: If its parent folder does not exist.
+        FileNotFoundError: If the parent folder does not exist.
     """
     path = path_with_name(path, "folder")
     advice = f"Give a folder that does not exist, is empty or holds a {what}, which is replaced."
@@ -102,7 +105,8 @@ def replaceable_folder(path, what, mark, members):
 
 
 def replaceable_saved_model(path):
-    """Returns the path to write a SavedModel to, if it is new, an empty folder or a SavedModel.
+    """Checks that a path does not exist, is an empty folder or is a SavedModel, and returns the
+    path.
 
     Raises:
         ValueError: See `replaceable_folder`.
@@ -112,18 +116,18 @@ def replaceable_saved_model(path):
 
 
 def path_with_name(path, what="file"):
-    """Returns a path that ends in the name of a file or folder.
+    """Checks that a path ends in the name of a file or folder, and returns the path.
 
     Args:
         path: Path of a file or folder.
-        what: `"file"`, or `"folder"`, whose path may end in a separator.
+        what: `"file"` or `"folder"`. The path of a folder may end in a separator.
 
     Returns:
         A `pathlib.Path`.
 
     Raises:
-        ValueError: If the path is empty, a root, `.` or `..`, contains a null character, or ends
-            in a separator although it is the path of a file.
+        ValueError: If the path is empty, a root, `.` or `..`, contains a null character, or is the
+            path of a file and ends in a separator.
     """
     decoded = os.fsdecode(path)
     if "\0" in decoded:
@@ -135,10 +139,11 @@ def path_with_name(path, what="file"):
 
 
 def _check_outside_kernel(path):
-    """Raises `ValueError` if the system finds a path through a folder of the kernel.
+    """Raises `ValueError` if a path leads through a folder of the kernel.
 
-    `/dev/stdout` and `/proc/self/fd/1` are links to the file to which a shell redirects the output,
-    which a caller of that name does not mean to replace.
+    For example, `/dev/stdout` and `/proc/self/fd/1` are links to the file to which a shell
+    redirects the output. A caller who passes `/dev/stdout` does not intend to replace the file
+    behind the link.
     """
     folder = next((place for place in _places(path) if place in _KERNEL), None)
     if folder is not None:
@@ -149,15 +154,15 @@ def _check_outside_kernel(path):
 
 
 def _places(path):
-    """Iterates over the folders and links through which the system finds a path.
+    """Iterates over the folders and links through which a path leads.
 
-    Folders of `/dev/shm` are left out.
+    Folders in `/dev/shm` are left out.
     """
     path = path if path.is_absolute() else pathlib.Path.cwd() / path
     rest = [*reversed(path.parts)]
     place, links = rest.pop(), 0
     while rest:
-        place = os.path.normpath(os.path.join(place, rest.pop()))  # `place` holds no link
+        place = os.path.normpath(os.path.join(place, rest.pop()))  # `place` contains no link
         if os.path.islink(place) and links < _MOST_LINKS:
             rest += reversed(pathlib.Path(os.readlink(place)).parts)
             place, links = os.path.dirname(place), links + 1
@@ -166,13 +171,13 @@ def _places(path):
 
 
 def _kind(path):
-    """Returns the kind of the file at a path in words."""
+    """Describes in words what kind of file is at a path."""
     return _KINDS.get(stat.S_IFMT(path.stat().st_mode), "no regular file")
 
 
 def _with_parent(path):
     if not path.parent.is_dir():
         raise FileNotFoundError(
-            f"There is no folder {str(path.parent)!r} to write {path.name!r} into; create it first."
+            f"The folder {str(path.parent)!r} for {path.name!r} does not exist. Create it first."
         )
     return path

@@ -1,4 +1,4 @@
-"""Atomic writes of files and folders."""
+"""Functions that write files and folders atomically."""
 
 import contextlib
 import os
@@ -11,25 +11,26 @@ from keras_dml._files.tmp_dirs import REPLACED, tmp_dir
 
 @contextlib.contextmanager
 def staged(path, place=replaceable_file):
-    """Replaces `path` atomically by the file or folder that the block writes to a temporary path.
+    """Context manager whose block writes a file or folder to a temporary path. At the end, this
+    file or folder replaces `path` atomically.
 
-    The new file or folder takes the permissions of the old one. After an error `path` is unchanged
-    and no temporary files remain. Before the block, temporary files of killed processes beside
-    `path` are removed, and a folder that one of them had moved away is restored. Temporary files of
-    a process that is still writing are not touched.
+    The new file or folder gets the permissions of the old file or folder. After an error, `path` is
+    unchanged and no temporary files remain. Before the block, temporary files that killed processes
+    left beside `path` are removed, and a folder that a killed process had moved away is restored.
+    Temporary files of a process that is still writing are not touched.
 
     Args:
-        path: Path of a file or folder.
-        place: Function that returns the path to write to, and raises ValueError if the file or
-            folder there must not be replaced.
+        path: Path of the file or folder to replace.
+        place: Function that returns the path to write to, or raises ValueError if the file or
+            folder at this path must not be replaced.
 
     Yields:
         A path that does not exist yet, in a temporary folder on the same file system.
 
     Raises:
-        ValueError: If `place` raises it. It is called before and after the block.
+        ValueError: If `place` raises a ValueError. `place` is called before and after the block.
         FileNotFoundError: If the parent folder of `path` does not exist.
-        OSError: If the disk is full, or the folder cannot be written to.
+        OSError: If the disk is full, or the folder is not writable.
     """
     target = place(path)
     with tmp_dir(target) as folder:
@@ -52,7 +53,7 @@ def write_text(path, text):
         text: Content of the file.
 
     Raises:
-        ValueError: If no file can be written at the path, see `replaceable_file`.
+        ValueError: If `replaceable_file` does not allow writing at this path.
         OSError: If the file cannot be written.
     """
     with staged(path) as candidate:
@@ -60,7 +61,7 @@ def write_text(path, text):
 
 
 def size(path):
-    """Returns the size in bytes of a file, or of all files under a folder."""
+    """Returns the size of a file, or the total size of all files in a folder, in bytes."""
     path = pathlib.Path(path)
     files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
     return sum(file.stat().st_size for file in files)
@@ -68,7 +69,8 @@ def size(path):
 
 @contextlib.contextmanager
 def _errors_name(path):
-    """Adds the path to errors without a file name, such as the error for a full disk."""
+    """Adds the path to the message of errors without a file name, such as the error for a full
+    disk."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,5 @@
-"""Temporary folders beside a target, which are removed even if a process is killed."""
+"""Temporary folders next to the file or folder that is written. Leftovers of killed processes are
+removed."""
 
 import contextlib
 import glob
@@ -9,26 +10,26 @@ import tempfile
 
 try:
     import fcntl
-except ImportError:  # Windows has no such locks, so leftovers remain there
+except ImportError:  # on Windows, without these locks, leftovers remain
     fcntl = None
 
-# A temporary folder beside a target contains a lock, which its process holds; the folder to write
-# to; and, while the target is being replaced, the previous folder of the target.
+# A temporary folder contains a lock file, which the writing process holds, and the folder to write
+# to. While the target is being replaced, it also contains the previous target.
 _LOCK, _NEW, REPLACED = "lock", "new", "replaced"
-_RANDOM = 8 * "?"  # the random end of a name of `tempfile`
+_RANDOM = 8 * "?"  # pattern of the random end of names that `tempfile` creates
 
 
 @contextlib.contextmanager
 def tmp_dir(target):
-    """Creates a temporary folder beside a target, and removes it afterwards.
+    """Creates a temporary folder beside a target, and removes the temporary folder after the block.
 
     Temporary folders that killed processes left for the same target are removed first.
 
     Args:
-        target: A `pathlib.Path` in a folder that exists.
+        target: Path that will be written, a `pathlib.Path` in a folder that exists.
 
     Yields:
-        The path of the folder.
+        Path of the temporary folder.
     """
     for left in target.parent.glob(glob.escape(_prefix(target)) + _RANDOM):
         with contextlib.suppress(OSError):  # still in use, or another user's
@@ -47,7 +48,8 @@ def _prefix(target):
 
 
 def _new_tmp_dir(target):
-    """Creates a temporary folder and its lock, which the system releases when the process ends."""
+    """Creates a temporary folder and a lock, which the operating system releases when the process
+    ends."""
     while True:
         folder = pathlib.Path(tempfile.mkdtemp(prefix=_prefix(target), dir=target.parent))
         try:
@@ -55,7 +57,7 @@ def _new_tmp_dir(target):
         except (BlockingIOError, FileNotFoundError):
             continue  # another process removed the folder before it was locked
         except OSError:
-            return folder, contextlib.nullcontext()  # without locks leftovers are not removed
+            return folder, contextlib.nullcontext()  # without locks, leftovers stay
 
 
 def _locked(folder, mode):
@@ -63,7 +65,7 @@ def _locked(folder, mode):
 
     Args:
         folder: Path of the folder.
-        mode: Mode in which to open the file, `"xb"` to create it.
+        mode: Mode in which the lock file is opened. `"xb"` creates the file.
 
     Raises:
         BlockingIOError: If a running process holds the lock.
@@ -75,7 +77,7 @@ def _locked(folder, mode):
         if fcntl is None:
             raise OSError("This system has no locks.")
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        os.stat(folder / _LOCK)  # another process may have removed it before it was locked
+        os.stat(folder / _LOCK)  # another process may have removed the file before it was locked
     except BaseException:
         file.close()
         raise
@@ -86,20 +88,22 @@ def _remove_leftover(folder, target):
     """Removes the temporary folder of a process that has ended.
 
     Raises:
-        OSError: If the process is still running, or if that cannot be determined.
+        OSError: If the process is still running, or if it is unknown whether the process is
+            running.
     """
     try:
         with _locked(folder, "r+b"):
             _remove(folder, target)
     except FileNotFoundError:
-        os.rmdir(folder)  # killed before it had a lock, so it is empty
+        os.rmdir(folder)  # the process was killed before it had a lock
 
 
 def _remove(folder, target):
-    """Removes a temporary folder, and restores the previous target if the folder contains it.
+    """Removes a temporary folder. If the folder contains the previous target, the target is
+    restored first.
 
-    The lock is deleted last, because `_remove_leftover` expects a folder without a lock to be
-    empty. So the next process can remove the folder if this process is killed here.
+    The lock is deleted last, because `_remove_leftover` expects that a folder without a lock is
+    empty. So if this process is killed during the removal, the next process can remove the folder.
     """
     replaced = folder / REPLACED
     if replaced.exists() and not os.path.lexists(target):

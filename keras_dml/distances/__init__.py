@@ -1,15 +1,17 @@
-"""Distances as objects, which compute `d(x, y) -> (n, m)`. Smaller is closer.
+"""Distances as objects that compute the distances `d(x, y)`, shape `(n, m)`, between two sets of
+embeddings. A smaller distance means more similar.
 
 - `base`: base class `Distance`, and the registry of names
 - `vector`: cosine and Euclidean distance
 - `wasserstein`: p-Wasserstein distance of quantile embeddings
 - `spd`: distances of symmetric positive definite matrices
-- `learned`: a learned similarity as a distance
+- `learned`: distance of a learned similarity
 
-Losses, evaluation, galleries and exports take one of these objects or its name, so that training,
-tests and devices use the same distance. Distances have no state, because an embedding contains
-everything that its distance needs. They raise a ValueError for embeddings of another rank or of two
-models. A custom distance is a subclass of `Distance` under `@register`.
+Losses, evaluation, galleries and exports take a distance object or the name of a distance, so that
+training, tests and devices use the same distance. Distances have no state, because an embedding
+contains everything that a distance needs. Distances raise a ValueError for embeddings of a wrong
+rank or from two different models. To add a distance, decorate a subclass of `Distance` with
+`@register`.
 """
 
 from keras_dml.distances import base, learned, spd, vector, wasserstein

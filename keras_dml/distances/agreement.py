@@ -1,4 +1,5 @@
-"""Comparison of the distance of a loss with the distance of the head of its model."""
+"""Warnings if a loss and the head of its model (the layer that outputs embeddings) use different
+distances."""
 
 import warnings
 
@@ -10,11 +11,12 @@ from keras_dml.distances.base import Custom, Distance
 
 
 def mark(embeddings: Tensor, head: keras.layers.Layer) -> Tensor:
-    """Attaches the head's name and distance to its embeddings, for `warn_of_another`.
+    """Attaches the name and the distance of a head to its output embeddings, where
+    `warn_of_another` reads them.
 
     Args:
-        embeddings: Tensor, which may be eager or part of a graph.
-        head: Layer that names its `distance`.
+        embeddings: Output tensor of the head, which may be eager or part of a graph.
+        head: Layer with an attribute `distance`.
 
     Returns:
         The tensor.
@@ -24,14 +26,15 @@ def mark(embeddings: Tensor, head: keras.layers.Layer) -> Tensor:
 
 
 def warn_of_another(loss: keras.losses.Loss, embeddings: Tensor) -> None:
-    """Warns if the head that computed embeddings has another distance than the loss.
+    """Warns if the distance of the head that computed the embeddings differs from the loss's
+    distance.
 
-    The network is then trained for one distance, while `keras_dml.distance`, galleries and exports
-    compare by another distance. Embeddings without a mark, such as the output of a `Dense` layer or
-    an array of the caller, are not checked.
+    If they differ, the network is trained for the loss's distance, but `keras_dml.distance`,
+    galleries and exports compare embeddings by the head's distance. Embeddings without an attached
+    distance, such as the output of a `Dense` layer or an array from the caller, are not checked.
 
     Args:
-        loss: Loss. A loss without a `distance` is not checked.
+        loss: Loss to check. A loss without an attribute `distance` is not checked.
         embeddings: Output tensor of the head.
     """
     head = marks.read(embeddings)
@@ -40,21 +43,21 @@ def warn_of_another(loss: keras.losses.Loss, embeddings: Tensor) -> None:
 
 
 def warn_if_different(loss: keras.losses.Loss, head: str, distance: Distance) -> None:
-    """Warns if a loss has another distance than the head of its model.
+    """Warns if the distance of a loss differs from the distance of the model's head.
 
     Args:
-        loss: Loss. A loss without a `distance` is not checked.
-        head: Description of the head, such as its class and name.
-        distance: Distance that the head names.
+        loss: Loss to check. A loss without an attribute `distance` is not checked.
+        head: Description of the head in the warning, such as its class and name.
+        distance: Distance of the head.
     """
     loss_distance = getattr(loss, "distance", None)
     if not _differ(loss_distance, distance):
         return
     warnings.warn(
         f"The loss {type(loss).__name__} {loss.name!r} compares embeddings by "
-        f"{_described(loss_distance)}, but the head {head} names {_described(distance)}, by which "
-        "`keras_dml.distance`, galleries and exports compare them. Give both one distance: the "
-        "head's `p`, or `distance=head.distance` in the loss.",
+        f"{_described(loss_distance)}, but the head {head} has {_described(distance)}, by which "
+        "`keras_dml.distance`, galleries and exports compare embeddings. Use the same distance in "
+        "the head and the loss: set the head's `p`, or pass `distance=head.distance` to the loss.",
         stacklevel=3,
     )
 
@@ -78,8 +81,8 @@ def _equal(first, second):
 
 
 def _path(distance):
-    """Returns module and name of the class, which are equal for a class that a notebook defines
-    again."""
+    """Returns the module and the name of a distance's class, which stay equal if a notebook defines
+    the class again."""
     return type(distance).__module__, type(distance).__qualname__
 
 

@@ -1,4 +1,4 @@
-"""Base class of distances, and the registry of their names."""
+"""Base class of distances, and the registry of distance names."""
 
 import difflib
 from collections.abc import Callable
@@ -17,38 +17,43 @@ _NAMES = {}
 
 
 class Distance:
-    """Distances between all pairs of two sets of embeddings: `d(x, y) -> (n, m)`.
+    """Base class of distances. A distance object computes all distances `d(x, y)`, shape `(n, m)`,
+    between two sets of embeddings.
 
-    Smaller is closer. A subclass implements `pairwise` and declares the attributes below. Losses,
-    mining, inference, galleries, explanations, exporters and cards use nothing else. Distances have
-    no state: an embedding contains everything that its distance needs.
+    A smaller distance means more similar. A subclass implements `pairwise` and declares the
+    attributes below. Losses, mining, inference, galleries, explanations, exporters and model cards
+    use only these. Distances have no state, because an embedding contains everything that a
+    distance needs.
 
     A subclass implements:
 
-    - `pairwise`, with `keras.ops`. A file for devices needs builtin TFLite operators, in `pairwise`
-      or in `on_device`.
-    - `@register(name)`, so that models, losses and cards can be saved and loaded.
+    - `pairwise`, with `keras.ops`. For export to devices, `pairwise` or `on_device` must use
+      builtin TFLite operators only.
+    - The decorator `@register(name)`, so that models, losses and cards can be saved and loaded.
     - `get_config`, if the constructor has arguments.
-    - `degenerate`, for exports, if an embedding of zeros is invalid for the distance.
+    - `degenerate`, for exports, if the distance is undefined for an embedding of zeros.
     - `is_zero_at_itself = False`, for losses that compare squares, if d(x, x) is not 0.
     - `index_vectors`, for galleries on a server.
-    - `check`: optional, to refuse embeddings that are invalid or of another model.
+    - `check`: optional, to reject embeddings that are invalid or from another model.
     - `ranking`, `lower_bounds`, `bytes_per_pair`: optional, for speed and memory.
-    - `has_mean`, `mean_points`, `from_mean_point`: optional, for mean templates of galleries.
+    - `has_mean`, `mean_points`, `from_mean_point`: optional, for galleries that store the mean of a
+      person's embeddings.
     - `difference`, or `segment_parts` and `activation_parts`: optional, for explanations.
 
     Attributes:
-        name: Name in `get`, cards and commands, set by `register`.
-        rank: Rank of a batch of embeddings; None: any rank.
-        embeddings: Description of such a batch, for error messages.
-        is_zero_at_itself: Whether d(x, x) = 0.
+        name: Name of the distance in `get`, cards and commands, set by `register`.
+        rank: Rank of a batch of embeddings. None allows any rank.
+        embeddings: Description of a batch of embeddings in error messages.
+        is_zero_at_itself: Whether the distance of an embedding to itself is 0.
         is_learned: Whether the distance has weights, which an exporter may round.
         weights: Weights of a learned distance.
-        has_mean: Whether embeddings have a mean that is an average of points, see `mean_points`.
-        device_distance: Name of the distance that a TFLite file computes instead, on tangent
-            vectors, because devices have no eigendecomposition; None: this distance.
+        has_mean: Whether the mean of embeddings can be computed as an average of points, see
+            `mean_points`.
+        device_distance: Name of the distance that a TFLite file computes instead of this distance.
+            The TFLite file compares tangent vectors, because devices have no eigendecomposition.
+            None means this distance.
         device_tolerance: Largest error of `on_device`, as a fraction of the largest distance.
-        index_metric: Metric of `index_vectors`, "l1" or "l2".
+        index_metric: Metric for comparing `index_vectors`, "l1" or "l2".
     """
 
     name = None
@@ -63,7 +68,8 @@ class Distance:
     index_metric = "l2"
 
     def __init_subclass__(cls, **kwargs):
-        """Resets `squared` for a subclass that overrides `pairwise` only."""
+        """Resets `squared` to the default for a subclass that overrides `pairwise` but not
+        `squared`."""
         super().__init_subclass__(**kwargs)
         measures = {"pairwise", "__call__"} & vars(cls).keys()
         if measures and "squared" not in vars(cls):
@@ -73,38 +79,39 @@ class Distance:
         return self.pairwise(*self.checked(x, y))
 
     def pairwise(self, x: Tensor, y: Tensor) -> Tensor:
-        """Computes all distances between checked embeddings.
+        """Computes all distances between two sets of embeddings that have been checked.
 
         Args:
-            x: Tensor, shape `(n, ...)`.
-            y: Tensor, shape `(m, ...)`.
+            x: Embeddings, shape `(n, ...)`.
+            y: Embeddings, shape `(m, ...)`.
 
         Returns:
-            Tensor, shape `(n, m)`.
+            Distances, shape `(n, m)`.
         """
         raise NotImplementedError(_unwritten(type(self)))
 
     def on_device(self, x: Tensor, y: Tensor) -> Tensor:
-        """Computes all distances as an exported file does, `(n, ...)` and `(m, ...)` to `(n, m)`.
+        """Computes all distances, shape `(n, m)`, between embeddings `(n, ...)` and `(m, ...)` in
+        the same way as an exported file.
 
-        Override it if `pairwise` needs an operator that devices do not have.
+        Override this method if `pairwise` needs an operator that devices do not have.
         """
         return self(x, y)
 
     def squared(self, x: Tensor, y: Tensor) -> Tensor:
-        """Computes all squared distances, shape `(n, m)`, in the square of the unit."""
+        """Computes all squared distances, shape `(n, m)`, in the squared unit of the distance."""
         return ops.square(self(x, y))
 
     @property
     def has_cheap_square(self) -> bool:
-        """True if `squared` does not compute the root of the distance."""
+        """True if `squared` does not compute a square root first."""
         return type(self).squared is not Distance.squared
 
     def checked(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-        """Checks ranks and sizes of two sets of embeddings, and returns them as tensors.
+        """Checks ranks and sizes of two sets of embeddings, and returns two tensors.
 
         Raises:
-            ValueError: If a set has another rank, or the sets are from different models.
+            ValueError: If a set has a wrong rank, or the sets are from different models.
         """
         x, y = _tensor("x", x), _tensor("y", y)
         if self.rank is not None:
@@ -112,34 +119,36 @@ class Distance:
         return x, y
 
     def check(self, name: str, embeddings: np.ndarray, owner: keras.Model | None = None) -> None:
-        """Checks the values of embeddings, beyond their shape.
+        """Checks the values of embeddings, whose shape has been checked before.
 
         Args:
             name: Name of the argument, for error messages.
             embeddings: NumPy array, shape `(n, ...)`.
-            owner: Model that should have computed the embeddings; None: unknown.
+            owner: Model that should have computed the embeddings. Default: unknown.
 
         Raises:
             ValueError: If the embeddings are invalid, or from another model.
         """
 
     def check_same(self, embeddings: np.ndarray, expected: np.ndarray) -> None:
-        """Checks that embeddings of an exported file are comparable with embeddings of the model.
+        """Checks that embeddings computed by an exported file are comparable with embeddings
+        computed by the original model.
 
         Args:
-            embeddings: Embeddings of the file, shape `(n, ...)`.
-            expected: Embeddings of the model, same shape.
+            embeddings: Embeddings computed by the exported file, shape `(n, ...)`.
+            expected: Embeddings computed by the model, same shape.
 
         Raises:
-            ValueError: If they are not comparable.
+            ValueError: If the embeddings are not comparable.
         """
 
     def degenerate(self, like: np.ndarray) -> np.ndarray:
-        """Returns a valid embedding for which the distance is hardest to compute: zeros.
+        """Returns a valid embedding for which the distance is hardest to compute. By default it is
+        all zeros.
 
-        Exports compare the file with Keras on this embedding, and galleries on a server derive the
-        size of index vectors from it. Override it if the distance is undefined for zeros. For SPD
-        matrices it returns the identity.
+        Exports use this embedding to compare the exported file with Keras. Galleries on a server
+        derive the size of index vectors from it. Override this method if the distance is undefined
+        for zeros. For SPD matrices the method returns the identity.
 
         Args:
             like: Embedding, shape `(...)`.
@@ -150,7 +159,7 @@ class Distance:
         return np.zeros_like(like)
 
     def bytes_per_pair(self, embedding: np.ndarray) -> int:
-        """Returns the memory in bytes that a pair takes in `pairwise`, without the result.
+        """Returns the memory in bytes that `pairwise` needs per pair, without the result.
 
         Args:
             embedding: NumPy array, shape `(...)`.
@@ -158,57 +167,59 @@ class Distance:
         return max(1, embedding.nbytes)
 
     def ranking(self, gallery: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
-        """Returns a NumPy function whose values rank the gallery like the distance, or None.
+        """Returns a NumPy function whose values give the entries of the gallery the same order as
+        the distance, or None.
 
         Args:
-            gallery: NumPy array, shape `(m, ...)`.
+            gallery: Embeddings of the gallery, NumPy array, shape `(m, ...)`.
 
         Returns:
-            A function from queries `(n, ...)` to float64 `(n, m)`, or None.
+            Function that maps queries `(n, ...)` to values `(n, m)` in float64, or None.
         """
 
     def index_vectors(self, embeddings: np.ndarray) -> np.ndarray | None:
-        """Returns vectors by which the index of a database ranks embeddings almost as the distance
-        does, or None.
+        """Returns vectors for the index of a database, or None. The index ranks these vectors in
+        almost the same order as the distance ranks embeddings.
 
         Args:
             embeddings: NumPy array, shape `(n, ...)`.
 
         Returns:
-            NumPy array, shape `(n, numbers)`, to be compared by `index_metric`, or None if the
-            distance has no such vectors.
+            NumPy array, shape `(n, numbers)`, or None if the distance has no index vectors. The
+            vectors are compared by `index_metric`.
         """
 
     def lower_bounds(self, gallery: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
         """Returns a NumPy function that computes cheap lower bounds of the distances to `gallery`,
-        up to rounding, or None if the distance has no such bounds.
+        up to rounding, or None if the distance has no cheap bounds.
 
         Args:
-            gallery: NumPy array, shape `(m, ...)`.
+            gallery: Embeddings of the gallery, NumPy array, shape `(m, ...)`.
 
         Returns:
-            A function from queries `(n, ...)` to `(n, m)`, or None.
+            Function that maps queries `(n, ...)` to lower bounds `(n, m)`, or None.
         """
 
     def mean_points(self, embeddings: np.ndarray) -> np.ndarray:
-        """Returns points whose average is the mean of embeddings in the geometry of the distance.
+        """Maps embeddings to points. The average of the points corresponds to the mean of the
+        embeddings in the geometry of the distance.
 
-        Only distances with `has_mean` have such points. Since the mean is an average, an embedding
-        can be added to a mean or removed from it exactly.
+        Only distances with `has_mean` implement this method. Because the mean is an average, an
+        embedding can be added to or removed from a mean exactly.
 
         Args:
             embeddings: NumPy array, shape `(n, ...)`.
 
         Returns:
-            NumPy array, float64, shape `(n, ...)`.
+            Points, NumPy array, float64, shape `(n, ...)`.
         """
         raise NotImplementedError(f"{type(self).__name__} has no mean of embeddings.")
 
     def from_mean_point(self, point: np.ndarray) -> np.ndarray:
-        """Returns the embedding of a point, the inverse of `mean_points`.
+        """Maps a point to an embedding, the inverse of `mean_points`.
 
         Args:
-            point: NumPy array, float64, an average of points.
+            point: Point, such as an average of points, NumPy array, float64.
 
         Returns:
             NumPy array, float64.
@@ -218,18 +229,19 @@ class Distance:
     def difference(self, x: np.ndarray, y: np.ndarray) -> np.ndarray | None:
         """Returns an array whose Euclidean (Frobenius) norm is the distance of two embeddings.
 
-        Explanations divide the distance among the squared entries.
+        Explanations use the squared entries as contributions to the squared distance.
 
         Args:
             x: Embedding, NumPy array, shape `(...)`.
             y: Embedding of the same shape.
 
         Returns:
-            NumPy array, float64, or None if the distance is not such a norm.
+            NumPy array, float64, or None if the distance cannot be written as a norm.
         """
 
     def segment_parts(self, x: np.ndarray, y: np.ndarray) -> np.ndarray | None:
-        """Returns the parts of a distance of two quantile embeddings, by filter and segment.
+        """Returns the contribution of each filter and each segment between knots to the distance of
+        two quantile embeddings.
 
         Args:
             x: Embedding, NumPy array, shape `(filters + 1, knots)`.
@@ -237,22 +249,23 @@ class Distance:
 
         Returns:
             NumPy array, shape `(filters, knots - 1)`, which sums to the distance, or None if the
-            distance is not such a sum.
+            distance is not a sum of contributions.
         """
 
     def activation_parts(self, x: np.ndarray, y: np.ndarray, count: int) -> np.ndarray | None:
-        """Returns the parts of the distance that the activations behind a quantile embedding carry.
+        """Returns the contribution of each activation to the distance of two quantile embeddings,
+        for the activations from which `x` was computed.
 
-        Only distances with `segment_parts` have such parts.
+        Only distances that implement `segment_parts` implement this method.
 
         Args:
             x: Embedding, NumPy array, shape `(filters + 1, knots)`.
             y: Embedding of the same shape.
-            count: Number of activations per filter.
+            count: Number of activations per filter in `x`.
 
         Returns:
-            NumPy array, shape `(filters, count)`, by rank of the activation in its filter. It sums
-            to half the distance.
+            NumPy array, shape `(filters, count)`, which sums to half the distance. Activations of a
+            filter are in ascending order.
         """
 
     def get_config(self) -> dict[str, Any]:
@@ -272,17 +285,18 @@ class Distance:
         sizes = zip(x.shape[1:], y.shape[1:], strict=True)
         if any(None not in pair and pair[0] != pair[1] for pair in sizes):
             raise ValueError(
-                f"`x` and `y` must hold embeddings of one model. Received shapes {tuple(x.shape)} "
-                f"and {tuple(y.shape)}."
+                f"`x` and `y` must hold embeddings from one model. Received shapes "
+                f"{tuple(x.shape)} and {tuple(y.shape)}."
             )
 
 
 @keras.saving.register_keras_serializable(package=PACKAGE)
 class Custom(Distance):
-    """Custom function `d(x, y) -> (n, m)` as a distance, without known properties.
+    """Distance that calls a custom function `d(x, y) -> (n, m)`, about whose properties nothing is
+    known.
 
     Args:
-        function: Function or its serialized form.
+        function: Function, or its serialized form.
     """
 
     rank = None
@@ -302,17 +316,18 @@ class Custom(Distance):
 def register(name: str) -> Callable[[Kind], Kind]:
     """Class decorator that registers a `Distance` by name, for `get` and saved models.
 
-    A name belongs to one class. A class with the same module and qualified name counts as the same
-    class and replaces it, so that a notebook cell can run again and a module can be reloaded.
+    Each name belongs to one class. A new class with the same module and qualified name replaces the
+    old class, so that a notebook cell can run again and a module can be reloaded.
 
     Args:
-        name: Name, such as `"stein"`.
+        name: Name of the distance, such as `"stein"`.
 
     Raises:
         TypeError: If `name` is not a string, or the decorated object is not a subclass of
-            `Distance` that has a `pairwise`.
-        ValueError: If `name` is empty or belongs to another class, the class has another name, or
-            another class of this package is registered in Keras under the name of the class.
+            `Distance` with a method `pairwise`.
+        ValueError: If `name` is empty or belongs to another class, the class is registered under
+            another name, or Keras's registry holds another class of this package with the same
+            class name.
     """
     if not isinstance(name, str):
         received = name.__name__ if isinstance(name, type) else repr(name)
@@ -339,7 +354,8 @@ def register(name: str) -> Callable[[Kind], Kind]:
 
 
 def _check_free(name, kind):
-    """Refuses a name, or a class name in saved models, that belongs to another class."""
+    """Raises a ValueError if the distance name, or the class name in saved models, belongs to
+    another class."""
     holder = _NAMES.get(name)
     if holder is not None and not _is_same_class(holder, kind):
         raise ValueError(
@@ -361,7 +377,8 @@ def _check_free(name, kind):
 
 
 def _is_same_class(holder, kind):
-    """Returns True for the same class, also if its module was reloaded or its cell run again."""
+    """Returns True if two classes are the same class, also after a reload of the module or a new
+    run of the notebook cell."""
     return _path(holder) == _path(kind)
 
 
@@ -370,30 +387,30 @@ def _path(kind):
 
 
 def _check_written(kind):
-    """Refuses a class that overrides neither `pairwise` nor `__call__`."""
+    """Raises a TypeError if a class overrides neither `pairwise` nor `__call__`."""
     if kind.pairwise is Distance.pairwise and kind.__call__ is Distance.__call__:
         raise TypeError(_unwritten(kind))
 
 
 def _unwritten(kind):
     return (
-        f"{kind.__name__} has no method `pairwise(x, y)`. A distance needs one that takes "
+        f"{kind.__name__} has no method `pairwise(x, y)`. A distance needs a method that takes "
         "embeddings of shapes (n, ...) and (m, ...) and returns their distances, shape (n, m). "
-        "Write it on `keras.ops`."
+        "Write the method with `keras.ops`."
     )
 
 
 def names() -> list[str]:
-    """Returns the names that `get` takes, sorted, which are all registered distances except learned
-    ones."""
+    """Returns the sorted names that `get` accepts: all registered distances except learned
+    distances."""
     return sorted(name for name, kind in _NAMES.items() if not kind.is_learned)
 
 
 def declared(name: str) -> type[Distance]:
-    """Returns the class of a registered distance, with the attributes that it declares.
+    """Returns the class of a registered distance, whose attributes describe the distance.
 
     Args:
-        name: Name of the distance, as on a card, which may be learned.
+        name: Name of the distance, as in a model card. The distance may be learned.
 
     Returns:
         A subclass of `Distance`.
@@ -405,11 +422,11 @@ def declared(name: str) -> type[Distance]:
         return _NAMES[name]
     near = difflib.get_close_matches(name, names(), n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise ValueError(f"Unknown distance {name!r}. Known: {', '.join(names())}.{hint}")
+    raise ValueError(f"Unknown distance {name!r}. Known names: {', '.join(names())}.{hint}")
 
 
 def get(identifier: str | dict[str, Any] | Distance | Callable) -> Distance:
-    """Returns the distance of a name, or the object itself.
+    """Returns the distance object for a name, a serialized distance, an object or a function.
 
     Args:
         identifier: A name such as `"wasserstein"`, a serialized distance, a `Distance`, or a
@@ -419,9 +436,9 @@ def get(identifier: str | dict[str, Any] | Distance | Callable) -> Distance:
         A `Distance`.
 
     Raises:
-        ValueError: If the name is unknown or the name of a learned distance. The message for
-            unknown names lists the registered names.
-        TypeError: If `identifier` is of another type, or a `Distance` without `pairwise`.
+        ValueError: If the name is unknown or belongs to a learned distance. The message for unknown
+            names lists the registered names.
+        TypeError: If `identifier` has another type, or is a `Distance` without `pairwise`.
     """
     if isinstance(identifier, dict):
         identifier = keras.saving.deserialize_keras_object(identifier)
@@ -438,18 +455,19 @@ def get(identifier: str | dict[str, Any] | Distance | Callable) -> Distance:
         return kind()
     if isinstance(identifier, type) and issubclass(identifier, Distance):
         raise TypeError(
-            f"A distance is an object. Received the class {identifier.__name__}. Pass "
+            f"A distance must be an object. Received the class {identifier.__name__}. Pass "
             f"`{identifier.__name__}()`."
         )
     if callable(identifier):
         return Custom(identifier)
     raise TypeError(
-        f"A distance is a name or a callable d(x, y). Received {type(identifier).__name__}."
+        f"A distance must be a name or a callable d(x, y). Received {type(identifier).__name__}."
     )
 
 
 def serialize(distance: Distance) -> dict[str, Any]:
-    """Returns the serialized form of a distance for `get_config`, which `get` reads."""
+    """Returns the serialized form of a distance for `get_config`. `get` converts it back to a
+    distance."""
     return keras.saving.serialize_keras_object(distance)
 
 

@@ -1,4 +1,4 @@
-"""Learned similarities as distances."""
+"""Distance of a learned similarity."""
 
 from typing import Any
 
@@ -14,10 +14,11 @@ __all__ = ["NegativeSimilarity"]
 
 @register("learned_similarity")
 class NegativeSimilarity(Distance):
-    """Negative learned similarity, `d(x, y) = -S(x, y)`: smaller is closer.
+    """Negative learned similarity, `d(x, y) = -S(x, y)`. A smaller value means more similar.
 
-    It is not a metric: d(x, x) is not 0, distances may be negative, and the triangle inequality
-    does not hold. It is part of its model, so `get` does not create it from its name.
+    The distance is not a metric: d(x, x) is not 0, distances may be negative, and the triangle
+    inequality does not hold. `get` cannot create it from its name, because its weights are part of
+    a model.
 
     Args:
         layer: Built `keras_dml.layers.LearnedSimilarity`.
@@ -37,7 +38,7 @@ class NegativeSimilarity(Distance):
         return -self.layer(x, y, training=False)
 
     def index_vectors(self, embeddings: np.ndarray) -> np.ndarray | None:
-        """Returns vectors that find candidates by the cosine. How good the candidates are depends
+        """Returns vectors for finding candidates by cosine. The quality of the candidates depends
         on the similarity."""
         return Cosine().index_vectors(embeddings)
 

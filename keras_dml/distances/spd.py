@@ -22,11 +22,12 @@ __all__ = ["AffineInvariant", "BuresWasserstein", "LogEuclidean", "Stein"]
 
 
 class SPDDistance(Distance):
-    """Base class of distances of SPD matrices, `(n, k, k)` and `(m, k, k)` to `(n, m)`.
+    """Base class of distances between SPD matrices. Maps matrices `(n, k, k)` and `(m, k, k)` to
+    distances `(n, m)`.
 
     Attributes:
         needs_definite: Whether matrices must be positive definite. For other matrices an eager call
-            raises a ValueError, and in a compiled step their distances are NaN.
+            raises a ValueError, and a compiled step returns NaN.
     """
 
     rank = 3
@@ -44,11 +45,12 @@ class SPDDistance(Distance):
         return distances
 
     def degenerate(self, like: np.ndarray) -> np.ndarray:
-        """Returns the identity, because the zero matrix is not definite."""
+        """Returns the identity, because the zero matrix is not positive definite."""
         return np.eye(like.shape[-1], dtype=like.dtype)
 
     def index_vectors(self, embeddings: np.ndarray) -> np.ndarray | None:
-        """Returns logarithms as vectors, whose Euclidean distance is the log-Euclidean one."""
+        """Returns matrix logarithms as vectors. The Euclidean distance of the vectors is the
+        log-Euclidean distance of the matrices."""
         embeddings = ops.convert_to_numpy(embeddings)
         vectors = ops.convert_to_numpy(spd.vectorize(logarithm(embeddings)))
         return vectors.astype(embeddings.dtype)
@@ -56,12 +58,12 @@ class SPDDistance(Distance):
 
 @register("affine_invariant")
 class AffineInvariant(SPDDistance):
-    """Affine-invariant distance of SPD matrices (Kim2020, Eq. 5), without unit.
+    """Affine-invariant distance between SPD matrices (Kim2020, Eq. 5), without unit.
 
-    It takes an eigendecomposition for each pair. `LogEuclidean` takes one for each matrix.
+    The distance takes one eigendecomposition per pair, whereas `LogEuclidean` takes one per matrix.
 
     A matrix that is not positive definite, or whose condition number exceeds 2e6 in float32 (1e13
-    in float64), raises a ValueError. In a compiled step its distances are NaN.
+    in float64), raises a ValueError. In a compiled step the distances of this matrix are NaN.
     """
 
     needs_definite = True
@@ -70,7 +72,8 @@ class AffineInvariant(SPDDistance):
         return spd.affine_invariant_pairwise(x, y)
 
     def lower_bounds(self, gallery: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
-        """Returns a function for the log-Euclidean distance, which is never larger."""
+        """Returns a function that computes log-Euclidean distances, which are never larger than
+        affine-invariant distances."""
         return LogEuclidean().lower_bounds(gallery)
 
     def difference(self, x: np.ndarray, y: np.ndarray) -> np.ndarray | None:
@@ -79,10 +82,10 @@ class AffineInvariant(SPDDistance):
 
 @register("log_euclidean")
 class LogEuclidean(SPDDistance):
-    """Log-Euclidean distance of SPD matrices (Kim2020, Eq. 4), without unit.
+    """Log-Euclidean distance between SPD matrices (Kim2020, Eq. 4), without unit.
 
-    It is at most the affine-invariant distance. The rounding error is the lower limit of
-    eigenvalues, so that distances of singular or indefinite matrices are finite.
+    The distance is at most the affine-invariant distance. Eigenvalues below the rounding error are
+    raised to the rounding error, so that distances of singular or indefinite matrices are finite.
     """
 
     has_mean = True
@@ -91,15 +94,15 @@ class LogEuclidean(SPDDistance):
         return spd.log_euclidean_pairwise(x, y)
 
     def lower_bounds(self, gallery: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
-        """Returns a function for the distance itself, which computes the logarithms of the gallery
-        once."""
+        """Returns a function that computes the distance itself, with the logarithms of the gallery
+        computed only once."""
         vectors = self.index_vectors(gallery)
         return lambda queries: np.stack(
             [_rows.l2(vectors, query) for query in self.index_vectors(queries)]
         )
 
     def mean_points(self, embeddings: np.ndarray) -> np.ndarray:
-        """Returns matrix logarithms: the mean is the log-Euclidean one."""
+        """Returns matrix logarithms, whose average corresponds to the log-Euclidean mean."""
         return logarithm(embeddings)
 
     def from_mean_point(self, point: np.ndarray) -> np.ndarray:
@@ -111,11 +114,11 @@ class LogEuclidean(SPDDistance):
 
 @register("stein")
 class Stein(SPDDistance):
-    """Stein distance of SPD matrices, without unit (Sra2012).
+    """Stein distance between SPD matrices, without unit (Sra2012).
 
-    It is computed from determinants. A matrix that is not positive definite, or whose condition
-    number exceeds 2e6 in float32 (1e13 in float64), raises a ValueError. In a compiled step its
-    distances are NaN.
+    The distance is computed from determinants. A matrix that is not positive definite, or whose
+    condition number exceeds 2e6 in float32 (1e13 in float64), raises a ValueError. In a compiled
+    step the distances of this matrix are NaN.
     """
 
     needs_definite = True
@@ -126,11 +129,12 @@ class Stein(SPDDistance):
 
 @register("bures_wasserstein")
 class BuresWasserstein(SPDDistance):
-    """Bures-Wasserstein distance of positive semidefinite matrices, in the root of their unit
-    (Bhatia2019).
+    """Bures-Wasserstein distance between positive semidefinite matrices, in the square root of the
+    matrices' unit (Bhatia2019).
 
-    The distance to a singular matrix is finite. An indefinite matrix is compared by its positive
-    part. Exported files compute it from matrix products, without an eigendecomposition.
+    The distance to a singular matrix is finite. Only the positive part of an indefinite matrix is
+    compared. Exported files compute the distance from matrix products, without an
+    eigendecomposition.
     """
 
     device_distance = None
@@ -144,7 +148,7 @@ class BuresWasserstein(SPDDistance):
 
 
 def _check_definite(name, matrices):
-    """Raises a ValueError if a finite matrix is singular, indefinite, or nearly so."""
+    """Raises a ValueError if a finite matrix is singular, nearly singular or indefinite."""
     limit = condition_limit(matrices.dtype)
     finite = np.isfinite(matrices).all(axis=(1, 2))
     matrices = matrices[finite].astype(np.float64)
@@ -154,6 +158,6 @@ def _check_definite(name, matrices):
         raise ValueError(
             f"`{name}` must hold positive definite matrices with a condition number of at most "
             f"{limit:.0e}. Received {len(singular)} singular, indefinite or nearly singular "
-            f"matrices, the first at index {singular[0]}. End the model in "
-            "`keras_dml.layers.ReEig`, or apply `keras_dml.geometry.spd.rectify` first."
+            f"matrices, the first at index {singular[0]}. End the model "
+            "with `keras_dml.layers.ReEig`, or apply `keras_dml.geometry.spd.rectify` first."
         )

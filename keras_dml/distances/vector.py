@@ -1,4 +1,4 @@
-"""Distances of vectors."""
+"""Distances between vectors."""
 
 from collections.abc import Callable
 
@@ -13,8 +13,8 @@ __all__ = ["Cosine", "Euclidean"]
 
 @register("cosine")
 class Cosine(Distance):
-    """Negative cosine of vectors, in [-1, 1] (Abdelwahab2019, section 5.3). It is 0 for a zero
-    vector."""
+    """Negative cosine between vectors, in [-1, 1], or 0 if a vector is zero (Abdelwahab2019,
+    section 5.3)."""
 
     is_zero_at_itself = False
     has_mean = True
@@ -27,11 +27,12 @@ class Cosine(Distance):
         return lambda queries: -_unit(queries) @ entries
 
     def index_vectors(self, embeddings: np.ndarray) -> np.ndarray | None:
-        """Returns vectors of length 1, whose Euclidean distance falls as the cosine rises."""
+        """Scales vectors to length 1. The Euclidean distance between these vectors falls as the
+        cosine rises."""
         return _unit(embeddings)
 
     def mean_points(self, embeddings: np.ndarray) -> np.ndarray:
-        """Returns vectors of length 1, so that the mean is the mean direction."""
+        """Scales vectors to length 1, so that their average is the mean direction."""
         return _unit(embeddings)
 
     def from_mean_point(self, point: np.ndarray) -> np.ndarray:
@@ -40,9 +41,10 @@ class Cosine(Distance):
 
 @register("euclidean")
 class Euclidean(Distance):
-    """Euclidean distance of vectors, in their unit.
+    """Euclidean distance between vectors, in the unit of the vectors.
 
-    For vectorized logarithms of SPD matrices it equals the log-Euclidean distance.
+    For vectors that `TangentVector` made from logarithms of SPD matrices, it equals the
+    log-Euclidean distance.
     """
 
     has_mean = True
@@ -51,13 +53,13 @@ class Euclidean(Distance):
         return vector.euclidean(x, y)
 
     def squared(self, x: Tensor, y: Tensor) -> Tensor:
-        """Computes all squared distances, without a root."""
+        """Computes all squared distances without a square root."""
         return vector.squared_euclidean(*self.checked(x, y))
 
     def ranking(self, gallery: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
-        """Returns a function for |y|^2 - 2 x.y, the squared distance minus |x|^2, which is equal
-        for all entries."""
-        origin = gallery[:1].astype(np.float64)  # so that a large offset loses no digits
+        """Returns a function that computes |y|^2 - 2 x.y, which is the squared distance minus
+        |x|^2. For a query x, |x|^2 is the same for all gallery entries y."""
+        origin = gallery[:1].astype(np.float64)  # a large offset would cost digits
         entries = gallery - origin
         squares = np.einsum("nd,nd->n", entries, entries)
         entries *= 2.0

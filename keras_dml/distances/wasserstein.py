@@ -1,4 +1,4 @@
-"""Wasserstein distance of quantile embeddings."""
+"""Wasserstein distance between quantile embeddings."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +14,7 @@ from keras_dml.geometry.numerics import wide
 from keras_dml.geometry.quantile import plan, wasserstein
 
 __all__ = ["Wasserstein"]
-SAME_KNOTS = 1e-3  # allowed difference; a float16 file rounds knots by up to 5e-4
+SAME_KNOTS = 1e-3  # largest allowed difference; float16 files round knots by up to 5e-4
 
 
 @register("wasserstein")
@@ -22,15 +22,17 @@ class Wasserstein(Distance):
     """Sum over filters of p-Wasserstein distances between quantile embeddings (Abdelwahab2019,
     Eq. 9).
 
-    An embedding has shape `(filters + 1, knots)`: the values at the knots, and the knots themselves
-    as its last row. Embeddings of models with other knots raise a ValueError in an eager call.
+    An embedding has shape `(filters + 1, knots)`. The last row holds the knots, and the other rows
+    hold the filters' values at the knots. Comparing embeddings with different knots raises a
+    ValueError in an eager call.
 
-    Quantile functions are interpolated between the knots, so distances of few samples differ from
-    those of POT and SciPy, which compare step functions: .75 instead of .5 between the samples
-    {0, 1} and {0, 0}. Embeddings with infinite values have the distance NaN.
+    Quantile functions are interpolated linearly between the knots, whereas POT and SciPy compare
+    step functions. So distances of few samples differ: between the samples {0, 1} and {0, 0} the
+    distance is .75 here and .5 in POT and SciPy. Embeddings with infinite values have the distance
+    NaN.
 
     Args:
-        p: Order of the distance, a real number, at least 1.
+        p: Order of the Wasserstein distance, a real number, at least 1.
     """
 
     rank = 3
@@ -43,7 +45,7 @@ class Wasserstein(Distance):
 
     @property
     def has_mean(self) -> bool:
-        """True for order 2, for which the barycenter is an average of quantile functions."""
+        """True for order 2, because then the barycenter is the average of quantile functions."""
         return self.p == 2
 
     def pairwise(self, x: Tensor, y: Tensor) -> Tensor:
@@ -57,17 +59,18 @@ class Wasserstein(Distance):
         falling = (np.diff(knots, axis=1) <= 0).any(axis=1)
         if falling.any():
             raise ValueError(
-                f"`{name}` holds no quantile embedding in row {np.flatnonzero(falling)[0]}: its "
-                "knots, the last row, must ascend from 0 to 1. Pass embeddings as "
-                "`keras_dml.embed` returns them."
+                f"`{name}` holds no quantile embedding in row {np.flatnonzero(falling)[0]}. The "
+                "knots, which are the last row of an embedding, must ascend from 0 to 1. Pass "
+                "embeddings that `keras_dml.embed` returned."
             )
         expected = _knots_of(owner)
         if expected is not None and len(knots):
             errors = np.abs(knots - expected).max(axis=1)
             if errors.max() > SAME_KNOTS:
                 raise ValueError(
-                    f"`{name}` holds an embedding of another model in row {errors.argmax()}: its "
-                    f"knots are not those of {owner.name!r}. Embed both sides with one model."
+                    f"`{name}` holds an embedding from another model in row {errors.argmax()}. Its "
+                    f"knots differ from the knots of {owner.name!r}. Compute all embeddings with "
+                    "one model."
                 )
 
     def check_same(self, embeddings: np.ndarray, expected: np.ndarray) -> None:
@@ -76,17 +79,18 @@ class Wasserstein(Distance):
             raise ValueError(f"its knots are off by {error:.2g}, more than {SAME_KNOTS}")
 
     def degenerate(self, like: np.ndarray) -> np.ndarray:
-        """Returns a constant quantile function at the knots of the given embedding."""
+        """Returns a constant quantile function with the same knots as the given embedding."""
         return np.concatenate([np.zeros_like(like[:-1]), like[-1:]])
 
     def index_vectors(self, embeddings: np.ndarray) -> np.ndarray | None:
-        """Returns the values times the trapezoid weights of their knots, whose L1 distance is the
-        upper bound of `geometry.quantile.wasserstein.bounds`."""
+        """Returns the values at the knots times trapezoid weights. The L1 distance of these vectors
+        is the upper bound in `geometry.quantile.wasserstein.bounds`."""
         return _weighted(embeddings).reshape(len(embeddings), -1)
 
     def lower_bounds(self, gallery: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
-        """Returns a function for the lower bound of `geometry.quantile.wasserstein.bounds`. It
-        holds for any order, because a power mean is at least the mean."""
+        """Returns a function that computes the lower bound in
+        `geometry.quantile.wasserstein.bounds`. The bound holds for every order, because a power
+        mean is at least the mean."""
         values = _weighted(gallery)
         vectors, means = values.reshape(len(values), -1), values.sum(-1)
 
@@ -115,14 +119,15 @@ class Wasserstein(Distance):
 
 
 def _weighted(embeddings):
-    """Computes values times the trapezoid weights of their knots, shape `(n, filters, knots)`."""
+    """Computes the values at the knots times trapezoid weights, shape `(n, filters, knots)`."""
     half = np.diff(embeddings[:, -1:], axis=2) / 2  # (n, 1, segments)
     weights = np.pad(half, ((0, 0), (0, 0), (0, 1))) + np.pad(half, ((0, 0), (0, 0), (1, 0)))
     return embeddings[:, :-1] * weights
 
 
 def _knots_of(model):
-    """Returns the knots of the last layer with knots as a NumPy array, or None."""
+    """Returns the knots of a model's last quantile layer as a NumPy array, or None without a
+    quantile layer."""
     layers = model._flatten_layers() if model is not None else ()
     heads = [layer for layer in layers if hasattr(layer, "knot_values")]
     return ops.convert_to_numpy(heads[-1].knot_values()) if heads else None
@@ -131,7 +136,7 @@ def _knots_of(model):
 def _check_same_knots(x, y):
     """Checks that embeddings have the same knots.
 
-    A compiled step, in which both sides come from one model, has no values to check.
+    In a compiled step values cannot be checked, but all embeddings come from one model.
     """
     first, second = concrete(x[:, -1]), concrete(y[:, -1])
     if first is None or second is None:
@@ -140,5 +145,5 @@ def _check_same_knots(x, y):
     if len(rows) and np.ptp(rows, axis=0).max() > SAME_KNOTS:
         raise ValueError(
             "The embeddings have different knots (their last rows), so they come from different "
-            "models and cannot be compared. Embed both sides with one model."
+            "models and cannot be compared. Compute all embeddings with one model."
         )

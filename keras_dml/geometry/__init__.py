@@ -7,24 +7,24 @@ Distributions (quantile functions):
 - `quantile.wasserstein` (also `wasserstein`): p-Wasserstein distances and their bounds
 - `quantile.pairwise`: all 1-Wasserstein distances of two sets in one pass
 - `quantile.barycenter`: mixtures and Wasserstein barycenters
-- `quantile.plan`: the parts of a Wasserstein distance by segments and by steps
+- `quantile.plan`: contributions of segments and of time steps to a Wasserstein distance
 - `quantile.divergences`: Kullback-Leibler and Jensen-Shannon divergences, for comparison
 - `quantile.order`: positions of order statistics
 
 Symmetric positive definite (SPD) matrices; `spd` itself exports the functions:
 
 - `spd.distance`: affine-invariant, log-Euclidean, Stein and Bures-Wasserstein distances
-- `spd.difference`: the symmetric matrix whose norm is a distance
+- `spd.difference`: the symmetric matrix whose norm is the distance of two SPD matrices
 - `spd.mean`: Karcher and log-Euclidean means, geodesics
 - `spd.functions`: matrix logarithm, exponential, powers, rectification and their derivatives
 - `spd.polynomial`: matrix functions from matrix products, for devices without an eigensolver
 - `spd.sign_polynomials`: coefficients of the polynomials in `spd.polynomial`
-- `spd.divided_differences`: difference quotients of the Daleckii-Krein derivative
+- `spd.divided_differences`: difference quotients for the Daleckii-Krein derivative
 - `spd.vectors`: symmetric matrices as vectors with the same inner product
-- `spd.tangent`: logarithms of mapped matrices as vectors, compiled
-- `spd.stiefel`: orthonormal frames, by polar factor or QR decomposition
+- `spd.tangent`: compiled functions that map matrices, take logarithms and return vectors
+- `spd.stiefel`: orthonormal frames from polar factors or QR decompositions
 - `spd.potato`: z-scores of the Riemannian potato
-- `spd.matrices`, `spd.pairs`: checks, eigendecompositions, pairs of matrices
+- `spd.matrices`, `spd.pairs`: checks and eigendecompositions of matrices and of pairs
 - `spd.namespaces`: functions with the same names for tensors and for NumPy arrays
 
 Vectors and signals:
@@ -33,7 +33,7 @@ Vectors and signals:
 - `similarity`: learned similarities of all pairs of vectors
 - `prototypes`: class means and their exponential moving average (EMA)
 - `signals.covariance`: covariance matrices, with shrinkage
-- `signals.correlation`: correlations of channels at lags
+- `signals.correlation`: correlations between channels at several time lags
 - `signals.spectrum`: power spectra
 
 Shared by all: `numerics` (guards, dtypes), `chunks` (blocks of bounded memory) and `weights`

@@ -1,5 +1,5 @@
-"""Functions of all pairs in blocks of rows, so that memory does not grow with the number of
-pairs."""
+"""Functions that process all pairs in blocks of rows, so that memory does not grow with the number
+of pairs."""
 
 import math
 from collections.abc import Callable
@@ -11,14 +11,15 @@ from keras_dml._typing import Tensor
 def rows_per_block(
     x: Tensor, y: Tensor, max_bytes: float, numbers: int | None = None
 ) -> int | Tensor | None:
-    """Computes how many rows of `x`, paired with all rows of `y`, fit `max_bytes`. Returns None if
-    all rows fit.
+    """Computes how many rows of `x`, each paired with all rows of `y`, fit into `max_bytes`.
+    Returns None if all rows fit.
 
     Args:
         x: Tensor, shape `(n, ...)`.
         y: Tensor, shape `(m, ...)`.
-        max_bytes: Size of one block of shape `(rows, m, numbers)`.
-        numbers: Numbers stored per pair; None: as many as in a row of `x`, for a difference.
+        max_bytes: Largest size of one block of shape `(rows, m, numbers)`, in bytes.
+        numbers: Count of numbers stored per pair. Default: the count of numbers in a row of `x`,
+            which the difference of two rows takes.
     """
     n, m = ops.shape(x)[0], ops.shape(y)[0]
     numbers = math.prod(x.shape[1:]) if numbers is None else numbers
@@ -31,8 +32,8 @@ def rows_per_block(
 
 
 def in_blocks(x: Tensor, rows: int | Tensor) -> Tensor:
-    """Reshapes `(n, ...)` to at least one block `(blocks, rows, ...)`, and pads the last block with
-    zeros."""
+    """Reshapes a tensor `(n, ...)` to blocks `(blocks, rows, ...)`, at least one block, and pads
+    the last block with zeros."""
     n = ops.shape(x)[0]
     count = (n + rows - 1) // rows
     count = max(count, 1) if isinstance(count, int) else ops.maximum(count, 1)
@@ -41,19 +42,21 @@ def in_blocks(x: Tensor, rows: int | Tensor) -> Tensor:
 
 
 def joined(blocks: Tensor, n: int | Tensor) -> Tensor:
-    """Joins blocks `(blocks, rows, ...)` to their first `n` rows, the inverse of `in_blocks`."""
+    """Joins blocks `(blocks, rows, ...)` and returns the first `n` rows, the inverse of
+    `in_blocks`."""
     return ops.reshape(blocks, (-1, *ops.shape(blocks)[2:]))[:n]
 
 
 def map_rows(function: Callable, rows: int | Tensor, x: Tensor, *arguments: Tensor) -> Tensor:
-    """Computes `function(block, *arguments)` on blocks of rows, and joins the results. The backward
-    pass computes intermediate values again.
+    """Applies `function(block, *arguments)` to blocks of rows, and joins the results. The backward
+    pass recomputes intermediate values to save memory.
 
     Args:
-        function: Function from `(rows, ...)` and the arguments to `(rows, ...)`.
+        function: Function that maps a block `(rows, ...)` and the arguments to a tensor
+            `(rows, ...)`.
         rows: Number of rows of a block.
         x: Tensor, shape `(n, ...)`.
-        *arguments: Further arguments of the function, passed whole to every block.
+        *arguments: Further arguments of the function. Every block gets the whole arguments.
     """
     # `remat` computes gradients of arguments only, so the function must not capture tensors.
     rematerialized = keras.remat(function)

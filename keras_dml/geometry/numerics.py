@@ -7,7 +7,7 @@ from keras_dml._typing import Tensor
 
 
 def wide(dtype: str) -> str:
-    """Returns the dtype to compute in, which is float64 for float64 and float32 for all others.
+    """Returns the dtype for computations: float64 if `dtype` is float64, otherwise float32.
 
     `keras.backend.result_type` narrows float64 to float32 on JAX.
     """
@@ -15,17 +15,17 @@ def wide(dtype: str) -> str:
 
 
 def at_least_float32(x: Tensor) -> Tensor:
-    """Casts a tensor to float32 unless it is wider.
+    """Casts a tensor to float32 unless its dtype is wider.
 
-    Half precision rounds ranks and differences by whole steps.
+    In half precision, ranks and differences would be wrong by whole time steps.
     """
     x = ops.convert_to_tensor(x)
     return ops.cast(x, wide(x.dtype))
 
 
 def widest(*tensors: Tensor) -> list[Tensor]:
-    """Casts tensors to the widest of their dtypes, at least float32, because TensorFlow does not
-    mix dtypes."""
+    """Casts all tensors to the widest of their dtypes, at least float32, because TensorFlow does
+    not mix dtypes."""
     tensors = [at_least_float32(tensor) for tensor in tensors]
     dtypes = [wide(tensor.dtype) for tensor in tensors]
     dtype = "float64" if "float64" in dtypes else "float32"
@@ -35,19 +35,21 @@ def widest(*tensors: Tensor) -> list[Tensor]:
 def mean(
     x: Tensor, axis: int | tuple[int, ...], mask: Tensor | None = None, keepdims: bool = False
 ) -> Tensor:
-    """Computes the mean over one or several axes, of all entries or of those under a mask.
+    """Computes the mean over one or several axes. With a mask, only entries where the mask is True
+    count.
 
-    It keeps the dtype of `x`. `keras.ops.mean` narrows float64 to float32 on JAX.
+    The result has the dtype of `x`, whereas `keras.ops.mean` narrows float64 to float32 on JAX.
 
     Args:
         x: Floating-point tensor.
         axis: Axis, or tuple of axes, to average over.
-        mask: Entries that count, boolean, broadcastable to `x` and of its full size along `axis`;
-            None: all count. Masked entries may hold any values, NaN included.
+        mask: Boolean tensor, True for entries that count, broadcastable to `x` and of the full size
+            of `x` along `axis`. Default: all entries count. Masked entries may hold any values, NaN
+            included.
         keepdims: Whether to keep the averaged axes with size 1.
 
     Returns:
-        Means in the dtype of `x`; 0 with gradient 0 if the mask is empty.
+        Means in the dtype of `x`. A mean over no entries is 0 and has gradient 0.
 
     >>> x, mask = np.array([[1.0, 3.0], [5.0, np.nan]]), np.array([[True, True], [True, False]])
     >>> mean(x, axis=1, mask=mask).numpy()
@@ -65,18 +67,19 @@ def mean(
 
 
 def absolute(x: Tensor) -> Tensor:
-    """Computes absolute values with gradient 0 at 0 on every backend, where backends differ."""
+    """Computes absolute values with gradient 0 at 0 on every backend. The backends' own functions
+    differ there."""
     return x * ops.stop_gradient(ops.sign(x))
 
 
 def divide(numerator: Tensor, denominator: Tensor) -> Tensor:
-    """Computes quotients that are 0, with gradient 0, if the denominator is 0."""
+    """Computes quotients. If the denominator is 0, the quotient and its gradient are 0."""
     empty = ops.equal(denominator, 0)
     return ops.where(empty, 0, numerator / ops.where(empty, 1, denominator))
 
 
 def root(x: Tensor, p: float) -> Tensor:
-    """Computes `x ** (1 / p)` for x >= 0, with value and gradient 0 at 0 and without an epsilon.
+    """Computes `x ** (1 / p)` for x >= 0 without an epsilon. Value and gradient are 0 at 0.
 
     NaN stays NaN.
     """
@@ -85,13 +88,13 @@ def root(x: Tensor, p: float) -> Tensor:
 
 
 def nan_unless(valid: Tensor, x: Tensor) -> Tensor:
-    """Replaces invalid entries by NaN, without a gradient there.
+    """Replaces invalid entries by NaN, which has no gradient.
 
-    It adds 0 or NaN, because a `where` with NaN in one branch is wrong in ONNX files: tf2onnx
-    writes it as `c * x + (1 - c) * y`, in which the product of 0 and NaN is NaN.
+    The function adds 0 or NaN instead of using `where`. tf2onnx writes a `where` as
+    `c * x + (1 - c) * y`, and if one branch is NaN, the product of 0 and NaN makes the result NaN.
 
     Args:
-        valid: Boolean tensor, broadcastable to `x`.
+        valid: Boolean tensor, True for valid entries, broadcastable to `x`.
         x: Floating-point tensor.
     """
     root_of_0_or_minus_1 = ops.stop_gradient(ops.sqrt(ops.cast(valid, x.dtype) - 1))

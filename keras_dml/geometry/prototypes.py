@@ -1,5 +1,5 @@
-"""Prototypes of classes: mean embeddings, their exponential moving averages (EMA), and scores of
-added classes."""
+"""Prototypes of classes (mean embeddings), exponential moving averages (EMA) of prototypes, and
+scores of classes added after training."""
 
 from keras_dml._backend import ops
 from keras_dml._typing import Tensor
@@ -7,16 +7,16 @@ from keras_dml.geometry import vector
 
 
 def class_means(z: Tensor, labels: Tensor, classes: int) -> tuple[Tensor, Tensor]:
-    """Computes the mean embedding of each class in a batch, without rows that are not finite.
+    """Computes the mean embedding of each class in a batch. Rows with NaN or infinity are ignored.
 
     Args:
         z: Embeddings, shape `(batch, features)`.
-        labels: Class ids, int32, shape `(batch,)`; -1: no class.
+        labels: Class ids, int32, shape `(batch,)`. -1 means no class.
         classes: Number of classes.
 
     Returns:
-        Means, shape `(classes, features)`, zeros for absent classes; counts, shape `(classes,)`, in
-        the dtype of `z`.
+        Means, shape `(classes, features)`, which are zeros for classes without a row. Numbers of
+        rows per class, shape `(classes,)`, in the dtype of `z`.
     """
     valid = ops.logical_and(labels >= 0, ops.all(ops.isfinite(z), axis=1))
     bins = ops.where(valid, labels, classes)
@@ -29,18 +29,18 @@ def updated(prototypes: Tensor, z: Tensor, labels: Tensor, decay: Tensor) -> tup
     """Updates prototypes by an exponential moving average (EMA) of the class means (Monteiro2020,
     Algorithm 1).
 
-    A prototype becomes `decay` times the old prototype plus `1 - decay` times the mean of its class
-    in the batch.
+    The new prototype is `decay` times the old prototype plus `1 - decay` times the mean of its
+    class in the batch.
 
     Args:
         prototypes: Prototypes, shape `(classes, features)`.
         z: Embeddings of the batch, shape `(batch, features)`.
-        labels: Class ids, int32, shape `(batch,)`; -1: no class.
+        labels: Class ids, int32, shape `(batch,)`. -1 means no class.
         decay: Weight of the old prototype (lambda), from 0 to 1, shape `()` or `(classes, 1)`.
 
     Returns:
-        Prototypes, shape `(classes, features)`, unchanged for absent classes; a mask of the classes
-        in the batch, boolean, shape `(classes,)`.
+        Prototypes, shape `(classes, features)`, unchanged for classes that are not in the batch. A
+        boolean mask of the classes in the batch, shape `(classes,)`.
     """
     means, counts = class_means(z, labels, prototypes.shape[0])
     present = counts > 0
@@ -57,27 +57,28 @@ def balanced(
     spread: Tensor,
     counts: Tensor,
 ) -> Tensor:
-    """Computes scores of classes if some of them were added after the similarity was trained.
+    """Computes scores of classes when some classes were added after the similarity was trained.
 
     A learned similarity is trained on the old classes and almost never prefers an added class. So
     the nearest class mean decides between old and added classes, and among added classes. The score
-    of an added class c is
+    of an added class c is the following:
 
         max_o S(z, o) + (min_o D(z, o) - D(z, c)) / 2,   D(z, j) = |W'(z - j)|^2 - spread / count_j
 
-    with o over the old classes. It exceeds all similarities exactly if c is the nearest class. The
-    mean of few examples is farther from other examples of its class than the mean of many examples,
-    on average by `spread / count`, which D subtracts. Without old classes the score is -D / 2.
+    In this formula, o runs over the old classes. The score of c exceeds all similarities exactly if
+    c is the nearest class. The squared distance of an example from the mean of few other examples
+    of its class is larger than from the mean of many, on average by `spread / count`. D subtracts
+    this term. Without old classes the score is -D / 2.
 
     Args:
         similarities: Learned similarities S, shape `(batch, classes)`.
         z: Embeddings, shape `(batch, features)`.
         prototypes: Prototypes, shape `(classes, features)`.
-        added: Mask of the added classes, boolean, shape `(classes,)`.
-        whitening: W, shape `(features, features)`.
-        spread: Mean of `|W'(z - class mean)|^2` over examples z of a class; scalar.
-        counts: Number of examples in the mean of each prototype, shape `(classes,)`; 0: unknown,
-            and so large that it makes no difference.
+        added: Boolean mask of the added classes, shape `(classes,)`.
+        whitening: Whitening matrix W, shape `(features, features)`.
+        spread: Mean of `|W'(z - class mean)|^2` over examples z of a class, a scalar.
+        counts: Number of examples that were averaged for each prototype, shape `(classes,)`. 0
+            means an unknown number, which is treated as infinite.
 
     Returns:
         Scores, shape `(batch, classes)`. The scores of old classes are their similarities.
@@ -86,8 +87,8 @@ def balanced(
         ops.matmul(z, whitening), ops.matmul(prototypes, whitening)
     )
     distances = distances - ops.where(counts > 0, spread / ops.maximum(counts, 1), 0)
-    # Added classes count as the least similar and the farthest, because infinity has no 8-bit
-    # value.
+    # Added classes are left out of the maximum and the minimum by the lowest similarity and the
+    # largest distance, because 8-bit models cannot represent infinity.
     lowest = ops.min(similarities, axis=1, keepdims=True)
     farthest = ops.max(distances, axis=1, keepdims=True)
     highest = ops.max(ops.where(added, lowest, similarities), axis=1, keepdims=True)

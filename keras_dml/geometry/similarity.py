@@ -1,9 +1,9 @@
-"""Learned similarities of all pairs of vectors: a perceptron on the concatenated pair
-(Monteiro2020) or on the absolute difference (Koch2015).
+"""Learned similarities of all pairs of vectors: a perceptron takes the concatenated pair
+(Monteiro2020) or the absolute difference (Koch2015).
 
-The first layer splits, `W [x; y] = V x + U y`, so concatenated pairs are never stored. Its leaky
-rectifier splits too: with `a = V x` and `b = U y`, `max(a + b, 0) = max(a, -b) + b`. Only the
-maximum is computed once per pair, everything else once per vector.
+The first layer is a sum, `W [x; y] = V x + U y`, so concatenated pairs are never stored. With
+`a = V x` and `b = U y`, its rectifier is `max(a + b, 0) = max(a, -b) + b`. Only the maximum is
+computed once per pair. All other terms are computed once per vector.
 """
 
 import functools
@@ -16,21 +16,21 @@ from keras_dml._typing import Tensor
 from keras_dml.geometry import chunks
 from keras_dml.geometry.numerics import absolute, widest
 
-BLOCK_BYTES = 2**22  # of one block of hidden units: stays in a cache (tests/bench/prototypes)
-DROPPED_BYTES = 2**24  # of one block with dropout, in training
-GALLERY_BYTES = 2**25  # of the values computed once for each row of `y`, in an eager call
-# Number of hidden units of all pairs from which on XLA saves its 0.3 s of compiling in one call.
-# XLA fuses the maximum and the product, and is six times faster.
+BLOCK_BYTES = 2**22  # size of a block of hidden units that fits the cache (tests/bench/prototypes)
+DROPPED_BYTES = 2**24  # size of one block in training with dropout
+GALLERY_BYTES = 2**25  # size of the values of a block of `y` in an eager call
+# With at least this many hidden units in all pairs, one call with XLA saves the 0.3 s that
+# compiling takes. XLA fuses the maximum and the product, and is six times faster.
 FUSED_FROM = 2**29
 
 
 class Perceptron(NamedTuple):
-    """Weights of the similarity.
+    """Weights of the perceptron of a learned similarity.
 
     Attributes:
-        kernels: Shapes `(2 features, h_1)`, `(h_1, h_2)`, ..., `(h_l, 1)`; for differences
-            the first is `(features, h_1)`.
-        biases: Shapes `(h_1,)`, ..., `(1,)`.
+        kernels: Kernels of the layers, shapes `(2 features, h_1)`, `(h_1, h_2)`, ..., `(h_l, 1)`.
+            For differences the first shape is `(features, h_1)`.
+        biases: Biases of the layers, shapes `(h_1,)`, ..., `(1,)`.
         slope: Slope of the leaky rectifier below 0, in [0, 1].
     """
 
@@ -40,7 +40,7 @@ class Perceptron(NamedTuple):
 
 
 def compiled(similarity: Callable, x: Tensor, y: Tensor, perceptron: Perceptron) -> Tensor:
-    """Computes one of the similarities below, compiled in an eager call that takes several blocks.
+    """Computes a similarity of all pairs. An eager call that needs several blocks is compiled.
 
     Args:
         similarity: `concatenation`, `concatenation_swapped` or `absolute_difference`.
@@ -49,10 +49,10 @@ def compiled(similarity: Callable, x: Tensor, y: Tensor, perceptron: Perceptron)
         perceptron: A `Perceptron`.
     """
     if concrete(x[:1]) is None:
-        # A file on a device compares one probe at a time, and needs no loop.
+        # An exported model compares one query at a time, and needs no loop.
         return similarity(x, y, perceptron, max_bytes=None if x.shape[0] == 1 else BLOCK_BYTES)
     width = perceptron.biases[0].shape[0]
-    if similarity is absolute_difference:  # the differences take memory per pair too
+    if similarity is absolute_difference:  # differences also take memory for each pair
         width = max(width, x.shape[-1])
     rows = max(1, GALLERY_BYTES // (4 * width))
     if y.shape[0] > rows:
@@ -71,8 +71,8 @@ def compiled(similarity: Callable, x: Tensor, y: Tensor, perceptron: Perceptron)
 
 @functools.cache
 def _compiled(similarity, slope, shapes, fused):
-    """Compiles a similarity for an architecture, because TensorFlow generalizes over numbers of
-    rows only."""
+    """Compiles a similarity once for each architecture of the perceptron. A function compiled by
+    TensorFlow accepts other numbers of rows, but no other architectures."""
     layers = len(shapes) // 2
 
     def function(x, y, *weights):
@@ -94,15 +94,16 @@ def concatenation(
     not symmetric.
 
     Args:
-        x: Vectors, shape `(n, features)`: examples, probes or queries.
-        y: Vectors, shape `(m, features)`: prototypes or enrolled embeddings.
+        x: Vectors, shape `(n, features)`, such as examples or queries.
+        y: Vectors, shape `(m, features)`, such as prototypes or enrolled embeddings.
         perceptron: A `Perceptron`.
-        drop: Dropout of the last hidden units, a function `drop(units, block)` of the units and the
-            index of the block of rows of `y`; None: no dropout.
-        max_bytes: Memory of one block of hidden units; None: one block, without a loop.
+        drop: Function `drop(units, block)` that applies dropout to the last hidden units. `block`
+            is the index of the block of rows of `y`. Default: no dropout.
+        max_bytes: Largest size of one block of hidden units, in bytes. None computes all pairs in
+            one block, without a loop.
 
     Returns:
-        Similarities, shape `(n, m)`, unbounded; higher is more similar.
+        Similarities, shape `(n, m)`, unbounded. A higher value means more similar.
     """
     x, y = widest(x, y)
     kernel, *kernels = perceptron.kernels
@@ -122,8 +123,8 @@ def concatenation_swapped(
     drop: Callable | None = None,
     max_bytes: float | None = BLOCK_BYTES,
 ) -> Tensor:
-    """Applies a perceptron to every concatenation `[y_j; x_i]`, shape `(n, m)`. Arguments are
-    the same as in `concatenation`."""
+    """Applies a perceptron to every concatenation `[y_j; x_i]`, and returns similarities `(n, m)`.
+    Arguments are the same as in `concatenation`."""
     kernel, *rest = perceptron.kernels
     features = x.shape[-1]
     swapped = ops.concatenate([kernel[features:], kernel[:features]])
@@ -156,7 +157,8 @@ def absolute_difference(
 
 
 def _perceptron_of_sums(left, right, rest, drop, max_bytes):
-    """Applies the layers after the first to every `left_i + right_j`, shape `(n, m)`."""
+    """Applies all layers after the first to every sum `left_i + right_j`, and returns similarities
+    `(n, m)`."""
     function = _scores_of_maxima if drop is None else _scores_of_sums
 
     def scores(right, block, left, *weights):
@@ -167,8 +169,8 @@ def _perceptron_of_sums(left, right, rest, drop, max_bytes):
 
 
 def _scores_of_maxima(left, right, rest, drop, block):
-    """Computes scores `(rows, n)` from `(n, h)` and `(rows, h)`. The linear parts are computed once
-    per vector, not once per pair."""
+    """Computes scores `(rows, n)` from `left` `(n, h)` and `right` `(rows, h)`. The linear terms
+    are computed once per vector, not once per pair."""
     kernel, bias, slope = rest.kernels[0], rest.biases[0], rest.slope
     left_product = ops.matmul(left, kernel)  # (n, h')
     right_product = ops.matmul(right, kernel)  # (rows, h')
@@ -182,13 +184,14 @@ def _scores_of_maxima(left, right, rest, drop, block):
 
 
 def _scores_of_sums(left, right, rest, drop, block):
-    """Computes scores as `_scores_of_maxima` does, with dropout of the sums of all pairs."""
+    """Computes the same scores as `_scores_of_maxima`, but with dropout, and therefore from the
+    sums of all pairs."""
     return _outputs(_leaky(left[None] + right[:, None], rest.slope), rest, drop, block)
 
 
 def _outputs(units, rest, drop, block):
-    """Computes outputs `(rows, n)` from hidden units `(rows, n, h)`, with dropout of the last
-    hidden units."""
+    """Computes outputs `(rows, n)` from hidden units `(rows, n, h)`, with dropout applied to the
+    last hidden units."""
     for kernel, bias in zip(rest.kernels[:-1], rest.biases[:-1], strict=True):
         units = _leaky(ops.matmul(units, kernel) + bias, rest.slope)
     if drop is not None:
@@ -197,8 +200,8 @@ def _outputs(units, rest, drop, block):
 
 
 def _in_blocks(scores, y, arguments, width, max_bytes):
-    """Computes `scores(rows of y, block, *arguments) -> (rows, n)` for all rows, as `(n, m)`. The
-    backward pass computes each block again."""
+    """Computes `scores(rows of y, block, *arguments)`, shape `(rows, n)`, for each block of rows of
+    `y`, and returns all scores, shape `(n, m)`. The backward pass recomputes each block."""
     x = arguments[0]
     rows = None
     if max_bytes is not None:
@@ -220,14 +223,14 @@ def _in_blocks(scores, y, arguments, width, max_bytes):
 def _values(weights):
     """Returns the values of variables.
 
-    A custom gradient of TensorFlow refuses variables. They also make a loop stateful, so that it
-    runs even if its result is not used.
+    TensorFlow does not accept variables in a custom gradient. Variables also make a loop stateful,
+    so that the loop runs even if its result is not used.
     """
     return [weight[...] for weight in weights]
 
 
 def _filled(rest, weights):
-    """Returns a perceptron with these weights, which are kernels and then biases."""
+    """Returns the layers `rest` with new weights, given as all kernels followed by all biases."""
     count = len(rest.kernels)
     return Perceptron(weights[:count], weights[count:], rest.slope)
 

@@ -8,10 +8,10 @@ from keras_dml.geometry import chunks
 from keras_dml.geometry.numerics import at_least_float32, mean, widest
 
 SMALLEST_SQUARE = 1e-12  # squared length below which a vector counts as zero
-SMALLEST_VARIANCE = 1e-12  # used for an anchor that is constant over its features
-# Up to this size, differences are as fast as a product (tests/bench/losses).
+SMALLEST_VARIANCE = 1e-12  # variance of an anchor that is constant over its features
+# Up to this size, computing differences is as fast as a matrix product (tests/bench/losses).
 DIFFERENCES_BYTES = 2**20
-# In machine epsilons. The noise between equal rows of 4 to 2,080 features was at most 9.
+# Rounding error in machine epsilons. For equal rows of 4 to 2,080 features it was at most 9.
 PRODUCT_NOISE = 16
 
 
@@ -28,28 +28,31 @@ def unit(x: Tensor) -> Tensor:
 
 
 def inner(x: Tensor, y: Tensor) -> Tensor:
-    """Computes all inner products, `(n, features)` and `(m, features)` to `(n, m)`."""
+    """Computes all inner products, shape `(n, m)`, of vectors `(n, features)` and
+    `(m, features)`."""
     return linalg.matmul_transposed(*widest(x, y))
 
 
 def cosine(x: Tensor, y: Tensor) -> Tensor:
-    """Computes all cosines in [-1, 1], `(n, features)` and `(m, features)` to `(n, m)`."""
+    """Computes all cosines in [-1, 1], shape `(n, m)`, of vectors `(n, features)` and
+    `(m, features)`."""
     return inner(unit(x), unit(y))
 
 
 def squared_euclidean(x: Tensor, y: Tensor) -> Tensor:
     """Computes all squared Euclidean distances, which are exactly 0 between equal rows.
 
-    Distances of one row to many, and of sets whose differences take at most 1 MiB, are computed
-    from differences, to machine precision. Distances of larger sets are computed from one matrix of
-    inner products, which is twenty times faster but cancels. The error is then about `1e-6 (|x|^2 +
-    |y|^2)` in float32, with x and y relative to the mean of `x`, and smaller distances count as 0.
-    So pairs closer than a thousandth of their distance from the mean count as equal. In float64
-    that fraction is 6e-8.
+    If `x` has one row, or if all differences take at most 1 MiB, the distances are computed from
+    differences, to machine precision. Otherwise the distances are computed from one matrix of inner
+    products, which is twenty times faster but less accurate. In float32 the error is then about
+    `1e-6 (|x|^2 + |y|^2)`, with x and y relative to the mean of `x`, and squared distances below
+    the error count as 0. So two vectors count as equal if they are closer to each other than a
+    thousandth of their distance from the mean. In float64 this fraction is 6e-8 instead of a
+    thousandth.
 
     Args:
         x: Vectors, shape `(n, features)`.
-        y: Vectors, shape `(m, features)`, same units.
+        y: Vectors, shape `(m, features)`, in the same units as `x`.
 
     Returns:
         Squared distances, shape `(n, m)`, non-negative.
@@ -59,7 +62,7 @@ def squared_euclidean(x: Tensor, y: Tensor) -> Tensor:
     if chunks.rows_per_block(x, y, DIFFERENCES_BYTES) is None:
         return ops.sum(ops.square(x[:, None] - y[None]), axis=-1)
     center = ops.stop_gradient(mean(x, axis=0))
-    center = ops.where(ops.equal(center - center, 0), center, 0)  # a NaN affects its own row only
+    center = ops.where(ops.equal(center - center, 0), center, 0)  # a NaN affects only its row
     if within:
         return _squares_within(x - center)
     squares, lost = _squares_by_product(x - center, y - center)
@@ -68,8 +71,8 @@ def squared_euclidean(x: Tensor, y: Tensor) -> Tensor:
 
 @ops.custom_gradient
 def _squares_within(x):
-    """Computes squared distances between all rows of `x`. The gradient takes one product instead of
-    two."""
+    """Computes squared distances between all rows of `x`. The gradient takes one matrix product
+    instead of two."""
     squares, lost = _squares_by_product(x, x)
 
     def gradient(*args, upstream=None):
@@ -81,7 +84,8 @@ def _squares_within(x):
 
 
 def _squares_by_product(x, y):
-    """Computes squared distances, and a mask of those below rounding, each `(n, m)`."""
+    """Computes squared distances, and a mask of the distances below the rounding error. Each tensor
+    has shape `(n, m)`."""
     lengths = ops.sum(x * x, axis=1)[:, None] + ops.sum(y * y, axis=1)[None]
     squares = lengths - 2 * inner(x, y)
     epsilon = float(np.finfo(keras.backend.standardize_dtype(x.dtype)).eps)
@@ -94,10 +98,11 @@ def euclidean(x: Tensor, y: Tensor) -> Tensor:
 
     Args:
         x: Vectors, shape `(n, features)`.
-        y: Vectors, shape `(m, features)`, same units.
+        y: Vectors, shape `(m, features)`, in the same units as `x`.
 
     Returns:
-        Distances, shape `(n, m)`, in the vectors' units; see `squared_euclidean` for the precision.
+        Distances, shape `(n, m)`, in the units of the vectors. See `squared_euclidean` for the
+        precision.
     """
     squares = squared_euclidean(x, y)
     zero = ops.equal(squares, 0)
@@ -108,15 +113,16 @@ def snr(x: Tensor, y: Tensor) -> Tensor:
     """Computes all distances by signal-to-noise ratio, `var(y_j - x_i) / var(x_i)` over features
     (Yuan2019).
 
-    It is not symmetric: rows of `x` are anchors, whose variance is the signal. If an anchor is
-    constant over its features, the divisor is 1e-12, without a gradient.
+    The distance is not symmetric: rows of `x` are anchors, and the variance of an anchor is the
+    signal. If an anchor is constant over its features, the divisor is 1e-12 and has no gradient.
 
     Args:
         x: Anchors, shape `(n, features)`.
         y: Vectors, shape `(m, features)`.
 
     Returns:
-        Distances, shape `(n, m)`, without unit, non-negative; 0 where `y_j - x_i` is constant.
+        Non-negative distances, shape `(n, m)`, without unit. A distance is 0 if `y_j - x_i` is
+        constant.
     """
     x, y = widest(x, y)
     x, y = (rows - mean(rows, axis=1, keepdims=True) for rows in (x, y))

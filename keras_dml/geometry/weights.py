@@ -1,4 +1,4 @@
-"""Weights of means, scaled to the sum 1."""
+"""Functions that check the weights of weighted means and scale them to the sum 1."""
 
 import numpy as np
 
@@ -12,14 +12,14 @@ def normalized(weights: ArrayLike | None, count: int, what: str) -> np.ndarray:
     """Scales weights to the sum 1, with NumPy in float64.
 
     Args:
-        weights: Non-negative weights, shape `(count,)`; None: equal weights.
-        count: Number of members.
-        what: Plural name of the members, for the error.
+        weights: Non-negative weights, shape `(count,)`. None means equal weights.
+        count: Number of weights.
+        what: Plural name of the weighted objects, for the error message.
 
     Raises:
         TypeError: If the weights are not real numbers.
-        ValueError: If there is not one weight per member, one is negative or NaN, or their sum is
-            0 or infinite.
+        ValueError: If the number of weights is not `count`, a weight is negative or NaN, or the sum
+            of the weights is 0 or infinite.
     """
     if weights is None:
         return np.full(count, 1 / count)
@@ -34,10 +34,10 @@ def normalized_tensor(weights: ArrayLike | None, like: Tensor, what: str) -> Ten
     """Scales weights to the sum 1 along the last axis.
 
     Args:
-        weights: Non-negative weights, shape `(..., count)`; None: equal weights. A compiled step,
-            cannot check the values of weights, and gives NaN for invalid ones.
-        like: Tensor of the shape and the dtype of the result, `(..., count)`.
-        what: Plural name of the members, for the error.
+        weights: Non-negative weights, shape `(..., count)`. None means equal weights. A compiled
+            step cannot check the values of weights, and gives NaN for invalid weights.
+        like: Tensor with the shape `(..., count)` and the dtype of the result.
+        what: Plural name of the weighted objects, for the error message.
 
     Raises:
         TypeError, ValueError: Same as in `normalized`, and if the leading axes do not broadcast.
@@ -59,7 +59,7 @@ def normalized_tensor(weights: ArrayLike | None, like: Tensor, what: str) -> Ten
         totals = values.sum(axis=-1)
         if not ((values >= 0).all() and (0 < totals).all() and (totals < np.inf).all()):
             raise ValueError(_message(count, what, f"{values.tolist()}"))
-    if not ops.is_tensor(weights):  # in float64, because the sum may overflow float32
+    if not ops.is_tensor(weights):  # in float64, because the sum may overflow in float32
         weights = weights / weights.sum(axis=-1, keepdims=True)
     weights = ops.cast(weights, like.dtype)
     total = ops.sum(weights, axis=-1, keepdims=True)

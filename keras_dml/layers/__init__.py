@@ -1,4 +1,5 @@
-"""Keras layers on `keras_dml.geometry`. Importing this package registers all of them."""
+"""Keras layers that call the functions of `keras_dml.geometry`. Importing this package registers
+all layers."""
 
 from keras_dml.layers.bimap import BiMap
 from keras_dml.layers.canonical_pose import CanonicalPose

@@ -1,4 +1,4 @@
-"""Audio frames of 25 ms every 10 ms, and triangular filters on their spectra."""
+"""Audio frames of 25 ms every 10 ms, and triangular filters for the spectra of frames."""
 
 import numpy as np
 
@@ -6,14 +6,15 @@ from keras_dml._backend import keras, ops
 from keras_dml._typing import Tensor
 
 FRAME, HOP = 0.025, 0.010  # seconds; a frame is two hops and a half
-RATE_STEP = 200  # Hz: at its multiples half a hop is a whole number of samples
+RATE_STEP = 200  # Hz; at multiples of this rate half a hop is a whole number of samples
 
 
 class AudioFrames(keras.layers.Layer):
-    """Base class of layers on frames of raw audio. A frame is valid if all its samples are valid.
+    """Base class of layers that split raw audio into frames. A frame is valid if all samples in it
+    are valid.
 
     Args:
-        rate: Sampling rate, a multiple of 200 Hz.
+        rate: Sampling rate in Hz, a multiple of 200.
         **kwargs: See `keras.layers.Layer`.
     """
 
@@ -65,7 +66,8 @@ def check_sound(shape):
 
 
 def split_frames(x, hop):
-    """Splits `(batch, samples)` into frames of two and a half hops: `(batch, frames, frame)`."""
+    """Splits audio `(batch, samples)` into frames `(batch, frames, frame)`. A frame is two and a
+    half hops long."""
     half, frame = hop // 2, 2 * hop + hop // 2
     count = 1 + (ops.shape(x)[1] - frame) // hop
     padded = ops.pad(x, ((0, 0), (0, half)))[:, : (count + 2) * hop]
@@ -74,15 +76,15 @@ def split_frames(x, hop):
 
 
 def filter_bins(filters):
-    """Returns the indices and the weights of the bins of each filter.
+    """Returns the indices and the weights of the frequency bins of each filter.
 
     All filters get as many bins as the widest filter.
 
     Args:
-        filters: Weights of all bins, shape `(bands, frequencies)`.
+        filters: Weights of all frequency bins, shape `(bands, frequencies)`.
 
     Returns:
-        Indices and weights, both of shape `(bands, width)`.
+        Indices, shape `(bands, width)`, and weights, shape `(bands, width)`.
     """
     first = (filters > 0).argmax(axis=1)
     width = np.max(np.sum(filters > 0, axis=1))
@@ -93,15 +95,15 @@ def filter_bins(filters):
 
 
 def apply_filters(power, bins, weights):
-    """Computes the weighted sum of the bins of each band.
+    """Computes the weighted sum of the frequency bins of each band.
 
     The function selects the bins of each band instead of multiplying by a matrix, because a
     dynamic-range TFLite file would store the matrix as int8.
 
     Args:
-        power: Shape `(batch, frames, frequencies)`.
-        bins: Indices of `filter_bins`, shape `(bands, width)`.
-        weights: Weights of `filter_bins`, same shape.
+        power: Power spectra, shape `(batch, frames, frequencies)`.
+        bins: Indices that `filter_bins` returned, shape `(bands, width)`.
+        weights: Weights that `filter_bins` returned, shape `(bands, width)`.
     """
     selected = ops.take(power, bins, axis=-1)  # (batch, frames, bands, width)
     return ops.sum(selected * ops.cast(weights, power.dtype), axis=-1)

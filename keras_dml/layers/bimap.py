@@ -1,4 +1,4 @@
-"""Bilinear map of symmetric matrices with orthonormal columns."""
+"""Layer that maps symmetric matrices bilinearly by a matrix with orthonormal columns."""
 
 import numbers
 
@@ -16,9 +16,9 @@ class OrthonormalColumns(keras.constraints.Constraint):
     """Constraint that projects a kernel W to the nearest matrix with orthonormal columns, its polar
     factor W (W'W)^(-1/2).
 
-    Keras applies constraints after each step of the optimizer. For plain SGD, the step and the
-    projection together are a Riemannian gradient step to first order. The projection removes a
-    common factor, such as the factor of weight decay.
+    Keras applies constraints after each step of the optimizer. With plain SGD, the step and the
+    projection together are a Riemannian gradient step to first order. The projection removes common
+    factors of W, such as the factor of weight decay.
     """
 
     def __call__(self, w):
@@ -29,28 +29,30 @@ class OrthonormalColumns(keras.constraints.Constraint):
 class BiMap(Head, MatrixLayer):
     """Bilinear map of symmetric matrices X to W'XW, with orthonormal columns in W (Huang2017).
 
-    The linear layer of SPD networks: it returns fewer channels, each a mixture of the input
-    channels. Positive definite matrices stay positive definite, and their smallest eigenvalue does
-    not fall (Poincaré), so one `ReEig` suffices. With `units` = n the affine-invariant distances do
-    not change at all, so the layer must reduce the size to learn.
+    This is the linear layer of SPD networks. The output has fewer channels, each of which is a
+    mixture of the input channels. Positive definite matrices stay positive definite, and the
+    smallest eigenvalue does not decrease (Poincaré), so one `ReEig` suffices. If `units` equals n,
+    the affine-invariant distances between matrices do not change at all. So the layer learns only
+    if it reduces the size.
 
-    Input shape: `(batch, ..., n, n)`; only the symmetric part counts. Output shape: `(batch, ...,
-    units, units)`, symmetric, float32 or wider under any policy.
+    Input shape: `(batch, ..., n, n)`. Only the symmetric part is used. Output shape:
+    `(batch, ..., units, units)`, symmetric, float32 or wider under any dtype policy.
 
-    The kernel, (n, units), stays on the Stiefel manifold under any optimizer, because a constraint
-    projects it after each step. A kernel that the forward pass computes from a free matrix learns
-    equally well (`tests/bench/bimap.py`: a step takes 0.97 of the time, and after 1,000 steps both
-    kernels are within 2e-6 of the manifold), but then every device needs an eigendecomposition for
-    it. Weight decay only makes steps longer, by 1 / (1 - learning rate x decay). An optimizer with
-    `use_ema=True` ends `fit` with an average (EMA) of kernels, which is not on the manifold.
-    Project it by `layer.kernel.assign(layer.kernel.constraint(layer.kernel))`.
+    The kernel, shape (n, units), stays on the Stiefel manifold with every optimizer, because a
+    constraint projects it after each step. Alternatively, the forward pass could compute the kernel
+    from a free matrix, which learns equally well. In `tests/bench/bimap.py`, a step of this
+    alternative takes 0.97 of the time, and after 1,000 steps the kernels of the two methods are
+    within 2e-6 of the manifold. But then every device would need an eigendecomposition for the
+    kernel. Weight decay only makes steps longer, by the factor 1 / (1 - learning rate x decay). An
+    optimizer with `use_ema=True` ends `fit` with an average (EMA) of kernels, which is not on the
+    manifold. Project this average by `layer.kernel.assign(layer.kernel.constraint(layer.kernel))`.
 
     Args:
-        units: Size of the resulting matrices, at most n.
+        units: Size of the output matrices, at most n.
 
     Raises:
-        ValueError: If `units` is not a positive integer or is above the size of the matrices, or
-            the matrices are not square.
+        ValueError: If `units` is not a positive integer or exceeds the size of the input matrices,
+            or the matrices are not square.
 
     Example:
         >>> layer = BiMap(1)
@@ -75,8 +77,8 @@ class BiMap(Head, MatrixLayer):
         if self.units > n:
             raise ValueError(
                 f"`units` must be at most {n}, the size of the matrices. Received "
-                f"units={self.units}: {type(self).__name__} reduces matrices, and {self.units} "
-                f"orthonormal columns of length {n} do not exist."
+                f"units={self.units}. {type(self).__name__} cannot enlarge matrices, because "
+                f"{self.units} orthonormal columns of length {n} do not exist."
             )
         self.kernel = self.add_weight(
             name="kernel",

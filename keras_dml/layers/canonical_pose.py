@@ -1,4 +1,4 @@
-"""Normalization of joint positions to the position and the direction of the body."""
+"""Layer that makes joint positions independent of the position and the direction of the body."""
 
 import numbers
 
@@ -13,21 +13,21 @@ class CanonicalPose(keras.layers.Layer):
     along the x axis.
 
     The layer removes a person's position in the laboratory and the direction in which they face,
-    which would otherwise dominate a covariance. It rotates about the vertical axis y. At the first
-    valid step the line from the first to the second hip joint, projected to the floor, becomes the
-    x axis.
+    which would otherwise dominate a covariance. The layer rotates about the vertical axis y. At the
+    first valid step, the line from the first to the second hip joint, projected to the floor,
+    becomes the x axis.
 
-    Input shape: `(batch, time, 3 joints)`, x, y, z of each joint in any unit of length, with or
-    without a Keras mask, which the layer passes on. Output shape: `(batch, time, 3 joints)`,
-    float32 or wider under any policy. A recording whose hips lie exactly above each other is not
-    rotated.
+    Input shape: `(batch, time, 3 joints)`, the coordinates x, y and z of each joint in any unit of
+    length, with or without a Keras mask. The layer passes the mask on. Output shape:
+    `(batch, time, 3 joints)`, float32 or wider under any dtype policy. A recording whose hips lie
+    exactly above each other is not rotated.
 
     Args:
-        root: Index of the joint that becomes the origin.
+        root: Index of the root joint, which becomes the origin.
         hips: Indices of the left and the right hip joint.
 
     Raises:
-        ValueError: If `root` and `hips` are not three valid joints, or the input lacks one of them.
+        ValueError: If `root` and `hips` are not three valid indices of joints in the input.
 
     Example:
         >>> root, left, right = [5.0, 1.0, 5.0], [5.0, 1.0, 4.0], [5.0, 1.0, 6.0]
@@ -84,7 +84,8 @@ class CanonicalPose(keras.layers.Layer):
 
 
 def _first(x, mask):
-    """Returns the first valid step, from `(batch, time, features)` to `(batch, features)`."""
+    """Returns the first valid step of each recording. Maps `(batch, time, features)` to
+    `(batch, features)`."""
     if mask is None:
         return x[:, 0]
     step = ops.argmax(ops.cast(mask, "int32"), axis=1)

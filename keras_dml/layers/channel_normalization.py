@@ -1,4 +1,5 @@
-"""Normalization of the channels of a recording by training statistics, stored as weights."""
+"""Layer that normalizes the channels of recordings by training statistics, which are stored as
+weights."""
 
 import numpy as np
 
@@ -12,10 +13,10 @@ class ChannelNormalization(keras.layers.Layer):
     """Normalization of each channel by the mean and the standard deviation that `adapt` measures on
     training data.
 
-    Input and output shape: `(..., channels)`; the input in the sensor's units, the output in
-    standard deviations. If a channel is constant in the training data, the layer only subtracts its
-    mean. Computed in float32 or wider under any policy, because half precision may not resolve a
-    signal with a large offset.
+    Input and output shape: `(..., channels)`. The input is in the sensor's units, the output in
+    standard deviations. If a channel is constant in the training data, the layer only subtracts the
+    channel's mean. The layer computes in float32 or wider under any dtype policy, because half
+    precision may not resolve a signal with a large offset.
     """
 
     def __init__(self, **kwargs):
@@ -36,14 +37,14 @@ class ChannelNormalization(keras.layers.Layer):
                 channels)`.
 
         Raises:
-            ValueError: If the recordings are empty, or one has a wrong shape or holds NaN or
-                infinity.
+            ValueError: If `recordings` is empty or holds no steps, or a recording has a wrong shape
+                or holds NaN or infinity.
         """
         recordings = [np.asarray(recording, np.float64) for recording in recordings]
         _check(recordings, self.mean.shape[0] if self.built else None)
         steps = np.concatenate(recordings)  # (steps, channels)
         stddev = steps.std(axis=0)
-        # standard deviation that float32 rounding may give a constant channel
+        # a constant channel may have this standard deviation because of float32 rounding
         rounding = np.finfo(np.float32).eps * np.abs(steps).max(axis=0)
         if not self.built:
             self.build(steps.shape)

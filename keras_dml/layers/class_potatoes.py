@@ -1,4 +1,4 @@
-"""Layer with the Riemannian potato of each class."""
+"""Layer with a Riemannian potato, which is an outlier detector for SPD matrices, for each class."""
 
 import numbers
 
@@ -15,25 +15,26 @@ from keras_dml.layers.matrices import MatrixLayer, compiles
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class ClassPotatoes(MatrixLayer):
-    """z-scores of positive definite matrices in the Riemannian potatoes of all classes (Kim2020,
+    """z-scores of positive definite matrices from the Riemannian potatoes of all classes (Kim2020,
     Eq. 6).
 
-    A potato is a center and the usual distance from it: the mean `log_mu` and the standard
-    deviation `log_sigma` of the logarithm of affine-invariant distances. The score of a matrix is
-    the number of standard deviations by which its log-distance exceeds the mean of the class. The
-    statistics are weights, so they are saved with a model, but no optimizer trains them:
-    `calibrate` measures them and `update` moves them. `keras_dml.models.PotatoNetwork` does both
-    while it trains an encoder.
+    A Riemannian potato is an outlier detector that stores a center and two statistics of the
+    logarithms of affine-invariant distances from this center: the mean `log_mu` and the standard
+    deviation `log_sigma`. The score of a matrix is the number of standard deviations by which the
+    logarithm of the matrix's distance exceeds the mean of the class. Center and statistics are
+    weights, so they are saved with a model, but no optimizer trains these weights: `calibrate`
+    measures center and statistics, and `update` moves them. `keras_dml.models.PotatoNetwork` calls
+    the two methods while it trains an encoder.
 
     Input shape: `(batch, n, n)`, positive definite. Output shape: `(batch, classes)`, float32 or
-    wider under any policy; NaN for a class that is not calibrated.
+    wider under any dtype policy. Scores are NaN for a class that is not calibrated.
 
     Args:
-        classes: Number of classes; labels are 0 to `classes - 1`.
+        classes: Number of classes. Labels are 0 to `classes - 1`.
         update_rate: Weight of a new matrix in the statistics, from 0 to 1 (beta_delta in Kim2020).
-            None, as in the paper: one over the number of matrices so far, including those of the
-            calibration, so that the statistics converge. Values from 0.01 to 0.05 let the
-            statistics follow a network that changes.
+            Default, as in the paper: the inverse of the number of matrices so far, including the
+            matrices of the calibration, so that the statistics converge. Values from 0.01 to 0.05
+            let the statistics follow a network that changes.
 
     Raises:
         ValueError: If `classes` is not a positive integer, `update_rate` is not between 0 and 1, or
@@ -65,7 +66,7 @@ class ClassPotatoes(MatrixLayer):
                 f"{tuple(input_shape)}."
             )
         n = input_shape[-1]
-        # Every replica computes the same update from the gathered rows of all replicas.
+        # Every replica gathers the rows of all replicas and computes the same update.
         fixed = {"trainable": False, "aggregation": "only_first_replica"}
         self.center = self.add_weight(
             name="center", shape=(self.classes, n, n), initializer=_identities, **fixed
@@ -80,14 +81,14 @@ class ClassPotatoes(MatrixLayer):
         return self.scores(self.log_distances(inputs, classes), classes)
 
     def log_distances(self, x: Tensor, classes: Tensor) -> Tensor:
-        """Computes logarithms of the distances of matrices to the centers of some classes.
+        """Computes logarithms of the distances between matrices and the centers of given classes.
 
         Args:
             x: Positive definite matrices, shape `(batch, n, n)`.
             classes: Ids of the classes, int32, shape `(ids,)`.
 
         Returns:
-            Tensor, shape `(ids, batch)`.
+            Logarithms of distances, shape `(ids, batch)`.
         """
         return potato.log_distances(ops.take(self.center, classes, axis=0), x)
 
@@ -95,7 +96,7 @@ class ClassPotatoes(MatrixLayer):
         """Computes z-scores, shape `(batch, ids)`.
 
         Args:
-            values: Result of `log_distances`, shape `(ids, batch)`.
+            values: Logarithms of distances that `log_distances` returned, shape `(ids, batch)`.
             classes: Ids of the classes, int32, shape `(ids,)`.
         """
         log_mu, log_sigma, count = (
@@ -105,15 +106,16 @@ class ClassPotatoes(MatrixLayer):
         return ops.where(count > 0, scores, float("nan"))
 
     def update(self, x: Tensor, labels: Tensor, values: Tensor) -> None:
-        """Moves the statistics of each class once by the rows of the class (Kim2020, Eqs. 19-21).
+        """Updates the statistics of each class once with the rows of this class (Kim2020, Eqs.
+        19-21).
 
         All replicas make the same update.
 
         Args:
             x: Positive definite matrices, shape `(batch, n, n)`.
-            labels: Class ids, int32, shape `(batch,)`; -1 marks a row without a class.
-            values: Logarithm of each row's distance to the center of its class before the update,
-                shape `(batch,)`.
+            labels: Class ids, int32, shape `(batch,)`. -1 marks a row without a class.
+            values: Logarithm of each row's distance from the center of the row's class before the
+                update, shape `(batch,)`.
         """
         x, labels, values = (gathered(tensor) for tensor in (x, labels, values))
         before = potato.Statistics(*map(ops.convert_to_tensor, self._statistics))
@@ -129,8 +131,8 @@ class ClassPotatoes(MatrixLayer):
             labels: Class ids, shape `(count,)`.
 
         Raises:
-            ValueError: If a label is not a class, a class has fewer than two matrices, or a matrix
-                is not finite or not positive definite.
+            ValueError: If a label is not a class id, a class has fewer than two matrices, or a
+                matrix is not finite or not positive definite.
         """
         x = real("`x`", x)
         labels = checked_labels(labels, len(x), self.classes)
@@ -145,9 +147,9 @@ class ClassPotatoes(MatrixLayer):
         missing = np.flatnonzero(np.asarray(ops.convert_to_numpy(self.count)) == 0)
         if len(missing):
             raise ValueError(
-                f"{len(missing)} of {self.classes} potatoes are not calibrated: classes "
-                f"{missing[:8].tolist()}. Call `calibrate(x, y)` of the model before training, "
-                "with at least two samples of every class."
+                f"{len(missing)} of {self.classes} Riemannian potatoes are not calibrated: classes "
+                f"{missing[:8].tolist()}. Call the model's method `calibrate(x, y)` before "
+                "training, with at least two samples of every class."
             )
 
     @property

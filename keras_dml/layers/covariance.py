@@ -11,27 +11,29 @@ from keras_dml.layers.head import Head, full_precision
 class Covariance(Head, keras.layers.Layer):
     """Covariance matrix of the channels over the valid steps of each recording.
 
-    Use it before `BiMap` if people or actions differ in which channels move together. Later layers
-    have absolute floors (`ReEig`), so the unit of the signal matters: normalize the channels
-    before this layer, or use `"trace_normalized"`.
+    Use it before `BiMap` if people or actions differ in which channels move together. The unit of
+    the signal matters, because later layers have absolute lower limits of eigenvalues (`ReEig`). So
+    normalize the channels before this layer, or use `"trace_normalized"`.
 
     Input shape: `(batch, time, channels)`, any time, with or without a Keras mask of any pattern.
-    Output shape: `(batch, channels, channels)`, float32 or wider under any policy, in squared
-    units of the input. A change of the unit changes only the scale of the matrices, for signals
-    between 1e-18 and 1e17 in float32 (tesla or raw counts, for example). Entries of smaller signals
-    are 0, and entries of larger signals are not finite.
+    Output shape: `(batch, channels, channels)`, float32 or wider under any dtype policy, in squared
+    units of the input. A change of the unit changes only the scale of the matrices if the signals
+    are between 1e-18 and 1e17 in float32 (tesla or raw counts, for example). Smaller signals give
+    entries of 0, and larger signals entries that are not finite.
 
-    If a recording has fewer valid steps than channels, its matrix is singular unless the estimator
-    shrinks it. The matrix of a silent recording is zero. With fewer than two valid steps the matrix
-    is NaN.
+    If a recording has fewer valid steps than channels, the matrix is singular unless the estimator
+    uses shrinkage. The matrix of a constant recording is zero. The matrix of a recording with fewer
+    than two valid steps is NaN.
 
     Args:
-        estimator: `"sample"` (divisor N - 1); `"trace_normalized"` (trace 1, without unit); `"oas"`
-            (Chen2010, in the form of scikit-learn) or `"ledoit_wolf"` (Ledoit2004), both shrunk
-            toward a multiple of the identity, for short recordings.
+        estimator: `"sample"` (divisor N - 1), `"trace_normalized"` (trace 1, without unit), `"oas"`
+            (Chen2010, in the form of scikit-learn) or `"ledoit_wolf"` (Ledoit2004). `"oas"` and
+            `"ledoit_wolf"` shrink the matrix toward a multiple of the identity, for short
+            recordings.
 
     Raises:
-        ValueError: If `estimator` is unknown, or the input is not a sequence of known channels.
+        ValueError: If `estimator` is unknown, or the input is not a sequence with a known number of
+            channels.
 
     Example:
         >>> x = np.array([[[0.0, 0.0], [1.0, 2.0], [2.0, 4.0]]])

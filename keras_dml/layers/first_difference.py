@@ -1,4 +1,4 @@
-"""First difference of a recording over time."""
+"""Layer that computes the first difference of a recording over time."""
 
 from keras_dml._backend import keras, ops
 from keras_dml._typing import Tensor
@@ -12,8 +12,8 @@ class FirstDifference(keras.layers.Layer):
 
     In EEG the drifts have a thousand times the power of the fast rhythms. `python -m zoo.eeg_bands`
     measures how well each rhythm separates people. The output is zero for a step without a valid
-    predecessor, which includes the first step and padding. Computed in float32 or wider under any
-    policy, because half precision may not resolve a signal with a large offset.
+    predecessor, such as the first step and padding. The layer computes in float32 or wider under
+    any dtype policy, because half precision may not resolve a signal with a large offset.
 
     Input and output shape: `(batch, time, channels)`, with or without a Keras mask.
 

@@ -1,4 +1,4 @@
-"""Standardization of images by fixed numbers inside the model."""
+"""Layer that standardizes images by fixed numbers inside the model."""
 
 import numpy as np
 
@@ -9,18 +9,20 @@ from keras_dml.geometry.numerics import wide
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class FixedNormalization(keras.layers.Layer):
-    """Standardization by a fixed mean and a fixed standard deviation, per channel.
+    """Standardization of each channel by a fixed mean and a fixed standard deviation.
 
     The layer is a part of the model, so users pass images in [0, 1], and the budget of an
-    adversarial attack has the same unit. `ChannelNormalization` measures its numbers on training
-    data instead. Computed in float32 or wider under any policy.
+    adversarial attack has the same unit as the images. `ChannelNormalization`, in contrast,
+    measures mean and standard deviation on training data. The layer computes in float32 or wider
+    under any dtype policy.
 
-    Input and output shape: `(..., channels)`; the input in [0, 1], the output in standard
+    Input and output shape: `(..., channels)`. The input is in [0, 1], the output in standard
     deviations.
 
     Args:
-        mean: A number, or one per channel, in the unit of the input.
-        stddev: A positive number, or one per channel, in the unit of the input.
+        mean: Mean, one number or one number per channel, in the unit of the input.
+        stddev: Standard deviation, one positive number or one per channel, in the unit of the
+            input.
 
     Raises:
         ValueError: If a number is not finite, a standard deviation is not positive, or the count of
@@ -44,8 +46,8 @@ class FixedNormalization(keras.layers.Layer):
             count = np.size(getattr(self, name))
             if count not in (1, input_shape[-1]):
                 raise ValueError(
-                    f"`{name}` has {count} numbers, the images have {input_shape[-1]} channels "
-                    f"(shape {tuple(input_shape)}). Give one number, or one per channel."
+                    f"`{name}` has {count} numbers, but the images have {input_shape[-1]} "
+                    f"channels (shape {tuple(input_shape)}). Give one number, or one per channel."
                 )
 
     def call(self, inputs: Tensor) -> Tensor:
@@ -65,6 +67,7 @@ def _numbers(name, value):
     numbers = np.asarray(value, np.float64)
     if numbers.ndim > 1 or not numbers.size or not np.isfinite(numbers).all():
         raise ValueError(
-            f"`{name}` must be a finite number, or a list of one per channel. Received {value!r}."
+            f"`{name}` must be a finite number, or a list of one number per channel. Received "
+            f"{value!r}."
         )
     return numbers.tolist()

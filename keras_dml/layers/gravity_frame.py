@@ -6,33 +6,35 @@ from keras_dml._backend import keras, ops
 from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import divide, mean, root, wide
 
-HORIZONTAL = {"axes": 3, "magnitude": 2, "both": 4}  # channels of the output
+HORIZONTAL = {"axes": 3, "magnitude": 2, "both": 4}  # number of output channels
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class GravityFrame(keras.layers.Layer):
     """Vertical and horizontal acceleration, independent of the orientation of the sensor.
 
-    The layer estimates gravity as the mean of a recording (Mizell2003), which is correct for
-    movements that return to their start, such as walking. The first output channel is the vertical
-    acceleration minus gravity. `"magnitude"` adds the length of the horizontal acceleration.
-    `"axes"` adds two horizontal channels: along the principal axis, which is the direction of
-    walking (Kunze2009), and to the left of it. A principal axis has no sign; the layer defines
-    forward as the direction in which the vertical acceleration leads the horizontal one. `"both"`
-    returns the axes and then the magnitude. Rotating the sensor changes no channel. Mirroring the
-    sensor changes only the sign of the channel to the left.
+    The layer estimates gravity as the mean of a recording (Mizell2003). The estimate is correct for
+    repeated movements such as walking. The first output channel is the vertical acceleration minus
+    gravity. `"magnitude"` adds the length of the horizontal acceleration. `"axes"` adds two
+    horizontal channels: the acceleration along the principal axis, which is the direction of
+    walking (Kunze2009), and the acceleration to the left of this axis. A principal axis has no
+    sign, so the layer defines forward as the direction in which the vertical acceleration leads the
+    horizontal acceleration. `"both"` returns the axes and then the magnitude. Rotating the sensor
+    does not change any channel. Mirroring the sensor changes only the sign of the channel to the
+    left.
 
-    Input shape: `(batch, time, 3)`, x, y and z of an accelerometer with gravity, in any unit, with
-    or without a Keras mask, which the layer passes on. Output shape: `(batch, time, channels)` with
-    3 channels for `"axes"`, 2 for `"magnitude"` and 4 for `"both"`, in the unit of the input.
-    Invalid steps become 0. Computed in float32 or wider under any policy. If a recording has no
-    principal axis, for example because it is zero, the axis depends on the sensor's orientation.
+    Input shape: `(batch, time, 3)`, the accelerations x, y and z including gravity in any unit,
+    with or without a Keras mask. The layer passes the mask on. Output shape:
+    `(batch, time, channels)` with 3 channels for `"axes"`, 2 for `"magnitude"` and 4 for `"both"`,
+    in the unit of the input. Invalid steps become 0. The layer computes in float32 or wider under
+    any dtype policy. If a recording has no principal axis, for example because all accelerations
+    are zero, the axis depends on the sensor's orientation.
 
     Args:
         horizontal: `"axes"`, `"magnitude"` or `"both"`.
-        lag: Steps by which the layer shifts the vertical against the horizontal acceleration to
-            find the forward direction. At least 1, and less than half the time between two steps of
-            a person.
+        lag: Number of time steps by which the layer shifts the vertical against the horizontal
+            acceleration to find the forward direction. At least 1, and less than half the time
+            between two footsteps.
 
     Raises:
         ValueError: If an argument is invalid, or the input does not have three channels.
@@ -116,7 +118,8 @@ def _perpendicular(up):
 
 
 def _along_principal_axis(x, y, valid):
-    """Rotates two horizontal channels of mean 0, `(batch, time)`, so that the first varies most."""
+    """Rotates two horizontal channels with mean 0, shape `(batch, time)`, so that the first channel
+    varies most."""
     difference = mean(x * x - y * y, 1, valid, keepdims=True)  # (batch, 1)
     product = 2 * mean(x * y, 1, valid, keepdims=True)
     # half the angle of (difference, product), without the cancellation of the half-angle formulas
@@ -130,9 +133,11 @@ def _along_principal_axis(x, y, valid):
 
 
 def _lead(vertical, forward, valid, lag):
-    """Measures how far the vertical channel leads the forward channel, shape `(batch, 1)`.
+    """Measures how strongly the vertical channel leads the forward channel in time, shape
+    `(batch, 1)`.
 
-    The measure is the difference of their lagged covariances in both orders.
+    The measure is the covariance of the vertical channel with the later forward channel, minus the
+    covariance of the forward channel with the later vertical channel.
     """
     difference = vertical[:, :-lag] * forward[:, lag:] - vertical[:, lag:] * forward[:, :-lag]
     if valid is not None:

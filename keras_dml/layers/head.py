@@ -1,4 +1,4 @@
-"""Base class and precision of layers whose output a distance compares."""
+"""Base class and dtype of heads, the layers that output embeddings."""
 
 from keras_dml._backend import keras
 from keras_dml.distances import agreement
@@ -6,10 +6,10 @@ from keras_dml.geometry.numerics import wide
 
 
 class Head:
-    """Mixin of layers that name the `distance` of their output.
+    """Mixin for layers with a property `distance`, the distance that compares their outputs.
 
-    The mixin notes the distance on the output, so that a loss that compares embeddings by another
-    distance can warn.
+    The mixin stores the distance on the output tensor. A loss that compares embeddings by another
+    distance can then warn.
     """
 
     def __call__(self, *args, **kwargs):
@@ -17,12 +17,14 @@ class Head:
 
 
 def full_precision(dtype: str | keras.DTypePolicy | None) -> str:
-    """Returns the dtype of a head under a policy: the dtype of its variables, at least float32.
+    """Returns the dtype of a head under a dtype policy: the policy's dtype for variables, at least
+    float32.
 
-    In half precision, knots and ranks are wrong in the third digit.
+    In half precision, knots and ranks would be wrong in the third digit.
 
     Args:
-        dtype: Argument of the layer: None (the global policy), a dtype or a dtype policy.
+        dtype: Argument `dtype` of the layer: a dtype, a dtype policy, or None for the global
+            policy.
     """
     policy = keras.dtype_policies.get(dtype or keras.config.dtype_policy())
     return wide(policy.variable_dtype)

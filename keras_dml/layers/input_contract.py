@@ -1,4 +1,4 @@
-"""Layer that stores the input contract of a model."""
+"""Layer that stores the input contract of a model: which recordings the model accepts."""
 
 from collections.abc import Sequence
 
@@ -11,22 +11,23 @@ from keras_dml.contract import Contract
 class InputContract(keras.layers.Layer):
     """Identity layer that stores which recordings the model accepts.
 
-    Place it directly after the model's input. `keras_dml.embed` uses it to check the rate of
-    recordings (if the caller passes a rate), their channels, length, padding and magnitude. The
-    contract is part of the layer's configuration, so the `.keras` file, parts of the model and
-    exported files contain it. `keras_dml.models.with_contract` adds it to a trained model.
+    Place it directly after the model's input. `keras_dml.embed` uses the contract to check the
+    channels, length, padding and magnitude of recordings, and the sampling rate if the caller
+    passes a rate. The contract is part of the layer's configuration, so the `.keras` file, parts of
+    the model and exported files contain the contract. `keras_dml.models.with_contract` adds this
+    layer to a trained model.
 
     Input and output shape: `(batch, time, channels)`, with or without a Keras mask.
 
     Args:
         channels: Names of the channels, in order.
         units: Unit of each channel, or one text for all channels.
-        rate_hz: Steps per second; None: any rate.
+        rate_hz: Sampling rate, in steps per second. Default: any rate.
         min_steps: Smallest number of steps of a recording.
-        max_steps: Largest number of steps; None: no limit.
-        stddev_range: Smallest and largest standard deviation of a training recording in each
-            channel, shape `(channels, 2)`; see `adapt`. None: magnitudes are not checked, for
-            example because the model standardizes each recording.
+        max_steps: Largest number of steps of a recording. Default: no limit.
+        stddev_range: Smallest and largest standard deviation of training recordings in each
+            channel, shape `(channels, 2)`, which `adapt` can measure. Default: magnitudes are not
+            checked, for example because the model standardizes each recording.
 
     Raises:
         TypeError: If a number of steps is not an integer.
@@ -70,7 +71,7 @@ class InputContract(keras.layers.Layer):
                 will pass to the model.
 
         Raises:
-            ValueError: If `recordings` is empty, or one has another number of channels.
+            ValueError: If `recordings` is empty, or a recording has another number of channels.
         """
         self.contract = self.contract.measured(recordings)
 

@@ -8,17 +8,17 @@ from keras_dml.geometry.numerics import mean, wide
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class InstanceStandardization(keras.layers.Layer):
-    """Standardization of every channel of every recording to mean 0 and standard deviation 1 over
-    its valid steps (instance normalization).
+    """Standardization of each channel of each recording to mean 0 and standard deviation 1 over the
+    valid steps (instance normalization).
 
     Use it for signals whose level depends on the day (electrode contact, amplifier). A constant
-    channel becomes 0. Computed in float32 or wider under any policy, because half precision cannot
-    count the steps.
+    channel becomes 0. The layer computes in float32 or wider under any dtype policy, because half
+    precision cannot represent large numbers of steps.
 
     Input and output shape: `(batch, time, channels)`, with or without a Keras mask.
 
     Args:
-        epsilon: Constant added to the variance, in squared units of the input.
+        epsilon: Constant that is added to the variance, in squared units of the input.
 
     Raises:
         TypeError, ValueError: If `epsilon` is not a finite number of at least 0.

@@ -16,25 +16,26 @@ from keras_dml.layers.head import Head, full_precision
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class LaggedCorrelation(Head, keras.layers.Layer):
-    """Log standard deviations of the channels and their lagged correlations: one vector per
-    recording.
+    """Logarithms of the channels' standard deviations, and correlations between channels at several
+    time lags: one vector per recording.
 
-    These second-order statistics of the whole recording help where convolutions are trained on few
-    people and do not learn them. All operators are elementwise, so every device has them; the
-    augmented covariance of Carrara2024 needs a matrix logarithm. The layer is an extension of the
-    papers.
+    The layer adds second-order statistics of the whole recording, which convolutions do not learn
+    if they are trained on few people. All operators of the layer are elementwise, so the layer runs
+    on every device, whereas the augmented covariance of Carrara2024 needs a matrix logarithm. This
+    layer is not from the papers.
 
     Input shape: `(batch, time, channels)`, any time, with or without a Keras mask of any pattern.
-    Normalize the channels before this layer, because the ridge has their squared unit. Output
-    shape: `(batch, channels + pairs)`, with `channels (channels - 1) / 2` pairs at lag 0 and
-    `channels ** 2` pairs at each other lag; float32 or wider under any policy. Correlations are 0
-    at a lag that is longer than the recording. A recording without valid steps gives NaN.
+    Normalize the channels before this layer, because the ridge is in squared units of the channels.
+    Output shape: `(batch, channels + pairs)`, float32 or wider under any dtype policy, with
+    `channels (channels - 1) / 2` pairs at lag 0 and `channels ** 2` pairs at each positive lag.
+    Correlations are 0 at a lag that is longer than the recording. A recording without valid steps
+    gives NaN.
 
     Args:
-        lags: Distinct lags in steps, whole numbers, at least 0.
-        ridge: Constant added to each variance. The default is a hundredth of the variance of a
-            normalized channel. With a ridge of 0.1 or 0.001 the error rate of walkers changes by
-            less than its standard error.
+        lags: Lags, distinct whole numbers of time steps, at least 0.
+        ridge: Constant that is added to each variance. The default is a hundredth of the variance
+            of a normalized channel. With a ridge of 0.1 or 0.001, the error rate of recognizing
+            people by their walk changes by less than its standard error.
 
     Raises:
         ValueError: If the lags or the ridge are invalid, or the input is not a sequence with a

@@ -1,4 +1,4 @@
-"""Stacked LSTM layers that return their last step."""
+"""Layer that stacks LSTM layers and returns the last step."""
 
 from keras_dml._arrays import whole
 from keras_dml._backend import keras, ops, xla
@@ -8,20 +8,22 @@ from keras_dml._typing import Tensor
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class LastLSTM(keras.layers.Layer):
-    """Stacked LSTM layers; the output is the last step of the last layer.
+    """Stacked LSTM layers. The output is the last step of the last LSTM layer.
 
-    The layer computes the same numbers as `keras.layers.LSTM` layers and also runs on devices. It
-    runs one loop over the steps and keeps no list of outputs, because a TFLite file of builtin
-    operators cannot hold a list for an unknown number of rows. In such a file it multiplies the
-    input element by element, so that the converter does not round the first kernel to 8 bits. If
-    the channels differ by powers of ten, such as mel bands, rounding the first kernel would move
-    the embedding by 0.4 of its length; rounding the other kernels moves it by 0.06.
+    The layer computes the same numbers as `keras.layers.LSTM` layers and also runs on devices. The
+    layer runs one loop over the steps and does not store a list of outputs, because a TFLite file
+    of builtin operators cannot hold a list for an unknown number of rows. In a TFLite file the
+    layer multiplies the input element by element, so that the converter does not round the first
+    kernel to 8 bits. If the scales of the channels differ by powers of ten, as for mel bands,
+    rounding the first kernel would move an embedding by 0.4 of its length. Rounding the other
+    kernels moves an embedding by 0.06 of its length.
 
-    Input shape: `(batch, time, channels)`, the time known. Output shape: `(batch, units)`.
+    Input shape: `(batch, time, channels)` with a fixed number of steps. Output shape:
+    `(batch, units)`.
 
     Args:
-        units: Units of each layer.
-        depth: Number of layers.
+        units: Number of units of each LSTM layer.
+        depth: Number of LSTM layers.
 
     Raises:
         TypeError, ValueError: If the number of steps is unknown, or `units` or `depth` is not a

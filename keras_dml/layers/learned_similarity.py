@@ -1,4 +1,4 @@
-"""Learned similarity: a perceptron on two embeddings."""
+"""Layer that computes a learned similarity: a perceptron that takes two embeddings."""
 
 import numbers
 from collections.abc import Sequence
@@ -15,28 +15,29 @@ SYMMETRIES = ("none", "max", "mean", "absdiff")
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class LearnedSimilarity(keras.layers.Layer):
-    """Learned similarity S(x, y) of all pairs of two sets of embeddings, a perceptron on `[x; y]`
-    (Monteiro2020, Eq. 1).
+    """Learned similarity S(x, y) of all pairs from two sets of embeddings, computed by a perceptron
+    from the concatenation `[x; y]` (Monteiro2020, Eq. 1).
 
-    S is unbounded; higher is more similar. S is not symmetric, and S(x, x) has no special value.
-    The first argument is the example or the probe, the second the prototype or the enrolled
-    embedding. After training by the pair term of Monteiro2020, S is the log likelihood ratio of
-    "same class" and "different classes"; it is 0 if both are equally likely.
+    S is unbounded, and a higher value means more similar. S is not symmetric, and S(x, x) has no
+    special value. The first argument x is an example or a query. The second argument y is a
+    prototype or an enrolled embedding. After training with the pair term of Monteiro2020, S is the
+    log likelihood ratio of "same class" to "different classes". S is 0 if the two hypotheses are
+    equally likely.
 
-    The layer never stores the concatenated pairs. It computes hidden units for one block of rows of
-    `y` at a time, also in the backward pass.
+    The layer does not store the concatenated pairs, and computes hidden units for one block of rows
+    of `y` at a time, also in the backward pass.
 
     Input shapes: `(n, features)` and `(m, features)`. Output shape: `(n, m)`, float32 or wider
-    under any policy.
+    under any dtype policy.
 
     Args:
         hidden: Widths of the hidden layers.
         slope: Slope of the leaky rectifiers below 0, from 0 to 1.
-        dropout: Fraction of the last hidden units that training drops, drawn for each pair and
-            rounded to a multiple of 1/256.
-        symmetry: `"none"`; `"max"` or `"mean"`, over both orders of the arguments; `"absdiff"`, a
-            perceptron on `|x - y|` (Koch2015).
-        normalize: Whether embeddings are first scaled to length 1.
+        dropout: Fraction of the last hidden units that training drops, rounded to a multiple of
+            1/256. The dropped units are drawn separately for each pair.
+        symmetry: `"none"` for S(x, y), `"max"` or `"mean"` of S(x, y) and S(y, x), or `"absdiff"`
+            for a perceptron that takes `|x - y|` (Koch2015).
+        normalize: Whether the layer first scales embeddings to length 1.
 
     Raises:
         ValueError: If an argument is out of range, or the inputs are not vectors of equal width.
@@ -96,7 +97,7 @@ class LearnedSimilarity(keras.layers.Layer):
             self.slope,
         )
         drop = self._drop(training)
-        if drop is not None:  # scales the units that dropout keeps, once for all pairs
+        if drop is not None:  # the last kernel rescales the kept units, once for all pairs
             *kernels, last = perceptron.kernels
             scaled = last / keep_fraction(self.dropout)
             perceptron = perceptron._replace(kernels=(*kernels, scaled))
@@ -133,15 +134,15 @@ class LearnedSimilarity(keras.layers.Layer):
         return distances.NegativeSimilarity(self)
 
     def _drop(self, training):
-        """Returns the dropout function of one call, with a mask for each block; None without
-        dropout."""
+        """Returns the dropout function for one call, which draws a mask for each block, or None
+        without dropout."""
         if not training or not self.dropout:
             return None
         seed = self.seed_generator.next()
 
         def drop(units, block):
-            # the generator changes the second number with each call, this line the first number
-            # with each block
+            # the generator changes the second number of the seed with each call, and this line
+            # changes the first number with each block
             number = ops.cast(ops.stack([block, 0]), seed.dtype)
             is_kept = keep_mask(ops.shape(units), self.dropout, seed + number)
             return ops.where(is_kept, units, 0)
@@ -182,17 +183,17 @@ def _fraction(name, value, *, closed):
 
 
 def keep_mask(shape, rate, seed):
-    """Draws which units dropout keeps, a boolean tensor.
+    """Draws a boolean tensor that is True for the units that dropout keeps.
 
-    The function draws only as many random bits as the rate needs. Four random bytes per unit, as
-    Keras draws them, would take longer than the rest of a training step of a learned similarity. A
-    rate of 1/4 needs two bits: TensorFlow draws two, JAX a byte.
+    The function draws only as many random bits as the rate needs. Keras draws four random bytes per
+    unit, which would take longer than the rest of a training step of a learned similarity. For
+    example, a rate of 1/4 needs two bits per unit: TensorFlow draws two bits, and JAX draws a byte.
 
     Args:
-        shape: Shape of the mask: whole numbers, or scalar tensors on TensorFlow.
-        rate: Fraction that is dropped, between 0 and 1. It is rounded to a multiple of 1/256, at
-            least 1/256 and at most 255/256.
-        seed: Tensor, shape `(2,)`; an equal seed gives an equal mask.
+        shape: Shape of the mask, whole numbers or, on TensorFlow, scalar tensors.
+        rate: Fraction of the units that is dropped, rounded to a multiple of 1/256 from 1/256 to
+            255/256.
+        seed: Seed, a tensor of shape `(2,)`. Equal seeds give equal masks.
     """
     dropped, bits = _odds(rate)
     return random_bytes(shape, bits, seed) >= ops.cast(dropped, "uint8")
@@ -205,7 +206,8 @@ def keep_fraction(rate):
 
 
 def _odds(rate):
-    """Returns `(dropped, bits)`: `dropped` of `2 ** bits` units, with 1, 2, 4 or 8 bits."""
+    """Returns `(dropped, bits)`, which stands for dropping `dropped` of `2 ** bits` units. `bits`
+    is 1, 2, 4 or 8."""
     dropped, bits = min(max(round(256 * rate), 1), 255), 8
     while bits > 1 and dropped % 2 ** (bits // 2) == 0:
         bits //= 2

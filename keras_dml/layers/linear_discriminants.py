@@ -1,4 +1,4 @@
-"""Layer of bounded linear discriminants (LDA)."""
+"""Layer that computes bounded linear discriminants (LDA)."""
 
 import numbers
 
@@ -12,23 +12,24 @@ from keras_dml.layers.head import Head, full_precision
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class LinearDiscriminants(Head, keras.layers.Layer):
-    """Bounded linear discriminants (LDA) of a recording's features, compared by cosine.
+    """Bounded linear discriminants (LDA) of a recording's features. The outputs are compared by
+    cosine.
 
     The layer maps a discriminant d to `limit * tanh(d / limit)`, which limits the influence of
-    unusual recordings. A new layer returns zeros. Set its weights in closed form
+    unusual recordings. A new layer returns zeros. Compute its weights in closed form
     (`keras_dml.training.discriminants`), or train them.
 
-    Input shape: `(batch, features)`. Output shape: `(batch, units)`; float32 or wider under any
-    policy.
+    Input shape: `(batch, features)`. Output shape: `(batch, units)`, float32 or wider under any
+    dtype policy.
 
     Args:
         units: Number of discriminants.
-        limit: Maximum of an output, positive. Discriminants are usually in standard deviations
-            within a class. Values beyond the default of two rather indicate an unusual recording
-            than a class.
+        limit: Largest absolute value of an output, positive. Discriminants are usually in units of
+            the standard deviation within a class. Values beyond the default of two indicate an
+            unusual recording rather than a class.
 
     Raises:
-        ValueError: If an argument is out of range, or the inputs are not vectors of known length.
+        ValueError: If an argument is out of range, or the inputs are not vectors of a known length.
 
     Example:
         >>> layer = LinearDiscriminants(1)

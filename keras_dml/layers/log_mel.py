@@ -8,42 +8,43 @@ from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import mean, wide
 from keras_dml.layers import _frames
 
-EMPHASIS_LOSS = 0.03  # one minus the factor 0.97 of the pre-emphasis
-# Minimum power of a band, for samples in [-1, 1]. A float16 file can store it; 1e-10 would be 0.
+EMPHASIS_LOSS = 0.03  # 1 minus 0.97, the factor of the pre-emphasis
+# Smallest power of a band, for samples in [-1, 1]. A float16 model file can store 1e-6, whereas
+# 1e-10 would become 0.
 FLOOR = 1e-6
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class LogMel(_frames.AudioFrames):
-    """Logarithms of the power in mel bands, in frames of 25 ms every 10 ms (for the x-vector of
-    Snyder2018).
+    """Logarithms of the power in mel bands, in frames of 25 ms every 10 ms (log-mel, the input of
+    the x-vector network of Snyder2018).
 
-    The layer processes each frame separately: pre-emphasis 0.97, Hamming window, Fourier transform,
-    squared magnitude, triangular filters on the mel axis (`mel_filters`), log(max(., 1e-6)). It
-    then subtracts the mean of each band over the recording's frames, which removes the effects of
-    microphone and loudness (cepstral mean normalization). Computed in float32 or wider under any
-    policy.
+    The layer applies to each frame separately: pre-emphasis with factor 0.97, Hamming window,
+    Fourier transform, squared magnitude, triangular filters on the mel axis (`mel_filters`), and
+    the logarithm of max(power, 1e-6). Then the layer subtracts the mean of each band over the
+    recording's frames, which removes the effects of microphone and loudness (cepstral mean
+    normalization). The layer computes in float32 or wider under any dtype policy.
 
-    A frame is valid if all its samples are valid. The output has only whole frames, 1 + (samples -
-    400) // 160 at 16 kHz. TFLite runs the layer with builtin operators and keeps it in float in
-    every quantization, because no operator has weights that a converter would round to int8. One
-    convolution would take half the time there (0.5 instead of 1.2 ms per second of audio), but
-    rounding its weights moves quiet bands by 10 log units.
+    A frame is valid if all samples in it are valid. The output has only whole frames, 1 + (samples
+    - 400) // 160 frames at 16 kHz. TFLite runs the layer with builtin operators. Every quantization
+    keeps the layer in float, because no operator has weights that a converter would round to int8.
+    In TFLite, a convolution would take less than half the time (0.5 instead of 1.2 ms per second of
+    audio), but rounding the convolution's weights would change quiet bands by 10 log units.
 
-    Input shape: `(batch, samples, 1)`, in [-1, 1], with or without a Keras mask. Output shape:
-    `(batch, frames, bands)`.
+    Input shape: `(batch, samples, 1)`, samples in [-1, 1], with or without a Keras mask. Output
+    shape: `(batch, frames, bands)`.
 
     Args:
         bands: Number of mel bands.
-        rate: Sampling rate, a multiple of 200 Hz.
+        rate: Sampling rate in Hz, a multiple of 200.
         low: Lower edge of the lowest band, in Hz.
-        high: Upper edge of the highest band, in Hz; at most half the rate.
-        min_frames: Frames that the following layers need. The layer raises an error for a shorter
-            recording, with its length in samples.
+        high: Upper edge of the highest band, in Hz, at most half the rate.
+        min_frames: Number of frames that the following layers need. The layer raises an error for a
+            shorter recording.
 
     Raises:
-        ValueError: If the rate or the bands are impossible, the shape of the input is not `(batch,
-            samples, 1)`, or a recording of known length is too short.
+        ValueError: If the rate or the bands are invalid, the shape of the input is not
+            `(batch, samples, 1)`, or a recording of known length is too short.
 
     Example:
         >>> LogMel(30)(np.zeros((1, 16000, 1))).shape
@@ -85,8 +86,8 @@ class LogMel(_frames.AudioFrames):
 
     def _log_power(self, frames):
         before = ops.concatenate([frames[..., :1], frames[..., :-1]], axis=-1)
-        # x - 0.97 y. In float16 the error of 0.97 would be a percent of 0.03, the factor that
-        # remains of slow sounds.
+        # This is x - 0.97 y. In float16 the rounding error of 0.97 would be one percent of 0.03, by
+        # which low frequencies are multiplied.
         emphasized = frames - before + EMPHASIS_LOSS * before
         windowed = emphasized * ops.cast(self.window, frames.dtype)
         # TensorFlow's rfft does not pad the frames of an empty batch
@@ -107,10 +108,10 @@ class LogMel(_frames.AudioFrames):
         needed = self.frame + (self.min_frames - 1) * self.hop
         if samples is not None and samples < needed:
             raise ValueError(
-                f"A recording has {samples} samples, {1e3 * samples / self.rate:.0f} ms at "
-                f"{self.rate} Hz; the network needs at least {needed}, "
-                f"{1e3 * needed / self.rate:.0f} ms. Leave it out, or join it with another "
-                "recording."
+                f"A recording has {samples} samples ({1e3 * samples / self.rate:.0f} ms at "
+                f"{self.rate} Hz). The network needs at least {needed} samples "
+                f"({1e3 * needed / self.rate:.0f} ms). Leave out the recording, or join it with "
+                "another recording."
             )
 
     def _check_rows(self, mask, valid):
@@ -132,7 +133,7 @@ class LogMel(_frames.AudioFrames):
 def mel_filters(
     transform: int, bands: int, rate: int = 16000, low: float = 20.0, high: float = 7600.0
 ) -> np.ndarray:
-    """Returns triangular filters of height one on the mel axis, 2595 log10(1 + f / 700).
+    """Returns triangular filters of height 1 on the mel axis, 2595 log10(1 + f / 700).
 
     Each triangle reaches from the previous peak to the next peak.
 
@@ -144,7 +145,7 @@ def mel_filters(
         high: Upper edge of the last triangle, in Hz.
 
     Returns:
-        Weights of the frequencies 0 to rate / 2, shape `(bands, transform // 2 + 1)`.
+        Weights for the frequencies 0 to rate / 2, shape `(bands, transform // 2 + 1)`.
 
     Raises:
         ValueError: If the edges are not within 0 and half the rate, or a band is so narrow that no
@@ -152,7 +153,7 @@ def mel_filters(
     """
     if not 0 <= low < high <= rate / 2 or bands < 1:
         raise ValueError(
-            f"There must be at least one band, between 0 and {rate / 2:g} Hz, half the rate. "
+            f"`bands` must be at least 1, and `low` and `high` from 0 to {rate / 2:g} Hz. "
             f"Received bands={bands}, low={low}, high={high}, rate={rate}."
         )
     edges = np.linspace(_mel(low), _mel(high), bands + 2)[:, None]
@@ -162,8 +163,9 @@ def mel_filters(
     filters = np.maximum(np.minimum(rising, falling), 0)
     if (filters.max(axis=1) == 0).any():
         raise ValueError(
-            f"{bands} bands between {low:g} and {high:g} Hz are too many: the lowest bands contain "
-            f"no frequency, which are {rate / transform:g} Hz apart. Reduce `bands`."
+            f"{bands} bands between {low:g} and {high:g} Hz are too many, because the lowest "
+            "bands contain no frequency of the Fourier transform. Its frequencies are "
+            f"{rate / transform:g} Hz apart. Reduce `bands`."
         )
     return filters
 

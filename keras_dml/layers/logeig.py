@@ -8,23 +8,25 @@ from keras_dml.layers.matrices import MatrixLayer, compiles, functions
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class LogEig(MatrixLayer):
-    """Matrix logarithm, from positive definite matrices to the flat space of symmetric matrices
-    (Huang2017).
+    """Matrix logarithm, which maps positive definite matrices to the flat space of symmetric
+    matrices (Huang2017).
 
-    Follow it with `TangentVector`: Euclidean distances of these vectors are log-Euclidean distances
-    (Kim2020, Eq. 4) of the matrices. `TangentMap` is `BiMap`, `LogEig` and `TangentVector` in one
-    layer.
+    Put `TangentVector` after this layer. Euclidean distances between the resulting vectors are
+    log-Euclidean distances (Kim2020, Eq. 4) between the matrices. `TangentMap` combines `BiMap`,
+    `LogEig` and `TangentVector` in one layer.
 
-    Input and output shape: `(batch, ..., n, n)`; only the symmetric part of the input counts. The
-    output is symmetric, float32 or wider under any policy, and finite for every finite input. The
-    layer raises eigenvalues below the floor, including zero and negative ones, to the floor.
+    Input and output shape: `(batch, ..., n, n)`. Only the symmetric part of the input is used. The
+    output is symmetric, float32 or wider under any dtype policy, and finite for every finite input.
+    The layer raises eigenvalues below a lower limit, including zero and negative eigenvalues, to
+    the limit.
 
     Args:
-        epsilon: Floor of the eigenvalues, in squared units of the signal. The layer then computes
-            `ReEig(epsilon)` and the logarithm in one eigendecomposition, in half the time. None:
-            the smallest floor that keeps the logarithm finite, the rounding unit times the largest
-            eigenvalue (for `"polynomial"` 1e-6 times the norm of the matrix).
-        solver: Same as in `ReEig`.
+        epsilon: Lower limit of the eigenvalues, in squared units of the signal. The layer computes
+            `ReEig(epsilon)` and the logarithm with one eigendecomposition, in half the time of two
+            layers. Default: the smallest limit that keeps the logarithm finite, which is machine
+            epsilon times the largest eigenvalue (for `"polynomial"` 1e-6 times the norm of the
+            matrix).
+        solver: `"eigh"` or `"polynomial"`, see `ReEig`.
 
     Raises:
         ValueError: If `epsilon` is not positive, `solver` is unknown, or the matrices are not

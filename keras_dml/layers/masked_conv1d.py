@@ -1,4 +1,4 @@
-"""Convolution over time that ignores masked steps."""
+"""Convolution layer over time that ignores masked steps."""
 
 import functools
 
@@ -11,26 +11,27 @@ OPTIONS = {"strides": (1, (1,), [1]), "padding": ("same", "valid")}
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class MaskedConv1D(keras.layers.Conv1D):
-    """`keras.layers.Conv1D` of stride 1 that first sets masked steps to zero and keeps the mask.
+    """`keras.layers.Conv1D` with stride 1 that sets masked steps to zero before the convolution and
+    passes the mask on.
 
-    Keras's own layer drops the mask, and bias and activations then leak from the padding into the
-    recording. With zeros in masked steps, as `"same"` pads, the output for a padded batch equals
-    the outputs for its recordings. With `"valid"` an output step is valid if all steps that its
-    kernel covers are valid.
+    Keras's own layer drops the mask, so that bias and activations leak from the padding into the
+    recording. In this layer, masked steps are zero in the same way as the padding of `"same"`. So
+    the outputs for a padded batch equal the outputs for the single recordings. With `"valid"`, an
+    output step is valid if all input steps under the kernel are valid.
 
-    Input shape: `(batch, time, channels)`. Output shape: `(batch, time, filters)`; with `"valid"`
+    Input shape: `(batch, time, channels)`. Output shape: `(batch, time, filters)`. With `"valid"`,
     the time is shorter by `(kernel_size - 1) * dilation_rate`.
 
     Args:
         filters: Number of output channels.
-        kernel_size: Steps that a kernel covers.
-        strides: Must be 1; the argument exists because Keras writes it into configurations.
+        kernel_size: Number of steps of the kernel.
+        strides: Must be 1. The argument exists because Keras writes it into configurations.
         padding: `"same"` or `"valid"`.
         **kwargs: Further arguments of `keras.layers.Conv1D`.
 
     Raises:
-        ValueError: If an option has another value, or a recording of known length is shorter than
-            the steps that a kernel covers with `"valid"`.
+        ValueError: If `strides` or `padding` has another value, or, with `"valid"`, a recording of
+            known length is shorter than the kernel.
     """
 
     def __init__(
@@ -46,7 +47,7 @@ class MaskedConv1D(keras.layers.Conv1D):
             if value not in OPTIONS[name]:
                 raise ValueError(
                     "`strides` of MaskedConv1D must be 1, and `padding` 'same' or 'valid'. "
-                    f"Received {name}={value!r}. Shorten a sequence by "
+                    f"Received {name}={value!r}. To shorten a sequence, use "
                     "`keras_dml.layers.MaskedAveragePooling1D`."
                 )
         super().__init__(filters, kernel_size, strides=1, padding=padding, **kwargs)
@@ -54,18 +55,18 @@ class MaskedConv1D(keras.layers.Conv1D):
 
     @property
     def reach(self) -> int:
-        """Number of steps from the first to the last step that a kernel covers."""
+        """Number of input steps from the first to the last step under the kernel."""
         return 1 + (self.kernel_size[0] - 1) * self.dilation_rate[0]
 
     def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         if self.padding == "valid" and inputs.shape[1] is not None and inputs.shape[1] < self.reach:
             raise ValueError(
-                f"A sequence has {inputs.shape[1]} steps; the layer {self.name} needs at least "
-                f'{self.reach}. Leave out shorter sequences, or use padding="same".'
+                f"A sequence has {inputs.shape[1]} steps. The layer {self.name} needs at least "
+                f'{self.reach} steps. Leave out shorter sequences, or use padding="same".'
             )
         if mask is not None:
             inputs = ops.where(ops.expand_dims(ops.cast(mask, "bool"), -1), inputs, 0)
-        if inputs.shape[0] == 0:  # TensorFlow gives an empty batch the channels of the input
+        if inputs.shape[0] == 0:  # TensorFlow would keep the input's channels
             return super().call(ops.pad(inputs, ((0, 1), (0, 0), (0, 0))))[:0]
         return super().call(inputs)
 

@@ -1,4 +1,4 @@
-"""Base class of layers on symmetric matrices, and their eigenvalue solvers."""
+"""Base class of layers that take symmetric matrices, and the eigenvalue solvers of these layers."""
 
 import types
 
@@ -12,14 +12,14 @@ SOLVERS = {"eigh": spd, "polynomial": spd_polynomial}
 
 
 class MatrixLayer(keras.layers.Layer):
-    """Base class of layers on symmetric matrices, `(batch, ..., n, n)`, of a known size n.
+    """Base class of layers that take symmetric matrices, `(batch, ..., n, n)`, of a known size n.
 
-    Input, computation and output are in float32 or wider under any policy, because half precision
-    loses the small eigenvalues, on which logarithms depend. The layer drops a mask, because
-    matrices have no time axis.
+    Input, computation and output are in float32 or wider under any dtype policy, because half
+    precision cannot represent the small eigenvalues on which logarithms depend. The layer drops a
+    mask, because matrices have no time axis.
     """
 
-    takes_matrices = True  # the inputs of a model that begins with such a layer are matrices
+    takes_matrices = True  # a model that begins with this layer takes matrices
 
     def __init__(self, *, dtype: str | keras.DTypePolicy | None = None, **kwargs):
         super().__init__(dtype=full_precision(dtype), **kwargs)
@@ -30,8 +30,8 @@ class MatrixLayer(keras.layers.Layer):
         if len(input_shape) < 3 or n is None or input_shape[-2] != n:
             raise ValueError(
                 f"{type(self).__name__} needs square matrices of known size, shape (batch, n, n). "
-                f"Received shape {tuple(input_shape)}. `keras_dml.layers.Covariance` computes them "
-                "from recordings of shape (batch, time, channels)."
+                f"Received shape {tuple(input_shape)}. `keras_dml.layers.Covariance` computes "
+                "square matrices from recordings of shape (batch, time, channels)."
             )
         self.input_spec = keras.layers.InputSpec(min_ndim=3, axes={-1: n, -2: n})
 
@@ -54,5 +54,5 @@ def functions(name: str) -> types.ModuleType:
 
 
 def compiles(name: str) -> bool:
-    """Returns whether XLA should compile the solver."""
+    """Returns True if XLA should compile the solver."""
     return name != "eigh" or xla.compiles_eigh()

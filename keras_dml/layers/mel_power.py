@@ -10,30 +10,31 @@ from keras_dml.layers import _frames
 
 LINEAR = 1000.0  # Hz; Slaney's scale is linear below this frequency
 HZ_PER_MEL = 200 / 3
-LOG_STEP = np.log(6.4) / 27  # increase of the log frequency per mel above it
+LOG_STEP = np.log(6.4) / 27  # increase of the log frequency per mel above LINEAR
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class MelPower(_frames.AudioFrames):
-    """Power in the mel bands of `librosa.feature.melspectrogram`, in frames of 25 ms every 10 ms
-    (for the encoder of Wan2018 in Resemblyzer).
+    """Power in mel bands as in `librosa.feature.melspectrogram`, in frames of 25 ms every 10 ms
+    (the input of Resemblyzer's encoder, Wan2018).
 
-    The layer processes each frame separately: periodic Hann window, Fourier transform of the length
-    of the frame, squared magnitude, triangular filters of unit area on Slaney's mel axis from 0 to
-    half the rate. It computes neither a logarithm nor a mean. Computed in float32 or wider under
-    any policy. Frames begin at the first sample (`center=False`), and the output has only whole
-    frames. A frame is valid if all its samples are valid.
+    The layer applies to each frame separately: periodic Hann window, Fourier transform of the
+    length of the frame, squared magnitude, and triangular filters of unit area on Slaney's mel axis
+    from 0 to half the rate. The output is neither a logarithm nor centered. The layer computes in
+    float32 or wider under any dtype policy. The first frame begins at the first sample
+    (`center=False` in librosa), and the output has only whole frames. A frame is valid if all
+    samples in it are valid.
 
     Input shape: `(batch, samples, 1)`, with or without a Keras mask. Output shape: `(batch,
     frames, bands)`, in units of the squared samples per hertz.
 
     Args:
         bands: Number of mel bands.
-        rate: Sampling rate, a multiple of 200 Hz.
+        rate: Sampling rate in Hz, a multiple of 200.
 
     Raises:
-        ValueError: If the rate or the bands are impossible, or the input is not of shape `(batch,
-            samples, 1)`.
+        ValueError: If the rate or the number of bands is invalid, or the input is not of shape
+            `(batch, samples, 1)`.
 
     Example:
         >>> MelPower(40)(np.zeros((1, 16000, 1))).shape
@@ -76,11 +77,11 @@ def slaney_filters(transform: int, bands: int, rate: int) -> np.ndarray:
 
     Args:
         transform: Length of the Fourier transform, in samples.
-        bands: Number of triangles, from 0 to half the rate.
+        bands: Number of triangular filters, which cover the frequencies from 0 to half the rate.
         rate: Sampling rate, in Hz.
 
     Returns:
-        Weights of the frequencies 0 to rate / 2, shape `(bands, transform // 2 + 1)`.
+        Weights for the frequencies 0 to rate / 2, shape `(bands, transform // 2 + 1)`.
     """
     edges = _hertz(np.linspace(0, _mel(rate / 2), bands + 2))[:, None]
     frequency = np.arange(transform // 2 + 1) * rate / transform

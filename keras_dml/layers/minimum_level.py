@@ -5,17 +5,19 @@ from keras_dml._backend import keras, ops
 from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import wide
 
-SILENT = 1e-8  # root mean square below which the gain does not grow further
-# Number of steps in a partial sum of squares. A device adds numbers one after the other: a single
-# sum of 50,000 squares loses five digits of float32, sums of blocks of this size lose one digit.
+SILENT = 1e-8  # root mean square below which the gain is constant
+# Number of steps in a partial sum of squares. A device adds numbers one after the other. In
+# float32, a single sum of 50,000 squares loses five digits, whereas sums of blocks of this size
+# lose one digit.
 BLOCK = 256
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class MinimumLevel(keras.layers.Layer):
-    """Amplification of quiet recordings to a minimum root mean square over their valid steps.
+    """Amplification of quiet recordings to a minimum level, the root mean square over valid steps.
 
-    The layer does not change louder recordings. Computed in float32 or wider under any policy.
+    The layer does not change louder recordings, and computes in float32 or wider under any dtype
+    policy.
 
     Input and output shape: `(batch, time, channels)`, with or without a Keras mask.
 

@@ -1,4 +1,4 @@
-"""Pooling over time that ignores masked steps."""
+"""Pooling layers over time that ignore masked steps."""
 
 import numbers
 
@@ -13,13 +13,14 @@ MODES = ("max", "mean")
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class SequencePooling(Head, keras.layers.Layer):
-    """Maximum or mean of each filter over the valid steps: one vector per recording, compared by
-    cosine (global max or average pooling).
+    """Maximum or mean of each filter over the valid steps (global max or average pooling). The
+    layer returns one vector per recording, and the vectors are compared by cosine.
 
-    It is the baseline for quantile heads (Abdelwahab2019, section 5.3, method MP-NPL).
+    The layer is the baseline for quantile layers (Abdelwahab2019, section 5.3, method MP-NPL).
 
-    Input shape: `(batch, time, filters)`, with or without a Keras mask. Output shape: `(batch,
-    filters)`, float32 or wider under any policy. A recording without a valid step gives NaN.
+    Input shape: `(batch, time, filters)`, with or without a Keras mask. Output shape:
+    `(batch, filters)`, float32 or wider under any dtype policy. A recording without a valid step
+    gives NaN.
 
     Args:
         mode: `"max"` or `"mean"`.
@@ -61,7 +62,7 @@ class SequencePooling(Head, keras.layers.Layer):
 
 def _max(x, axis, mask=None):
     x = x if mask is None else ops.where(mask, x, -3e38)
-    # without a first value an eager maximum of no recordings raises on TensorFlow
+    # without an initial value, an eager maximum over zero recordings raises an error on TensorFlow
     return ops.max(x, axis=axis, **({"initial": -float("inf")} if x.shape[0] == 0 else {}))
 
 
@@ -69,15 +70,15 @@ def _max(x, axis, mask=None):
 class MaskedAveragePooling1D(keras.layers.Layer):
     """Average of the valid steps in each window of a sequence.
 
-    Padding changes nothing, because the windows start at the first step. Keras's strided pooling
-    counts padding, and its strided `"same"` convolutions shift with the length. In this layer
-    window i covers steps `i * pool_size` to `(i + 1) * pool_size - 1`. The last window may be
-    shorter. A window is valid if it holds a valid step.
+    Window i covers steps `i * pool_size` to `(i + 1) * pool_size - 1`. The last window may be
+    shorter. Windows start at the first step and masked steps do not count, so padding does not
+    change the output. In contrast, Keras's strided pooling counts padding, and Keras's strided
+    `"same"` convolutions shift with the length. A window is valid if it holds a valid step.
 
     Input shape: `(batch, time, filters)`. Output shape: `(batch, ceil(time / pool_size), filters)`.
 
     Args:
-        pool_size: Steps in a window.
+        pool_size: Number of steps per window.
 
     Raises:
         ValueError: If `pool_size` is not a positive integer.
@@ -108,10 +109,10 @@ class MaskedAveragePooling1D(keras.layers.Layer):
         return pool(x, self.pool_size, self.pool_size, padding="valid")
 
     def _same_is_right_aligned(self):
-        """Returns whether Keras's `"same"` pads only on the right.
+        """Returns True if Keras's `"same"` pads only on the right.
 
-        It puts half of the padding on the left, which is nothing for a padding of one step, and
-        averages ignore padding.
+        `"same"` puts half of the padding on the left, rounded down. At most one step of padding is
+        needed if `pool_size` is at most 2, so none is on the left.
         """
         return self.pool_size <= 2
 

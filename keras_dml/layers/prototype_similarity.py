@@ -1,4 +1,4 @@
-"""Layer with one prototype per class and a learned similarity of embeddings to prototypes."""
+"""Layer with one prototype per class and a learned similarity between embeddings and prototypes."""
 
 import collections
 import numbers
@@ -20,39 +20,42 @@ from keras_dml.layers.learned_similarity import LearnedSimilarity
 INITS = ("normal", "first_mean")
 ROWS = ("prototypes", "visits", "counts", "added")
 SPREAD = ("whitening", "spread")
-# Weight of equal variances in the covariance of a class; `zoo.new_classes` chose it.
+# Weight of equal variances in the covariance of a class, chosen with `zoo.new_classes`.
 SHRINKAGE = 0.5
 _OPTIONS = ("hidden", "slope", "dropout", "symmetry", "normalize")
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class PrototypeSimilarity(keras.layers.Layer):
-    """Learned similarities S(z, c) of embeddings z to the prototype c of each class (Monteiro2020,
-    Eq. 1).
+    """Learned similarities S(z, c) between embeddings z and the prototype c of each class
+    (Monteiro2020, Eq. 1).
 
-    A prototype is an exponential moving average (EMA) of the embeddings of its class. `update`
-    moves the prototypes, no optimizer trains them, and they are saved with the model. Classes can
-    be changed without training: `add_classes` appends classes, `remove_classes` deletes classes,
-    `set_prototypes` replaces all of them. `keras_dml.geometry.prototypes.balanced` scores added
-    classes, because S alone hardly ever prefers them. `keras_dml.models.PrototypicalClassifier`
-    trains the layer together with an encoder.
+    A prototype is an exponential moving average (EMA) of the embeddings of its class. Prototypes
+    are saved with the model. `update` moves the prototypes, and no optimizer trains them. Classes
+    can be changed without training: `add_classes` appends classes, `remove_classes` deletes
+    classes, and `set_prototypes` replaces all classes. The function
+    `keras_dml.geometry.prototypes.balanced` computes the scores of added classes, because S alone
+    hardly ever prefers an added class. `keras_dml.models.PrototypicalClassifier` trains the layer
+    together with an encoder.
 
-    The classes are described by the weights `prototypes`, `visits` (updates of each prototype) and
-    `counts` (embeddings that a prototype is the mean of; 0 for a moving average). `refit` and
-    `add_classes` also measure how far the examples of a class spread. `has_spread` is then true,
-    and the layer has three more weights: `added`, 1 for each class that was added and not trained
-    since; `whitening`, a matrix that makes the spread equal in all directions; and `spread`, the
-    mean squared length of a whitened difference from the class mean, 0 if it is unknown.
+    Three weights describe the classes: `prototypes`, `visits` (the number of updates of each
+    prototype) and `counts` (the number of embeddings whose mean is the prototype, or 0 for a moving
+    average). `refit` and `add_classes` also measure how far examples spread around the mean of
+    their class. When the spread has been measured, `has_spread` is True, and the layer has three
+    more weights. `added` is 1 for each class that was added and not trained since. `whitening` is a
+    matrix that makes the spread equal in all directions. `spread` is the mean squared length of a
+    whitened difference between an example and the mean of its class, or 0 if it is unknown.
 
     Input shape: `(batch, features)`, vectors. Output shape: `(batch, classes)`, unbounded logits of
-    the classes, float32 or wider under any policy.
+    the classes, float32 or wider under any dtype policy.
 
     Args:
-        classes: Number of classes, at least 1; labels are 0 to `classes - 1`.
-        decay: Fraction of the old prototype in an update (lambda in Monteiro2020), from 0 to 1.
-        init: Prototypes before training: `"normal"`, independent normal numbers as in
-            Monteiro2020; or `"first_mean"`, the mean of the class in its first batch.
-        class_names: Names of the classes; None: `"0"`, `"1"`, ...
+        classes: Number of classes, at least 1. Labels are 0 to `classes - 1`.
+        decay: Weight of the old prototype in an update (lambda in Monteiro2020), from 0 to 1.
+        init: Prototypes before training: `"normal"` for normally distributed random numbers as in
+            Monteiro2020, or `"first_mean"` for the mean of a class in the first batch with this
+            class.
+        class_names: Names of the classes. Default: `"0"`, `"1"`, ...
         **options: Options of `LearnedSimilarity`: `hidden`, `slope`, `dropout`, `symmetry`,
             `normalize`.
 
@@ -106,8 +109,8 @@ class PrototypeSimilarity(keras.layers.Layer):
         if len(input_shape) != 2 or input_shape[1] is None:
             raise ValueError(
                 "PrototypeSimilarity needs vectors of known width, shape (batch, features). "
-                f"Received shape {tuple(input_shape)}. End the encoder in a pooling or a "
-                "`keras.layers.Flatten` and a `keras.layers.Dense`."
+                f"Received shape {tuple(input_shape)}. End the encoder with a pooling "
+                "layer, or with `keras.layers.Flatten` and `keras.layers.Dense`."
             )
         self.similarity.build(input_shape, (self.classes, input_shape[1]))
         self._make_state(input_shape[1], self.classes, self.has_spread)
@@ -122,14 +125,14 @@ class PrototypeSimilarity(keras.layers.Layer):
         return prototypes.balanced(similarities, z, rows, added > 0, *rest)
 
     def update(self, z: Tensor, labels: Tensor) -> None:
-        """Moves the prototypes of the classes in a batch toward their means (Monteiro2020,
-        Algorithm 1), an exponential moving average.
+        """Moves the prototype of each class in a batch toward the mean of the class's embeddings,
+        by an exponential moving average (Monteiro2020, Algorithm 1).
 
         All replicas make the same update. No gradient passes through the update.
 
         Args:
             z: Embeddings, shape `(batch, features)`.
-            labels: Class ids, int32, shape `(batch,)`; -1 marks a row without a class.
+            labels: Class ids, int32, shape `(batch,)`. -1 marks a row without a class.
         """
         z = ops.cast(ops.stop_gradient(z), self.prototypes.dtype)
         z, labels = gathered(z), gathered(labels)
@@ -141,7 +144,7 @@ class PrototypeSimilarity(keras.layers.Layer):
         self.prototypes.assign(after)
         self.visits.assign_add(ops.cast(present, self.visits.dtype))
         self.counts.assign(ops.where(present, 0, ops.convert_to_tensor(self.counts)))
-        if self.has_spread:  # a class that training updates no longer counts as added
+        if self.has_spread:  # a class updated by training no longer counts as added
             self.added.assign(ops.where(present, 0, ops.convert_to_tensor(self.added)))
 
     def set_prototypes(
@@ -151,18 +154,19 @@ class PrototypeSimilarity(keras.layers.Layer):
         *,
         counts: ArrayLike | None = None,
     ) -> None:
-        """Replaces all prototypes and thereby the classes.
+        """Replaces all classes by classes with new prototypes.
 
         Args:
             values: Prototypes, shape `(classes, features)`.
-            class_names: A name for each row; None keeps the present names and their number.
-            counts: Number of embeddings that each row is the mean of, which `extend_class` needs;
-                None: unknown.
+            class_names: Name of the class of each row. Default: the current names, so the number of
+                classes stays the same.
+            counts: Number of embeddings whose mean is the row, for each row. `extend_class` needs
+                these numbers. Default: unknown.
 
         Raises:
-            ValueError: If the width is wrong, a value is not finite, the number of names or counts
-                differs from the number of rows, or a name appears twice. The layer is unchanged
-                then.
+            ValueError: If the number of features is wrong, a value is not finite, the number of
+                names or counts differs from the number of rows, or a name appears twice. The layer
+                then stays unchanged.
         """
         values = self._checked(values, "prototypes")
         names = self.class_names if class_names is None else class_names
@@ -179,22 +183,25 @@ class PrototypeSimilarity(keras.layers.Layer):
         self._assign(names, **rows, added=np.zeros(len(values)))
 
     def add_classes(self, class_names: Sequence[str], z: ArrayLike, labels: ArrayLike) -> None:
-        """Appends classes, each with the mean of its support embeddings.
+        """Appends classes. The prototype of a new class is the mean of the class's support
+        embeddings.
 
         The prototypes and similarities of the old classes stay the same bit for bit. The nearest
         class mean decides between old and added classes (see
-        `keras_dml.geometry.prototypes.balanced`). Its distances are whitened by the spread of the
-        old classes' examples, which `refit` measures. Without `refit` the spread is measured on the
-        support embeddings if a class has two of them; otherwise the distances are Euclidean.
+        `keras_dml.geometry.prototypes.balanced`). The distances from class means are whitened by
+        the spread of the old classes' examples, which `refit` measures. Without `refit`, the spread
+        is measured on the support embeddings if a class has at least two support embeddings.
+        Without a measured spread the distances are Euclidean.
 
         Args:
             class_names: Names of the new classes.
             z: Support embeddings, shape `(count, features)`.
-            labels: Class of each row, shape `(count,)`: its name or its index in `class_names`.
+            labels: Class of each row, shape `(count,)`, as names or as indices of `class_names`.
 
         Raises:
-            ValueError: If a name is present already or appears twice, a class has no row, a label
-                is not among the new classes, or a row is not finite. The layer is unchanged then.
+            ValueError: If a class with a name exists already, a name appears twice, a class has no
+                row, a label is not among the new classes, or a row is not finite. The layer then
+                stays unchanged.
         """
         names = _new_names(class_names, self.class_names)
         z = self._checked(z, "z")
@@ -209,24 +216,26 @@ class PrototypeSimilarity(keras.layers.Layer):
         """Adds further support embeddings to the mean of a class.
 
         Args:
-            class_name: Name of a class whose prototype is a mean of a known number of embeddings.
+            class_name: Name of a class whose prototype is the mean of a known number of embeddings.
             z: Embeddings, shape `(count, features)`.
 
         Raises:
-            ValueError: If there is no such class, or its prototype is a moving average of
-                training, which is not a mean of a known number of embeddings.
+            ValueError: If the class does not exist, or the prototype is a moving average from
+                training instead of the mean of a known number of embeddings.
         """
         if class_name not in self.class_names:
-            raise ValueError(f"The class {class_name!r} does not exist. Add it by `add_classes`.")
+            raise ValueError(
+                f"The class {class_name!r} does not exist. Add the class by `add_classes`."
+            )
         z = self._checked(z, "z")
         row = self.class_names.index(class_name)
         state = self._state()
         values, counts = state["prototypes"], state["counts"]
         if not counts[row]:
             raise ValueError(
-                f"The prototype of {class_name!r} is a moving average of training, so the number "
-                "of its embeddings is unknown. Compute it from examples first: "
-                "`refit_prototypes(x, y)` of the model, or `refit(z, labels)` of this layer."
+                f"The prototype of {class_name!r} is a moving average from training, so its number "
+                "of embeddings is unknown. First compute the prototype from examples by the "
+                "model's `refit_prototypes(x, y)` or by this layer's `refit(z, labels)`."
             )
         total = counts[row] + len(z)
         values[row] = (counts[row] * values[row] + z.sum(axis=0)) / total
@@ -237,24 +246,24 @@ class PrototypeSimilarity(keras.layers.Layer):
     def remove_classes(self, class_names: Sequence[str]) -> list[int]:
         """Removes the prototypes, visits, counts and names of classes.
 
-        The prototypes of the remaining classes stay the same bit for bit. Their ids move down,
-        because ids are indices of `class_names`.
+        The prototypes of the remaining classes stay the same bit for bit. The ids of later classes
+        decrease, because ids are indices of `class_names`.
 
         Args:
-            class_names: Names of the classes to remove; at least one class must be left.
+            class_names: Names of the classes to remove. At least one class must remain.
 
         Returns:
-            Rows that were removed, a list.
+            List of the former ids of the removed classes.
 
         Raises:
-            ValueError: If a name is not among the classes or appears twice, or no class would be
-                left. The layer is unchanged then.
+            ValueError: If a name is not among the classes or appears twice, or no class would
+                remain. The layer then stays unchanged.
         """
         rows = _class_rows(class_names, self.class_names)
         if len(rows) == self.classes:
             raise ValueError(
-                f"At least one class must be left. Received all {self.classes} of them. "
-                "`set_prototypes` replaces all classes."
+                f"At least one class must remain. Received the names of all {self.classes} "
+                "classes. To replace all classes, use `set_prototypes`."
             )
         remaining = np.setdiff1d(np.arange(self.classes), rows)
         names = [self.class_names[row] for row in remaining]
@@ -267,13 +276,13 @@ class PrototypeSimilarity(keras.layers.Layer):
     def refit(self, z: ArrayLike, labels: ArrayLike) -> None:
         """Sets each prototype to the mean of its class's embeddings.
 
-        If a class has two embeddings, the method also measures how far embeddings spread around
-        their means. `add_classes` uses this spread later.
+        If a class has at least two embeddings, the method also measures how far embeddings spread
+        around the mean of their class. `add_classes` uses this spread later.
 
         Args:
             z: Embeddings, shape `(count, features)`.
-            labels: Class of each row, shape `(count,)`: its id or its name. Every class needs a
-                row.
+            labels: Class of each row, shape `(count,)`, as ids or as names. Every class needs at
+                least one row.
 
         Raises:
             ValueError: If a class has no row, a label is not among the classes, or a row is not
@@ -291,11 +300,11 @@ class PrototypeSimilarity(keras.layers.Layer):
         return [name for name, count in zip(self.class_names, visits, strict=True) if not count]
 
     def make_room(self, class_names: Sequence[str], has_spread: bool) -> None:
-        """Makes weights of the shapes that a saved file has.
+        """Creates weights with the same shapes as in a saved model file.
 
         Args:
             class_names: Names of the classes in the file.
-            has_spread: Whether the file holds `added`, `whitening` and `spread`.
+            has_spread: Whether the model file holds `added`, `whitening` and `spread`.
         """
         if (len(class_names), has_spread) != (self.classes, self.has_spread):
             features = self.prototypes.shape[1]
@@ -331,7 +340,7 @@ class PrototypeSimilarity(keras.layers.Layer):
         return layer
 
     def _make_state(self, features, classes, has_spread):
-        """Replaces the weights of the state whose shapes change, always in the same order."""
+        """Replaces the weights whose shapes change by new weights, always in the same order."""
         shapes = {"prototypes": (classes, features), "visits": (classes,), "counts": (classes,)}
         if has_spread:
             shapes |= {"added": (classes,), "whitening": (features, features), "spread": ()}
@@ -348,7 +357,7 @@ class PrototypeSimilarity(keras.layers.Layer):
                 shape=shape,
                 initializer=normal if name == "prototypes" else "zeros",
                 trainable=False,
-                # Every replica computes the same update from the gathered rows of all replicas.
+                # Every replica gathers the rows of all replicas and computes the same update.
                 aggregation="only_first_replica",
             )
             setattr(self, name, weight)
@@ -357,16 +366,18 @@ class PrototypeSimilarity(keras.layers.Layer):
         self.has_spread = has_spread
 
     def _state(self):
-        """Returns the weights with one row per class as NumPy arrays by name.
+        """Returns a dictionary of NumPy arrays, keyed by name, with the weights that have one row
+        per class.
 
-        `added` is zeros if no class has been added.
+        `added` is all zeros if no class has been added.
         """
         present = [name for name in ROWS if hasattr(self, name)]
         state = {name: np.array(ops.convert_to_numpy(getattr(self, name))) for name in present}
         return {"added": np.zeros(self.classes), **state}
 
     def _spread_or(self, differences, classes):
-        """Returns new values of `whitening` and `spread`, or `{}` if the spread is known already.
+        """Returns a dictionary with new values of `whitening` and `spread`, or an empty dictionary
+        if the spread is known already.
 
         Args:
             differences: See `_whitening`.
@@ -380,7 +391,8 @@ class PrototypeSimilarity(keras.layers.Layer):
         return {} if measured is None else dict(zip(SPREAD, measured, strict=True))
 
     def _assign(self, names, **values):
-        """Assigns new values to the state, in new weights if their number or shapes change."""
+        """Assigns new values to the weights of the state. If the number or the shapes of weights
+        change, new weights are created."""
         has_spread = self.has_spread or "whitening" in values
         if (len(names), has_spread) != (self.prototypes.shape[0], self.has_spread):
             if self.has_spread:
@@ -401,14 +413,15 @@ class PrototypeSimilarity(keras.layers.Layer):
 
 
 def _distinct_names(names, rows=None):
-    """Returns names of classes as a list of strings.
+    """Checks the names of classes and returns a list of strings.
 
     Args:
         names: List of names.
-        rows: Required number of names; None: any number.
+        rows: Required number of names. Default: any number.
 
     Raises:
-        ValueError: For a single string, another number of names, or a name that appears twice.
+        ValueError: If `names` is a single string, the number of names is wrong, or a name appears
+            twice.
     """
     if names is None or isinstance(names, str):
         raise ValueError(f"`class_names` must be a list of names. Received {names!r}.")
@@ -420,15 +433,18 @@ def _distinct_names(names, rows=None):
         )
     repeated = [name for name, count in collections.Counter(names).items() if count > 1]
     if repeated:
-        raise ValueError(f"`class_names` must differ. These appear twice: {repeated[:8]}.")
+        raise ValueError(
+            f"`class_names` must be different names. Names that appear twice: {repeated[:8]}."
+        )
     return names
 
 
 def _new_names(names, present):
-    """Checks the names of classes that are added to the present ones, and returns them.
+    """Checks the names of classes that are added to existing classes, and returns a list of names.
 
     Raises:
-        ValueError: If `names` is empty, a name appears twice, or a name is present already.
+        ValueError: If `names` is empty, a name appears twice, or a class with a name exists
+            already.
     """
     names = _distinct_names(names)
     if not names:
@@ -443,10 +459,10 @@ def _new_names(names, present):
 
 
 def _class_rows(names, present):
-    """Returns the rows of some of the classes.
+    """Returns the row numbers of classes with the given names.
 
     Args:
-        names: Names of classes, each once.
+        names: Names of classes, without repetition.
         present: Names of all classes.
 
     Raises:
@@ -467,12 +483,12 @@ def _class_means(z, labels, names):
 
     Args:
         z: Embeddings, shape `(count, features)`.
-        labels: Class of each row, shape `(count,)`: an index of `names` or a name.
+        labels: Class of each row, shape `(count,)`, as indices of `names` or as names.
         names: Names of the classes.
 
     Returns:
-        Means, shape `(classes, features)`; counts of examples, shape `(classes,)`; differences of
-        the embeddings from the means of their classes, shape `(count, features)`.
+        Means, shape `(classes, features)`. Numbers of examples, shape `(classes,)`. Differences
+        between the embeddings and the means of their classes, shape `(count, features)`.
 
     Raises:
         ValueError: If a class has no row, or a label is not among the classes.
@@ -481,7 +497,9 @@ def _class_means(z, labels, names):
     counts = np.bincount(labels, minlength=len(names))
     if not counts.all():
         missing = [name for name, count in zip(names, counts, strict=True) if not count]
-        raise ValueError(f"Every class needs at least one example. {missing} have none.")
+        raise ValueError(
+            f"Every class needs at least one example. Classes without examples: {missing}."
+        )
     sums = np.zeros((len(names), z.shape[1]))
     np.add.at(sums, labels, z)
     means = sums / counts[:, None]
@@ -489,19 +507,21 @@ def _class_means(z, labels, names):
 
 
 def _whitening(differences, classes, shrinkage):
-    """Computes a matrix that makes the spread of examples around their class means equal in all
-    directions, from a covariance shrunk toward equal variances (linear discriminants, Fisher1936).
+    """Computes a matrix that makes the spread of examples around class means equal in all
+    directions (linear discriminants, Fisher1936), from a covariance with shrinkage toward equal
+    variances.
 
     Args:
-        differences: Differences of embeddings from the means of their classes, shape `(count,
-            features)`.
-        classes: Number of these classes.
+        differences: Differences between embeddings and the means of their classes, shape
+            `(count, features)`.
+        classes: Number of classes in `differences`.
         shrinkage: Smallest weight of equal variances, from 0 to 1. The weight is larger if there
             are few examples compared with the number of features.
 
     Returns:
-        `(W, spread)`: the matrix, shape `(features, features)`, and the mean of `|W'd|^2` over
-        differences d. None if all differences are 0 or no class has two examples.
+        `(W, spread)`: the whitening matrix W, shape `(features, features)`, and the mean of
+        `|W'd|^2` over differences d. The result is None if all differences are 0 or no class has
+        two examples.
     """
     count, features = differences.shape
     if count <= classes or not differences.any():
@@ -514,12 +534,12 @@ def _whitening(differences, classes, shrinkage):
 
 
 def _checked_vectors(z, name, features):
-    """Checks an array of embeddings and returns it.
+    """Checks embeddings and returns them as an array.
 
     Args:
         z: Embeddings, shape `(count, features)`.
-        name: Name of the argument, for errors.
-        features: Required width; None: unknown.
+        name: Name of the argument, for error messages.
+        features: Required number of features. None accepts any number.
 
     Raises:
         ValueError: If the shape is wrong, the array is empty, or a row is not finite.
@@ -536,7 +556,7 @@ def _checked_vectors(z, name, features):
 
 
 def _indices(labels, names):
-    """Replaces names of classes in labels by their indices; numbers are returned unchanged."""
+    """Replaces class names in labels by indices of `names`. Numbers are returned unchanged."""
     if not isinstance(labels, (list, tuple, np.ndarray)) or np.ma.isMaskedArray(labels):
         return labels
     array = np.array(labels, dtype=object)

@@ -10,20 +10,20 @@ from keras_dml.layers.head import full_precision
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class Proxies(keras.layers.Layer):
-    """Squared distances of embeddings to one learned proxy per class, on the unit sphere
+    """Squared distances, on the unit sphere, between embeddings and one learned proxy per class
     (MovshovitzAttias2017).
 
-    For training with `keras_dml.losses.ProxyNCALoss` (proxy NCA) put the layer after the encoder.
-    Its inputs are the embeddings, so publish only the encoder. The proxies are weights of the layer
-    and are saved with the model.
+    To train with `keras_dml.losses.ProxyNCALoss` (proxy NCA), put this layer after the encoder. The
+    layer's inputs are the embeddings, so publish only the encoder. The proxies are weights of the
+    layer and are saved with the model.
 
     Input shape: `(batch, features)`, vectors of any length.
 
-    Output shape: `(batch, classes)`, float32 or wider under any policy, in [0, 4] up to rounding. A
-    zero vector has no direction, and its distance is 2 to every proxy.
+    Output shape: `(batch, classes)`, float32 or wider under any dtype policy, in [0, 4] up to
+    rounding. A zero vector has no direction, so it has the distance 2 from every proxy.
 
     Args:
-        classes: Number of proxies, at least 2; labels are 0 to `classes - 1`.
+        classes: Number of classes and of proxies, at least 2. Labels are 0 to `classes - 1`.
 
     Raises:
         ValueError: If `classes` is not an integer of at least 2, or the input is not a batch of
@@ -50,8 +50,9 @@ class Proxies(keras.layers.Layer):
         if len(input_shape) != 2 or input_shape[1] is None:
             raise ValueError(
                 "Proxies needs vectors of known width, shape (batch, features). Received shape "
-                f"{tuple(input_shape)}. Put `LogEig` and `TangentVector` before it for matrices, "
-                "`SequencePooling` or `QuantileLayer(flatten=True)` for sequences."
+                f"{tuple(input_shape)}. For matrices, put `LogEig` and `TangentVector` before "
+                "Proxies. For sequences, put `SequencePooling` or `QuantileLayer(flatten=True)` "
+                "before Proxies."
             )
         self.proxies = self.add_weight(
             name="proxies", shape=(self.classes, input_shape[1]), initializer="random_normal"

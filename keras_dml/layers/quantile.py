@@ -14,31 +14,33 @@ class QuantileLayer(Head, keras.layers.Layer):
     """Quantile function of each filter over time, at learned knots (quantile pooling;
     Abdelwahab2019, Eqs. 2-5).
 
-    Use it as the last layer of a sequence encoder instead of max or average pooling. The embedding
-    is the distribution of each filter's activations over time, and its distance is a sum of
-    Wasserstein distances.
+    Use it as the last layer of a sequence encoder instead of max or average pooling. An embedding
+    describes the distribution of each filter's activations over time, and the distance between two
+    embeddings is a sum of Wasserstein distances.
 
     Input shape: `(batch, time, filters)`, any time, with or without a Keras mask of any pattern.
 
-    Output shape: `(batch, filters + 1, knots + 2)`, float32 or wider under any policy. Rows 0 to
-    `filters - 1` hold the values at the knots 0, s_1, ..., s_M, 1 in units of the filters. The last
-    row holds the knots. With `flatten=True` the shape is `(batch, filters * knots)`: only the
-    values at the learned knots, ordered by filter.
+    Output shape: `(batch, filters + 1, knots + 2)`, float32 or wider under any dtype policy. Rows 0
+    to `filters - 1` hold the values at the knots 0, s_1, ..., s_M, 1 in units of the filters. The
+    last row holds the knots. With `flatten=True` the output has shape `(batch, filters * knots)`
+    and holds only the values at the learned knots, ordered by filter.
 
-    A recording without a valid step has no distribution, so its embedding is NaN.
+    The embedding of a recording without a valid step is NaN.
 
     Args:
         knots: Number M of learned knots.
-        p: Order of the Wasserstein distance in `distance` (Abdelwahab2019, Eq. 9).
-        flatten: Whether to return one vector, compared by cosine (Abdelwahab2019, section 5.3,
-            methods QP-NPL and QP-CLS).
+        p: Order of the Wasserstein distance that the property `distance` returns (Abdelwahab2019,
+            Eq. 9).
+        flatten: Whether to return one vector per recording. The vectors are compared by cosine
+            (Abdelwahab2019, section 5.3, methods QP-NPL and QP-CLS).
         host_sort: Whether training sorts with NumPy on the host, which is several times faster on a
-            CPU but not a graph operation. None: only if TensorFlow trains on a CPU. Inference,
-            export and steps that XLA compiles (`jit_compile=True`) never sort on the host.
+            CPU but is not a graph operation. Default: True only if TensorFlow trains on a CPU.
+            Inference, export and steps that XLA compiles (`jit_compile=True`) never sort on the
+            host.
 
     Raises:
-        ValueError: If `knots` is not a positive integer or `p` below 1, or the input is not a
-            sequence of known channels.
+        ValueError: If `knots` is not a positive integer, `p` is below 1, or the input is not a
+            sequence with a known number of channels.
 
     Example:
         >>> layer = QuantileLayer(knots=1)

@@ -12,23 +12,23 @@ from keras_dml.layers.matrices import MatrixLayer, compiles, functions
 class ReEig(Head, MatrixLayer):
     """Eigenvalue rectification U max(L, epsilon) U', the nonlinearity of SPD networks (Huang2017).
 
-    For any symmetric input, singular or indefinite, the output is positive definite with a bounded
-    condition number. A matrix that holds NaN stays NaN.
+    The output is positive definite with a bounded condition number for every symmetric input, also
+    for singular and indefinite matrices. The output is NaN for a matrix that holds NaN.
 
-    Input and output shape: `(batch, ..., n, n)`; only the symmetric part of the input counts. The
-    output is symmetric, float32 or wider under any policy. The gradient is exact for equal
-    eigenvalues, and 0 for an eigenvalue at the floor.
+    Input and output shape: `(batch, ..., n, n)`. Only the symmetric part of the input is used. The
+    output is symmetric, float32 or wider under any dtype policy. The gradient is exact, also for
+    equal eigenvalues. An eigenvalue that equals epsilon has gradient 0.
 
     Args:
-        epsilon: Minimum eigenvalue of the result, an absolute number in squared units of the
+        epsilon: Smallest eigenvalue of the result, an absolute number in squared units of the
             signal. Bring the matrices to a common scale first (`Covariance("trace_normalized")`, or
             channels of standard deviation 1). The default is the value of Kim2020, section 4.
             `distances.AffineInvariant` raises an error for float32 matrices whose largest
-            eigenvalue exceeds 2,000,000 times the smallest, because float32 cannot represent such a
-            low floor.
+            eigenvalue exceeds 2,000,000 times the smallest eigenvalue, because float32 cannot
+            represent eigenvalues that differ this much.
         solver: `"eigh"`, or `"polynomial"` for devices without an eigendecomposition. The
-            polynomial solver uses only products of matrices and the same weights (see
-            `keras_dml.models.with_solver`).
+            polynomial solver uses only products of matrices. Models with the two solvers have the
+            same weights (see `keras_dml.models.with_solver`).
 
     Raises:
         ValueError: If `epsilon` is not positive, `solver` is unknown, or the matrices are not

@@ -12,20 +12,22 @@ from keras_dml.layers.matrices import MatrixLayer, compiles
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class RiemannianBatchNormalization(Head, MatrixLayer):
-    """Batch normalization of positive definite matrices to a learned mean (Brooks2019).
+    """Batch normalization that moves positive definite matrices to a learned mean (Brooks2019).
 
-    The layer maps X to B^(1/2) G^(-1/2) X G^(-1/2) B^(1/2). In training, G is the mean of the batch
-    (one Karcher step from the arithmetic mean, a constant in the backward pass). In inference, G is
-    the running mean. The learned B is the exponential of a free symmetric matrix, so any optimizer
-    keeps it positive definite. Use the layer between `BiMap` and `ReEig` if sessions or amplifiers
-    change the mixture of channels. It may lower eigenvalues, so put `ReEig` after it.
+    The layer maps X to B^(1/2) G^(-1/2) X G^(-1/2) B^(1/2). In training, G is the mean of the
+    batch, computed by one Karcher step from the arithmetic mean. No gradient passes through G. In
+    inference, G is the running mean. B is learned and is the exponential of a free symmetric
+    matrix, so B stays positive definite with every optimizer. Use the layer between `BiMap` and
+    `ReEig` if sessions or amplifiers change the mixture of channels. The layer may lower
+    eigenvalues, so put `ReEig` after this layer.
 
-    Input and output shape: `(batch, ..., n, n)`, positive definite; float32 or wider under any
-    policy. The mean raises eigenvalues below the rounding error to the rounding error.
+    Input and output shape: `(batch, ..., n, n)`, positive definite matrices. The output is float32
+    or wider under any dtype policy. The computation of the mean raises eigenvalues below the
+    rounding error to the rounding error.
 
     Args:
-        momentum: Weight of the old running mean after a batch, along the geodesic; 0.9 in
-            Brooks2019.
+        momentum: Weight of the old running mean in the update after a batch, along the geodesic.
+            Brooks2019 uses 0.9.
 
     Raises:
         ValueError: If `momentum` is not between 0 and 1, or the matrices are not square.
@@ -53,7 +55,7 @@ class RiemannianBatchNormalization(Head, MatrixLayer):
             shape=(n, n),
             initializer="identity",
             trainable=False,
-            aggregation="mean",  # each replica normalizes its own rows
+            aggregation="mean",  # each replica normalizes its rows separately
         )
 
     def call(self, inputs: Tensor, training: bool = False) -> Tensor:
@@ -70,7 +72,8 @@ class RiemannianBatchNormalization(Head, MatrixLayer):
 
 
 def _one_step_mean(x):
-    """Computes one step of the Karcher flow from the arithmetic mean of all matrices, `(n, n)`."""
+    """Computes one step of the Karcher flow, starting at the arithmetic mean of all matrices.
+    Returns a matrix `(n, n)`."""
 
     @in_float64
     def step(x):
@@ -82,5 +85,5 @@ def _one_step_mean(x):
 
 
 def _congruence(p, x):
-    """Computes the symmetric P X P'."""
+    """Computes the symmetric matrix P X P'."""
     return spd.symmetric(ops.matmul(ops.matmul(p, x), ops.swapaxes(p, -1, -2)))

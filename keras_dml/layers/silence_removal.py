@@ -1,4 +1,4 @@
-"""Layer that removes silence from recordings of sound."""
+"""Layer that removes silence from audio recordings."""
 
 from keras_dml._arrays import number, positive, whole
 from keras_dml._backend import keras, ops, xla
@@ -6,47 +6,48 @@ from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import mean, wide
 from keras_dml.layers import _frames
 
-BLOCK = 0.02  # seconds in a block, whose level is measured
-# Seconds of the loudest blocks that determine the level of speech. A click is shorter.
+BLOCK = 0.02  # seconds; length of a block whose level is measured
+# Duration of the loudest blocks that determine the level of speech, in seconds. A click is shorter.
 LOUD = 0.2
-# Blocks whose level is between these numbers of decibels below the level of speech are background:
-# noise of a room, and weak sounds of speech.
+# Blocks whose level is 10 to 40 decibels below the level of speech are background, such as noise of
+# the room and weak phonemes.
 BACKGROUND = 10.0, 40.0
-ABOVE = 4.0  # decibels above the median of the background at which a block counts as sound
-# Variance, relative to that of speech, below which a block is digital silence. One step of 16 bits
-# is 9e-10 times the variance of speech at -6 dB of full scale.
+ABOVE = 4.0  # decibels above the median background level at which a block is active
+# A block is digital silence if its variance is below this fraction of the variance of speech. One
+# quantization step of 16 bits is 9e-10 times the variance of speech at -6 dB of full scale.
 DIGITAL = 1e-10
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class SilenceRemoval(keras.layers.Layer):
-    """Removal of silence before, after and within the speech of recordings, a voice activity
-    detector (VAD) by energy as in x-vector systems (Snyder2018).
+    """Removal of silence before, after and within speech by an energy-based voice activity detector
+    (VAD) as in x-vector systems (Snyder2018).
 
-    The layer measures the level of blocks of 20 ms. The level of a block is its variance, so an
-    offset does not count. The level of speech is the level of the tenth loudest block, so neither a
-    click nor the amount of silence changes it. The background level is the median of the blocks
-    that are 10 to 40 dB below the level of speech. A block is sound if it is at most `depth` dB
-    below the level of speech. If the background is loud, a block must also be 4 dB above the
-    background, or at most 10 dB below the level of speech.
+    The layer measures the level of blocks of 20 ms. The level of a block is the variance of its
+    samples, so an offset does not count. The level of speech is the level of the tenth loudest
+    block, so neither a click nor the amount of silence changes the level of speech. The background
+    level is the median level of the blocks that are 10 to 40 dB below the level of speech. A block
+    is active if its level is at most `depth` dB below the level of speech. If the background is
+    loud, an active block must also be 4 dB above the background level or at most 10 dB below the
+    level of speech.
 
-    The layer keeps sound, and pauses of up to `pause` seconds between two sounds, because they
-    belong to the speech. It removes digital silence, which is 100 dB below the level of speech. It
-    always keeps the loudest blocks, at least `least` samples of them, because the following layers
-    need some samples. The scale of the recording does not matter.
+    The layer keeps active blocks, and pauses of up to `pause` seconds between two active blocks,
+    because short pauses belong to speech. The layer removes digital silence, which is 100 dB below
+    the level of speech. At least the loudest blocks with `least` samples are always kept, because
+    the following layers need some samples. The scale of the recording does not matter.
 
-    The layer moves the blocks that it keeps to the beginning of the recording, in their order, and
-    masks all steps after them. Later layers, recurrent ones too, therefore see the speech alone.
-    On TensorFlow the output is cut to the longest speech of the batch, so that silence costs no
-    time.
+    The layer moves kept blocks to the beginning of the recording without changing their order, and
+    masks all steps after the kept blocks. Therefore later layers, including recurrent layers,
+    process only speech. On TensorFlow the output is cut to the longest speech in the batch, so that
+    no time is spent on silence.
 
     Input and output shape: `(batch, samples, 1)`, with or without a Keras mask. The output may be
     shorter.
 
     Args:
-        rate: Sampling rate, a multiple of 200 Hz.
-        depth: Decibels below the level of speech down to which a block is sound.
-        pause: Longest pause between two sounds that the layer keeps, in seconds.
+        rate: Sampling rate in Hz, a multiple of 200.
+        depth: Largest number of decibels by which an active block may be below the level of speech.
+        pause: Longest pause between two active blocks that the layer keeps, in seconds.
         least: Number of samples that the layer always keeps.
 
     Raises:
@@ -78,11 +79,11 @@ class SilenceRemoval(keras.layers.Layer):
         self.block = round(BLOCK * self.rate)
         self.supports_masking = True
 
-    ignores_zeros = True  # so `keras_dml.embed` takes recordings that end in zeros
+    ignores_zeros = True  # so `keras_dml.embed` accepts recordings that end in zeros
 
     @property
     def rate_hz(self) -> int:
-        """Rate that `keras_dml.embed` compares with the rate of recordings."""
+        """Sampling rate that `keras_dml.embed` compares with the rate of recordings."""
         return self.rate
 
     def build(self, input_shape: tuple) -> None:
@@ -95,8 +96,8 @@ class SilenceRemoval(keras.layers.Layer):
 
     def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         if isinstance(inputs, keras.KerasTensor):
-            # While a functional model is built, the mask would become a constant of its graph and
-            # would ignore the masks of recordings.
+            # While Keras builds a functional model, this mask would become a constant of the graph,
+            # and the masks of recordings would be ignored.
             return previous_mask
         is_kept, order, longest = self._plan(ops.convert_to_tensor(inputs), previous_mask)
         return _reorder(is_kept, order)[:, :longest]
@@ -105,12 +106,12 @@ class SilenceRemoval(keras.layers.Layer):
         return input_shape
 
     def _plan(self, inputs, mask):
-        """Computes which steps the layer keeps and the new order of the blocks.
+        """Computes which steps the layer keeps and in which order it puts the blocks.
 
         Returns:
-            `(is_kept, order, longest)`: whether the layer keeps each step, shape `(batch, blocks,
-            block)`; indices of the blocks in their new order, shape `(batch, blocks)`; number of
-            steps of the output.
+            `(is_kept, order, longest)`. `is_kept` is True for each step that the layer keeps, shape
+            `(batch, blocks, block)`. `order` holds the indices of the blocks in their new order,
+            shape `(batch, blocks)`. `longest` is the number of steps of the output.
         """
         valid = ops.ones_like(inputs[..., 0], "bool") if mask is None else ops.cast(mask, "bool")
         valid = self._blocks(ops.expand_dims(valid, 2))  # (batch, blocks, block)
@@ -128,7 +129,7 @@ class SilenceRemoval(keras.layers.Layer):
         return is_kept, order, longest
 
     def _is_speech(self, x, valid):
-        """Returns whether the layer keeps each block, shape `(batch, blocks)`."""
+        """Returns a mask of the blocks that the layer keeps, shape `(batch, blocks)`."""
         steps = ops.sum(ops.cast(valid, x.dtype), axis=2)
         gap = ops.where(valid, x - mean(x, axis=2, mask=valid, keepdims=True), 0)
         level = ops.where(steps > 0, mean(gap * gap, axis=2, mask=valid), -1)  # (batch, blocks)
@@ -137,7 +138,7 @@ class SilenceRemoval(keras.layers.Layer):
         speech = _at(level, rank, ops.minimum(round(LOUD / BLOCK), blocks) - 1)
         loud, quiet = (level >= speech * 10 ** (-decibels / 10) for decibels in BACKGROUND)
         first, last = (_count(ops.logical_and(x, steps > 0), rank.dtype) for x in (loud, quiet))
-        # the median; without background blocks it is the level of the next quieter block
+        # the median, or without background blocks the level of the next quieter block
         background = _at(level, rank, (first + last) // 2)
         least = ops.maximum(10 ** (ABOVE / 10) * background, speech * 10 ** (-self.depth / 10))
         least = ops.minimum(least, speech * 10 ** (-BACKGROUND[0] / 10))
@@ -145,13 +146,12 @@ class SilenceRemoval(keras.layers.Layer):
         active = ops.logical_not(level < least)
         spoken = _closed(active, round(self.pause / 2 / BLOCK))
         spoken = ops.logical_and(spoken, ops.logical_not(level <= DIGITAL * speech))
-        loudest = rank <= -(-self.least // self.block)  # one block more: the last one may be short
+        loudest = rank <= -(-self.least // self.block)  # the last one may be short
         return ops.logical_and(ops.logical_or(spoken, loudest), steps > 0)
 
     def _blocks(self, x):
-        """Splits `(batch, samples, 1)` into blocks, shape `(batch, blocks, block)`.
-
-        Zeros fill up the last block.
+        """Splits audio `(batch, samples, 1)` into blocks `(batch, blocks, block)`. The last block
+        is padded with zeros.
         """
         count = (ops.shape(x)[1] + self.block - 1) // self.block
         padded = ops.pad(x, ((0, 0), (0, self.block), (0, 0)))[:, : count * self.block]
@@ -168,10 +168,9 @@ class SilenceRemoval(keras.layers.Layer):
 
 
 def _closed(active, reach):
-    """Computes a morphological closing, shape `(batch, blocks)`.
-
-    The result is true for each true block, and for blocks in a gap of at most `2 * reach` blocks
-    between two true blocks.
+    """Computes the morphological closing of a mask, shape `(batch, blocks)`. The result is True for
+    each active block, and for blocks in a gap of at most `2 * reach` blocks between two active
+    blocks.
     """
     x = ops.expand_dims(ops.cast(active, "float32"), 2)
     x = ops.pad(x, ((0, 0), (2 * reach, 2 * reach), (0, 0)))
@@ -180,17 +179,19 @@ def _closed(active, reach):
 
 
 def _count(which, dtype):
-    """Counts the true values in each row, shape `(batch, 1)`."""
+    """Counts the True values in each row, and returns a tensor `(batch, 1)`."""
     return ops.sum(ops.cast(which, dtype), axis=1, keepdims=True)
 
 
 def _at(level, rank, place):
-    """Returns the level of the block with a rank in each row, shape `(batch, 1)`; 0 without it."""
+    """Returns for each row the level of the block with a given rank, shape `(batch, 1)`. The level
+    is 0 if no block has this rank."""
     return ops.sum(ops.where(rank == place, level, 0), axis=1, keepdims=True)
 
 
 def _reorder(blocks, order):
-    """Joins blocks in another order, shape `(batch, samples)`."""
+    """Joins the blocks of each recording in a new order, and returns a tensor
+    `(batch, samples)`."""
     batch, count, block = ops.shape(blocks)
     rows = order + count * ops.expand_dims(ops.arange(batch, dtype="int32"), 1)
     reordered = ops.take(ops.reshape(blocks, (-1, block)), rows, axis=0)

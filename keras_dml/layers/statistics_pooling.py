@@ -9,8 +9,8 @@ from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import mean, nan_unless
 from keras_dml.layers.head import Head, full_precision
 
-# Minimum variance, in squared units of the input, so that the gradient of the root is 0 instead of
-# infinite for a constant channel.
+# Smallest variance, in squared units of the input. For a constant channel, the gradient of the
+# square root is then 0 instead of infinite.
 FLOOR = 1e-5
 
 
@@ -22,8 +22,8 @@ class StatisticsPooling(Head, keras.layers.Layer):
     The standard deviation is sqrt(max(variance, 1e-5)). The variance has the divisor T, the number
     of valid steps.
 
-    Input shape: `(batch, time, channels)`, with or without a Keras mask. Output shape: `(batch, 2 *
-    channels)`, means first, float32 or wider under any policy.
+    Input shape: `(batch, time, channels)`, with or without a Keras mask. Output shape:
+    `(batch, 2 * channels)`, means first, float32 or wider under any dtype policy.
 
     Raises:
         ValueError: If a recording has no valid step. A compiled call returns NaN instead.
@@ -51,7 +51,7 @@ class StatisticsPooling(Head, keras.layers.Layer):
         )  # (batch, time, 1)
         center = mean(inputs, axis=1, mask=valid, keepdims=True)  # (batch, 1, channels)
         gap = inputs - center
-        gap = gap if valid is None else ops.where(valid, gap, 0)  # NaN there would reach gradients
+        gap = gap if valid is None else ops.where(valid, gap, 0)  # gradients would pass on NaN
         variance = mean(gap * gap, axis=1, mask=valid)  # (batch, channels)
         stddev = ops.sqrt(ops.maximum(variance, FLOOR))
         pooled = ops.concatenate([center[:, 0], stddev], axis=-1)

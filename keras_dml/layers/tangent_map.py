@@ -12,20 +12,22 @@ from keras_dml.layers.tangent_vector import TangentVector
 class TangentMap(BiMap):
     """`BiMap`, `LogEig` and `TangentVector` in one layer: the head of an SPD network.
 
-    The layer computes the same numbers with the same weight. If TensorFlow trains in a graph on a
-    CPU and the matrices are small (at most 48 x 48 to 24 x 24), it compiles the operations around
-    the eigendecomposition. A step for 64 matrices of 20 x 20 mapped to 10 x 10 then takes two
-    thirds of the time of the three layers. Compilation takes almost a second, and is repeated if
-    the size of the batch changes by a quarter. The three separate layers compile nothing.
+    The layer computes the same numbers as the three layers, with the same weight. If TensorFlow
+    trains in a graph on a CPU and the matrices are small (at most 48 x 48, mapped to at most 24 x
+    24), the layer compiles the operations around the eigendecomposition. A training step that maps
+    64 matrices of 20 x 20 to 10 x 10 then takes two thirds of the time of the three layers.
+    Compilation takes almost a second, and is repeated if the size of the batch changes by a
+    quarter. The three separate layers do not compile anything.
 
-    Input shape: `(batch, ..., n, n)`; only the symmetric part counts. Output shape: `(batch, ...,
-    units (units + 1) / 2)`, float32 or wider under any policy, compared by Euclidean distance,
-    which is the log-Euclidean distance (Kim2020, Eq. 4) of the mapped matrices.
+    Input shape: `(batch, ..., n, n)`. Only the symmetric part is used. Output shape:
+    `(batch, ..., units (units + 1) / 2)`, float32 or wider under any dtype policy. The Euclidean
+    distance between two outputs is the log-Euclidean distance (Kim2020, Eq. 4) between the mapped
+    matrices.
 
     Args:
         units: Size of the mapped matrices, at most n.
-        epsilon: Minimum eigenvalue of the mapped matrices; see `LogEig`.
-        solver: `"eigh"` or `"polynomial"`; see `LogEig`.
+        epsilon: Lower limit of the eigenvalues of the mapped matrices, see `LogEig`.
+        solver: `"eigh"` or `"polynomial"`, see `ReEig`.
 
     Raises:
         ValueError: In the same cases as `BiMap` and `LogEig`.

@@ -4,26 +4,29 @@ from keras_dml._backend import keras, ops
 from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import mean, wide
 
-# Log units. If the level varies less, rounding errors would decide which frames are masked.
+# Smallest standard deviation of the level, in log units. Without it, rounding errors would decide
+# which frames of a recording with a constant level are masked.
 EVEN = 1e-2
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class VoiceActivity(keras.layers.Layer):
-    """Mask of the quiet frames of a recording: pauses between words, silence before and after.
+    """Mask that excludes the quiet frames of a recording: pauses between words, and silence before
+    and after speech.
 
-    It is the energy-based voice activity detector (VAD) of x-vector systems (Snyder2018). The level
-    of a frame is the mean of its log-mel bands. The layer keeps a frame if its level is at least
-    the mean level of the recording minus `margin` standard deviations, so neither loudness nor
-    microphone counts. The output equals the input, and its mask excludes the quiet frames from
-    later pooling. Computed in float32 or wider under any policy.
+    The layer is the energy-based voice activity detector (VAD) of x-vector systems (Snyder2018).
+    The level of a frame is the mean of its log-mel bands. The layer keeps a frame if its level is
+    at least the mean level of the recording minus `margin` standard deviations. So loudness and
+    microphone do not change the mask. The output equals the input, and the mask of the output
+    excludes the quiet frames from later pooling. The layer computes in float32 or wider under any
+    dtype policy.
 
     Input and output shape: `(batch, frames, bands)`, such as the output of `LogMel`, with or
     without a Keras mask.
 
     Args:
-        margin: Number of standard deviations below the mean level that still count as speech; at
-            least 0, so that at least one frame remains.
+        margin: Number of standard deviations by which the level of a kept frame may be below the
+            mean level. At least 0, so that at least one frame remains.
 
     Raises:
         ValueError: If the margin is negative or infinite, or the rank of the input is not 3.
@@ -51,12 +54,12 @@ class VoiceActivity(keras.layers.Layer):
             )
 
     def call(self, inputs: Tensor) -> Tensor:
-        return inputs + 0  # a new tensor, because `inputs` and its copies keep the old mask
+        return inputs + 0  # a new tensor, because `inputs` has the old mask
 
     def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         if isinstance(inputs, keras.KerasTensor):
-            # While a functional model is built, the mask would become a constant of its graph and
-            # would ignore the masks of recordings.
+            # While Keras builds a functional model, this mask would become a constant of the graph,
+            # and the masks of recordings would be ignored.
             return previous_mask
         inputs = ops.convert_to_tensor(inputs)
         inputs = ops.cast(inputs, wide(self.variable_dtype))

@@ -1,4 +1,5 @@
-"""Layer that averages the vectors of a network over the windows of a recording."""
+"""Layer that applies a network to the windows of a recording and averages the network's output
+vectors."""
 
 from typing import Self
 
@@ -12,26 +13,26 @@ from keras_dml.layers.head import Head, full_precision
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class WindowedMean(Head, keras.layers.Layer):
-    """Mean of a network's unit vectors over the windows of a recording, scaled to length 1
-    (Wan2018, section 2.2: the d-vector of an utterance).
+    """Mean of a network's unit vectors over the windows of a recording, scaled to length 1 (the
+    d-vector of an utterance, Wan2018, section 2.2).
 
     Window k begins at step `k * step - lead` of the recording. Steps before the beginning and after
     the end of the recording count as zero. The first window always exists. Window k exists if the
     recording has at least `k * step + reach` steps.
 
     Input shape: `(batch, time, channels)`, with or without a Keras mask. The valid steps must come
-    first. Output shape: `(batch, features)`, float32 or wider under any policy.
+    first. Output shape: `(batch, features)`, float32 or wider under any dtype policy.
 
     Args:
-        network: Built `keras.Model` from `(batch, window, channels)` to `(batch, features)`, with
-            windows of a fixed length.
-        step: Steps from one window to the next.
-        reach: Number of steps of a recording that a further window must contain; at most the length
-            of the window.
-        lead: Steps by which the first window begins before the recording.
+        network: Built `keras.Model` that maps windows `(batch, window, channels)` of a fixed length
+            to vectors `(batch, features)`.
+        step: Number of steps from the beginning of one window to the beginning of the next window.
+        reach: Number of steps of the recording that each window after the first must contain, at
+            most the length of the window.
+        lead: Number of steps by which the first window begins before the recording.
 
     Raises:
-        ValueError: If the network has other shapes, or a number is out of range.
+        ValueError: If the network has other input or output shapes, or a number is out of range.
 
     Example:
         >>> network = keras.Sequential([keras.Input((4, 1)), keras.layers.Flatten()])
@@ -90,14 +91,15 @@ class WindowedMean(Head, keras.layers.Layer):
         """Returns the windows of recordings, shape `(batch, windows, window, channels)`.
 
         Args:
-            inputs: Shape `(batch, time, channels)`.
+            inputs: Recordings, shape `(batch, time, channels)`.
         """
         starts = self.step * ops.arange(self._count(ops.shape(inputs)[1]), dtype="int32")
         padded = ops.pad(inputs, ((0, 0), (self.lead, self.window), (0, 0)))
         return ops.take(padded, starts[:, None] + ops.arange(self.window, dtype="int32"), axis=1)
 
     def _count(self, time):
-        """Returns the number of windows in a number of steps, an int if `time` is an int."""
+        """Returns the number of windows of a recording with `time` steps. The result is an int if
+        `time` is an int."""
         further = (time - self.reach) // self.step
         return 1 + (max(further, 0) if isinstance(further, int) else ops.maximum(further, 0))
 

@@ -1,5 +1,5 @@
-"""Losses on distances, which return one value per anchor. Importing this module registers all of
-them with Keras."""
+"""Losses that compare distances and return one value per anchor. Importing this module registers
+all losses with Keras."""
 
 from keras_dml.losses.contrastive import ContrastiveLoss
 from keras_dml.losses.dsml import DSMLTripletLoss

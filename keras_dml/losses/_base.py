@@ -1,5 +1,5 @@
-"""Base classes of the losses: `LabeledLoss` on labels, `DistanceMatrixLoss` on all distances of a
-batch.
+"""Base classes of the losses. `LabeledLoss` checks labels, and `DistanceMatrixLoss` also computes
+all distances between the rows of a batch.
 """
 
 from collections.abc import Callable
@@ -17,19 +17,20 @@ from keras_dml.labels import numeric_labels
 from keras_dml.layers.head import full_precision
 from keras_dml.losses.pairs import class_ids
 
-MAX_DISTANCE = 1e15  # infinity times a gradient of 0 is NaN; float32 holds the square of this
+MAX_DISTANCE = 1e15  # infinity times a gradient of 0 is NaN; float32 can hold the square of 1e15
 
 
 class LabeledLoss(keras.losses.Loss):
-    """Base class of losses whose labels are class ids, which compute in float32 or wider.
+    """Base class of losses whose labels are class ids. The losses compute in float32 or wider.
 
-    A subclass with a `distance` warns if the head of the model names another distance.
+    A subclass with an attribute `distance` warns if the last layer of the model declares another
+    distance.
 
     Args:
         name: Name of the loss.
-        dtype: See `keras.losses.Loss`. Half precision is widened to float32, because it rounds
-            labels from 257 on.
-        **kwargs: See `reduction` of `keras.losses.Loss`.
+        dtype: Dtype of the computation, see `keras.losses.Loss`. Half precision is widened to
+            float32, because half precision rounds labels from 257 on.
+        **kwargs: Further arguments of `keras.losses.Loss`, such as `reduction`.
     """
 
     def __init__(self, *, name: str, dtype: Any = None, **kwargs: Any) -> None:
@@ -38,7 +39,8 @@ class LabeledLoss(keras.losses.Loss):
     def __call__(
         self, y_true: ArrayLike | Tensor, y_pred: Tensor, sample_weight: Tensor | None = None
     ) -> Tensor:
-        # Checked before Keras converts them to tensors, which drops masks and imaginary parts.
+        # Labels are checked here, before Keras converts them to tensors and thereby drops masks and
+        # imaginary parts.
         labels = numeric_labels(y_true)
         if isinstance(y_pred, (np.ndarray, list, tuple)):
             y_pred = real("Predictions", y_pred)
@@ -54,21 +56,22 @@ class LabeledLoss(keras.losses.Loss):
 
 
 class DistanceMatrixLoss(LabeledLoss):
-    """Base class of losses of the distances between all rows of a batch. Subclasses implement
-    `values`.
+    """Base class of losses that are functions of all distances between the rows of a batch.
+    Subclasses implement `values`.
 
-    Labels are class ids, shape `(batch,)`, in any number and order. Predictions are embeddings that
-    the distance takes. Distances beyond 1e15 count as 1e15, without a gradient. An anchor without a
-    valid pair has the value 0 unless the subclass documents another value. An anchor with a NaN
-    among its distances has the value NaN. Labels that are not ids raise an error, in a compiled
-    step an error of the backend. If XLA compiles the step on TensorFlow, their anchors have the
-    value NaN.
+    Labels are class ids, shape `(batch,)`. Each class may have any number of rows, in any order.
+    Predictions are embeddings that the distance accepts. Distances above 1e15 count as 1e15 and
+    have no gradient. An anchor without a valid pair has the value 0 unless the subclass documents
+    another value. An anchor with a NaN among its distances has the value NaN. Labels that are not
+    class ids raise an error. In a compiled step the backend raises this error. If XLA compiles the
+    step on TensorFlow, no error is raised, and anchors with invalid labels have the value NaN.
 
     Args:
         distance: Name of a distance, or an object `d(x, y) -> (n, m)`.
         name: Name of the loss.
-        dtype: See `keras.losses.Loss`; widened to float32.
-        **kwargs: See `reduction` of `keras.losses.Loss`.
+        dtype: Dtype of the computation, see `keras.losses.Loss`. Half precision is widened to
+            float32.
+        **kwargs: Further arguments of `keras.losses.Loss`, such as `reduction`.
     """
 
     def __init__(
@@ -91,42 +94,43 @@ class DistanceMatrixLoss(LabeledLoss):
         return ops.where(invalid, float("nan"), values)
 
     def distance_matrix(self, embeddings: Tensor) -> Tensor:
-        """Computes the distances between all rows, or their squares if a subclass compares squares,
-        shape `(batch, batch)`."""
+        """Computes the distances between all rows, shape `(batch, batch)`. Subclasses that compare
+        squared distances return squares."""
         return ops.minimum(self.distance(embeddings, embeddings), MAX_DISTANCE)
 
     def values(self, labels: Tensor, distances: Tensor, embeddings: Tensor) -> Tensor:
         """Computes one value per anchor.
 
         Args:
-            labels: Class ids, int32, shape `(batch,)`; -1: invalid.
-            distances: Result of `distance_matrix`.
+            labels: Class ids, int32, shape `(batch,)`. -1 marks an invalid label.
+            distances: Distances that `distance_matrix` returned, shape `(batch, batch)`.
             embeddings: Embeddings, shape `(batch, ...)`.
         """
         raise NotImplementedError(
-            f"{type(self).__name__} has no method `values(labels, distances, embeddings)`. It "
-            "returns one value per anchor, shape (batch,)."
+            f"{type(self).__name__} has no method `values(labels, distances, embeddings)`. The "
+            "method must return one value per anchor, shape (batch,)."
         )
 
 
 def mean_of_terms(sums: Tensor, counts: Tensor) -> Tensor:
-    """Scales the sums of anchors so that their mean is the mean of all terms of the batch.
+    """Scales the anchors' sums so that the mean over anchors equals the mean over all terms in the
+    batch.
 
     Args:
-        sums: Sum of an anchor's terms, shape `(batch,)`.
-        counts: Number of an anchor's terms, shape `(batch,)`.
+        sums: Sum of the terms of each anchor, shape `(batch,)`.
+        counts: Number of terms of each anchor, shape `(batch,)`.
     """
     rows = ops.cast(ops.shape(sums)[0], sums.dtype)
     return sums * (rows / ops.maximum(ops.sum(counts), 1))
 
 
 class _WithLabels(keras.losses.Loss):
-    """A labeled loss whose labels Keras does not cast, because float32 would merge ids from 2**24
-    on.
+    """Wrapper that passes the labels to a labeled loss without Keras's cast to float32, which would
+    merge class ids from 2**24 on.
 
     Args:
         loss: A `LabeledLoss`.
-        labels: Labels for the loss.
+        labels: Labels that are passed to the loss.
     """
 
     def __init__(self, loss, labels):
@@ -138,11 +142,11 @@ class _WithLabels(keras.losses.Loss):
 
 
 def _check_rows(labels, y_pred):
-    """Returns the labels if there is one for each row of the predictions.
+    """Checks that there is one label per row of the predictions, and returns the labels.
 
     Raises:
-        ValueError: If their numbers differ. If only the graph knows the numbers, the step stops
-            with an error of its backend.
+        ValueError: If the number of labels differs from the number of rows. If the numbers are
+            known only while the graph runs, the backend raises an error.
     """
     count, rows = labels.shape[0], y_pred.shape[0]
     message = "`labels` and embeddings must have the same number of rows."

@@ -13,27 +13,29 @@ from keras_dml.losses._base import DistanceMatrixLoss
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class ContrastiveLoss(DistanceMatrixLoss):
-    """Contrastive loss, which reduces distances within classes and pushes other classes beyond a
-    margin (Hadsell2006).
+    """Contrastive loss, which reduces distances within classes and increases distances between
+    classes up to a margin (Hadsell2006).
 
-    An ordered pair at distance d adds `d^2 / 2` if its classes are equal, otherwise `max(margin -
-    d, 0)^2 / 2`. The default reduction is the mean over all ordered pairs of a batch.
+    An ordered pair of rows at distance d adds `d^2 / 2` if the two classes are equal, otherwise
+    `max(margin - d, 0)^2 / 2`. The default reduction is the mean over all ordered pairs of a batch.
 
-    Labels are class ids, shape `(batch,)`. Predictions are embeddings that `distance` takes. A
-    batch of one row has the value 0.
+    Labels are class ids, shape `(batch,)`. Predictions are embeddings that `distance` accepts. The
+    loss of a batch with one row is 0.
 
     Args:
-        margin: Distance from which on another class adds nothing, in units of the distance.
+        margin: Distance from which on a pair of different classes adds nothing, in units of the
+            distance.
         distance: Name of a distance that is 0 between equal embeddings, or an object `d(x, y) ->
             (n, m)`.
         name: Name of the loss.
-        dtype: See `keras.losses.Loss`; widened to float32.
-        **kwargs: See `reduction` of `keras.losses.Loss`.
+        dtype: Dtype of the computation, see `keras.losses.Loss`. Half precision is widened to
+            float32.
+        **kwargs: Further arguments of `keras.losses.Loss`, such as `reduction`.
 
     Raises:
         TypeError, ValueError: If the margin is not a finite number, or the distance is not 0
-            between equal embeddings or does not take the predictions; in an eager call, if a label
-            is not an id.
+            between equal embeddings or does not accept the predictions, or if, in an eager call, a
+            label is not a class id.
 
     Example:
         >>> embeddings = np.array([[0.0], [1.0], [0.25]])
@@ -54,8 +56,8 @@ class ContrastiveLoss(DistanceMatrixLoss):
         if not self.distance.is_zero_at_itself:
             raise ValueError(
                 "ContrastiveLoss needs a distance that is 0 between equal embeddings. Received "
-                f"{self.distance.name}. For the cosine end the model in "
-                '`keras.layers.UnitNormalization()` and use distance="euclidean".'
+                f"{self.distance.name}. For the cosine, end the model "
+                'with `keras.layers.UnitNormalization()` and use distance="euclidean".'
             )
         self.margin = number("margin", margin)
 

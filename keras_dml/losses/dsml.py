@@ -13,26 +13,29 @@ from keras_dml.losses._base import DistanceMatrixLoss, mean_of_terms
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class DSMLTripletLoss(DistanceMatrixLoss):
-    """Triplet loss of all triplets by signal-to-noise distance, with a pull of embeddings to zero
-    mean (Yuan2019).
+    """Triplet loss over all triplets with the signal-to-noise-ratio distance and a term that pulls
+    the mean of each embedding to zero (Yuan2019).
 
-    With `d_ij = var(h_j - h_i) / var(h_i)` over features, i the anchor, the mean over all triplets
-    of `max(d_ap - d_an + margin, 0)`, plus `zero_mean_weight` times the mean over rows of the
-    absolute sum of a row's features. A batch without triplets has the second part only.
+    The distance of row j from anchor i is `d_ij = var(h_j - h_i) / var(h_i)`, with variances over
+    features. The first term of the loss is the mean over all triplets of
+    `max(d_ap - d_an + margin, 0)`. The second term is `zero_mean_weight` times the mean over rows
+    of the absolute sum of a row's features. A batch without triplets has only the second term.
 
     Labels are class ids, shape `(batch,)`. Predictions are vectors, shape `(batch, features)`,
     because the distance compares features.
 
     Args:
-        margin: Margin, a ratio.
-        zero_mean_weight: Weight of the second part (lambda of Yuan2019).
+        margin: Margin between the distances, without unit.
+        zero_mean_weight: Weight of the second term (lambda in Yuan2019).
         name: Name of the loss.
-        dtype: See `keras.losses.Loss`; widened to float32.
-        **kwargs: See `reduction` of `keras.losses.Loss`.
+        dtype: Dtype of the computation, see `keras.losses.Loss`. Half precision is widened to
+            float32.
+        **kwargs: Further arguments of `keras.losses.Loss`, such as `reduction`.
 
     Raises:
-        TypeError, ValueError: If the margin or the weight is not a finite number, or the weight is
-            negative; if the predictions are not vectors; in an eager call, if a label is not an id.
+        TypeError, ValueError: If the margin or the weight is not a finite number, the weight is
+            negative, the predictions are not vectors, or, in an eager call, a label is not a class
+            id.
 
     Example:
         >>> embeddings = np.array([[1.0, -1.0], [2.0, -2.0], [-1.0, 1.0]])
@@ -57,9 +60,9 @@ class DSMLTripletLoss(DistanceMatrixLoss):
         if len(y_pred.shape) != 2:
             raise ValueError(
                 "DSMLTripletLoss compares vectors, shape (batch, features). Received shape "
-                f"{tuple(y_pred.shape)}. End the model in `LogEig` and `TangentVector` for "
-                "matrices, in `QuantileLayer(flatten=True)` for sequences, or use `TripletLoss`, "
-                "which takes other distances."
+                f"{tuple(y_pred.shape)}. For matrices, end the model with `LogEig` and "
+                "`TangentVector`. For sequences, end the model with `QuantileLayer(flatten=True)`. "
+                "`TripletLoss` accepts other distances."
             )
         return super().call(y_true, y_pred)
 

@@ -10,32 +10,35 @@ from keras_dml._typing import Tensor
 from keras_dml.losses import mining
 from keras_dml.losses._base import DistanceMatrixLoss, mean_of_terms
 
-NO_NEGATIVE = -1e30  # in place of -inf, whose differences are NaN
+NO_NEGATIVE = -1e30  # instead of -inf, because the difference of two infinities is NaN
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class LiftedStructureLoss(DistanceMatrixLoss):
-    """Lifted structure loss, which compares each positive pair with all negatives of both rows
+    """Lifted structure loss, which compares each positive pair with all negatives of its two rows
     (Song2016; Kim2020, Eq. 3).
 
-    With `J_ij = d_ij + log(sum_k exp(margin - d_ik) + sum_l exp(margin - d_jl))`, k over the
-    negatives of i and l over the negatives of j, the loss is the mean over positive pairs of
-    `max(J_ij, 0)^2 / 2`. It is 0 for a batch without negatives.
+    The loss is the mean over positive pairs (i, j) of `max(J_ij, 0)^2 / 2` with
+    `J_ij = d_ij + log(sum_k exp(margin - d_ik) + sum_l exp(margin - d_jl))`. In the sums, k runs
+    over the negatives of i and l over the negatives of j. The loss is 0 for a batch without
+    negatives.
 
-    Erratum: Kim2020 Eq. 3 closes a bracket after the first sum, but the logarithm takes both sums.
+    Erratum: Kim2020 Eq. 3 closes a bracket after the first sum, but the logarithm is of the total
+    of the two sums.
 
-    Labels are class ids, shape `(batch,)`. Predictions are embeddings that `distance` takes.
+    Labels are class ids, shape `(batch,)`. Predictions are embeddings that `distance` accepts.
 
     Args:
         margin: Margin, in units of the distance.
         distance: Name of a distance or an object `d(x, y) -> (n, m)`.
         name: Name of the loss.
-        dtype: See `keras.losses.Loss`; widened to float32.
-        **kwargs: See `reduction` of `keras.losses.Loss`.
+        dtype: Dtype of the computation, see `keras.losses.Loss`. Half precision is widened to
+            float32.
+        **kwargs: Further arguments of `keras.losses.Loss`, such as `reduction`.
 
     Raises:
         TypeError, ValueError: If the margin is not a finite number, or the distance is unknown or
-            does not take the predictions; in an eager call, if a label is not an id.
+            does not accept the predictions, or if, in an eager call, a label is not a class id.
 
     Example:
         >>> embeddings = np.array([[0.0], [0.0], [1.0]])
@@ -61,7 +64,7 @@ class LiftedStructureLoss(DistanceMatrixLoss):
         rows = ops.logsumexp(
             ops.where(away, self.margin - distances, NO_NEGATIVE), axis=1
         )  # (batch,)
-        log_sums = rows[None, :] + ops.softplus(rows[:, None] - rows[None, :])  # of both rows
+        log_sums = rows[None, :] + ops.softplus(rows[:, None] - rows[None, :])
         pairs = log_sums + distances  # (batch, batch)
         terms = ops.where(near, ops.square(ops.relu(pairs)) / 2, 0)
         return mean_of_terms(ops.sum(terms, axis=1), ops.sum(ops.cast(near, terms.dtype), axis=1))

@@ -1,10 +1,10 @@
-"""Mining of positives, negatives and triplets of a batch (batch-all, batch-hard, semi-hard,
-random).
+"""Functions that select positives, negatives and triplets in a batch (batch-all, batch-hard,
+semi-hard and random mining).
 
 Positives and negatives are dense masks, so that no shape depends on the labels and a step compiles
-once. Triplets are signed weights of the distance matrix: `sum_j weights_ij d_ij + margin *
-opened_i` is the sum of the open hinges `d_ip - d_in + margin` of anchor i, and the weights are its
-gradient. A hinge is open if it is positive. Mining itself has no gradient.
+once. Triplets are represented by signed weights of the distance matrix. The sum of the open hinges
+`d_ip - d_in + margin` of anchor i is `sum_j weights_ij d_ij + margin * opened_i`, and the gradient
+of this sum is `weights_ij`. A hinge is open if it is positive. Mining itself has no gradient.
 """
 
 import functools
@@ -14,12 +14,13 @@ from keras_dml._backend import ops, xla
 from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import at_least_float32
 
-SLOTS = 8  # positives of an anchor in one pass, which takes (batch, SLOTS, batch) elements
-PARTS = 8  # parts of a row of the distance matrix, which are reduced elementwise
+SLOTS = 8  # positives of an anchor per pass; a pass takes (batch, SLOTS, batch) elements
+PARTS = 8  # number of parts into which rows are split, for an elementwise reduction
 
 
 def positives(labels: Tensor) -> Tensor:
-    """Returns a mask of the pairs of different rows of one class, shape `(batch, batch)`.
+    """Returns a mask of the pairs of different rows that have the same class, shape
+    `(batch, batch)`.
 
     Args:
         labels: Class ids, int32, shape `(batch,)`.
@@ -30,7 +31,7 @@ def positives(labels: Tensor) -> Tensor:
 
 
 def negatives(labels: Tensor) -> Tensor:
-    """Returns a mask of the pairs of rows of different classes, shape `(batch, batch)`.
+    """Returns a mask of the pairs of rows that have different classes, shape `(batch, batch)`.
 
     Args:
         labels: Class ids, int32, shape `(batch,)`.
@@ -39,14 +40,14 @@ def negatives(labels: Tensor) -> Tensor:
 
 
 def farthest(distances: Tensor, mask: Tensor) -> Tensor:
-    """Computes the largest distance of each row under a mask, shape `(batch,)`. It is -inf if the
-    mask of a row is empty."""
+    """Computes the largest distance in each row among the entries where the mask is True, shape
+    `(batch,)`. The result is -inf if the mask of a row has no True entry."""
     return ops.max(ops.where(mask, distances, -float("inf")), axis=1)
 
 
 def nearest(distances: Tensor, mask: Tensor) -> Tensor:
-    """Computes the smallest distance of each row under a mask, shape `(batch,)`. It is inf if the
-    mask of a row is empty."""
+    """Computes the smallest distance in each row among the entries where the mask is True, shape
+    `(batch,)`. The result is inf if the mask of a row has no True entry."""
     return ops.min(ops.where(mask, distances, float("inf")), axis=1)
 
 
@@ -55,11 +56,11 @@ def with_partners(distances: Tensor, near: Tensor, away: Tensor) -> tuple[Tensor
 
     Args:
         distances: Distance matrix, shape `(batch, batch)`.
-        near: Mask of positives; an empty row gets the anchor itself.
-        away: Mask of negatives; an empty row gets the farthest rows.
+        near: Mask of positives. If a row has no positive, the anchor itself is added.
+        away: Mask of negatives. If a row has no negative, the farthest rows are added.
 
     Returns:
-        Both masks, shape `(batch, batch)`.
+        The two extended masks, each of shape `(batch, batch)`.
     """
     empty = ops.logical_not(ops.any(away, axis=1, keepdims=True))
     last = ops.equal(distances, ops.max(distances, axis=1, keepdims=True))
@@ -67,11 +68,11 @@ def with_partners(distances: Tensor, near: Tensor, away: Tensor) -> tuple[Tensor
 
 
 def _in_two_passes(mine):
-    """Wraps a mining function without a gradient. In a traced step it is compiled by XLA, which
-    takes two passes over the triplets instead of seven.
+    """Wraps a mining function, and removes its gradient. In a traced step XLA compiles the
+    function, which then takes two passes over the triplets instead of seven.
 
-    Each batch size is compiled once, in about half a second, which is longer than an eager call
-    takes.
+    XLA compiles once per batch size, in about half a second. Eager calls are not compiled, because
+    compiling takes longer than an eager call.
     """
 
     @functools.wraps(mine)
@@ -88,7 +89,7 @@ def _in_two_passes(mine):
 
 @_in_two_passes
 def all_triplets(distances: Tensor, labels: Tensor, margin: float) -> tuple[Tensor, Tensor, Tensor]:
-    """Mines all triplets of an anchor, a positive and a negative (Kim2020, Eq. 1).
+    """Selects all triplets of an anchor, a positive and a negative (Kim2020, Eq. 1).
 
     Args:
         distances: Distance matrix, shape `(batch, batch)`.
@@ -96,8 +97,8 @@ def all_triplets(distances: Tensor, labels: Tensor, margin: float) -> tuple[Tens
         margin: Margin of the hinge, in units of the distances.
 
     Returns:
-        Weights, shape `(batch, batch)`; number of open triplets of each anchor, shape `(batch,)`;
-        number of its triplets, open or not, same shape.
+        Weights, shape `(batch, batch)`. Number of open triplets of each anchor, shape `(batch,)`.
+        Number of all triplets of each anchor, shape `(batch,)`.
     """
     away = ops.where(negatives(labels), distances, float("inf"))  # (batch, batch)
 
@@ -119,17 +120,17 @@ def all_triplets(distances: Tensor, labels: Tensor, margin: float) -> tuple[Tens
 def semi_hard(
     distances: Tensor, labels: Tensor, margin: float, fallback: bool = False
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Mines for each positive pair the semi-hard negative, which is the nearest negative that is
-    farther than the positive by less than the margin (Schroff2015).
+    """Selects for each positive pair the semi-hard negative: the nearest negative that is farther
+    than the positive by less than the margin (Schroff2015).
 
     Args:
         distances: Distance matrix, shape `(batch, batch)`.
         labels: Class ids, int32, shape `(batch,)`.
         margin: Margin of the hinge, in units of the distances.
-        fallback: Whether each pair takes part, as in TensorFlow Addons. It is then paired with the
-            nearest negative that is farther than the positive, whatever its distance. If no
-            negative is farther it is paired with the farthest negative, and in a batch of one class
-            with the anchor itself.
+        fallback: Whether every pair gets a negative, as in TensorFlow Addons. The negative is then
+            the nearest negative that is farther than the positive, without an upper limit. If no
+            negative is farther than the positive, the farthest negative is used. In a batch with
+            only one class, the anchor itself is used.
 
     Returns:
         Same as `all_triplets`. Negatives at equal distances share a weight.
@@ -167,13 +168,13 @@ def semi_hard(
 def random(
     distances: Tensor, labels: Tensor, margin: float, embeddings: Tensor, seed: int
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Mines for each positive pair one random negative, drawn uniformly.
+    """Selects for each positive pair one random negative, drawn uniformly.
 
     Args:
         distances: Distance matrix, shape `(batch, batch)`.
         labels: Class ids, int32, shape `(batch,)`.
         margin: Margin of the hinge, in units of the distances.
-        embeddings: Embeddings, shape `(batch, ...)`. The draw is a hash of them.
+        embeddings: Embeddings, shape `(batch, ...)`, whose hash determines the draw.
         seed: Integer from 0 to 2**32 - 1.
 
     Returns:
@@ -196,14 +197,16 @@ def _over_positives(hinges, distances, labels):
     """Sums `hinges` over the positives of each anchor, a few positives at a time.
 
     Args:
-        hinges: Function of the distances to some positives, a mask of the existing positives and
-            their rows, each `(batch, SLOTS)`. It returns weights of negatives, `(batch, batch)`,
-            and which hinges are open and which count, each `(batch, SLOTS)`.
+        hinges: Function of three arguments, each of shape `(batch, SLOTS)`: distances to some
+            positives, a mask of the positives that exist, and the positives' rows. The function
+            returns weights of negatives, `(batch, batch)`, a mask of open hinges, `(batch, SLOTS)`,
+            and a mask of hinges that count, `(batch, SLOTS)`.
         distances: Distance matrix, shape `(batch, batch)`.
         labels: Class ids, int32, shape `(batch,)`.
 
     Returns:
-        Weights, shape `(batch, batch)`, open and counted hinges of each anchor, shape `(batch,)`.
+        Weights, shape `(batch, batch)`. Number of open hinges of each anchor, shape `(batch,)`.
+        Number of hinges of each anchor that count, shape `(batch,)`.
     """
     order, start, size = rows_by_class(labels)
     count = ops.shape(labels)[0]
@@ -212,7 +215,7 @@ def _over_positives(hinges, distances, labels):
     def add(i, sums):
         weights, opened, counted = sums
         slots = ops.cast(i * SLOTS, "int32") + ops.arange(SLOTS, dtype="int32")[None, :]
-        last = ops.cast(count - 1, "int32")  # Keras makes it a float under floatx bfloat16
+        last = ops.cast(count - 1, "int32")  # with floatx bfloat16, Keras returns a float
         index = ops.take(order, ops.minimum(start[:, None] + slots, last))  # (batch, SLOTS)
         there = ops.logical_and(slots < size[:, None], ops.not_equal(index, rows))
         near = ops.take_along_axis(distances, index, axis=1)
@@ -231,10 +234,11 @@ def _over_positives(hinges, distances, labels):
 
 
 def _in_parts(away):
-    """Splits the columns into `PARTS` tensors, `(batch, 1, columns)`, and pads the last with inf.
+    """Splits the columns into `PARTS` tensors, `(batch, 1, columns)`, and pads the last tensor with
+    inf.
 
-    XLA compiles an elementwise reduction over parts to vector instructions, but a reduction along
-    an axis to scalar instructions.
+    XLA compiles an elementwise reduction over several tensors to vector instructions, but a
+    reduction along an axis to scalar instructions.
     """
     missing = -ops.shape(away)[1] % PARTS
     filled = ops.pad(away, [[0, 0], [0, missing]], constant_values=float("inf"))
@@ -242,8 +246,8 @@ def _in_parts(away):
 
 
 def _placed(values, columns, count):
-    """Returns zeros `(batch, batch)` with the values of each row, `(batch, SLOTS)`, added at its
-    columns."""
+    """Returns a matrix `(batch, batch)` with the values `(batch, SLOTS)` of each row at the given
+    columns and zeros elsewhere."""
     rows = ops.arange(count, dtype="int32")[:, None]
     flat = ops.reshape(rows * count + columns, (-1,))
     sums = ops.segment_sum(ops.reshape(values, (-1,)), flat, num_segments=count * count)
@@ -251,29 +255,29 @@ def _placed(values, columns, count):
 
 
 def _or_itself(mask):
-    """Extends a mask by the diagonal element of each empty row."""
+    """Sets the diagonal entry of each row of a mask that has no True entry."""
     diagonal = ops.cast(ops.eye(ops.shape(mask)[0]), "bool")
     empty = ops.logical_not(ops.any(mask, axis=1, keepdims=True))
     return ops.logical_or(mask, ops.logical_and(empty, diagonal))
 
 
 def random_negatives(labels: Tensor, embeddings: Tensor, seed: int, partners: Tensor) -> Tensor:
-    """Draws a negative of row i for each of its partners, uniformly.
+    """Draws a negative uniformly for each pair of a row i and a partner of row i.
 
-    The draw is a hash of the seed and of the embeddings and indices of both rows. It changes in
-    each training step because the embeddings change, and is reproducible for equal batches and
-    weights. So it needs no state. A random generator in a loss would neither be saved with the
-    model nor, on JAX, advance.
+    The draw is a hash of the seed and of the embeddings and indices of the two rows, so it needs no
+    state. The draw changes in each training step because the embeddings change, and is reproducible
+    for equal batches and weights. A random generator in a loss would not be saved with the model,
+    and on JAX it would not advance.
 
     Args:
         labels: Class ids, int32, shape `(batch,)`.
-        embeddings: Shape `(batch, ...)`.
+        embeddings: Embeddings, shape `(batch, ...)`.
         seed: Integer from 0 to 2**32 - 1.
-        partners: Rows, int32, shape `(batch, partners)`.
+        partners: Row numbers of the partners, int32, shape `(batch, partners)`.
 
     Returns:
-        Rows of negatives, int32, shape `(batch, partners)`; an arbitrary row if the batch has no
-        negative.
+        Row numbers of negatives, int32, shape `(batch, partners)`, which are arbitrary if the batch
+        has no negative.
     """
     order, start, size = rows_by_class(labels)
     rows = ops.shape(labels)[0]
@@ -288,14 +292,14 @@ def random_negatives(labels: Tensor, embeddings: Tensor, seed: int, partners: Te
 
 
 def rows_by_class(labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Sorts rows by class, and locates each row's class in that order.
+    """Sorts rows by class, and finds the position of each row's class in the sorted order.
 
     Args:
         labels: Class ids, int32, shape `(batch,)`.
 
     Returns:
-        Rows ordered by class; for each row the position where its class begins, and the size of its
-        class. Each int32, shape `(batch,)`.
+        Row numbers ordered by class, the position where the class of each row begins, and the size
+        of the class of each row. Each tensor is int32 and has shape `(batch,)`.
     """
     rows = ops.arange(ops.shape(labels)[0], dtype="int32")
     equal = ops.equal(labels[:, None], labels[None, :])
@@ -308,8 +312,8 @@ def rows_by_class(labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _digests(embeddings, seed):
-    """Computes one word per row from the bits of its float32 values, independent of the order of
-    summation."""
+    """Computes one 32-bit word per row from the bits of the row's float32 values. The result does
+    not depend on the order of summation."""
     values = ops.cast(at_least_float32(ops.stop_gradient(embeddings)), "float32")
     width = math.prod(values.shape[1:])
     bits = ops.view(ops.reshape(values, (-1, width)), "uint32")
@@ -319,8 +323,8 @@ def _digests(embeddings, seed):
 
 
 def _hashed(words):
-    """Hashes 32-bit words by a bijection that spreads each bit over all bits (the finalizer of
-    MurmurHash3)."""
+    """Hashes 32-bit words by the finalizer of MurmurHash3, a bijection in which each input bit
+    affects all output bits."""
     for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
         words = ops.bitwise_xor(words, ops.right_shift(words, _word(shift))) * _word(factor)
     return ops.bitwise_xor(words, ops.right_shift(words, _word(16)))

@@ -15,30 +15,32 @@ SIMILARITIES = {"cosine": vector.cosine, "inner": vector.inner}
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class NPairLoss(LabeledLoss):
-    """N-pair loss, the cross-entropy of finding an anchor's positive among all positives of the
+    """N-pair loss, the cross-entropy of selecting an anchor's positive among all positives of the
     batch (Sohn2016; InfoNCE and NT-Xent have the same form).
 
-    With `S_ij` the similarity of anchor i and positive j, anchor i has the value `log(sum_j
-    exp(S_ij - S_ii))`, plus `(l2 / 4)(|f_i|^2 + |f_i+|^2)`. The baselines of Abdelwahab2019 use the
-    cosine. The loss of Sohn2016 is `NPairLoss(similarity="inner", l2=0.002)`.
+    `S_ij` is the similarity of anchor i and positive j. The value of anchor i is
+    `log(sum_j exp(S_ij - S_ii))` plus `(l2 / 4)(|f_i|^2 + |f_i+|^2)`, where `f_i` and `f_i+` are
+    the embeddings of the anchor and its positive. The baselines of Abdelwahab2019 use the cosine.
+    The loss of Sohn2016 is `NPairLoss(similarity="inner", l2=0.002)`.
 
-    Labels are class ids, shape `(2N,)`, each exactly twice. Predictions are vectors, shape `(2N,
-    features)`. Other labels raise an error, in a compiled step an error of the backend. If XLA
-    compiles the step on TensorFlow, which drops assertions, the loss is NaN.
+    Labels are class ids, shape `(2N,)`, of which each appears exactly twice. Predictions are
+    vectors, shape `(2N, features)`. Other labels raise an error. In a compiled step the backend
+    raises this error. If XLA compiles the step on TensorFlow, no error is raised, and the loss is
+    NaN for these labels.
 
     Args:
-        similarity: `"cosine"` or `"inner"` (product).
-        scale: Factor on the similarities, an inverse temperature.
-        l2: Weight of the squared lengths (lambda of Sohn2016).
+        similarity: `"cosine"`, or `"inner"` for the inner product.
+        scale: Factor by which similarities are multiplied, an inverse temperature.
+        l2: Weight of the squared lengths of embeddings (lambda in Sohn2016).
         name: Name of the loss.
-        dtype: See `keras.losses.Loss`. Half precision is widened to float32, because it rounds
-            labels from 257 on.
-        **kwargs: See `reduction` of `keras.losses.Loss`.
+        dtype: Dtype of the computation, see `keras.losses.Loss`. Half precision is widened to
+            float32, because half precision rounds labels from 257 on.
+        **kwargs: Further arguments of `keras.losses.Loss`, such as `reduction`.
 
     Raises:
-        TypeError, ValueError: If `similarity` is unknown, `scale` is not positive, `l2` is negative
-            or the predictions are not vectors; in an eager call, if a label does not appear exactly
-            twice.
+        TypeError, ValueError: If `similarity` is unknown, `scale` is not positive, `l2` is
+            negative, the predictions are not vectors, or, in an eager call, a label does not appear
+            exactly twice.
     """
 
     def __init__(
@@ -66,7 +68,7 @@ class NPairLoss(LabeledLoss):
         if len(y_pred.shape) != 2:
             raise ValueError(
                 "NPairLoss compares vectors, shape (batch, features). Received shape "
-                f"{tuple(y_pred.shape)}. For quantile embeddings end the model in "
+                f"{tuple(y_pred.shape)}. For quantile embeddings, end the model with "
                 "`QuantileLayer(flatten=True)`, or use `WassersteinLoss`."
             )
         anchors, positives, valid = split_pairs(y_pred, class_ids(y_true))

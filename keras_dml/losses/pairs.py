@@ -1,4 +1,4 @@
-"""Labels and pairs of a batch."""
+"""Functions that check the labels of a batch and find its pairs of anchors and positives."""
 
 import numpy as np
 
@@ -10,12 +10,12 @@ from keras_dml.labels import column_of, numeric_labels
 
 LARGEST_LABEL = 2**31 - 1  # ids are int32
 LARGEST_OF_FLOATS = {"float16": 2**11 - 1, "bfloat16": 2**8 - 1, "float32": 2**24 - 1}
-AT_LEAST_32 = {  # wider types for those that cannot represent these bounds
+AT_LEAST_32 = {  # wider dtypes, because narrow dtypes cannot represent the bounds
     **dict.fromkeys(("bool", "int8", "int16", "uint8", "uint16"), "int32"),
     **dict.fromkeys(("float16", "bfloat16"), "float32"),
 }
 NOT_PAIRS = (
-    "Every label of a batch of pairs must come exactly twice (an anchor and its positive). Draw "
+    "Every label in a batch of pairs must appear exactly twice (an anchor and its positive). Draw "
     "the batches with `keras_dml.samplers.NPairSampler`."
 )
 
@@ -24,19 +24,19 @@ def class_ids(labels: Tensor) -> Tensor:
     """Returns labels as int32, shape `(batch,)`.
 
     Args:
-        labels: Dense class ids, shape `(batch,)` or `(batch, 1)`: whole numbers from 0 to 2**31 -
-            1. Floats represent fewer numbers exactly: float32 up to 2**24 - 1, float16 up to 2**11
-            - 1, bfloat16 up to 2**8 - 1. JAX without `JAX_ENABLE_X64` truncates int64 labels to 32
-            bits before a compiled step.
+        labels: Class ids, whole numbers from 0 to 2**31 - 1, shape `(batch,)` or `(batch, 1)`.
+            Floating-point labels have a lower maximum, up to which their dtype is exact: 2**24 - 1
+            in float32, 2**11 - 1 in float16 and 2**8 - 1 in bfloat16. JAX without `JAX_ENABLE_X64`
+            truncates int64 labels to 32 bits before a compiled step.
 
     Returns:
-        Class ids. If XLA compiles the step on TensorFlow, which drops assertions, they are -1 for
-        numbers that are not ids.
+        Class ids. If XLA compiles the step on TensorFlow, invalid labels become -1, because XLA
+        drops assertions.
 
     Raises:
-        TypeError: If labels are names or not numbers.
-        ValueError: If labels have another shape or, in an eager call, are not ids. A compiled step
-            stops with the error of its backend and the same message.
+        TypeError: If labels are not numbers, such as names.
+        ValueError: If labels have another shape or, in an eager call, are not class ids. In a
+            compiled step the backend raises an error with the same message.
     """
     labels = column_of(numeric_labels(labels))
     if len(labels.shape) != 1:
@@ -67,19 +67,23 @@ def class_ids(labels: Tensor) -> Tensor:
 def ids_below(
     labels: Tensor, classes: int | Tensor, what: str, advice: str = "Number the classes from 0."
 ) -> Tensor:
-    """Returns labels as int32, shape `(batch,)`, each below the number of classes.
+    """Checks that class ids are below the number of classes. Returns the ids as int32, shape
+    `(batch,)`.
 
     Args:
         labels: Class ids, shape `(batch,)` or `(batch, 1)`.
-        classes: Number of classes, an int, or a scalar tensor if only the graph knows it.
-        what: Plural name of what each class has one of, for the error, such as `"proxies"`.
-        advice: What to do if an id is too large, for the error.
+        classes: Number of classes, an int, or a scalar tensor if the number is known only while the
+            graph runs.
+        what: Plural name, for the error message, of the objects that exist once per class, such as
+            `"proxies"`.
+        advice: Advice in the error message, used if an id is too large.
 
     Returns:
-        Class ids; -1 as in `class_ids`.
+        Class ids, which are -1 in the same cases as in `class_ids`.
 
     Raises:
-        TypeError, ValueError: Same as in `class_ids`, and if an id is not below `classes`.
+        TypeError, ValueError: In the same cases as in `class_ids`, and if an id is not below
+            `classes`.
     """
     ids = class_ids(labels)
     values = concrete(ids)
@@ -104,19 +108,21 @@ def _or_minus_1(valid, ids):
 
 
 def classes_present(labels: Tensor, classes: int, *, static: bool = False) -> tuple[Tensor, Tensor]:
-    """Returns the ids of the classes of a batch, and each row's index among them.
+    """Returns the class ids that appear in a batch, and for each row the index of its class among
+    these ids.
 
-    If shapes are static, as always on JAX, a class may appear several times. The indices of rows
-    refer to its first appearance.
+    If shapes are static, as always on JAX, a class id may appear several times in the result, and
+    the indices of rows refer to its first appearance.
 
     Args:
-        labels: Class ids, int32, shape `(batch,)`; -1: invalid.
+        labels: Class ids, int32, shape `(batch,)`. -1 marks an invalid label.
         classes: Number of all classes.
-        static: Whether XLA compiles the step, so that no shape may depend on values.
+        static: Whether shapes must not depend on values, which is required if XLA compiles the
+            step.
 
     Returns:
-        Ids, shape `(present,)`, and indices, shape `(batch,)`, which are -1 for invalid labels;
-        both int32.
+        Class ids in the batch, int32, shape `(present,)`. Index of each row's class, int32, shape
+        `(batch,)`, which is -1 for an invalid label.
     """
     ids = ops.maximum(labels, ops.zeros_like(labels))
     present, indices = unique(ids, classes, static)
@@ -124,43 +130,47 @@ def classes_present(labels: Tensor, classes: int, *, static: bool = False) -> tu
 
 
 def split_pairs(embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Splits a batch of pairs into embeddings of the anchors and of their positives.
+    """Splits a batch of pairs into the embeddings of the anchors and the embeddings of their
+    positives.
 
     Args:
-        embeddings: Shape `(2 pairs, ...)`.
-        labels: Class ids, int32, shape `(2 pairs,)`; -1: invalid.
+        embeddings: Embeddings, shape `(2 pairs, ...)`.
+        labels: Class ids, int32, shape `(2 pairs,)`. -1 marks an invalid label.
 
     Returns:
-        Anchors in their order and their positives, each of shape `(pairs, ...)`, and a boolean
-        scalar that is False unless the batch consists of pairs, see `anchors_and_positives`.
+        Embeddings of the anchors, in the order of the batch, and of their positives, each of shape
+        `(pairs, ...)`. A boolean scalar that is True if the batch consists of pairs.
 
     Raises:
-        ValueError: Same as in `anchors_and_positives`, and if rows and labels differ in number.
+        ValueError: In the same cases as in `anchors_and_positives`, and if the number of labels
+            differs from the number of rows.
     """
     rows, count = embeddings.shape[0], labels.shape[0]
     if None not in (rows, count) and rows != count:
-        raise ValueError(f"Each row needs its label. Received {rows} rows and {count} labels.")
+        raise ValueError(f"Each row needs a label. Received {rows} rows and {count} labels.")
     anchors, positives, valid = anchors_and_positives(labels)
     ordered = _in_order(embeddings, ops.concatenate([anchors, positives]))
     return (*ops.split(ordered, 2), valid)
 
 
 def anchors_and_positives(labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Returns the rows of the anchors and of their positives in a batch of pairs.
+    """Returns the row numbers of the anchors and of their positives in a batch of pairs.
 
-    The first row of a label is the anchor, the second its positive, whatever the order of the rows.
+    The first row with a label is the anchor, and the second row with this label is the positive.
+    Rows may be in any order.
 
     Args:
-        labels: Class ids, int32, shape `(2 pairs,)`; -1: invalid.
+        labels: Class ids, int32, shape `(2 pairs,)`. -1 marks an invalid label.
 
     Returns:
-        Rows of the anchors in their order, shape `(pairs,)`; rows of their positives, same shape; a
-        boolean scalar that is False if a label is invalid or does not appear exactly twice.
+        Row numbers of the anchors, in ascending order, shape `(pairs,)`. Row numbers of their
+        positives, shape `(pairs,)`. A boolean scalar that is False if a label is invalid or does
+        not appear exactly twice.
 
     Raises:
-        ValueError: If the number of rows is odd; in an eager call, if a label does not appear
-            exactly twice. Labels that are not pairs also stop a compiled step, except on TensorFlow
-            with XLA.
+        ValueError: If the number of rows is odd, or, in an eager call, if a label does not appear
+            exactly twice. In a compiled step the backend raises an error for labels that are not
+            pairs, except on TensorFlow with XLA.
     """
     rows = labels.shape[0]
     values = concrete(labels)
@@ -168,13 +178,13 @@ def anchors_and_positives(labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         _check_pairs(values)
     if rows is not None and rows % 2:
         raise ValueError(
-            f"A batch of pairs has an even number of rows. Received {rows}. Draw the batches with "
-            "`keras_dml.samplers.NPairSampler`."
+            f"A batch of pairs must have an even number of rows. Received {rows}. Draw the batches "
+            "with `keras_dml.samplers.NPairSampler`."
         )
     rows = ops.shape(labels)[0]
     even = rows - rows % 2
     order = ops.cast(ops.argsort(labels), "int32")[:even]
-    order = ops.reshape(order, (-1, 2))  # (pairs, 2), the rows of one label
+    order = ops.reshape(order, (-1, 2))  # (pairs, 2), the two rows of each label
     ids = ops.take(labels, order)
     left, right = ids[:, 0], ids[:, 1]
     valid = ops.all(ops.logical_and(ops.equal(left, right), left >= 0))
@@ -188,12 +198,12 @@ def anchors_and_positives(labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _in_order(x, order):
-    """Reorders the rows of `x` by an order that contains each row once, except the last of an odd
-    number.
+    """Reorders the rows of `x`. `order` contains each row once, except that it may omit the last
+    row if the number of rows is odd.
 
-    The gradient of TensorFlow adds rows up, because an order may contain a row twice, and takes a
-    fourth of the time of the N-pair loss. On JAX a custom gradient would remove the forward mode of
-    the losses.
+    This function has a custom gradient on TensorFlow. TensorFlow's own gradient allows repeated
+    rows and therefore sums rows, which takes a fourth of the time of the N-pair loss. On JAX a
+    custom gradient would make forward-mode differentiation of the losses impossible.
     """
     if gradients.has_forward_mode():
         return ops.take(x, order, axis=0)
@@ -224,7 +234,7 @@ def _check_pairs(labels):
     if unpaired.any():
         label, count = ids[unpaired][0], counts[unpaired][0]
         raise ValueError(
-            "Every label of a batch of pairs must come exactly twice (an anchor and its "
-            f"positive). Label {label} comes {count} times. Draw the batches with "
+            "Every label in a batch of pairs must appear exactly twice (an anchor and its "
+            f"positive). Received label {label} {count} times. Draw the batches with "
             "`keras_dml.samplers.NPairSampler`."
         )

@@ -1,4 +1,4 @@
-"""Potato ranking loss."""
+"""Loss that trains Riemannian potatoes."""
 
 from typing import Any
 
@@ -13,39 +13,45 @@ from keras_dml.losses.pairs import ids_below
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class PotatoRankingLoss(LabeledLoss):
-    """Potato ranking loss, which pulls embeddings into the potato of their class and pushes others
-    beyond it by a margin (Kim2020, Eqs. 10-18).
+    """Potato ranking loss, which pulls embeddings into the Riemannian potato (a region around the
+    class center) of their class and pushes embeddings of other classes out of it by a margin
+    (Kim2020, Eqs. 10-18).
 
-    With `z_jc` the score of row j in the potato of class c, a query of class c has the value `mean
-    over P of (z_jc - z_threshold) + weight * mean over N of (z_threshold + margin - z_jc)`. P are
-    the other rows of class c outside the hull, `z_jc > z_threshold`. N are the rows of other
-    classes within the margin, `z_jc < z_threshold + margin`. An empty set adds 0 and no gradient.
-    Negatives belong to the class, so a query that is alone in its class also has negatives.
+    `z_jc` is the z-score of row j in the potato of class c. The value of a query of class c is
+    `mean over P of (z_jc - z_threshold) + weight * mean over N of (z_threshold + margin -
+    z_jc)`. P are the other rows of class c outside the potato, with `z_jc >
+    z_threshold`. N are the rows of other classes within the margin, with `z_jc < z_threshold +
+    margin`. If P or N is empty, its mean is 0 and has no gradient. N is the same for all queries of
+    a class, so a query that is alone in its class also has negatives.
 
     Labels are class ids, shape `(batch,)`, below the number of potatoes. Predictions are z-scores,
-    shape `(batch, classes)`, of the layer `keras_dml.layers.ClassPotatoes`. A
-    `keras_dml.models.PotatoNetwork`, which trains by this loss, computes the scores itself. The
+    shape `(batch, classes)`, which the layer `keras_dml.layers.ClassPotatoes` returns.
+    `keras_dml.models.PotatoNetwork`, which trains with this loss, computes the scores itself. The
     loss has no state, because the statistics are weights of the layer. A query with a NaN among its
-    scores has the value NaN. A label without a potato raises an error, in a compiled step an error
-    of the backend. If XLA compiles the step on TensorFlow, the query has the value NaN.
+    scores has the value NaN. A label without a potato raises an error. In a compiled step the
+    backend raises this error. If XLA compiles the step on TensorFlow, no error is raised, and a
+    query without a potato has the value NaN.
 
-    Erratum: Kim2020 Eq. 10 has no hinge on negatives, and its two bounds do not agree with the
-    mined sets of Eqs. 13 and 14. This loss follows the sets and the text.
+    Erratum: Kim2020 Eq. 10 has no hinge for negatives, and the two bounds of Eq. 10 do not agree
+    with the mined sets of Eqs. 13 and 14. This loss follows Eqs. 13 and 14 and the text.
 
     Args:
-        z_threshold: Radius of the hull, in standard deviations of the logarithm of distance. With
-            the 2.5 of Kim2020, 0.6 % of a class are outside, so that negatives dominate. A lower
-            value, such as 1, gives positives more influence.
-        margin: Distance of other classes beyond the hull, in standard deviations (m in Kim2020).
+        z_threshold: Radius of the potato, in standard deviations of the logarithm of distance. With
+            the value 2.5 of Kim2020, 0.6 % of the matrices of a class are outside if log distances
+            are normally distributed, so negatives dominate the loss. A lower value, such as 1,
+            gives positives more influence.
+        margin: Required distance between other classes and the boundary of the potato, in standard
+            deviations (m in Kim2020).
         weight: Weight of the negatives (lambda in Kim2020, Eq. 17).
         name: Name of the loss.
-        dtype: See `keras.losses.Loss`; widened to float32.
-        **kwargs: See `reduction` of `keras.losses.Loss`.
+        dtype: Dtype of the computation, see `keras.losses.Loss`. Half precision is widened to
+            float32.
+        **kwargs: Further arguments of `keras.losses.Loss`, such as `reduction`.
 
     Raises:
         TypeError, ValueError: If `margin` or `weight` is not a finite number of at least 0,
-            `z_threshold` is not a finite number, or the predictions are not a score matrix;
-            in an eager call, if a label has no potato.
+            `z_threshold` is not a finite number, the predictions are not a matrix of scores, or, in
+            an eager call, a label has no potato.
 
     Example:
         >>> scores = np.array([[0.0, 4.0], [3.0, 2.0], [1.5, 0.0]])
@@ -79,13 +85,12 @@ class PotatoRankingLoss(LabeledLoss):
         return ops.where(invalid, float("nan"), positive + self.weight * negative)
 
     def mined(self, labels: Tensor, scores: Tensor) -> tuple[Tensor, Tensor]:
-        """Returns masks of the mined positives, which are outside the hull, and of the mined
-        negatives, which are within the margin (Kim2020, Eqs. 13 and 14).
+        """Returns a mask of the mined positives, which are outside the potato, and a mask of the
+        mined negatives, which are within the margin (Kim2020, Eqs. 13 and 14).
 
         Args:
             labels: Class ids, int32, shape `(batch,)`.
-            scores: Scores of rows j in the potatoes of rows i, shape `(batch, batch)`; see
-                `query_scores`.
+            scores: Scores that `query_scores` returned, shape `(batch, batch)`.
 
         Returns:
             Two masks, shape `(batch, batch)`.
@@ -104,22 +109,26 @@ class PotatoRankingLoss(LabeledLoss):
 
 
 def query_scores(labels: Tensor, scores: Tensor) -> Tensor:
-    """Returns the scores of rows j in the potatoes of rows i, shape `(batch, batch)`.
+    """Returns the scores of each row j in the potato of the class of each row i, shape
+    `(batch, batch)`.
 
     Args:
-        labels: Class ids, int32, shape `(batch,)`; -1: invalid, with an arbitrary potato.
-        scores: Scores of rows in potatoes, shape `(batch, classes)`.
+        labels: Class ids, int32, shape `(batch,)`. -1 marks an invalid label, for which an
+            arbitrary potato is used.
+        scores: Scores of rows in the potatoes of all classes, shape `(batch, classes)`.
     """
     return ops.take(ops.transpose(scores), ops.maximum(labels, ops.zeros_like(labels)), axis=0)
 
 
 def potato_ids(labels: Tensor, classes: int | Tensor) -> Tensor:
-    """Returns labels as int32, shape `(batch,)`; see `ids_below`.
+    """Checks that each label has a potato. Returns the labels as int32, shape `(batch,)`, see
+    `ids_below`.
 
     Raises:
-        TypeError, ValueError: Same as in `ids_below`, for a label without a potato.
+        TypeError, ValueError: In the same cases as in `ids_below`, such as a label without a
+            potato.
     """
-    return ids_below(labels, classes, "potatoes", "Give `classes=` as many as there are.")
+    return ids_below(labels, classes, "potatoes", "Set `classes` to the number of classes.")
 
 
 def _classes(scores):
@@ -127,6 +136,6 @@ def _classes(scores):
         raise ValueError(
             "PotatoRankingLoss takes z-scores, shape (batch, classes). Received shape "
             f"{tuple(scores.shape)}. Wrap the encoder of matrices in "
-            "`keras_dml.models.PotatoNetwork(encoder, classes)`, which scores its embeddings."
+            "`keras_dml.models.PotatoNetwork(encoder, classes)`, which computes the scores."
         )
     return scores.shape[1] if scores.shape[1] is not None else ops.shape(scores)[1]

@@ -11,22 +11,24 @@ from keras_dml.losses.pairs import ids_below
 
 TRIALS = ("ordered", "unordered")
 CANDIDATES = ("all", "batch")
-MARGIN, SCALE = 0.35, 30.0  # of the additive margin softmax (Wang2018)
+MARGIN, SCALE = 0.35, 30.0  # defaults of the additive margin softmax (Wang2018)
 
 
 def known_ids(labels: Tensor, classes: int | Tensor) -> tuple[Tensor, Tensor]:
-    """Replaces unknown class ids by 0, and returns whether all ids are known.
+    """Replaces unknown class ids by 0, and checks whether all ids are known.
 
     Args:
         labels: Class ids, shape `(batch,)` or `(batch, 1)`.
         classes: Number of classes.
 
     Returns:
-        Ids, int32, shape `(batch,)`, and a boolean scalar, which is False only where XLA compiles
-        the step on TensorFlow.
+        Class ids, int32, shape `(batch,)`. A boolean scalar that is True if all ids are known.
+        Unknown ids raise an error, except if XLA compiles the step on TensorFlow, and only then is
+        the scalar False.
 
     Raises:
-        TypeError, ValueError: Same as in `ids_below`, for a label that is not a class.
+        TypeError, ValueError: In the same cases as in `ids_below`, such as a label that is not a
+            class.
     """
     ids = ids_below(labels, classes, "classes")
     valid = ids >= 0
@@ -34,15 +36,17 @@ def known_ids(labels: Tensor, classes: int | Tensor) -> tuple[Tensor, Tensor]:
 
 
 def class_term(scores: Tensor, labels: Tensor, smoothing: float = 0.0) -> Tensor:
-    """Computes the cross-entropy of each row's class, shape `(batch,)` (Monteiro2020, Eq. 2).
+    """Computes the cross-entropy of the correct class of each row, shape `(batch,)` (Monteiro2020,
+    Eq. 2).
 
-    A constant added to a row changes nothing, so this term does not calibrate similarities.
+    Adding a constant to all scores of a row does not change the cross-entropy, so this term does
+    not calibrate similarities.
 
     Args:
-        scores: Logits, shape `(batch, classes)`; `-inf` in a column that is not a class.
+        scores: Logits, shape `(batch, classes)`. A column that is not a class holds `-inf`.
         labels: Class ids, int32, shape `(batch,)`.
-        smoothing: Fraction of the target that is spread evenly over all classes, the row's class
-            included (label smoothing).
+        smoothing: Fraction of the target that is spread evenly over all classes, including the
+            correct class (label smoothing).
     """
     targets = ops.take_along_axis(scores, labels[:, None], axis=1)[:, 0]
     if smoothing:
@@ -54,28 +58,31 @@ def class_term(scores: Tensor, labels: Tensor, smoothing: float = 0.0) -> Tensor
 def pair_term(
     scores: Tensor, labels: Tensor, *, trials: str = "ordered", smoothing: float = 0.0
 ) -> tuple[Tensor, Tensor]:
-    """Computes the binary cross-entropy of "the same class" over the pairs of a batch
+    """Computes the binary cross-entropy of the prediction "same class" over the pairs of a batch
     (Monteiro2020, Eq. 3).
 
-    Pairs of equal and of different classes have equal total weights, whatever their numbers, so
-    that both are equally likely at a similarity of 0. A kind without pairs adds 0 and no gradient.
+    The pairs of the same class have the same total weight as the pairs of different classes. So at
+    a similarity of 0, "same class" and "different classes" are equally likely. If a batch has no
+    pairs of one kind, this kind adds 0 and no gradient.
 
     Args:
         scores: Similarities `S(z_i, z_j)`, shape `(batch, batch)`.
         labels: Class ids, int32, shape `(batch,)`.
-        trials: `"ordered"`: all pairs except a row with itself; `"unordered"`: pairs with `i < j`.
-        smoothing: Smoothing of the targets, which are `1 - smoothing` and `smoothing`.
+        trials: `"ordered"` for all pairs of two different rows, or `"unordered"` for pairs with
+            `i < j`.
+        smoothing: Label smoothing. The targets are `1 - smoothing` for the same class and
+            `smoothing` for different classes.
 
     Returns:
-        The term, a scalar, and the number of pairs of the same class.
+        Value of the term, a scalar. Number of pairs of the same class.
     """
     rows = ops.arange(ops.shape(scores)[0], dtype="int32")
     counted = rows[:, None] < rows[None] if trials == "unordered" else rows[:, None] != rows[None]
     equal = ops.equal(labels[:, None], labels[None])
     positive = ops.logical_and(counted, equal)
     negative = ops.logical_and(counted, ops.logical_not(equal))
-    # The cross-entropy of similarity s with target 1 - a is softplus(-s) + a s, and softplus(s) - a
-    # s with target a.
+    # The cross-entropy of a similarity s is softplus(-s) + a s for the target 1 - a, and
+    # softplus(s) - a s for the target a.
     positive_terms = ops.softplus(-scores) + smoothing * scores
     negative_terms = ops.softplus(scores) - smoothing * scores
     value = mean(positive_terms, (0, 1), positive) + mean(negative_terms, (0, 1), negative)
@@ -85,11 +92,11 @@ def pair_term(
 def additive_margin(
     cosines: Tensor, labels: Tensor, margin: float = MARGIN, scale: float = SCALE
 ) -> Tensor:
-    """Computes logits `scale (cos - margin [own class])` of the additive margin softmax
-    (AM-Softmax, CosFace; Wang2018).
+    """Computes logits of the additive margin softmax (AM-Softmax, CosFace; Wang2018):
+    `scale (cos - margin)` for the correct class and `scale cos` for other classes.
 
     Args:
-        cosines: Cosines to the classes, shape `(batch, classes)`.
+        cosines: Cosines between embeddings and class vectors, shape `(batch, classes)`.
         labels: Class ids, int32, shape `(batch,)`.
     """
     targets = ops.one_hot(labels, cosines.shape[1], dtype=cosines.dtype)
@@ -98,39 +105,42 @@ def additive_margin(
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class PrototypicalLoss(LabeledLoss):
-    """The loss of `keras_dml.models.PrototypicalClassifier`: `L_class + L_pair + L_aux`
-    (Monteiro2020, Algorithm 1).
+    """Loss of `keras_dml.models.PrototypicalClassifier`, the weighted sum
+    `L_class + L_pair + L_aux` (Monteiro2020, Algorithm 1).
 
-    The class term is the cross-entropy of the prototype of a row's class among all prototypes. The
-    pair term separates pairs of one class from other pairs, and calibrates the similarity. The
-    auxiliary term is the cross-entropy of a dense layer on the embeddings, which speeds up
-    training. `fit` does not compute a term of weight 0, and logs 0 for it. Freeze layers that then
-    learn nothing, such as `model.prototypes_layer.similarity.trainable = False`.
+    The class term is the cross-entropy of selecting the prototype of a row's class among all
+    prototypes. The pair term separates pairs of the same class from pairs of different classes, and
+    calibrates the similarity. The auxiliary term is the cross-entropy of a dense layer that takes
+    the embeddings, and speeds up training. `fit` does not compute a term with weight 0, and logs 0
+    for this term. Layers that no remaining term trains should be frozen, for example by
+    `model.prototypes_layer.similarity.trainable = False`.
 
-    Labels are class ids, shape `(batch,)`. A label that is not a class raises an error, in a
-    compiled step an error of the backend. If XLA compiles the step on TensorFlow, the loss is NaN.
-    Predictions are a dict of outputs of the model: `scores`, shape `(batch, classes)`; `pairs`,
-    shape `(batch, batch)`; `logits`, shape `(batch, classes)`, if the model has an auxiliary head.
+    Labels are class ids, shape `(batch,)`. A label that is not a class raises an error. In a
+    compiled step the backend raises this error. If XLA compiles the step on TensorFlow, no error is
+    raised, and the loss is NaN for these labels. Predictions are a dict of the model's outputs:
+    `scores`, shape `(batch, classes)`, `pairs`, shape `(batch, batch)`, and `logits`, shape
+    `(batch, classes)`, if the model has an auxiliary head.
 
     Args:
         class_weight: Weight of the class term.
         pair_weight: Weight of the pair term.
         aux_weight: Weight of the auxiliary term.
-        label_smoothing: Fraction of the target spread over all classes, in the class and the
-            auxiliary term.
-        pair_smoothing: Smoothing of the targets of pairs, which are `1 - pair_smoothing` and
-            `pair_smoothing`.
-        candidates: Classes that the class term compares: `"all"`, as in Monteiro2020, or `"batch"`,
-            the classes of the batch, which is faster for thousands of classes.
-        trials: Pairs of the pair term: `"ordered"`, in both orders, as the similarity is used, or
-            `"unordered"`, only `i < j`.
+        label_smoothing: Fraction of the target that is spread over all classes, in the class term
+            and the auxiliary term.
+        pair_smoothing: Label smoothing of the pair term. The targets are `1 - pair_smoothing` for
+            the same class and `pair_smoothing` for different classes.
+        candidates: Classes that the class term compares: `"all"`, as in Monteiro2020, or `"batch"`
+            for only the classes in the batch, which is faster for thousands of classes.
+        trials: Pairs in the pair term: `"ordered"` for both orders of each pair, because the
+            similarity is not symmetric, or `"unordered"` for pairs with `i < j`.
         name: Name of the loss.
-        dtype: Same as in `keras.losses.Loss`, widened to float32.
-        **kwargs: `reduction` of `keras.losses.Loss`.
+        dtype: Dtype of the computation, see `keras.losses.Loss`. Half precision is widened to
+            float32.
+        **kwargs: Further arguments of `keras.losses.Loss`, such as `reduction`.
 
     Raises:
-        TypeError, ValueError: If a weight or a fraction is not a number or out of range, or a
-            choice is unknown; in an eager call, if a label is not a class.
+        TypeError, ValueError: If a weight or a fraction is not a number or is out of range, or
+            `candidates` or `trials` is unknown, or, in an eager call, a label is not a class.
 
     Example:
         >>> loss = PrototypicalLoss()
@@ -176,19 +186,20 @@ class PrototypicalLoss(LabeledLoss):
         logits: Tensor | None = None,
         columns: Tensor | None = None,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Computes the three terms, each a scalar without its weight, and the number of pairs of
-        one class.
+        """Computes the three terms, which are unweighted scalars, and the number of pairs of the
+        same class.
 
-        A term whose predictions are None is 0.
+        If the predictions of a term are None, the term is 0.
 
         Args:
             labels: Class ids, int32, shape `(batch,)`.
-            scores: Similarities to the prototypes, shape `(batch, classes)`.
-            pairs: Similarities of the rows to each other, shape `(batch, batch)`.
-            logits: Logits of the auxiliary head, margins included, shape `(batch, units)`. Rows
-                whose class was added after training, and has no unit, do not count.
-            columns: Column of each row's class in `scores`, int32, if `scores` has some classes
-                only. A column that repeats an earlier column must be `-inf`.
+            scores: Similarities between rows and prototypes, shape `(batch, classes)`.
+            pairs: Similarities between rows, shape `(batch, batch)`.
+            logits: Logits of the auxiliary head, including margins, shape `(batch, units)`. Rows do
+                not count if their class was added after training and therefore has no unit.
+            columns: Column of each row's class in `scores`, int32. Required if `scores` does not
+                have columns for all classes. A column that repeats the class of an earlier column
+                must be `-inf`.
         """
         own_class = same_class = auxiliary = positives = ops.zeros((), self.dtype)
         if scores is not None:

@@ -13,23 +13,25 @@ class ProxyNCALoss(LabeledLoss):
     """Proxy-NCA loss, which pulls embeddings closer to the proxy of their class than to all other
     proxies (MovshovitzAttias2017).
 
-    With `d_z` the squared distance of a row to the proxy of class z, computed by
-    `keras_dml.layers.Proxies`, a row of class y has the value `d_y + log(sum over z != y of
-    exp(-d_z))`, which may be negative.
+    `d_z` is the squared distance of a row from the proxy of class z, computed by
+    `keras_dml.layers.Proxies`. The value of a row of class y is
+    `d_y + log(sum over z != y of exp(-d_z))`, which may be negative.
 
     Labels are class ids, shape `(batch,)`, below the number of proxies. Predictions have shape
-    `(batch, classes)`. A label without a proxy raises an error, in a compiled step an error of the
-    backend. If XLA compiles the step on TensorFlow, the value of the row is NaN.
+    `(batch, classes)`. A label without a proxy raises an error. In a compiled step the backend
+    raises this error. If XLA compiles the step on TensorFlow, no error is raised, and the value of
+    a row without a proxy is NaN.
 
     Args:
         softmax: Whether the sum includes z = y. The loss is then a cross-entropy of at least 0.
         name: Name of the loss.
-        dtype: See `keras.losses.Loss`; widened to float32.
-        **kwargs: See `reduction` of `keras.losses.Loss`.
+        dtype: Dtype of the computation, see `keras.losses.Loss`. Half precision is widened to
+            float32.
+        **kwargs: Further arguments of `keras.losses.Loss`, such as `reduction`.
 
     Raises:
-        ValueError: If the predictions are not a matrix of distances to proxies; in an eager call,
-            if a label has no proxy.
+        ValueError: If the predictions are not a matrix of distances to proxies, or, in an eager
+            call, a label has no proxy.
 
     Example:
         >>> round(float(ProxyNCALoss()(np.array([0]), np.array([[0.5, 2.0, 2.0]]))), 4)
@@ -46,11 +48,13 @@ class ProxyNCALoss(LabeledLoss):
         if len(y_pred.shape) != 2 or y_pred.shape[1] is None or y_pred.shape[1] < 2:
             raise ValueError(
                 "ProxyNCALoss takes squared distances to at least two proxies, shape (batch, "
-                f"classes). Received shape {tuple(y_pred.shape)}. End the model in "
+                f"classes). Received shape {tuple(y_pred.shape)}. End the model with "
                 "`keras_dml.layers.Proxies(classes)`, which takes vectors."
             )
         classes = y_pred.shape[1]
-        labels = ids_below(y_true, classes, "proxies", "Give `Proxies(classes)` one per class.")
+        labels = ids_below(
+            y_true, classes, "proxies", "`Proxies(classes)` needs one proxy per class."
+        )
         target = ops.equal(labels[:, None], ops.arange(classes, dtype="int32")[None, :])
         distance = ops.sum(ops.where(target, y_pred, 0), axis=1)
         logits = -y_pred if self.softmax else ops.where(target, -float("inf"), -y_pred)

@@ -1,11 +1,12 @@
-"""Losses of adversarial training (ALP, TLA, TRADES), and losses that attacks maximize (DLR,
-margin).
+"""Losses for adversarial training (ALP, TLA, TRADES), and losses that adversarial attacks maximize
+(DLR, margin).
 
-They are functions of logits on clean inputs and on their adversarial examples, shape `(batch,
-classes)`. Each returns one value per example, shape `(batch,)`, whose mean is the loss.
-`keras_dml.models.AdversarialTraining` minimizes ALP, TLA and TRADES, each as defined in its own
-paper; Monteiro2020 compares with them in Table 1. The attacks of `keras_dml.evaluation.attacks`,
-such as AutoAttack, maximize `cross_entropy`, `margin` and the differences of logits ratio.
+The losses are functions of the logits of clean inputs and of adversarial examples, shape
+`(batch, classes)`. Each function returns one value per example, shape `(batch,)`, and the mean of
+the values is the loss. `keras_dml.models.AdversarialTraining` minimizes ALP, TLA and TRADES. ALP,
+TLA and TRADES follow the papers that introduced them. Monteiro2020, Table 1 compares with these
+three losses. The attacks in `keras_dml.evaluation.attacks`, such as AutoAttack, maximize
+`cross_entropy`, `margin` and the differences of logits ratio.
 """
 
 import numpy as np
@@ -15,14 +16,15 @@ from keras_dml._typing import Tensor
 from keras_dml.geometry import vector
 from keras_dml.geometry.numerics import absolute, at_least_float32, mean, widest
 
-NO_GAP = 1e-12  # added to a gap of logits, which may be 0 (as in the code of Croce2020)
+NO_GAP = 1e-12  # added to differences of logits, which may be 0 (as in the code of Croce2020)
 
 
 def cross_entropy(labels: Tensor, logits: Tensor) -> Tensor:
-    """Computes the cross-entropy of logits as `softplus(logsumexp(others) - own)`.
+    """Computes the cross-entropy of logits as `softplus(logsumexp(others) - own)`, where `own` is
+    the logit of the correct class and `others` are the other logits.
 
-    The usual difference of logsumexp and the logit of the correct class cancels if the network is
-    confident. The signs of its gradient are then rounding errors, which misleads an attack.
+    If the network is confident, the usual formula `logsumexp(logits) - own` loses all digits by
+    cancellation. The signs of the gradient are then rounding errors, which would mislead an attack.
 
     Args:
         labels: Class ids, integers, shape `(batch,)`.
@@ -36,8 +38,8 @@ def cross_entropy(labels: Tensor, logits: Tensor) -> Tensor:
 
 
 def margin(labels: Tensor, logits: Tensor) -> Tensor:
-    """Computes the largest logit of another class minus the logit of the correct class. It is
-    positive if the example is misclassified.
+    """Computes the margin, the largest logit of another class minus the logit of the correct class.
+    The margin is positive if the example is misclassified.
 
     Args:
         labels: Class ids, integers, shape `(batch,)`.
@@ -51,8 +53,8 @@ def dlr(labels: Tensor, logits: Tensor) -> Tensor:
     """Computes the difference of logits ratio, DLR (Croce2020, Eq. 6), which is the margin divided
     by the gap between the largest and the third largest logit.
 
-    It is invariant under shifts and scales of the logits, so its gradient does not vanish if the
-    network is confident.
+    The ratio does not change if logits are shifted or scaled, so the gradient does not vanish if
+    the network is confident.
 
     Args:
         labels: Class ids, integers, shape `(batch,)`.
@@ -67,9 +69,9 @@ def dlr(labels: Tensor, logits: Tensor) -> Tensor:
 
 
 def targeted_dlr(labels: Tensor, targets: Tensor, logits: Tensor) -> Tensor:
-    """Computes the targeted difference of logits ratio (Croce2020, Eq. 7), the logit of the target
-    minus the logit of the correct class, divided by the gap between the largest logit and the mean
-    of the third and the fourth.
+    """Computes the targeted difference of logits ratio (Croce2020, Eq. 7): the logit of the target
+    class minus the logit of the correct class, divided by the gap between the largest logit and the
+    mean of the third and the fourth largest logit.
 
     Args:
         labels: Class ids, integers, shape `(batch,)`.
@@ -86,8 +88,7 @@ def targeted_dlr(labels: Tensor, targets: Tensor, logits: Tensor) -> Tensor:
 
 
 def kl_divergence(logits: Tensor, reference: Tensor) -> Tensor:
-    """Computes the Kullback-Leibler divergence KL(softmax(logits) || softmax(reference)) from
-    log-softmax.
+    """Computes the Kullback-Leibler divergence KL(softmax(logits) || softmax(reference)).
 
     Args:
         logits: Logits, shape `(batch, classes)`.
@@ -98,15 +99,16 @@ def kl_divergence(logits: Tensor, reference: Tensor) -> Tensor:
 
 
 def alp(labels: Tensor, clean: Tensor, adversarial: Tensor, weight: float = 0.5) -> Tensor:
-    """Computes adversarial logit pairing, ALP (Kannan2018), the mean of clean and adversarial
-    cross-entropy plus the mean squared difference of their logits.
+    """Computes adversarial logit pairing, ALP (Kannan2018): the mean of the clean and the
+    adversarial cross-entropy, plus `weight` times the mean squared difference between clean and
+    adversarial logits.
 
     Args:
         labels: Class ids, integers, shape `(batch,)`.
-        clean: Logits of the inputs, shape `(batch, classes)`.
-        adversarial: Logits of their adversarial examples, same shape. Both arguments have
-            gradients.
-        weight: Weight of the pairing.
+        clean: Logits of the clean inputs, shape `(batch, classes)`.
+        adversarial: Logits of the adversarial examples of these inputs, same shape. Gradients flow
+            into `clean` and `adversarial`.
+        weight: Weight of the squared difference.
     """
     clean, adversarial = widest(clean, adversarial)
     pairing = mean(ops.square(clean - adversarial), axis=1)
@@ -115,15 +117,15 @@ def alp(labels: Tensor, clean: Tensor, adversarial: Tensor, weight: float = 0.5)
 
 
 def trades(labels: Tensor, clean: Tensor, adversarial: Tensor, beta: float = 6.0) -> Tensor:
-    """Computes TRADES, the clean cross-entropy plus `beta` times KL(clean || adversarial)
-    (Zhang2019).
+    """Computes TRADES (Zhang2019): the clean cross-entropy plus `beta` times the divergence
+    KL(clean || adversarial).
 
     Args:
         labels: Class ids, integers, shape `(batch,)`.
-        clean: Logits of the inputs, shape `(batch, classes)`.
-        adversarial: Logits of their adversarial examples, same shape. Both arguments have
-            gradients.
-        beta: Weight of the divergence, 1 / lambda in Monteiro2020, Table 1: 6 for MNIST.
+        clean: Logits of the clean inputs, shape `(batch, classes)`.
+        adversarial: Logits of the adversarial examples of these inputs, same shape. Gradients flow
+            into `clean` and `adversarial`.
+        beta: Weight of the divergence. Monteiro2020, Table 1 uses 1 / lambda = 6 for MNIST.
     """
     clean, adversarial = widest(clean, adversarial)
     return cross_entropy(labels, clean) + beta * kl_divergence(clean, adversarial)
@@ -138,22 +140,23 @@ def tla(
     margin: float = 0.05,
     weight: float = 0.5,
     norm_weight: float = 1e-4,
-) -> Tensor:  # the constants of Mao2019 for MNIST
+) -> Tensor:  # defaults of Mao2019 for MNIST
     """Computes the triplet loss of adversarial training, TLA (Mao2019).
 
-    It is the sum of the adversarial cross-entropy, a hinge `D(anchor, positive) - D(anchor,
-    negative) + margin` with `D = 1 - |cos|`, and the squares of the three vectors, averaged over
-    dimensions. Anchors are adversarial, positives and negatives the clean examples of `tla_pairs`.
-    In a batch of one class the hinge is omitted.
+    The loss is the weighted sum of three terms: the adversarial cross-entropy, a hinge
+    `D(anchor, positive) - D(anchor, negative) + margin` with `D = 1 - |cos|`, and the squares of
+    the three vectors, averaged over dimensions. Anchors are adversarial examples. Positives and
+    negatives are clean examples that `tla_pairs` selects. In a batch with only one class the hinge
+    is omitted.
 
     Args:
         labels: Class ids, integers, shape `(batch,)`.
-        clean: Embeddings of the inputs, shape `(batch, features)`.
-        adversarial: Embeddings of their adversarial examples, same shape.
+        clean: Embeddings of the clean inputs, shape `(batch, features)`.
+        adversarial: Embeddings of the adversarial examples of these inputs, same shape.
         logits: Logits of the adversarial examples, shape `(batch, classes)`.
         margin: Margin of the hinge.
         weight: Weight of the hinge.
-        norm_weight: Weight of the squares.
+        norm_weight: Weight of the squared vectors.
     """
     clean, adversarial, logits = widest(clean, adversarial, logits)
     positive, negative = tla_pairs(labels, clean)
@@ -170,7 +173,8 @@ def tla(
 def tla_terms(
     anchor: Tensor, positive: Tensor, negative: Tensor, margin: float
 ) -> tuple[Tensor, Tensor]:
-    """Computes hinges and mean squares of triplets, both of shape `(batch,)`.
+    """Computes the hinge and the mean squares of each triplet. Each of the two tensors has shape
+    `(batch,)`.
 
     Args:
         anchor, positive, negative: Vectors, shape `(batch, features)`.
@@ -183,19 +187,20 @@ def tla_terms(
 
 
 def tla_pairs(labels: Tensor, clean: Tensor) -> tuple[Tensor, Tensor]:
-    """Selects the clean examples that each anchor is compared with.
+    """Selects a clean positive and a clean negative for each anchor.
 
-    The positive is the next example of the class in the batch, cyclically. If the class has one
-    example, the positive is the clean version of the anchor. The negative is the example of another
-    class with the largest |cos| to the clean version of the anchor, or the first of these.
+    The positive is the next example of the same class in the batch, and after the last example the
+    first. If the class has only one example, the positive is the clean version of the anchor. The
+    negative is the example of another class that has the largest |cos| with the clean version of
+    the anchor. If several examples have the largest |cos|, the first one is the negative.
 
     Args:
         labels: Class ids, integers, shape `(batch,)`.
-        clean: Embeddings of the inputs, shape `(batch, features)`.
+        clean: Embeddings of the clean inputs, shape `(batch, features)`.
 
     Returns:
-        Rows of the positives and of the negatives, integers, shape `(batch,)`; a negative is -1
-        in a batch of one class.
+        Row numbers of the positives and row numbers of the negatives, integers, each of shape
+        `(batch,)`. In a batch with only one class, the row number of a negative is -1.
     """
     similar = absolute(vector.cosine(clean, clean))  # (batch, batch)
     equal = ops.equal(labels[:, None], labels[None])
@@ -216,8 +221,8 @@ def _largest(logits, count):
     classes = logits.shape[1]
     if classes is not None and classes < count:
         raise ValueError(
-            f"The difference of logits ratio compares {count} logits. Received logits of "
-            f"{classes} classes. Attack the margin or the cross-entropy."
+            f"The difference of logits ratio needs logits of at least {count} classes. Received "
+            f"logits of {classes} classes. Use the margin or the cross-entropy instead."
         )
     return ops.top_k(logits, count)[0]
 

@@ -1,4 +1,4 @@
-"""Triplet loss with all, random, semi-hard or hard mining."""
+"""Triplet loss with batch-all, random, semi-hard or hard mining."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,47 +16,55 @@ FALLBACKS = (None, "farthest")
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class TripletLoss(DistanceMatrixLoss):
-    """Triplet loss, which pulls each anchor closer to positives than to negatives by a margin
-    (Schroff2015; Hermans2017; Kim2020, Eq. 1).
+    """Triplet loss, which makes each anchor closer to its positives than to its negatives by a
+    margin (Schroff2015; Hermans2017; Kim2020, Eq. 1).
 
-    A triplet adds `max(d_ap - d_an + margin, 0)`. `mining` selects the triplets:
+    A triplet with the distances `d_ap` of anchor and positive and `d_an` of anchor and negative
+    adds `max(d_ap - d_an + margin, 0)`. `mining` selects the triplets:
 
-    - `"all"` (batch all): every triplet. The mean is over all triplets, including those that add 0.
-    - `"random"`: each pair of anchor and positive with one negative, drawn uniformly. The mean is
-      over these pairs.
-    - `"semi_hard"`: each pair of anchor and positive with the nearest negative that is farther than
-      the positive by less than the margin. The mean is over pairs with such a negative.
-    - `"hard"` (batch hard, hard mining): each anchor with its farthest positive and its nearest
+    - `"all"` (batch all): all triplets. The mean is over all triplets, including triplets that add
+      0.
+    - `"random"`: each pair of an anchor and a positive, with one random negative that is drawn
+      uniformly. The mean is over all pairs.
+    - `"semi_hard"`: each pair of an anchor and a positive, with the nearest negative that is
+      farther than the positive by less than the margin. The mean is over all pairs that have a
+      negative in this range.
+    - `"hard"` (batch hard, hard mining): each anchor, with its farthest positive and its nearest
       negative. The mean is over anchors.
 
-    Labels are class ids, shape `(batch,)`. Predictions are embeddings that `distance` takes. With
-    the default reduction the loss is the mean. `keras_dml.samplers.PKSampler` draws batches with
-    positives.
+    Labels are class ids, shape `(batch,)`. Predictions are embeddings that `distance` accepts. With
+    the default reduction the loss is the mean described above. `keras_dml.samplers.PKSampler` draws
+    batches in which every row has a positive.
 
-    The random draw has no state, because it is a hash of `seed` and the embeddings. It changes in
-    each training step because embeddings change, and is reproducible for equal batches and weights.
+    The random draw of negatives has no state, because it is a hash of `seed` and the embeddings.
+    The draw changes in each training step because embeddings change, and is reproducible for equal
+    batches and weights.
 
     Args:
-        margin: Margin, in units of the distance, or of its square if squares are compared.
+        margin: Margin, in units of the distance, or of the squared distance if squares are
+            compared.
         mining: `"all"`, `"random"`, `"semi_hard"` or `"hard"`.
         distance: Name of a distance or an object `d(x, y) -> (n, m)`.
-        squared: Whether to compare squares of the distance. None: squares except for `"hard"`, as
-            in the papers.
-        soft: With `"hard"`: `softplus(d_ap - d_an)` instead of the hinge, without a margin.
-        fallback: `"farthest"` replaces missing partners as TensorFlow Addons does. `"semi_hard"`
-            then has no upper bound, and takes the farthest negative if no negative is farther than
-            the positive. `"hard"` takes the farthest row instead of a missing negative. The anchor
-            itself replaces a missing positive (`"hard"`), and a missing negative in a batch of one
-            class (`"semi_hard"`). None: pairs and anchors without partners add 0.
-        seed: Seed of `"random"`, an integer from 0 to 2**32 - 1.
+        squared: Whether to compare squared distances. Default: True except for `"hard"`, as in the
+            papers.
+        soft: Whether to use `softplus(d_ap - d_an)` without a margin instead of the hinge. Allowed
+            only for `"hard"`.
+        fallback: `"farthest"` replaces missing positives and negatives in the same way as
+            TensorFlow Addons. `"semi_hard"` then has no upper bound, and uses the farthest negative
+            if no negative is farther than the positive. In a batch with only one class,
+            `"semi_hard"` uses the anchor itself as negative. `"hard"` uses the farthest row instead
+            of a missing negative, and the anchor itself instead of a missing positive. Default:
+            pairs and anchors without a partner add 0.
+        seed: Seed for `"random"`, an integer from 0 to 2**32 - 1.
         name: Name of the loss.
-        dtype: See `keras.losses.Loss`; widened to float32.
-        **kwargs: See `reduction` of `keras.losses.Loss`.
+        dtype: Dtype of the computation, see `keras.losses.Loss`. Half precision is widened to
+            float32.
+        **kwargs: Further arguments of `keras.losses.Loss`, such as `reduction`.
 
     Raises:
         TypeError, ValueError: If the margin is not a finite number, an option is unknown or does
-            not apply to the mining, or the distance does not take the predictions; in an eager
-            call, if a label is not an id.
+            not apply to the mining, or the distance does not accept the predictions, or if, in an
+            eager call, a label is not a class id.
 
     Example:
         >>> embeddings = np.array([[0.0], [1.0], [1.5], [3.0]])
@@ -82,10 +90,10 @@ class TripletLoss(DistanceMatrixLoss):
         _check_choice("mining", mining, MININGS)
         _check_choice("fallback", fallback, FALLBACKS)
         if soft and mining != "hard":
-            raise ValueError(f'`soft` belongs to mining="hard". Received mining={mining!r}.')
+            raise ValueError(f'`soft` requires mining="hard". Received mining={mining!r}.')
         if fallback and mining not in ("semi_hard", "hard"):
             raise ValueError(
-                '`fallback` belongs to mining="semi_hard" and mining="hard". Received '
+                '`fallback` requires mining="semi_hard" or mining="hard". Received '
                 f"mining={mining!r}."
             )
         if whole("seed", seed, minimum=0) >= 2**32:
@@ -99,8 +107,8 @@ class TripletLoss(DistanceMatrixLoss):
         self._squares = mining != "hard" if squared is None else bool(squared)
         if self._squares and not self.distance.is_zero_at_itself:
             raise ValueError(
-                f"Received the distance {self.distance.name}, which may be negative, so that its "
-                "squares have another order. Pass `squared=False`."
+                f"Received the distance {self.distance.name}, which may be negative. Squares of "
+                "negative distances have another order. Pass `squared=False`."
             )
 
     def distance_matrix(self, embeddings: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Wasserstein loss (Abdelwahab2019)."""
+"""Wasserstein loss for quantile embeddings (Abdelwahab2019)."""
 
 from typing import Any
 
@@ -12,29 +12,31 @@ from keras_dml.losses.pairs import class_ids, split_pairs
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class WassersteinLoss(LabeledLoss):
-    """Wasserstein loss, which reduces the distance of the two recordings of a person compared with
-    all other pairs (Abdelwahab2019, Eq. 13).
+    """Wasserstein loss, which makes the distance between two recordings of one person smaller than
+    the distances between recordings of different people (Abdelwahab2019, Eq. 13).
 
-    With N pairs and `D_ij` the distance of anchor i to positive j, anchor i has the value `sum over
-    j != i of softplus(D_ii - D_ij)`. The default reduction is the mean over anchors, which is Eq.
-    13 divided by N. `reduction="sum"` is exactly Eq. 13.
+    `D_ij` is the distance between anchor i and positive j of N pairs. The value of anchor i is
+    `sum over j != i of softplus(D_ii - D_ij)`. The default reduction is the mean over anchors,
+    which is Eq. 13 divided by N. With `reduction="sum"` the loss is exactly Eq. 13.
 
-    Labels are class ids, shape `(2N,)`, each exactly twice. Predictions are quantile embeddings,
-    shape `(2N, filters + 1, knots)`. Other labels raise an error, in a compiled step an error of
-    the backend. If XLA compiles the step on TensorFlow, which drops assertions, the loss is NaN.
+    Labels are class ids, shape `(2N,)`, of which each appears exactly twice. Predictions are
+    quantile embeddings, shape `(2N, filters + 1, knots)`. Other labels raise an error. In a
+    compiled step the backend raises this error. If XLA compiles the step on TensorFlow, no error is
+    raised, and the loss is NaN for these labels.
 
     Args:
-        p: Order of the distance, a real number, at least 1.
-        symmetric: Whether to add `softplus(D_ii - D_ji)`, with positives as anchors. This is an
-            extension of Abdelwahab2019.
-        scale: Factor on the distances, an inverse temperature, which is 1 in Abdelwahab2019.
+        p: Order of the Wasserstein distance, a real number, at least 1.
+        symmetric: Whether to also use positives as anchors, which adds `softplus(D_ii - D_ji)`.
+            Abdelwahab2019 uses only anchors.
+        scale: Factor by which distances are multiplied, an inverse temperature, which is 1 in
+            Abdelwahab2019.
         name: Name of the loss.
-        dtype: See `keras.losses.Loss`. Half precision is widened to float32, because it rounds
-            labels from 257 on.
-        **kwargs: See `reduction` of `keras.losses.Loss`.
+        dtype: Dtype of the computation, see `keras.losses.Loss`. Half precision is widened to
+            float32, because half precision rounds labels from 257 on.
+        **kwargs: Further arguments of `keras.losses.Loss`, such as `reduction`.
 
     Raises:
-        TypeError, ValueError: If `p` is below 1 or `scale` is not positive; in an eager call, if a
+        TypeError, ValueError: If `p` is below 1, `scale` is not positive, or, in an eager call, a
             label does not appear exactly twice or the embeddings come from different models.
 
     Example:
@@ -74,15 +76,16 @@ class WassersteinLoss(LabeledLoss):
 
 
 def pair_softplus(distances: Tensor, symmetric: bool = False) -> Tensor:
-    """Computes one value per anchor from the distances of anchors to positives (Abdelwahab2019, Eq.
-    13).
+    """Computes one value per anchor from the distances between anchors and positives
+    (Abdelwahab2019, Eq. 13).
 
     Args:
-        distances: Distance matrix, shape `(pairs, pairs)`, anchors by positives.
-        symmetric: Whether to add the sums over columns.
+        distances: Distance matrix, shape `(pairs, pairs)`, with one row per anchor and one column
+            per positive.
+        symmetric: Whether to also use positives as anchors, which adds the sums over columns.
 
     Returns:
-        Values, shape `(pairs,)`.
+        Values of the anchors, shape `(pairs,)`.
     """
     pair_distances = ops.diagonal(distances)  # (pairs,)
     off = ops.logical_not(ops.cast(ops.eye(ops.shape(distances)[0]), "bool"))

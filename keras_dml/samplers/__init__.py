@@ -1,8 +1,10 @@
-"""Batches with the classes that a loss needs, as `keras.utils.PyDataset` or `tf.data.Dataset`.
+"""Samplers that draw batches with the classes that a loss needs, as `keras.utils.PyDataset` or
+`tf.data.Dataset`.
 
-`NPairSampler` draws N classes with two recordings each (Wasserstein and N-pair losses). `PKSampler`
-draws P classes with K recordings each (triplets and mined pairs). `EpisodeSampler` draws few-shot
-episodes of examples of any shape. All check at construction that every batch can be drawn.
+`NPairSampler` draws N classes with two recordings each (for the Wasserstein loss and the N-pair
+loss). `PKSampler` draws P classes with K recordings each (for losses with triplets or mined pairs).
+`EpisodeSampler` draws few-shot episodes of examples of any shape. When a sampler is created, it
+checks that every batch can be drawn.
 """
 
 from keras_dml.samplers.episodes import EpisodeSampler

@@ -1,4 +1,4 @@
-"""Base class of the samplers, a data set of drawn batches in epochs."""
+"""Base class of the samplers."""
 
 import numbers
 from collections.abc import Callable
@@ -17,27 +17,27 @@ if TYPE_CHECKING:
 
 
 class ClassSampler(keras.utils.PyDataset):
-    """Base class of samplers of batches of distinct classes with different examples of each.
-    Subclasses implement `_example`.
+    """Base class of samplers, which draw batches of distinct classes with several different
+    examples of each class. Subclasses implement `_example`.
 
     Args:
         count: Number of examples.
-        y: Class of each example; see `dense_ids`.
-        classes: Distinct classes in a batch.
-        per_class: Examples of each class in a batch.
-        steps: Batches in an epoch; None: enough to draw each class about once.
+        y: Class of each example, see `dense_ids`.
+        classes: Number of distinct classes in a batch.
+        per_class: Number of examples of each class in a batch.
+        steps: Number of batches in an epoch. None draws each class about once.
         sessions: Session of each example, in the same forms as `y`, or None.
         groups: Group of each example, in the same forms as `y`, or None. All examples of a class
             must have the same group.
         mixed: Fraction of batches whose classes come from all groups.
         drop_singles: Whether to drop classes with fewer than `per_class` examples.
-        augment: `augment(batch, rng) -> batch` on NumPy arrays, or None.
-        seed: Non-negative integer.
+        augment: Function `augment(batch, rng) -> batch` on NumPy arrays, or None.
+        seed: Seed of all draws, a non-negative integer.
         **kwargs: Arguments of `keras.utils.PyDataset`.
     """
 
     _classes_argument = "classes"
-    _block_ends = ()  # examples of a class after which the next block of rows begins
+    _block_ends = ()  # numbers of examples of a class at which a new block of rows begins
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class ClassSampler(keras.utils.PyDataset):
         elif mixed:
             raise ValueError(
                 "`mixed` is the fraction of episodes that ignore `groups`, so it needs `groups`. "
-                f"Received mixed={mixed!r} without groups. Give both, or neither."
+                f"Received mixed={mixed!r} without groups. Pass both arguments, or neither."
             )
         self._drawing = Drawing(
             members,
@@ -97,7 +97,7 @@ class ClassSampler(keras.utils.PyDataset):
 
     @property
     def epoch(self) -> int:
-        """Epoch whose batches are drawn. Set it to resume an earlier run."""
+        """Number of the epoch whose batches are drawn. Set it to resume an earlier run."""
         return self._epoch
 
     @epoch.setter
@@ -108,8 +108,8 @@ class ClassSampler(keras.utils.PyDataset):
         return self._steps
 
     def __getitem__(self, index: int) -> tuple[np.ndarray, np.ndarray]:
-        """Returns batch `index` of the current epoch, rows in float32 and their ids `(rows,)` in
-        int32."""
+        """Returns batch `index` of the current epoch: examples in float32 and class ids `(rows,)`
+        in int32."""
         if not 0 <= index < len(self):
             raise IndexError(f"An epoch has {len(self)} batches. Received index {index}.")
         return self._batch(self.epoch, index)
@@ -121,14 +121,14 @@ class ClassSampler(keras.utils.PyDataset):
     def to_tf_data(self, epochs: int = 1) -> "tf.data.Dataset":
         """Returns the same batches in the same order as a `tf.data.Dataset` with static shapes.
 
-        For several epochs of `fit`: `fit(sampler.to_tf_data(epochs=20), epochs=20,
+        To train for several epochs, call `fit(sampler.to_tf_data(epochs=20), epochs=20,
         steps_per_epoch=len(sampler))`.
 
         Args:
-            epochs: Number of consecutive epochs, beginning with the current one.
+            epochs: Number of consecutive epochs, beginning with the current epoch.
 
         Returns:
-            Data set of `epochs * len(sampler)` batches. Iterating it does not change `epoch`.
+            Data set of `epochs * len(sampler)` batches. Iterating over it does not change `epoch`.
 
         Raises:
             ImportError: If TensorFlow is not installed.
@@ -151,8 +151,8 @@ class ClassSampler(keras.utils.PyDataset):
         return dataset.apply(tf.data.experimental.assert_cardinality(len(numbers) * len(self)))
 
     def _batch(self, epoch, index):
-        """Draws a batch of rows `(rows, ...)` in float32 and their ids `(rows,)` in int32, block by
-        block."""
+        """Draws a batch, block by block: examples `(rows, ...)` in float32 and class ids `(rows,)`
+        in int32."""
         rng = self._drawing.generator(ROW_STREAM, epoch, index)
         ids = self._drawing.class_ids(epoch, index)  # (classes,)
         drawn = self._drawing.rows(ids, rng)  # (classes, per_class)
@@ -172,10 +172,10 @@ class ClassSampler(keras.utils.PyDataset):
         return batch.astype(np.float32, copy=False), labels
 
     def _example(self, row, rng):
-        """Returns example `row` for a batch, float32."""
+        """Returns the example with index `row`, float32."""
         raise NotImplementedError(
-            f"{type(self).__name__} has no method `_example(row, rng)`. It returns one example, a "
-            "float32 array."
+            f"{type(self).__name__} has no method `_example(row, rng)`. The method must return one "
+            "example, a float32 array."
         )
 
     def _batch_labels(self, ids):
@@ -183,7 +183,7 @@ class ClassSampler(keras.utils.PyDataset):
         return ids
 
     def _groups_of_classes(self, groups, names, members):
-        """Returns the group of each class, integers from 0.
+        """Returns the group of each class as integers from 0.
 
         Raises:
             ValueError: If a class has examples in two groups.
@@ -199,23 +199,24 @@ class ClassSampler(keras.utils.PyDataset):
         return groups[[rows[0] for rows in members]]
 
     def _check_request(self, members):
-        """Raises if there are fewer classes than a batch needs."""
+        """Raises a ValueError if there are fewer classes than a batch needs."""
         if len(members) < self.classes:
             name, dropped = self._classes_argument, len(self.dropped_classes)
             note = f" ({dropped} left out by `drop_singles`)" if dropped else ""
             raise ValueError(
                 f"`{name}` must be at most {len(members)}, the number of classes in "
-                f"`y`{note}, since the classes of a batch are distinct. Received: "
+                f"`y`{note}, because the classes of a batch are distinct. Received: "
                 f"{name}={self.classes}."
             )
 
 
 def batches_of_an_epoch(steps_per_epoch: int | None, steps: int | None) -> int | None:
-    """Returns `steps_per_epoch`, which was formerly named `steps`."""
+    """Returns the number of batches per epoch from the argument `steps_per_epoch` or its old name
+    `steps`."""
     if steps_per_epoch is not None and steps is not None:
         raise ValueError(
             f"Received steps_per_epoch={steps_per_epoch!r} and steps={steps!r}. `steps` is the old "
-            "name of `steps_per_epoch`: give one of them."
+            "name of `steps_per_epoch`. Pass only `steps_per_epoch`."
         )
     if steps_per_epoch is not None:
         return whole("steps_per_epoch", steps_per_epoch, minimum=1)
@@ -224,7 +225,7 @@ def batches_of_an_epoch(steps_per_epoch: int | None, steps: int | None) -> int |
 
 def _fraction(name, value):
     if not isinstance(value, numbers.Real) or not 0 <= value <= 1:
-        raise ValueError(f"`{name}` must be a fraction, 0 to 1. Received {name}={value!r}.")
+        raise ValueError(f"`{name}` must be a fraction from 0 to 1. Received {name}={value!r}.")
     return float(value)
 
 

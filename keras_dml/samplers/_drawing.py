@@ -1,4 +1,4 @@
-"""Random drawing of the classes and rows of every batch from a seed."""
+"""Draws of the classes and rows of every batch, which are reproducible from a seed."""
 
 import math
 
@@ -10,21 +10,22 @@ CLASS_STREAM, ROW_STREAM, AUGMENT_STREAM, GROUP_STREAM = range(4)
 
 
 class Drawing:
-    """Random draws of batches of distinct classes with different rows of each class.
+    """Random draws of batches. Each batch has distinct classes and different rows of each class.
 
     A draw depends only on the seed, the epoch and the index of the batch. Classes are drawn without
     replacement until all have been drawn, and rows of a class without replacement within a batch.
 
     Args:
-        members: Rows of each class, a list of arrays.
-        classes: Distinct classes in a batch.
-        per_class: Rows of each class in a batch.
+        members: Row numbers of each class, a list of arrays.
+        classes: Number of distinct classes in a batch.
+        per_class: Number of rows of each class in a batch.
         sessions: Session of each row, integers, shape `(rows,)`, or None. With sessions, the rows
             of a class come from as many sessions as possible.
         groups: Group of each class, integers, shape `(classes,)`, or None. With groups, the classes
-            of a batch come from one group or, if the group is too small, also from the next ones.
+            of a batch come from one group or, if this group is too small, also from the next
+            groups.
         mixed: Fraction of batches whose classes come from all groups.
-        seed: Non-negative integer.
+        seed: Seed of all draws, a non-negative integer.
     """
 
     def __init__(
@@ -48,7 +49,8 @@ class Drawing:
         self.batches_to_cover = math.ceil(len(members) / classes)
 
     def generator(self, stream: int, epoch: int, index: int) -> np.random.Generator:
-        """Returns the random generator of a stream of draws for one batch."""
+        """Returns the random generator for one batch. `stream` distinguishes generators for
+        different purposes."""
         return np.random.default_rng(
             np.random.SeedSequence(self.seed, spawn_key=(stream, epoch, index))
         )
@@ -56,8 +58,8 @@ class Drawing:
     def class_ids(self, epoch: int, index: int) -> np.ndarray:
         """Draws the classes of a batch, int32, shape `(classes,)`.
 
-        They are one part of a permutation that `batches_to_cover` batches cover together, or come
-        from groups that are drawn for this batch.
+        The classes are one part of a permutation that `batches_to_cover` consecutive batches cover
+        together, or come from groups that are drawn for this batch.
         """
         if self.groups is not None:
             rng = self.generator(GROUP_STREAM, epoch, index)
@@ -75,7 +77,8 @@ class Drawing:
         return order[: self.classes].astype(np.int32)
 
     def rows(self, ids: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draws different rows of each of these classes, shape `(classes, per_class)`."""
+        """Draws different rows of each class in `ids`, and returns row numbers
+        `(classes, per_class)`."""
         return np.stack([self._rows_of(id_, rng) for id_ in ids])
 
     def _rows_of(self, id_, rng):
@@ -86,12 +89,13 @@ class Drawing:
 
 
 def members_by_class(ids: np.ndarray) -> list[np.ndarray]:
-    """Lists the rows of each class, as arrays at the index of the class id."""
+    """Returns a list with an array of row numbers for each class id."""
     return np.split(np.argsort(ids, kind="stable"), np.cumsum(np.bincount(ids))[:-1])
 
 
 def _occurrence(values):
-    """Counts the equal values before each value, such as [7, 7, 5, 7] -> [0, 1, 0, 2]."""
+    """Counts how often each value occurs before its position, such as [7, 7, 5, 7] -> [0, 1, 0,
+    2]."""
     order = np.argsort(values, kind="stable")
     counts = np.empty(len(values), int)
     counts[order] = np.arange(len(values)) - np.searchsorted(values[order], values[order])

@@ -1,7 +1,7 @@
 """Dense ids 0, 1, 2, … in int32 for ids of any dtype.
 
 Keras casts labels to float32 before a loss, where 16777216 and 16777217 are equal. Ids counted from
-0 stay exact, whatever the ids of the data set.
+0 stay exact for every data set.
 """
 
 from typing import Any
@@ -15,17 +15,17 @@ FLOAT32_EXACT = 2**24  # float32 represents every integer below this
 
 
 def dense_ids(name: str, values: ArrayLike, count: int) -> tuple[np.ndarray, list[Any]]:
-    """Numbers the distinct ids of `values` in their sorted order.
+    """Replaces ids by their positions in the sorted list of distinct ids.
 
     Args:
-        name: Name of the argument, for errors.
-        values: `count` ids, shape `(count,)` or `(count, 1)`: integers of any size, strings,
-            bytes, booleans, or floats that are exact integers.
-        count: Number of recordings that the ids belong to.
+        name: Name of the argument in error messages.
+        values: Ids, shape `(count,)` or `(count, 1)`: integers of any size, strings, bytes,
+            booleans, or floats that are exact integers.
+        count: Required number of ids, which is the number of recordings.
 
     Returns:
-        A tuple `(ids, names)`: ids, shape `(count,)`, int32, below 2**24, and the list of
-        original ids, so that `names[ids[i]] == values[i]`.
+        A tuple `(ids, names)`. `ids` are the new ids, int32, below 2**24, shape `(count,)`. `names`
+        is the sorted list of original ids, so that `names[ids[i]] == values[i]`.
 
     Raises:
         ValueError: If the ids have another shape, a float is not an exact integer, or there are
@@ -39,7 +39,7 @@ def dense_ids(name: str, values: ArrayLike, count: int) -> tuple[np.ndarray, lis
         kinds = sorted({type(value).__name__ for value in flat})
         raise TypeError(
             f"`{name}` must hold ids of one kind: integers, strings or bytes. Received: "
-            f"{', '.join(kinds)}. Turn them into strings first."
+            f"{', '.join(kinds)}. Convert all ids to strings first."
         ) from None
     if len(names) >= FLOAT32_EXACT:
         raise ValueError(
@@ -51,7 +51,7 @@ def dense_ids(name: str, values: ArrayLike, count: int) -> tuple[np.ndarray, lis
 
 
 def _flat_ids(name, values, count):
-    """Returns the ids as a list of plain Python objects, after checks of shape and exactness."""
+    """Checks the shape and the exactness of ids, and returns a list of plain Python objects."""
     # A list is converted with dtype object, because NumPy would convert [2**63, -1] to floats.
     refuse_masked(f"`{name}`", values)
     array = np.asarray(values, dtype=None if hasattr(values, "dtype") else object)
@@ -66,7 +66,7 @@ def _flat_ids(name, values, count):
     if array.ndim != 1:
         raise ValueError(
             f"`{name}` must hold one id per recording, shape (recordings,) or (recordings, 1). "
-            f"Received shape {shape}. For one-hot rows give `{name}.argmax(axis=1)`."
+            f"Received shape {shape}. For one-hot rows pass `{name}.argmax(axis=1)`."
         )
     if len(array) != count:
         raise ValueError(
@@ -79,7 +79,7 @@ def _flat_ids(name, values, count):
         if isinstance(value, float) and not (value.is_integer() and abs(value) < 2**digits):
             raise ValueError(
                 f"`{name}` must hold ids. Received {value!r} at index {index}, a float that is "
-                f"not an integer below 2**{digits}, where its dtype is exact. Give integers or "
-                "strings."
+                f"not an integer below 2**{digits}. Its dtype is not exact above this number. Pass "
+                "integers or strings."
             )
     return flat

@@ -1,4 +1,4 @@
-"""Checks of recordings and examples when a sampler is created."""
+"""Checks of recordings and examples that samplers call when they are created."""
 
 import numpy as np
 
@@ -7,7 +7,8 @@ from keras_dml._typing import ArrayLike, Recordings
 
 
 def as_recordings(x: ArrayLike | Recordings) -> list[np.ndarray]:
-    """Returns recordings as a list of finite arrays `(time, channels)` with the same channels.
+    """Checks recordings, and returns a list of finite arrays `(time, channels)` with the same
+    number of channels.
 
     Args:
         x: Recordings, shape `(recordings, time, channels)`, or a list (or object array) of arrays
@@ -18,8 +19,8 @@ def as_recordings(x: ArrayLike | Recordings) -> list[np.ndarray]:
 
     Raises:
         TypeError: If a recording does not hold real numbers.
-        ValueError: If `x` is empty, or a recording has a wrong rank, no values, another
-            number of channels, or NaN or infinite values. The message names its index.
+        ValueError: If `x` is empty, or a recording has a wrong rank, no values, another number of
+            channels, or NaN or infinite values. The message names the index of the recording.
     """
     if hasattr(x, "__array__"):
         refuse_masked("`x`", x)
@@ -27,7 +28,8 @@ def as_recordings(x: ArrayLike | Recordings) -> list[np.ndarray]:
         if x.ndim != 3 and x.dtype.kind != "O":
             raise ValueError(
                 "`x` must hold recordings, shape (recordings, time, channels), or be a list of "
-                f"arrays (time, channels). Received shape {x.shape}. One channel: `x[..., None]`."
+                f"arrays (time, channels). Received shape {x.shape}. For one channel "
+                "pass `x[..., None]`."
             )
     if not hasattr(x, "__iter__"):
         raise TypeError(f"`x` must hold recordings, arrays (time, channels). Received {x!r}.")
@@ -39,26 +41,27 @@ def as_recordings(x: ArrayLike | Recordings) -> list[np.ndarray]:
         if recording.shape[1] != recordings[0].shape[1]:
             raise ValueError(
                 f"`x` must hold recordings with the same channels. Recording {index} has "
-                f"{recording.shape[1]} channels, recording 0 has {recordings[0].shape[1]}."
+                f"{recording.shape[1]} channels, and recording 0 has {recordings[0].shape[1]}."
             )
     return recordings
 
 
 def as_examples(x: ArrayLike) -> np.ndarray:
-    """Returns examples as one finite array.
+    """Checks examples, and returns one finite array.
 
     Args:
         x: Examples, shape `(examples, ...)`.
 
     Raises:
         TypeError: If the examples do not hold real numbers.
-        ValueError: If `x` is empty or has only one axis, or an example has NaN or infinite
-            values. The message names its index.
+        ValueError: If `x` is empty or has only one axis, or an example has NaN or infinite values.
+            The message names the index of the example.
     """
     x = real("`x`", x)
     if x.ndim < 2 or x.size == 0:
         raise ValueError(
-            "`x` must hold examples of one shape, shape (examples, ...), at least one. Received "
+            "`x` must hold at least one example, and all examples must have the same shape. "
+            "Expected shape (examples, ...). Received "
             f"shape {x.shape}."
         )
     for index, example in enumerate(x):
@@ -67,8 +70,8 @@ def as_examples(x: ArrayLike) -> np.ndarray:
 
 
 def batch_length(recordings: list[np.ndarray], length: int | None) -> int:
-    """Returns the number of time steps of every batch, which is `length` or the common length of
-    all recordings.
+    """Returns the number of time steps per row of a batch, which is `length` or the common length
+    of all recordings.
 
     Raises:
         ValueError: If a recording is shorter than `length`, or lengths differ without `length`.
@@ -77,22 +80,22 @@ def batch_length(recordings: list[np.ndarray], length: int | None) -> int:
     if length is None:
         if min(lengths) != max(lengths):
             raise ValueError(
-                f"`x` holds recordings of {min(lengths)} to {max(lengths)} time steps, and a "
-                f"batch needs one length. Give `length=` (at most {min(lengths)}) to cut each of "
-                "them by a random crop."
+                f"`x` holds recordings of {min(lengths)} to {max(lengths)} time steps, but a "
+                f"batch needs one length. Pass `length` (at most {min(lengths)}) to cut each "
+                "recording by a random crop."
             )
         return lengths[0]
     for index, steps in enumerate(lengths):
         if steps < length:
             raise ValueError(
-                f"Recording {index} has {steps} time steps, fewer than length={length}. Leave it "
-                f"out, or give `length={min(lengths)}` or less."
+                f"Recording {index} has {steps} time steps, fewer than length={length}. Leave the "
+                f"recording out, or pass at most `length={min(lengths)}`."
             )
     return length
 
 
 def _check_recording(index, recording):
-    """Checks rank, size and finiteness of one recording."""
+    """Checks that a recording has two axes, is not empty and holds finite values."""
     if recording.ndim != 2:
         raise ValueError(
             f"Recording {index} of `x` must have shape (time, channels). Received shape "
@@ -100,7 +103,8 @@ def _check_recording(index, recording):
         )
     if recording.size == 0:
         raise ValueError(
-            f"Recording {index} of `x` is empty: shape {recording.shape}. Leave it out."
+            f"Recording {index} of `x` is empty. Received shape {recording.shape}. Leave the "
+            "recording out."
         )
     _check_finite(f"Recording {index} of `x`", recording)
 
@@ -111,5 +115,5 @@ def _check_finite(name, values):
     if not finite.all():
         raise ValueError(
             f"{name} holds NaN or infinite values ({(~finite).sum()} of {finite.size} in float32). "
-            "Repair it or leave it out."
+            "Repair the values, or leave the recording or example out."
         )

@@ -1,4 +1,5 @@
-"""Sampler of few-shot episodes: N classes with K support and Q query examples of each."""
+"""Sampler of few-shot episodes, which are batches of N classes with K support examples and Q query
+examples of each class."""
 
 import math
 from collections.abc import Callable
@@ -15,15 +16,16 @@ LABELS = ("classes", "episode")
 
 
 class EpisodeSampler(ClassSampler):
-    """Sampler of few-shot episodes of `ways` classes, with `shots` support and `queries` query
-    examples of each.
+    """Sampler of few-shot episodes of `ways` classes, with `shots` support examples and `queries`
+    query examples of each class.
 
-    Use it to train in the way that few-shot evaluation tests (Vinyals2016). Use it also with
-    `models.PrototypicalClassifier`, whose pair term needs several examples of each class in a
-    batch. With `labels="classes"` its prototypes are updated as by any other batch.
+    Use it to train with the same kind of episodes as in few-shot evaluation (Vinyals2016). Use it
+    also for `models.PrototypicalClassifier`, whose pair term needs several examples of each class
+    in a batch. With `labels="classes"`, the classifier updates its prototypes in the same way as
+    with other batches.
 
-    Rows are the support examples of all classes, class by class, followed by the query examples in
-    the same order of classes. With `rows = ways * shots`, the support set is
+    A batch holds the support examples of all classes, class by class, followed by the query
+    examples in the same order of classes. With `rows = ways * shots`, the support set is
     `batch[:rows].reshape(ways, shots, ...)`. No example appears twice in an episode.
 
     Episode `i` of epoch `e` depends only on `(seed, e, i)`. Classes are drawn without replacement
@@ -37,30 +39,34 @@ class EpisodeSampler(ClassSampler):
 
     Args:
         x: Examples of one shape, such as images, recordings or vectors, shape `(examples, ...)`.
-            They are not copied. Batches contain the same values in float32.
+            The examples are not copied. Batches contain the same values in float32.
         y: Class of each example, shape `(examples,)` or `(examples, 1)`: integers of any size,
             strings, bytes, or floats that are integers.
-        ways: Distinct classes in an episode, at least 2 and at most as many as `y` has.
-        shots: Support examples of each class, at least 1.
-        queries: Query examples of each class, at least 1.
-        steps_per_epoch: Episodes in an epoch. Default: enough to draw each example about once.
+        ways: Number of distinct classes in an episode, at least 2 and at most the number of classes
+            in `y`.
+        shots: Number of support examples of each class, at least 1.
+        queries: Number of query examples of each class, at least 1.
+        steps_per_epoch: Number of episodes in an epoch. By default each example is drawn about
+            once.
         steps: Older name of `steps_per_epoch`.
-        groups: Group of each example, in a form of `y`, such as the alphabet of a character. All
-            examples of a class must have the same group. An episode then draws groups in a random
-            order, and all classes of a group before the next group. Such classes are harder to
-            distinguish. None: an episode draws from all classes.
-        mixed: With `groups`, the fraction of episodes whose classes come from all groups.
-        labels: `"classes"`: dense ids of all classes of `y`, where `class_names[id]` is the
-            original id; or `"episode"`: 0 to `ways - 1` in each episode.
+        groups: Group of each example, in the same forms as `y`, such as the alphabet of a
+            character. All examples of a class must have the same group. An episode then draws
+            groups in a random order, and draws all classes of a group before the next group.
+            Classes of one group are harder to distinguish. Default: an episode draws from all
+            classes.
+        mixed: Fraction of episodes that ignore `groups`, so that their classes come from all
+            groups.
+        labels: `"classes"` for class ids that are the same in all episodes, where `class_names[id]`
+            is the original id. `"episode"` for labels from 0 to `ways - 1` in each episode.
         augment: Function `augment(batch, rng) -> batch` on NumPy arrays `(rows, ...)` that keeps
             the order of rows. `rng` is a `numpy.random.Generator` for this episode only.
-        seed: Non-negative integer.
-        **kwargs: `sessions` and `drop_singles` of `PKSampler`; `workers`, `use_multiprocessing`,
-            `max_queue_size` of `keras.utils.PyDataset`.
+        seed: Seed of all draws, a non-negative integer.
+        **kwargs: Arguments `sessions` and `drop_singles` of `PKSampler`, and arguments `workers`,
+            `use_multiprocessing` and `max_queue_size` of `keras.utils.PyDataset`.
 
     Raises:
-        ValueError, TypeError: At construction, if the examples or ids are invalid, or a class has
-            fewer than `shots + queries` examples, or examples in two groups.
+        ValueError, TypeError: At construction, if the examples or ids are invalid, a class has
+            fewer than `shots + queries` examples, or a class has examples in two groups.
     """
 
     _classes_argument = "ways"
@@ -109,13 +115,14 @@ class EpisodeSampler(ClassSampler):
         return np.arange(self.ways, dtype=np.int32) if self.labels == "episode" else ids
 
     def _check_request(self, members):
-        """Raises if there are fewer classes, or examples of a class, than an episode needs."""
+        """Raises a ValueError if there are fewer classes, or fewer examples of a class, than an
+        episode needs."""
         super()._check_request(members)
         small = [id_ for id_, rows in enumerate(members) if len(rows) < self.per_class]
         if small:
             raise ValueError(
                 f"Each class needs shots + queries = {self.per_class} examples. {len(small)} of "
-                f"{len(members)} classes have fewer, the first {self.class_names[small[0]]!r} with "
-                f"{len(members[small[0]])}. Use fewer, or leave smaller classes out by "
-                "`drop_singles=True`."
+                f"{len(members)} classes have fewer. The first of these is "
+                f"{self.class_names[small[0]]!r} with {len(members[small[0]])}. Use fewer shots "
+                "or queries, or leave smaller classes out by `drop_singles=True`."
             )

@@ -1,5 +1,5 @@
-"""Sampler of N classes with two recordings of each, for the Wasserstein loss and the N-pair
-loss."""
+"""Sampler of batches of N classes with two recordings of each class, for the Wasserstein loss and
+the N-pair loss."""
 
 from typing import Any
 
@@ -8,12 +8,12 @@ from keras_dml.samplers.pk import PKSampler
 
 
 class NPairSampler(PKSampler):
-    """Sampler of batches of `pairs` distinct classes with two different recordings of each.
+    """Sampler of batches of `pairs` distinct classes with two different recordings of each class.
 
-    Use it with `losses.WassersteinLoss` and `losses.NPairLoss`, which take a batch of 2N rows as N
-    anchors and their positives (Abdelwahab2019, Eq. 13; Sohn2016). Rows `2i` and `2i + 1` are a
-    pair, so that splitting a batch into equal parts for replicas splits no pair if the number of
-    replicas divides `pairs`.
+    Use it with `losses.WassersteinLoss` and `losses.NPairLoss`, which interpret a batch of 2N rows
+    as N anchors and their positives (Abdelwahab2019, Eq. 13; Sohn2016). Rows `2i` and `2i + 1` are
+    a pair. So if the number of replicas divides `pairs`, splitting a batch into equal parts for
+    replicas does not split any pair.
 
     By default an epoch has `ceil(number of classes / pairs)` batches. See `PKSampler` for seeds,
     epochs and resuming.
@@ -28,17 +28,18 @@ class NPairSampler(PKSampler):
     1
 
     Args:
-        x: Recordings, an array or a list of arrays; see `PKSampler`.
-        y: Class of each recording; see `PKSampler`.
-        pairs: Distinct classes in a batch (N in Abdelwahab2019), at least 2 and at most as many as
-            `y` has. More pairs give more negatives. Abdelwahab2019 does not report N.
-        **kwargs: Keyword arguments of `PKSampler`: `steps_per_epoch`, `length`, `sessions`,
-            `drop_singles`, `augment`, `seed`, and arguments of `keras.utils.PyDataset`. A positive
-            and its anchor come from different sessions if the class has several.
+        x: Recordings, an array or a list of arrays, see `PKSampler`.
+        y: Class of each recording, see `PKSampler`.
+        pairs: Number of distinct classes in a batch (N in Abdelwahab2019, which does not report its
+            value), at least 2 and at most the number of classes in `y`. More pairs give more
+            negatives.
+        **kwargs: Arguments of `PKSampler`: `steps_per_epoch`, `length`, `sessions`, `drop_singles`,
+            `augment`, `seed`, and arguments of `keras.utils.PyDataset`. With `sessions`, a positive
+            and its anchor come from different sessions if the class has several sessions.
 
     Raises:
-        ValueError, TypeError: At construction, if the recordings or ids are invalid or the request
-            is impossible. The message names the recording, the class or the limit.
+        ValueError, TypeError: At construction, if the recordings or ids are invalid, or there are
+            too few classes or recordings. The message names the recording, the class or the limit.
     """
 
     _classes_argument = "pairs"

@@ -1,4 +1,5 @@
-"""Sampler of P classes with K recordings of each, for triplet losses and mined pairs."""
+"""Sampler of batches of P classes with K recordings of each class, for triplet losses and losses
+with mined pairs."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,25 +14,26 @@ from keras_dml.samplers._recordings import as_recordings, batch_length
 
 class PKSampler(ClassSampler):
     """Sampler of batches of `classes` distinct classes with `per_class` different recordings of
-    each.
+    each class.
 
-    Use it with losses that search positives and negatives among all rows of a batch. `fit` takes
-    the sampler on every backend. `to_tf_data` returns the same batches as a `tf.data.Dataset`.
+    Use it with losses that search for positives and negatives among all rows of a batch. `fit`
+    accepts the sampler on every backend. `to_tf_data` returns the same batches as a
+    `tf.data.Dataset`.
 
-    The rows of a class are adjacent, so that splitting a batch into equal parts for replicas splits
-    no class if the number of replicas divides `classes`.
+    The rows of a class are adjacent. So if the number of replicas divides `classes`, splitting a
+    batch into equal parts for replicas does not split any class.
 
     Batch `i` of epoch `e` depends only on `(seed, e, i)`, not on the number of workers or on
-    earlier batches. `fit` calls `on_epoch_end` once before its first epoch. So its epoch `k` (from
-    0) takes the batches of epoch `sampler.epoch + k + 1`, with `sampler.epoch` before the call. To
-    resume a run that was stopped after `k` epochs exactly, set `sampler.epoch = k` (0 at
-    construction) and call `fit(..., initial_epoch=k, shuffle=False)`. Without `shuffle=False` Keras
-    shuffles the order of the batches by Python's `random`. Give `steps_per_epoch` to the sampler
-    rather than to `fit`, which ends an epoch while batches of that epoch are still in the queue.
+    earlier batches. `fit` calls `on_epoch_end` once before its first epoch. So if `sampler.epoch`
+    is e before the call, epoch k of `fit` (counted from 0) uses the batches of epoch e + k + 1. To
+    resume exactly a run that was stopped after k epochs, set `sampler.epoch = k` (it is 0 at
+    construction) and call `fit(..., initial_epoch=k, shuffle=False)`. Without `shuffle=False`,
+    Keras shuffles the order of the batches with Python's `random`. Pass `steps_per_epoch` to the
+    sampler, not to `fit`, because `fit` would end an epoch while batches of this epoch are still in
+    the queue.
 
-    With `workers` above 1 on JAX, the first `fit` after `compile` begins with batches that remain
-    from building the loss (Keras 3.15). Calling `evaluate` on one batch before `fit` restores the
-    order.
+    With `workers` above 1 on JAX, the first `fit` after `compile` begins with batches that Keras
+    3.15 drew to build the loss. Calling `evaluate` on one batch before `fit` avoids this.
 
     >>> import numpy as np
     >>> x, y = np.zeros((6, 50, 3)), ["ann", "bob", "cid", "ann", "bob", "cid"]
@@ -42,30 +44,35 @@ class PKSampler(ClassSampler):
 
     Args:
         x: Recordings, shape `(recordings, time, channels)`, or a list of arrays
-            `(time_i, channels)`. They are not copied.
+            `(time_i, channels)`. The recordings are not copied.
         y: Class of each recording, shape `(recordings,)` or `(recordings, 1)`: integers of any
-            size, strings, bytes, or floats that are integers. Batches contain dense ids, where
+            size, strings, bytes, or floats that are integers. Batches contain ids from 0, where
             `class_names[id]` is the original id.
-        classes: Distinct classes in a batch, at least 2 and at most as many as `y` has.
-        per_class: Recordings of each class, at least 2 and at most the size of the smallest class.
-        steps_per_epoch: Batches in an epoch. Default: `ceil(number of classes / classes)`, so that
-            every class appears about once. For example, 20 epochs with 5 of 9 classes are 40 steps.
+        classes: Number of distinct classes in a batch, at least 2 and at most the number of classes
+            in `y`.
+        per_class: Number of recordings of each class in a batch, at least 2 and at most the size of
+            the smallest class.
+        steps_per_epoch: Number of batches in an epoch. Default:
+            `ceil(number of classes / classes)`, so that every class appears about once. For
+            example, 20 epochs with 5 of 9 classes per batch are 40 steps.
         steps: Older name of `steps_per_epoch`.
-        length: Time steps of every batch. Each recording is cut to it by a random crop. Default:
-            whole recordings, which must have equal lengths.
+        length: Number of time steps to which a random crop cuts each recording. Default: whole
+            recordings, which must have equal lengths.
         sessions: Session (day, trial, device) of each recording, in the same forms as `y`. The rows
             of a class then come from as many sessions as possible.
         drop_singles: Whether to drop classes with fewer than `per_class` recordings instead of
-            raising an error. `dropped_classes` lists them, and ids count the remaining classes.
+            raising an error. `dropped_classes` lists the dropped classes, and ids count only the
+            remaining classes.
         augment: Function `augment(batch, rng) -> batch` on NumPy arrays `(rows, time, channels)`
             that keeps the order of rows. `rng` is a `numpy.random.Generator` for this batch only.
-        seed: Non-negative integer.
-        **kwargs: `workers`, `use_multiprocessing`, `max_queue_size` of `keras.utils.PyDataset`.
+        seed: Seed of all draws, a non-negative integer.
+        **kwargs: Arguments `workers`, `use_multiprocessing` and `max_queue_size` of
+            `keras.utils.PyDataset`.
 
     Raises:
-        ValueError, TypeError: At construction, if the recordings or ids are invalid or the request
-            is impossible, or both `steps_per_epoch` and `steps` are given. The message names the
-            recording, the class or the limit.
+        ValueError, TypeError: At construction, if the recordings or ids are invalid, there are too
+            few classes or recordings, or `steps_per_epoch` and `steps` are both given. The message
+            names the recording, the class or the limit.
     """
 
     def __init__(
@@ -106,7 +113,8 @@ class PKSampler(ClassSampler):
         return recording[start : start + self.length].astype(np.float32, copy=False)
 
     def _check_request(self, members):
-        """Raises if there are fewer classes, or recordings of a class, than a batch needs."""
+        """Raises a ValueError if there are fewer classes, or fewer recordings of a class, than a
+        batch needs."""
         super()._check_request(members)
         singles = [id_ for id_, rows in enumerate(members) if len(rows) == 1]
         if singles:
@@ -114,14 +122,14 @@ class PKSampler(ClassSampler):
             name, row = self.class_names[singles[0]], members[singles[0]][0]
             first = "" if len(singles) == 1 else "the first "
             raise ValueError(
-                f"`y` has {count} with one member, {first}{name!r} (recording {row}), and a pair "
-                "needs two different recordings. Add recordings, or leave such classes out by "
-                "`drop_singles=True`."
+                f"`y` has {count} with one recording, {first}{name!r} (recording {row}), but a "
+                "pair needs two different recordings. Add recordings, or leave these classes out "
+                "by `drop_singles=True`."
             )
         smallest = min(range(len(members)), key=lambda id_: len(members[id_]))
         if len(members[smallest]) < self.per_class:
             raise ValueError(
                 f"`per_class` must be at most {len(members[smallest])}, the size of the smallest "
-                f"class, {self.class_names[smallest]!r}. Received: per_class={self.per_class}. Use "
-                "fewer, or leave smaller classes out by `drop_singles=True`."
+                f"class, {self.class_names[smallest]!r}. Received: per_class={self.per_class}. "
+                "Use a smaller number, or leave smaller classes out by `drop_singles=True`."
             )

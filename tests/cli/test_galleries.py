@@ -262,7 +262,7 @@ def test_recordings_that_are_refused_are_named_with_the_reason(command, model, w
     broken.write_text("x,y\n1,2\n")
     code, result = run_json(command, "enroll", db, "alice", good, short, broken, "--model", model)
     assert code == 1 and result["kept"] == [str(good)]
-    assert f"{short} has 9 steps, the model's contract" in result["refused"][str(short)]
+    assert f"{short} has 9 steps, but the model's contract" in result["refused"][str(short)]
     assert f"{broken}, line 1: there is no column 'z'" in result["refused"][str(broken)]
     code, out, _ = command("enroll", db, "alice", short)
     assert code == 2 and f"refused: {short} has 9 steps" in out
@@ -717,7 +717,7 @@ def test_a_file_in_another_unit_is_converted(command, family, walks, unit, facto
         ("row,x,y,z", ("--rate-hz", "100"), "has 100 Hz, the model takes 50 Hz"),
         ("row,x,y,z", ("--rate-hz", "0"), "--rate-hz must be a positive number"),
         ("row,x,y,z", ("--channels", "x,,z"), "--channels must be names of columns"),
-        ("row,x,y,z", ("--channels", "x,y"), "has 2 channels, the model takes 3: x, y, z"),
+        ("row,x,y,z", ("--channels", "x,y"), "has 2 channels, but the model takes 3: x, y, z"),
         ("row,x,y,z", ("--far", "0.3"), "--far must be a rate that was calibrated: 0.02"),
         ("row,x,y,z", ("--threshold", "nan"), "--threshold must be a number"),
     ],

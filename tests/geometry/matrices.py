@@ -1,4 +1,5 @@
-"""Random SPD matrices and their gradients, for the tests of SPD geometry."""
+"""Helpers for the tests of SPD geometry: random SPD matrices, and functions that compute
+gradients."""
 
 import functools
 
@@ -12,19 +13,20 @@ DTYPES = ["float64", "float32"]
 
 
 def frames(rng, *shape):
-    """Random orthogonal matrices, shape `(*shape, shape[-1])`."""
+    """Draws random orthogonal matrices, shape `(*shape, shape[-1])`."""
     return np.linalg.qr(rng.normal(size=(*shape, shape[-1])))[0]
 
 
 def with_spectrum(rng, spectrum, *leading):
-    """Symmetric matrices `(*leading, n, n)` with the given eigenvalues, shape `(n,)`."""
+    """Draws symmetric matrices `(*leading, n, n)` with the given eigenvalues, shape `(n,)`."""
     u = frames(rng, *leading, len(spectrum))
     x = (u * np.asarray(spectrum)) @ np.swapaxes(u, -1, -2)
     return (x + np.swapaxes(x, -1, -2)) / 2
 
 
 def spd(rng, *shape, spread=2.0):
-    """SPD matrices `(*shape, shape[-1])` with logarithms of eigenvalues in `[-spread, spread]`."""
+    """Draws SPD matrices `(*shape, shape[-1])`. The logarithms of eigenvalues are in
+    `[-spread, spread]`."""
     u = frames(rng, *shape)
     values = np.exp(rng.uniform(-spread, spread, size=shape))
     x = (u * values[..., None, :]) @ np.swapaxes(u, -1, -2)
@@ -32,14 +34,14 @@ def spd(rng, *shape, spread=2.0):
 
 
 def by_eigh(function, x):
-    """A function of symmetric matrices, in float64 with NumPy."""
+    """Computes a function of symmetric matrices from eigenvalues, in float64 with NumPy."""
     values, vectors = np.linalg.eigh(np.asarray(x, np.float64))
     return (vectors * function(values)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
 
 
 def example(name, dtype):
-    """Inputs as arrays of that dtype, expected, gradient and tolerance of a golden; None where the
-    golden is not for that dtype."""
+    """Returns inputs as arrays of a dtype, expected value, gradient and tolerance of a worked
+    example. Returns None if the example is not for this dtype."""
     result = golden(name, SEEDS)
     tolerance = result["tolerance"][dtype]
     if tolerance.get("skip"):
@@ -65,7 +67,7 @@ def assert_gradients(found, expected, tolerance):
 
 @functools.cache
 def compiled(function):
-    """`tf.function` on TensorFlow, `jax.jit` on JAX."""
+    """Compiles a function with `tf.function` on TensorFlow or `jax.jit` on JAX."""
     if keras.backend.backend() == "jax":
         import jax
 
@@ -77,13 +79,14 @@ def compiled(function):
 
 @functools.cache
 def quick(function):
-    """Compiled on JAX, where each operation of an eager call is compiled for each shape by itself:
-    that takes three times as long. As it is on TensorFlow."""
+    """Compiles a function on JAX, and returns it unchanged on TensorFlow. An eager call on JAX
+    compiles each operation separately for each shape, which takes three times as long."""
     return compiled(function) if keras.backend.backend() == "jax" else function
 
 
 def with_gradients(function, weights, *arrays):
-    """`function(*arrays)` and the gradients of `sum(weights * function(*arrays))`; `quick`."""
+    """Computes `function(*arrays)` and the gradients of `sum(weights * function(*arrays))`. The
+    function is compiled by `quick`."""
     weights = np.asarray(weights, arrays[0].dtype)
     if keras.backend.backend() == "jax":
         value, result = _pull_back(function)(weights, *arrays)

@@ -1,4 +1,5 @@
-"""Small learned similarities, and what they are by making every pair."""
+"""Helpers for tests of learned similarities: small perceptrons, and an oracle that computes every
+pair separately."""
 
 import numpy as np
 
@@ -14,7 +15,7 @@ def numpy(tensor):
 
 
 def by_pairs(x, y, perceptron, join=lambda a, b: np.concatenate([a, b])):
-    """S of all pairs in float64, pair by pair."""
+    """Computes the similarities S of all pairs in float64, pair by pair."""
     table = np.empty((len(x), len(y)))
     for place in np.ndindex(*table.shape):
         units = join(np.asarray(x[place[0]], float), np.asarray(y[place[1]], float))
@@ -26,7 +27,7 @@ def by_pairs(x, y, perceptron, join=lambda a, b: np.concatenate([a, b])):
 
 
 def staged(function):
-    """The function, compiled on JAX, where each operation by itself is compiled too."""
+    """Compiles a function on JAX, because otherwise each operation would be compiled separately."""
     if keras.backend.backend() != "jax":
         return function
     import jax
@@ -39,7 +40,7 @@ def difference(a, b):
 
 
 def random(rng, features, hidden=(5,), slope=0.1, dtype="float64", inputs=2):
-    """A perceptron with weights of about one, `inputs * features` wide."""
+    """Draws a perceptron with `inputs * features` inputs and weights of about 1."""
     widths = (inputs * features, *hidden, 1)
     sizes = list(zip(widths, widths[1:], strict=False))
     kernels = tuple(rng.normal(size=size).astype(dtype) for size in sizes)
@@ -49,7 +50,7 @@ def random(rng, features, hidden=(5,), slope=0.1, dtype="float64", inputs=2):
 
 
 def perceptron_of(layers, slope, dtype="float32"):
-    """The perceptron of a golden's `layers`."""
+    """Returns the perceptron that the entry `layers` of a worked example describes."""
     return similarity.Perceptron(
         tuple(np.array(layer["kernel"], dtype) for layer in layers),
         tuple(np.array(layer["bias"], dtype) for layer in layers),
@@ -58,7 +59,8 @@ def perceptron_of(layers, slope, dtype="float32"):
 
 
 def example(name):
-    """Inputs, expected values, gradients and tolerances (of values, of gradients) of a golden."""
+    """Returns inputs, expected values, gradients and tolerances (for values and for gradients) of a
+    worked example."""
     result = golden(name, SEEDS)
     tolerance = result["tolerance"]
     close = {key: tolerance[key] for key in ("rtol", "atol")}

@@ -1,4 +1,4 @@
-"""Scores of classes that were added after training, compared with scores of old classes."""
+"""Tests that scores of classes added after training are comparable with scores of old classes."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,8 @@ FEATURES = 3
 
 
 def examples(rng, classes, count, scale=(1.0, 0.2, 3.0)):
-    """Draws embeddings around distant means, with unequal spread per direction, and classes."""
+    """Draws embeddings around distant class means, with a different spread in each direction, and
+    returns embeddings and classes."""
     labels = np.repeat(np.arange(classes), count)
     means = 6 * rng.normal(size=(classes, FEATURES))
     return means[labels] + rng.normal(size=(len(labels), FEATURES)) * scale, labels
@@ -36,7 +37,8 @@ def similarities(layer, z):
 
 
 def corrected_distances(layer, z, covariance, spread):
-    """Slow oracle: Mahalanobis distances to the means, less what few examples add to them."""
+    """Slow oracle: computes squared Mahalanobis distances from the means, minus the expected excess
+    of means of few examples."""
     inverse = np.linalg.inv(covariance)
     counts = numpy(layer.counts)
     return np.array(

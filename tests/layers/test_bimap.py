@@ -1,4 +1,5 @@
-"""The layer BiMap: its values, and orthonormal columns under any optimizer."""
+"""Tests that BiMap computes its definition, and that its columns stay orthonormal with any
+optimizer."""
 
 import numpy as np
 import pytest
@@ -119,7 +120,7 @@ def test_initial_kernel_has_orthonormal_columns(n, units):
 
 @given(st.integers(1, 6), st.integers(0, 5), st.integers(0, 2**32 - 1))
 def test_smallest_eigenvalue_does_not_fall(units, more, seed):
-    """Tests the Poincaré bound, which makes a second ReEig unnecessary."""
+    """Tests Poincaré's bound on eigenvalues, which makes a second ReEig unnecessary."""
     rng, n = np.random.default_rng(seed), units + more
     x = covariances(rng, 2, n)
     layer = BiMap(units, dtype="float64")

@@ -1,4 +1,4 @@
-"""CanonicalPose: invariance to the position and the direction of a person."""
+"""Tests that CanonicalPose is invariant to the position and the direction of a person."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The layer Covariance; `tests/geometry` tests its estimators."""
+"""Tests of the layer Covariance. `tests/geometry` tests its estimators."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,5 @@
-"""Masks of dropout: the fraction of dropped units, their independence, and the seed."""
+"""Tests of dropout masks: the fraction of dropped units, the independence of units, and the
+seed."""
 
 import numpy as np
 import pytest

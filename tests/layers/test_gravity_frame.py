@@ -1,4 +1,4 @@
-"""GravityFrame: invariance to the orientation of the sensor."""
+"""Tests that GravityFrame is invariant to the orientation of the sensor."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ GRAVITY = 9.81
 
 
 def walk(rng, time=100, period=20):
-    """Returns accelerations of a walk: forward, left, up.
+    """Returns accelerations of a walk in the directions forward, left and up.
 
     The vertical channel leads the forward channel by a tenth of a stride.
     """
@@ -42,7 +42,7 @@ def test_a_rotation_of_the_sensor_changes_nothing(kind, seed):
 
 
 def test_half_turns_about_each_axis_change_nothing(rng):
-    """Tests the branches in the construction of the frame."""
+    """Tests the different cases in the construction of the frame."""
     x = walk(rng)
     for signs in ((1, -1, -1), (-1, 1, -1), (-1, -1, 1)):
         np.testing.assert_allclose(framed(x * signs), framed(x), rtol=0, atol=1e-4)

@@ -1,4 +1,4 @@
-"""Layers and losses under a half-precision `floatx`."""
+"""Tests of layers and losses under a half-precision `floatx`."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,5 @@
-"""InputContract: in saved files, in parts of a model, and added to a trained model."""
+"""Tests that InputContract works in saved files, in parts of a model, and when it is added to a
+trained model."""
 
 import numpy as np
 import pytest
@@ -93,7 +94,7 @@ def test_a_model_of_other_channels_is_refused():
         ({"rate_hz": "100"}, "`rate_hz` must be a positive number"),
         ({"min_steps": 0}, "`min_steps` must be at least 1"),
         ({"min_steps": 9, "max_steps": 8}, "`max_steps` must be at least 9"),
-        ({"stddev_range": [[1, 2]]}, "`stddev_range` must hold .smallest, largest. for each of 3"),
+        ({"stddev_range": [[1, 2]]}, "`stddev_range` must hold .*smallest, largest.* each of 3"),
         ({"stddev_range": [[2, 1]] * 3}, "`stddev_range` must hold"),
         ({"stddev_range": [[-1, 1]] * 3}, "`stddev_range` must hold"),
     ],

@@ -1,4 +1,4 @@
-"""The layer LaggedCorrelation; `tests/geometry` tests its values."""
+"""Tests of the layer LaggedCorrelation. `tests/geometry` tests its values."""
 
 import numpy as np
 import pytest

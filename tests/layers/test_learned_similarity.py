@@ -1,4 +1,4 @@
-"""The layer LearnedSimilarity: symmetries, dropout and distance."""
+"""Tests of the layer LearnedSimilarity: symmetries, dropout and distance."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ JAX = keras.backend.backend() == "jax"
 
 
 def layer_of(layers, slope, **options):
-    """Returns a layer with the weights of a golden file's `layers`."""
+    """Returns a layer with the weights in the entry `layers` of a worked example."""
     hidden = [len(layer["bias"]) for layer in layers[:-1]]
     layer = LearnedSimilarity(hidden, slope=slope, dropout=0.0, **options)
     features = len(layers[0]["kernel"]) // (1 if layer.symmetry == "absdiff" else 2)
@@ -62,7 +62,7 @@ def test_golden_symmetric_similarities_and_their_gradients(symmetry):
     np.testing.assert_allclose(float(value(z)), expected[f"value_{symmetry}"], **close)
     np.testing.assert_allclose(gradients(value, z)[0], gradient[symmetry]["z"], **close_gradient)
     if symmetry == "max":
-        smallest = np.linalg.eigvalsh(table)[0]  # symmetric is not positive definite
+        smallest = np.linalg.eigvalsh(table)[0]  # symmetric, but not positive definite
         np.testing.assert_allclose(smallest, expected["smallest_eigenvalue_of_max"], rtol=1e-5)
 
 
@@ -83,7 +83,8 @@ def test_normalized_embeddings_have_a_direction_only(rng, z):
 
 
 def test_first_kernel_is_initialized_for_both_inputs_together(rng):
-    """Tests the scale of the kernel; two kernels of half as many inputs would be 1.2 times it."""
+    """Tests the scale of the kernel. Two separate kernels with half as many inputs would have a
+    scale 1.2 times as large."""
     layer = LearnedSimilarity(hidden=(512,))
     layer.build((None, 256), (None, 256))
     kernel = numpy(layer.kernels[0])
@@ -119,7 +120,8 @@ def watched():
 
 
 def shares(layer, n, m, training=True):
-    """Returns the fraction of units that dropout keeps for each pair, times 1 / 0.75."""
+    """Returns the output for each pair: the fraction of units that dropout keeps, divided by
+    0.75."""
     table = layer(np.ones((n, 3), "float32"), np.ones((m, 3), "float32"), training=training)
     return numpy(table) / UNITS
 
@@ -129,10 +131,10 @@ def test_dropout_drops_its_fraction_independently_for_each_pair(watched):
     fractions = actual * 0.75
     assert abs(fractions.mean() - 0.75) < 0.005  # standard error 0.0012
     stddev = np.sqrt(0.25 * 0.75 / UNITS)
-    for axis in (0, 1):  # masks of pairs with a common vector are independent too
+    for axis in (0, 1):  # masks of pairs with a common vector are also independent
         assert 0.9 < fractions.std(axis=axis).mean() / stddev < 1.1
     np.testing.assert_allclose(shares(watched, 4, 5, training=False), 1, rtol=1e-6)
-    assert (shares(watched, 40, 50) != actual).mean() > 0.8  # anew in each call
+    assert (shares(watched, 40, 50) != actual).mean() > 0.8  # a new mask in each call
 
 
 def test_blocks_have_different_masks(watched, monkeypatch):
@@ -145,7 +147,8 @@ def test_blocks_have_different_masks(watched, monkeypatch):
 
 @pytest.mark.parametrize("blocks", ["whole", "in blocks"])
 def test_the_backward_pass_uses_the_mask_of_the_forward_pass(rng, monkeypatch, blocks):
-    """Compares with finite differences of one seed, because the backward pass recomputes units."""
+    """Compares with finite differences for one seed, because the backward pass recomputes units and
+    must draw the same mask."""
     if blocks == "in blocks":
         monkeypatch.setattr(geometry, "DROPPED_BYTES", 8 * 4 * 2 * 2)
     layer = random_layer(rng, 2, hidden=(4,), dropout=0.5, dtype="float64")
@@ -206,7 +209,7 @@ def test_vectors_of_another_width_are_refused(shape):
 
 
 def test_large_table_compiled_by_xla_equals_single_pairs(rng, monkeypatch):
-    """The weights are variables here, which a custom gradient of TensorFlow refuses."""
+    """The weights are variables here, which TensorFlow does not accept in a custom gradient."""
     monkeypatch.setattr(geometry, "BLOCK_BYTES", 64)
     monkeypatch.setattr(geometry, "FUSED_FROM", 1)
     layer = LearnedSimilarity(hidden=(5,))
@@ -232,7 +235,8 @@ def test_large_table_compiled_by_xla_has_the_same_gradients(symmetry, rng, monke
 
 
 def of_weights(layer, x, y):
-    """Computes gradients of the sum of squares by each weight, with plain arrays as weights."""
+    """Computes gradients of the sum of squares with respect to each weight, with plain arrays as
+    weights."""
     if JAX:
         import jax
 
@@ -252,7 +256,8 @@ def of_weights(layer, x, y):
 
 @pytest.mark.parametrize("symmetry", ["none", "absdiff"])
 def test_layers_of_different_widths_work_in_sequence(symmetry, rng, monkeypatch):
-    """Tests two widths in a row; an earlier version compiled one function for all widths."""
+    """Tests two widths in sequence, because an earlier version compiled one function for all
+    widths."""
     monkeypatch.setattr(geometry, "BLOCK_BYTES", 64)
     for features, hidden in ((3, (5,)), (4, (7,)), (4, (7, 2))):
         layer = LearnedSimilarity(hidden, symmetry=symmetry)

@@ -17,7 +17,7 @@ def numpy(tensor):
 
 
 def speech(samples, rng, batch=1):
-    """Returns modulated harmonics with weak noise, in [-1, 1]."""
+    """Returns a speech-like signal in [-1, 1]: modulated harmonics with weak noise."""
     t = np.arange(samples) / RATE
     voice = np.sin(2 * np.pi * 140 * t + np.sin(20 * t)) ** 3 * (1.1 + np.sin(30 * t)) * 0.2
     noise = rng.normal(scale=0.01, size=(batch, samples))
@@ -68,7 +68,8 @@ def test_output_shape_matches_the_number_of_frames(samples):
 
 
 def test_bands_are_invariant_to_loudness_and_microphone(rng):
-    """Tests that a factor of the signal, a constant in each band, is removed with the mean."""
+    """Tests that subtracting the mean removes a factor of the signal, which adds a constant to each
+    band."""
     layer, audio = LogMel(30), speech(4000, rng)
     np.testing.assert_allclose(numpy(layer(2 * audio)), numpy(layer(audio)), rtol=0, atol=1e-4)
 
@@ -125,7 +126,7 @@ def test_other_shapes_are_refused(shape):
 
 
 def test_a_recording_shorter_than_a_frame_is_refused():
-    with pytest.raises(ValueError, match="399 samples, 25 ms at 16000 Hz; .* at least 400, 25 ms"):
+    with pytest.raises(ValueError, match="399 samples .*25 ms at 16000 Hz.* 400 samples .*25 ms"):
         LogMel()(np.zeros((1, 399, 1), "float32"))
     with pytest.raises(ValueError, match="399 samples"):
         LogMel()(keras.Input((399, 1)))
@@ -134,7 +135,7 @@ def test_a_recording_shorter_than_a_frame_is_refused():
 def test_recordings_shorter_than_min_frames_are_refused(rng):
     layer = LogMel(4, min_frames=3)
     assert layer.compute_output_shape((1, 720, 1)) == (1, 3, 4)
-    with pytest.raises(ValueError, match="719 samples, 45 ms at 16000 Hz; .* at least 720, 45 ms"):
+    with pytest.raises(ValueError, match="719 samples .*45 ms at 16000 Hz.* 720 samples .*45 ms"):
         layer(speech(719, rng))
     mask = np.arange(1000) < np.array([[1000], [600]])
     with pytest.raises(ValueError, match="600 samples"):
@@ -146,9 +147,9 @@ def test_recordings_shorter_than_min_frames_are_refused(rng):
     [
         ({"rate": 22050}, "multiple of 200 Hz. Received rate=22050[^$]*Resample"),
         ({"rate": 0}, "multiple of 200 Hz"),
-        ({"rate": 8000}, "4000 Hz, half the rate.*high=7600"),
+        ({"rate": 8000}, "4000 Hz.*high=7600"),
         ({"low": -1}, "8000 Hz"),
-        ({"bands": 0}, "at least one"),
+        ({"bands": 0}, "`bands` must be at least 1"),
         ({"bands": 200}, "200 bands between 20 and 7600 Hz are too many"),
     ],
 )

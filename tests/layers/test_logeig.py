@@ -1,4 +1,5 @@
-"""The layer LogEig with both solvers; `tests/geometry` tests its function and gradient."""
+"""Tests of the layer LogEig with its two solvers. `tests/geometry` tests its function and
+gradient."""
 
 import numpy as np
 import pytest

@@ -47,7 +47,7 @@ def test_adapt_accepts_an_array_or_a_generator(rng):
 
 @pytest.mark.parametrize("level", [0.0, 0.1, 9.81, -1e5])
 def test_constant_channel_is_only_shifted(rng, level):
-    """Tests a constant channel, whose standard deviation in NumPy may be 1e-17."""
+    """NumPy may return a standard deviation of 1e-17 for a constant channel."""
     signal = rng.normal(size=(1000, 2))
     signal[:, 1] = level
     layer = ChannelNormalization()

@@ -1,4 +1,5 @@
-"""PrototypeSimilarity: updates of prototypes, adding, extending, replacing, removing classes."""
+"""Tests of the layer PrototypeSimilarity: updates of prototypes, and adding, extending, replacing
+and removing classes."""
 
 import numpy as np
 import pytest
@@ -23,7 +24,8 @@ def layer_of(prototypes, class_names=NAMES, counts=None, **options):
 
 @pytest.fixture
 def layer(rng):
-    """Returns a layer with two classes in the plane, means of five and of an unknown number."""
+    """Returns a layer with two classes in the plane. One prototype is the mean of five embeddings,
+    the other of an unknown number."""
     return layer_of(rng.normal(size=(2, 2)), counts=[5, 0])
 
 
@@ -72,7 +74,7 @@ def test_an_update_moves_visited_rows_and_counts_the_visit(layer):
     np.testing.assert_allclose(prototypes[0], 0.9 * before[0][0] + [0.2, 0.3], rtol=1e-6)
     np.testing.assert_array_equal(prototypes[1], before[0][1])
     np.testing.assert_array_equal(visits, [2, 1])
-    np.testing.assert_array_equal(counts, [0, 0])  # a moving mean has no count
+    np.testing.assert_array_equal(counts, [0, 0])  # a moving average has no count
 
 
 def test_prototypes_may_start_at_the_first_mean():
@@ -243,7 +245,7 @@ WITH_NAN = np.array([[1, 1], [1, np.nan]])
         (lambda layer: layer.remove_classes(["a", "a"]), r"twice: \['a'\]"),
         (lambda layer: layer.remove_classes("a"), "must be a list of names.*'a'"),
         (lambda layer: layer.remove_classes([]), "must name some of the classes"),
-        (lambda layer: layer.remove_classes(["b", "a"]), "At least one class must be left"),
+        (lambda layer: layer.remove_classes(["b", "a"]), "all 2 classes"),
         (
             lambda layer: layer.add_classes(["c", "d"], Z, ["c", "e"]),
             r"names of the classes \['c', 'd'\], or ids. Received \['e'\]",

@@ -1,4 +1,4 @@
-"""The layer QuantileLayer; `tests/geometry` tests quantile functions."""
+"""Tests of the layer QuantileLayer. `tests/geometry` tests quantile functions."""
 
 import numpy as np
 import pytest
@@ -47,7 +47,8 @@ def test_first_and_last_value_are_minimum_and_maximum(rng):
 @settings(max_examples=25)
 @given(arrays(bool, (BATCH, TIME)), st.integers(0, 2**31))
 def test_masked_recordings_equal_their_valid_steps(mask, seed):
-    """Computes unpadded recordings in NumPy, because JAX compiles each length again."""
+    """The expected values of unpadded recordings are computed in NumPy, because JAX would compile
+    for each length."""
     rng = np.random.default_rng(seed)
     mask[:, rng.integers(TIME)] = True
     x = activations(rng)
@@ -65,7 +66,7 @@ def test_masked_recordings_equal_their_valid_steps(mask, seed):
 @pytest.mark.parametrize("flatten", [False, True])
 @pytest.mark.parametrize("masked", [False, True])
 def test_nan_in_a_valid_step_gives_nan(rng, masked, flatten, training, lost):
-    """Tests recordings with a NaN, which has no rank, for flat embeddings too."""
+    """Tests recordings with a NaN, also for flat embeddings."""
     x = rng.normal(size=(2, 23, 4)).astype("float32")
     mask = np.arange(23) < np.array([[20], [23]]) if masked else None
     layer = QuantileLayer(5, flatten=flatten)
@@ -110,7 +111,8 @@ def test_one_step_is_a_distribution(rng):
 
 @pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16", "float16", "bfloat16"])
 def test_half_precision_policies_compute_in_float32(rng, policy):
-    """Tests knots, wrong in the third digit in bfloat16, and ranks of 6000 steps, in float16."""
+    """Knots would be wrong in the third digit in bfloat16, and ranks of 6000 steps would be wrong
+    in float16."""
     x = activations(rng, (1, 6000, 1))
     expected = numpy(QuantileLayer(KNOTS)(x))
     with contracts.dtype_policy(policy):
@@ -133,12 +135,13 @@ def test_explicit_dtype_is_widened_to_float32(rng):
 
 
 def test_flat_output_is_filter_major_without_borders_and_knots():
-    """`neg_cosine` flattens the matrices A, whose columns 0 and M + 1 are the borders."""
+    """The worked example `neg_cosine` flattens matrices A without their columns 0 and M + 1, which
+    are the borders."""
     example = golden("neg_cosine")
     values = np.asarray(example["inputs"]["A"])  # (filters, M + 2)
     filters, columns = values.shape
     knots = columns - 2
-    # Steps N = M + 1 with knots at i / N: order statistic i + 1 sits at knot i.
+    # With N = M + 1 steps and knots at i / N, the value at knot i is the order statistic i + 1.
     x = np.asarray(values[:, :-1].T[None], "float64")  # (1, M + 1, filters)
     actual = numpy(QuantileLayer(knots, flatten=True, dtype="float64")(x))
     assert actual.shape == (1, filters * knots)
@@ -179,9 +182,10 @@ def test_inputs_other_than_sequences_are_refused(shape):
 @pytest.mark.parametrize("with_mask", [False, True])
 @pytest.mark.parametrize("shape", [SHAPE, (4, 1000, 30)])
 def test_sorting_on_the_host_equals_sorting_in_the_graph(rng, with_mask, shape):
-    """Includes a shape that several threads sort, with ties and both signs of zero."""
+    """One of the tested arrays is so large that several threads sort it. The values include ties,
+    0.0 and -0.0."""
     if keras.backend.backend() != "tensorflow" and shape != SHAPE:
-        return  # one sorter there
+        return  # this backend has only one sort
     x = activations(rng, shape).round(1)
     x[0, :2] = [[-0.0], [0.0]]
     mask = rng.random(shape[:2]) < 0.8 if with_mask else None
@@ -218,7 +222,7 @@ def test_inference_never_sorts_on_the_host(rng):
     [(False, WassersteinLoss, None), (False, WassersteinLoss, True), (True, NPairLoss, False)],
 )
 def test_it_trains_compiled_by_xla(rng, flatten, loss, host_sort):
-    """Tests a step that XLA compiles, which sorts in the graph because XLA cannot call NumPy."""
+    """A step that XLA compiles sorts in the graph, because XLA cannot call NumPy."""
     steps = TIME - 1  # no knot is at a step, where rounding would select one of two slopes
     x, labels = activations(rng, (4, steps, FILTERS)), np.array([0, 1, 1, 0])
     trained = {}

@@ -1,4 +1,5 @@
-"""The layer ReEig with both solvers; `tests/geometry` tests its function and gradient."""
+"""Tests of the layer ReEig with its two solvers. `tests/geometry` tests its function and
+gradient."""
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ def numpy(tensor):
 
 
 def with_spectrum(values, seed=0):
-    """Returns a symmetric matrix with these eigenvalues, float32."""
+    """Returns a symmetric matrix with the given eigenvalues, float32."""
     frame = np.linalg.qr(np.random.default_rng(seed).normal(size=(len(values),) * 2))[0]
     return (frame * values @ frame.T).astype("float32")
 

@@ -1,4 +1,4 @@
-"""The layer RiemannianBatchNormalization."""
+"""Tests of the layer RiemannianBatchNormalization."""
 
 import numpy as np
 import pytest

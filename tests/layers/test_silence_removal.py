@@ -1,4 +1,4 @@
-"""SilenceRemoval: silence at any place in recordings of any loudness."""
+"""Tests that SilenceRemoval removes silence at any place in recordings of any loudness."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ BLOCK = 320
 
 
 def speech(seconds, seed=0, level=0.1):
-    """Returns noise whose loudness changes like syllables, between 0 and -8 dB."""
+    """Returns noise whose loudness changes between 0 and -8 dB, like syllables."""
     rng = np.random.default_rng(seed)
     time = np.arange(round(seconds * RATE)) / RATE
     loudness = 0.7 + 0.3 * np.sin(2 * np.pi * 3 * time)
@@ -21,7 +21,7 @@ def speech(seconds, seed=0, level=0.1):
 
 
 def cut(sound, **options):
-    """Returns the steps that are valid in the output of the layer."""
+    """Returns the valid steps of the layer's output."""
     layer = layers.SilenceRemoval(**options)
     batch = ops.convert_to_tensor(np.asarray(sound, "float32")[None, :, None])
     mask = np.asarray(ops.convert_to_numpy(layer.compute_mask(batch)))[0]
@@ -63,7 +63,7 @@ def test_silence_before_after_and_within_is_cut_out(kind, seconds):
 
 @pytest.mark.parametrize("where", ["before", "after", "within"])
 def test_zeros_change_nothing(where):
-    """Adds whole blocks of zeros, so that the blocks of the speech do not shift."""
+    """The test adds whole blocks of zeros, so that the blocks of speech do not shift."""
     sound, zeros = speech(2.0), np.zeros(10 * RATE, "float32")
     half = len(sound) // 2
     parts = {
@@ -152,7 +152,7 @@ def test_nan_stays_in_the_recording():
 
 @pytest.mark.slow_on_jax
 def test_a_recurrent_layer_sees_the_speech_alone():
-    """Includes a saved model that is called on a batch."""
+    """The test includes a saved model that is called on a batch."""
     keras.utils.set_random_seed(3)
     audio = keras.Input((None, 1))
     x = layers.SilenceRemoval(least=3200)(audio)

@@ -1,4 +1,4 @@
-"""TangentMap equals BiMap, LogEig and TangentVector, also if its parts are compiled."""
+"""Tests that TangentMap equals BiMap, LogEig and TangentVector, also if its parts are compiled."""
 
 import numpy as np
 import pytest
@@ -42,8 +42,8 @@ def in_three(layer, x, **kwargs):
 
 
 def trained(model, x, probe):
-    """Vectors of a training step in a graph, and the gradients of `sum(probe * vectors)` in the
-    matrices and in the kernel."""
+    """Returns the vectors of a training step in a graph, and the gradients of
+    `sum(probe * vectors)` in the matrices and in the kernel."""
     (kernel,) = model.trainable_variables
 
     def value(x, kernel):
@@ -91,7 +91,7 @@ SPECTRA = {
 @pytest.mark.parametrize("name", SPECTRA)
 @pytest.mark.parametrize("shape", [(5,), (2, 3)], ids=str)
 def test_a_training_step_in_a_graph_is_right(shape, name, rng):
-    """Compares with the three layers in float64, on matrices that are not symmetric."""
+    """Compares with the three layers in float64, for matrices that are not symmetric."""
     count = np.prod(shape)
     x = np.stack([with_spectrum(SPECTRA[name], rng) for _ in range(count)])
     x += np.triu(np.ones((6, 6)), 1) - np.tril(np.ones((6, 6)), -1)

@@ -1,4 +1,4 @@
-"""TangentVector: inner products of symmetric matrices."""
+"""Tests that TangentVector keeps inner products of symmetric matrices."""
 
 import numpy as np
 import pytest

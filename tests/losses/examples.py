@@ -1,4 +1,4 @@
-"""Worked examples of the loss family: a loss against its golden value and gradient."""
+"""Helpers that compare a loss with the value and the gradient of a worked example."""
 
 import numpy as np
 
@@ -13,18 +13,19 @@ def numpy(tensor):
 
 
 def inputs(name):
-    """Embeddings of the golden example, float64, and its labels."""
+    """Returns the embeddings (float64) and the labels of the worked example."""
     given = golden(name, "seeds_p3")["inputs"]
     return np.asarray(given["x"], np.float64), np.asarray(given["labels"])
 
 
 def check_example(name, make, key="value"):
-    """Value, and gradient where there is one, in float64 and in float32.
+    """Checks the value and, if the example has one, the gradient of a loss, in float64 and in
+    float32.
 
     Args:
-        name: Id of the example.
-        make: From keyword arguments of `keras.losses.Loss` to the loss.
-        key: Which expected value; others than `"value"` have no gradient.
+        name: Id of the worked example.
+        make: Function that takes keyword arguments of `keras.losses.Loss` and returns the loss.
+        key: Key of the expected value. Only `"value"` has a gradient.
     """
     example = golden(name, "seeds_p3")
     x, labels = inputs(name)
@@ -39,14 +40,14 @@ def check_example(name, make, key="value"):
 
 
 def check_gradient(found, expected, tolerance):
-    """Entry by entry, to a share of the largest one."""
+    """Compares gradients entry by entry. The tolerance is a fraction of the largest entry."""
     largest = np.abs(expected).max()
     atol = tolerance["grad_rtol"] * largest + tolerance.get("grad_atol", 0)
     np.testing.assert_allclose(found, expected, rtol=0, atol=atol)
 
 
 def random_negatives_of_all(labels, embeddings, seed):
-    """The negative of row i for each row j, shape `(batch, batch)`."""
+    """Returns the random negative of row i for each row j, shape `(batch, batch)`."""
     rows = ops.shape(labels)[0]
     partners = ops.tile(ops.arange(rows, dtype="int32")[None], (rows, 1))
     return mining.random_negatives(labels, embeddings, seed, partners)

@@ -1,4 +1,5 @@
-"""A loss that compares by another distance than its head warns, and no other loss does."""
+"""Tests that a loss warns exactly if it compares embeddings by another distance than the head of
+the model."""
 
 import warnings
 
@@ -13,7 +14,7 @@ LABELS = np.repeat(np.arange(4), 2)
 
 
 class Scaled(distances.Euclidean):
-    """A Euclidean distance with a factor, without a registered name."""
+    """Euclidean distance with a factor. The class has no registered name."""
 
     def __init__(self, factor):
         self.factor = factor
@@ -26,7 +27,7 @@ class Scaled(distances.Euclidean):
 
 
 class Scale(layers.TangentVector):
-    """A head whose distance is one of a user's own."""
+    """Head with a user-defined distance."""
 
     def __init__(self, factor=2.0):
         super().__init__()
@@ -90,7 +91,7 @@ def network(parts):
 
 
 def warned(call):
-    """Messages of the warnings in a call."""
+    """Returns the messages of the warnings in a call."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         call()
@@ -169,7 +170,7 @@ def test_each_output_is_compared_with_its_own_loss(rng):
 
 
 def test_distances_of_a_model_that_was_compiled_for_another_one_warn(rng):
-    """Also of a head that a user wrote, which leaves no note on its embeddings."""
+    """Tests also a user-defined head, which does not attach its distance to its embeddings."""
 
     class Mean(keras.layers.Layer):
         distance = distances.Cosine()

@@ -1,4 +1,4 @@
-"""Labels that are not class ids, in the compiled steps of plain Keras models."""
+"""Tests that compiled steps of plain Keras models reject labels that are not class ids."""
 
 import contextlib
 
@@ -25,7 +25,7 @@ LOSSES = {
     "wasserstein": losses.WassersteinLoss,
 }
 OF_CLASSES = ("potato", "proxy_nca")
-NOT_IDS = [  # -1, halves, NaN, infinity, what float32 does not tell apart, what int32 does not hold
+NOT_IDS = [  # also numbers that float32 cannot represent or int32 cannot hold
     *((label, "float32") for label in (-1, 0.5, np.nan, np.inf, 2**24)),
     *((-1, dtype) for dtype in ("int8", "int32")),
     (2**31, "uint32"),
@@ -38,7 +38,7 @@ METHODS = {
 }
 each_loss = pytest.mark.parametrize("name", LOSSES)
 
-STOPPED = (ValueError, RuntimeError)  # JAX raises the second
+STOPPED = (ValueError, RuntimeError)  # JAX raises a RuntimeError
 if keras.backend.backend() == "tensorflow":
     import tensorflow as tf
 
@@ -46,7 +46,7 @@ if keras.backend.backend() == "tensorflow":
 
 
 def compiled(name):
-    """A plain Keras model of the loss, and a batch of inputs."""
+    """Returns a plain Keras model that is compiled with the loss, and a batch of inputs."""
     rng = np.random.default_rng(0)
     keras.utils.set_random_seed(1)
     layers = [keras.layers.Dense(WIDTH)]
@@ -77,7 +77,7 @@ def test_a_compiled_step_stops_at_a_label_that_is_not_an_id(name):
         y[3] = label
         with pytest.raises(STOPPED, match=f"whole numbers from 0 to.*Received.*{label}"):
             METHODS["train_on_batch"](model, x, y)
-        if keras.backend.backend() == "jax":  # Keras gave its weights to the step that stopped
+        if keras.backend.backend() == "jax":  # the stopped step has consumed the model's weights
             model, x = compiled(name)
         for result, expected in zip(model.get_weights(), weights, strict=True):
             np.testing.assert_array_equal(result, expected)
@@ -107,7 +107,7 @@ def test_a_compiled_fit_refuses_labels_of_another_kind(name):
         (np.eye(3, dtype="float32")[PAIRS], "argmax"),
         (PAIRS[:, None, None], "class id per row"),
         (PAIRS[:4], "4"),
-        (PAIRS.astype(str), "dtype"),  # by Keras, before any loss sees them
+        (PAIRS.astype(str), "dtype"),  # Keras raises the error before it calls the loss
     ]:
         with pytest.raises((TypeError, ValueError), match=message):
             METHODS["fit"](model, x, labels)
@@ -160,7 +160,8 @@ def test_xla_on_tensorflow_which_drops_assertions_gives_nan(name):
 
 @pytest.mark.parametrize("floatx, largest", [("float16", 2**11 - 1), ("bfloat16", 2**8 - 1)])
 def test_half_precision_labels_that_are_not_told_apart_are_refused(floatx, largest):
-    """Keras casts labels of floats to `floatx`, which holds few whole numbers exactly."""
+    """Keras casts floating-point labels to `floatx`. In half precision, only few whole numbers are
+    exact."""
     with floatx_of(floatx):
         model, x = compiled("contrastive")
         fit = METHODS["fit"]

@@ -1,4 +1,5 @@
-"""Behavior that all losses on distances of a batch share, on embeddings of every kind."""
+"""Tests of the behavior that all losses on distance matrices share, with each kind of
+embeddings."""
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ LOSSES = {
     },
 }
 KINDS = ["euclidean", "wasserstein", "affine_invariant", "log_euclidean", "stein"]
-if keras.backend.backend() == "jax":  # to compile them all takes minutes; distances have own tests
+if keras.backend.backend() == "jax":  # compiling all distances takes minutes
     KINDS = ["wasserstein", "affine_invariant"]
 LABELS = np.array([0, 1, 0, 1, 2, 0])
 
@@ -54,7 +55,7 @@ def test_every_loss_trains_on_embeddings_of_every_kind(rng, make, distance):
     x, loss = embeddings(rng, distance), make(margin=3.0, distance=distance, dtype="float64")
     (slopes,) = gradients(lambda x: loss(LABELS, x), x)
     assert np.isfinite(slopes).all() and (slopes != 0).any()
-    if make is not LOSSES["triplet random"]:  # which draws anew
+    if make is not LOSSES["triplet random"]:  # draws new negatives
         assert float(loss(LABELS, x - 1e-4 * slopes)) < float(loss(LABELS, x))
 
 
@@ -63,7 +64,7 @@ def test_every_loss_trains_on_embeddings_of_every_kind(rng, make, distance):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("rows", [3, 6])
 def test_a_negative_infinitely_far_is_one_beyond_the_margin(rng, make, rows, dtype):
-    """In value and gradient, whether some negatives are or all."""
+    """Tests value and gradient if some or all negatives are infinitely far."""
     x = rng.normal(size=(6, 3)).astype(dtype)
     near = np.arange(6) < rows
     far = near & near[:, None] & (LABELS[:, None] != LABELS)
@@ -83,11 +84,12 @@ def test_a_negative_infinitely_far_is_one_beyond_the_margin(rng, make, rows, dty
 @losses
 @pytest.mark.parametrize("distance", KINDS)
 def test_batches_without_a_valid_pair_cost_nothing_and_have_no_gradient(rng, make, distance):
-    """One class has no negatives, single rows have no positives; one row has neither."""
+    """A batch of one class has no negatives, a batch of single rows has no positives, and a batch
+    of one row has neither."""
     loss = make(distance=distance, dtype="float64", reduction=None)
     for rows, labels in ((4, [0] * 4), (4, [0, 1, 2, 3]), (1, [0])):
         if isinstance(loss, ContrastiveLoss) and rows > 1:
-            continue  # any two rows are a pair
+            continue  # in this loss, any two rows are a pair
         x, labels = embeddings(rng, distance, rows), np.array(labels)
         np.testing.assert_array_equal(numpy(loss(labels, x)), np.zeros(rows))
         total = make(distance=distance, dtype="float64")
@@ -111,7 +113,7 @@ def test_equal_rows_have_finite_gradients(rng, make):
 
 @pytest.mark.parametrize("name", [name for name in LOSSES if name != "triplet random"])
 def test_the_order_of_the_rows_changes_no_anchor(rng, name):
-    """Of the random triplets it does: the draw goes with the rows."""
+    """Random triplets are an exception, because their draw depends on the order of the rows."""
     x, order, make = embeddings(rng, "euclidean"), rng.permutation(6), LOSSES[name]
     loss = make(reduction=None, dtype="float64")
     result = numpy(loss(LABELS[order], x[order]))
@@ -131,7 +133,8 @@ def test_a_compiled_step_gives_the_same_value_and_gradient(rng, make):
 
 
 def graph_gradient(loss):
-    """The gradient as a graph for batches of unknown size, as `fit` makes it from a sampler."""
+    """Returns the gradient as a graph for batches of unknown size, which `fit` also creates for a
+    sampler."""
     import tensorflow as tf
 
     @tf.function(input_signature=[tf.TensorSpec((None,)), tf.TensorSpec((None, 4))])
@@ -163,7 +166,7 @@ def test_a_nan_stays_one(rng, make):
 
 @losses
 def test_half_precision_reads_labels_and_embeddings_in_float32(rng, make):
-    """256 and 257 are one number in bfloat16."""
+    """In bfloat16, 256 and 257 are the same number."""
     x = embeddings(rng, "euclidean").astype("float32")
     result = make(dtype="mixed_bfloat16")(LABELS + 256, x)
     assert keras.backend.standardize_dtype(result.dtype) == "float32"

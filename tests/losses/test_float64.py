@@ -1,4 +1,5 @@
-"""The classifiers' loss in float64: on JAX Keras's own mean narrows it to float32."""
+"""Tests that the loss of classifiers stays float64. On JAX, Keras's own mean would narrow it to
+float32."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Labels of every integer type, in every loss, in arrays and in `tf.data`."""
+"""Tests that every loss accepts labels of every integer type, in arrays and in `tf.data`."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,8 @@ def numpy(tensor):
 
 
 def predictions(rng, width):
-    """Quantile embeddings, with knots in their last row, where the width is two."""
+    """Returns predictions. If the width is two, they are quantile embeddings with knots in the last
+    row."""
     if isinstance(width, int):
         return rng.normal(size=(4, width)).astype("float32")
     x = np.sort(rng.normal(size=(4, *width)), axis=-1).astype("float32")

@@ -13,7 +13,7 @@ from tests.losses.examples import check_example, inputs
 
 @pytest.mark.parametrize("name", ["lifted_structure", "lifted_structure_far"])
 def test_golden_values_and_gradients(name):
-    """Far apart, the exponentials underflow without a shift."""
+    """For distant embeddings, the exponentials would underflow without a shift."""
     check_example(name, LiftedStructureLoss)
 
 
@@ -50,13 +50,13 @@ def test_each_anchor_has_its_own_value_by_a_distance_that_is_not_symmetric(rng):
             away = labels != labels[i]
             sums = np.exp(1 - d[i, away]).sum() + np.exp(1 - d[j, away]).sum()
             terms.append(max(d[i, j] + np.log(sums), 0) ** 2 / 2)
-        expected.append(5 / 8 * sum(terms))  # the mean over anchors is that over the 8 pairs
+        expected.append(5 / 8 * sum(terms))  # mean over anchors = mean over the 8 pairs
     loss = LiftedStructureLoss(distance=vector.snr, dtype="float64", reduction=None)
     np.testing.assert_allclose(loss(labels, x), expected, rtol=1e-9)
 
 
 def test_gradients_agree_with_finite_differences_at_equal_rows_of_log_sums(rng):
-    """Rows 0 and 1 mirror each other, so their log-sums tie."""
+    """Rows 0 and 1 mirror each other, so their log-sums are equal."""
     x, labels = rng.normal(size=(5, 3)), np.array([0, 0, 1, 1, 2])
     x[1] = x[0] * [-1, 1, 1]
     x[2:, 0] = 0

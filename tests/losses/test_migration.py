@@ -1,4 +1,5 @@
-"""Moving here from TensorFlow Addons: each row of the README's table, against its real values."""
+"""Tests each row of the README's table on migration from TensorFlow Addons, with values that
+TensorFlow Addons computed."""
 
 import numpy as np
 import pytest
@@ -18,7 +19,8 @@ pytestmark = pytest.mark.skipif(
 
 
 def cases(function):
-    """Cases of one function of TensorFlow Addons, with arrays in place of their names."""
+    """Returns the cases of one function of TensorFlow Addons, in which arrays replace their
+    names."""
     golden = load("tfa")
     for case in golden["cases"]:
         if case["fn"] == function:
@@ -31,12 +33,14 @@ def cases(function):
 
 
 def interleaved(anchors, positives):
-    """One array of 2N rows, in which row `i` of each is a pair, as the losses here take it."""
+    """Interleaves anchors and positives to an array of 2N rows, the form that this package's losses
+    accept."""
     return np.stack([anchors, positives], axis=1).reshape(-1, *anchors.shape[1:]).astype("float32")
 
 
 def test_npairs_loss_is_the_inner_n_pair_loss_where_each_class_makes_one_pair():
-    """There the similarity matrix is given; here it is made of the embeddings."""
+    """TensorFlow Addons takes the similarity matrix, whereas this package computes it from
+    embeddings."""
     arrays = {
         key: np.asarray(value)
         for key, value in load("tfa")["inputs"].items()
@@ -55,13 +59,15 @@ def test_npairs_loss_is_the_inner_n_pair_loss_where_each_class_makes_one_pair():
     np.testing.assert_allclose(result[0::2], in_table @ positives, **CLOSE)
     np.testing.assert_allclose(result[1::2], in_table.T @ anchors, **CLOSE)
 
-    # There, rows of one label share the target; here such a batch is refused.
+    # In TensorFlow Addons, rows with the same label share the target. This package raises an error
+    # for these batches.
     with pytest.raises(ValueError, match="exactly twice"):
         loss(np.repeat(repeated["inputs"]["y_true"], 2), rows)
 
 
 def test_npairs_loss_on_the_similarity_matrix_itself():
-    """With unit vectors as positives the embeddings of the anchors are the matrix."""
+    """If the positives are unit vectors, the embeddings of the anchors are the similarity
+    matrix."""
     for case in list(cases("tfa.losses.npairs_loss"))[:1]:
         table = case["inputs"]["y_pred"].astype("float32")
         rows = interleaved(table, np.eye(len(table)))
@@ -73,7 +79,8 @@ def test_npairs_loss_on_the_similarity_matrix_itself():
 
 @pytest.mark.parametrize("number", [0, 1], ids=["emb9", "emb8_duplicates"])
 def test_angular_distance_is_one_more_than_the_cosine_distance(number):
-    """It is 1 - cosine there, not an angle, and -cosine here: thresholds move by one."""
+    """The distance is 1 - cosine in TensorFlow Addons, not an angle, and -cosine here. So
+    thresholds shift by one."""
     case = list(cases("tfa.losses.metric_learning.angular_distance"))[number]
     embeddings = case["inputs"]["feature"].astype("float32")
     cosine = distances.get("cosine")
@@ -84,7 +91,7 @@ def test_angular_distance_is_one_more_than_the_cosine_distance(number):
     np.testing.assert_allclose(result, case["grad"]["feature"], rtol=1e-4, atol=2e-6)
 
 
-# There `distance_metric`, here two arguments.
+# TensorFlow Addons has the argument `distance_metric`, and this package has two arguments.
 METRICS = {
     "L2": {"squared": False},
     "squared-L2": {"squared": True},
@@ -93,7 +100,8 @@ METRICS = {
 
 
 def check(case, loss, labels, embeddings):
-    """Value and gradient; where theirs is NaN for want of a pair, ours is 0 without a gradient."""
+    """Checks value and gradient. If a batch has no pair, TensorFlow Addons returns NaN, and this
+    package returns 0 without a gradient."""
     x = case["inputs"][embeddings].astype("float32")
     labels = case["inputs"][labels]
     value, slopes = np.asarray(case["value"]), np.asarray(case["grad"][embeddings])
@@ -139,14 +147,15 @@ def test_lifted_struct_loss_is_the_lifted_structure_loss():
 
 
 def contrastive(loss, distance, equal):
-    """The loss of one pair at a given distance, and its slope in the distance."""
+    """Returns the loss of one pair at a given distance, and its derivative in the distance."""
     labels, run = np.array([0, not equal]), lambda x: loss(labels, x)
     x = np.array([[0.0], [distance]], "float32")
     return float(run(x)), gradients(run, x)[0][1, 0]
 
 
 def test_contrastive_losses_are_twice_the_contrastive_loss_of_each_pair():
-    """They take distances, and pay d^2 and (margin - d)^2 without the half; equal is 1."""
+    """The functions of TensorFlow Addons take distances, and use d^2 and (margin - d)^2 without the
+    factor 1/2. The label of an equal pair is 1."""
     result = list(cases("tfa.losses.contrastive_loss"))
     assert len(result) == 3
     for case in result:
@@ -155,7 +164,7 @@ def test_contrastive_losses_are_twice_the_contrastive_loss_of_each_pair():
         pairs = [contrastive(loss, d, y) for d, y in zip(distance, equal, strict=True)]
         values, slopes = np.transpose(pairs)
         np.testing.assert_allclose(2 * values, case["value"], **CLOSE)
-        separate = distance > 0  # at 0 a distance of embeddings has no slope
+        separate = distance > 0  # at 0 the distance of embeddings has no gradient
         np.testing.assert_allclose(2 * slopes[separate], np.array(case["grad"]["y_pred"])[separate])
     by_reduction = {
         case["args"]["reduction"]: np.asarray(case["value"])
@@ -198,7 +207,8 @@ def test_every_golden_loss_is_compared_or_has_no_counterpart():
 
 
 def test_sohns_penalty_is_what_addons_left_to_the_caller(rng):
-    """`reg / 4 * (mean |a|^2 + mean |p|^2)`, which TensorFlow 1's contrib still had."""
+    """The penalty is `reg / 4 * (mean |a|^2 + mean |p|^2)`, which `contrib` of TensorFlow 1 still
+    had."""
     (case, _) = cases("tfa.losses.npairs_loss")
     arrays = load("tfa")["inputs"]
     anchors, positives = np.asarray(arrays["anchor6"]), np.asarray(arrays["positive6"])

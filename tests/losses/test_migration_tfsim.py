@@ -1,5 +1,5 @@
-"""Moving here from TensorFlow Similarity: each row of the README's table, against its real
-values."""
+"""Tests each row of the README's table on migration from TensorFlow Similarity, with values that
+TensorFlow Similarity computed."""
 
 import numpy as np
 import pytest
@@ -10,12 +10,12 @@ from tests.goldens import load
 from tests.gradients import gradients
 
 CLOSE = {"rtol": 1e-5, "atol": 2e-6}
-DISTANCES = {  # there one name, here two arguments
+DISTANCES = {  # name in TensorFlow Similarity: two arguments in this package
     "cosine": {"distance": "cosine", "squared": False},
     "euclidean": {"distance": "euclidean", "squared": False},
     "squared_euclidean": {"distance": "euclidean", "squared": True},
 }
-STRATEGIES = {  # of negatives, where the positive is the hardest
+STRATEGIES = {  # strategies for negatives; the positive is the hardest positive
     "hard": {"mining": "hard"},
     "semi-hard": {"mining": "semi_hard", "fallback": "farthest"},
 }
@@ -34,10 +34,11 @@ def inputs(case):
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("distance", DISTANCES)
 def test_triplet_loss(distance, strategy):
-    """Semi-hard negatives: of pairs, as there only the hardest positive of an anchor counts."""
+    """For semi-hard negatives the batches consist of pairs, because TensorFlow Similarity uses only
+    the hardest positive of an anchor."""
     wanted = {"distance": distance, "negative_mining_strategy": strategy}
     result = [c for c in cases("losses.TripletLoss") if wanted.items() <= c["args"].items()]
-    if strategy == "semi-hard":  # soft goes with hard negatives here
+    if strategy == "semi-hard":  # in this package `soft` requires hard negatives
         result = [case for case in result if case["args"]["margin"] is not None]
     assert len(result) == {"hard": 6, "semi-hard": 2}[strategy]
     for case in result:
@@ -47,7 +48,7 @@ def test_triplet_loss(distance, strategy):
         x = given["y_pred"].astype("float32")
         np.testing.assert_allclose(float(loss(given["y_true"], x)), case["value"], **CLOSE)
         (slopes,) = gradients(lambda x, y=given["y_true"], f=loss: f(y, x), x)
-        if distance == "cosine":  # theirs goes on in the length, of which ours does not depend
+        if distance == "cosine":  # theirs has a gradient in the length, ours has none
             reference = np.array(case["grad"]["y_pred"])
             reference = reference - x * (reference * x).sum(axis=1, keepdims=True)
             np.testing.assert_allclose(slopes, reference, rtol=1e-4, atol=2e-6)
@@ -56,7 +57,8 @@ def test_triplet_loss(distance, strategy):
 
 
 def test_multi_negatives_rank_loss_is_the_n_pair_loss_but_for_a_one_in_its_sum():
-    """There `log(1 + sum exp s_ij) - s_ii`, here `log(sum exp s_ij) - s_ii`, of unit vectors."""
+    """The loss of TensorFlow Similarity is `log(1 + sum exp s_ij) - s_ii`, and the loss here is
+    `log(sum exp s_ij) - s_ii`, for unit vectors."""
     result = cases("losses.MultiNegativesRankLoss")
     assert len(result) == 2
     for case in result:

@@ -9,7 +9,7 @@ from tests.graphs import compiled_by_xla, graph
 from tests.losses.examples import numpy, random_negatives_of_all
 
 LABELS = np.array([3, 0, 3, 1, 0, 3], "int32")
-DRAWN = [  # of LABELS with seed 5, for the embeddings of the test
+DRAWN = [  # negatives for LABELS with seed 5 and the embeddings of the test
     [3, 1, 3, 4, 3, 4],
     [0, 0, 2, 5, 2, 3],
     [1, 4, 4, 4, 1, 4],
@@ -20,7 +20,8 @@ DRAWN = [  # of LABELS with seed 5, for the embeddings of the test
 
 
 def batch(seed, rows, classes):
-    """A table of distances, not symmetric, and labels in which one class fills several blocks."""
+    """Returns a distance matrix that is not symmetric, and labels in which one class fills several
+    blocks."""
     rng = np.random.default_rng(seed)
     labels = np.where(rng.random(rows) < 0.5, 0, rng.integers(0, classes, rows)).astype("int32")
     return rng.uniform(0, 3, size=(rows, rows)), labels
@@ -36,7 +37,8 @@ def negative_rows(labels, i):
 
 
 def triplets_by_loops(table, labels, margin, semi_hard, fallback):
-    """Signed weights, open and counted hinges of each anchor, one triplet after the other."""
+    """Computes the signed weights, and the numbers of open and of all hinges of each anchor, with
+    loops over triplets."""
     weights = np.zeros_like(table)
     opened, counted = np.zeros(len(labels)), np.zeros(len(labels))
     for i, j in pairs(labels):
@@ -66,7 +68,7 @@ def test_masks_of_positives_and_negatives():
 @pytest.mark.parametrize("kind", ["all", "semi-hard", "semi-hard, fallback"])
 @pytest.mark.parametrize("seed, slots", [(0, 16), (1, 16), (2, 3), (3, 3)])
 def test_triplets_are_those_of_loops(kind, seed, slots):
-    """In one block of positives, and in several."""
+    """Tests one block of positives, and several blocks."""
     table, labels = batch(seed, rows=13, classes=4)
     given_ = ops.convert_to_tensor(table), ops.convert_to_tensor(labels), 0.5
     with mock.patch.object(mining, "SLOTS", slots):
@@ -82,7 +84,7 @@ def test_triplets_are_those_of_loops(kind, seed, slots):
 @pytest.mark.skipif(keras.backend.backend() == "jax", reason="compiled there as a whole")
 @pytest.mark.parametrize("kind", ["all", "semi-hard", "random"])
 def test_a_traced_step_mines_as_an_eager_call_does(kind, rng):
-    """For any number of rows: the last batch is shorter."""
+    """Tests several numbers of rows, because the last batch of an epoch is shorter."""
     ours = {
         "all": lambda table, labels, x: mining.all_triplets(table, labels, 0.5),
         "semi-hard": lambda table, labels, x: mining.semi_hard(table, labels, 0.5, fallback=True),
@@ -118,14 +120,14 @@ def test_random_negatives_are_of_other_classes_and_uniform(rng):
     drawn = numpy(random_negatives_of_all(labels, rng.normal(size=(120, 3)), 0))
     assert (labels[drawn] != labels[:, None]).all()
     counts = np.stack([np.bincount(row, minlength=120) for row in drawn])
-    counts = counts[labels[:, None] != labels]  # 120 draws from 80 rows each: mean 1.5
+    counts = counts[labels[:, None] != labels]  # 120 draws from 80 rows each, so the mean is 1.5
     assert 0.9 < counts.var() / (1.5 * 79 / 80) < 1.1
     assert abs(np.corrcoef(drawn[:, 0], drawn[:, 1])[0, 1]) < 0.3
 
 
 @pytest.mark.parametrize("slots", [3, 16])
 def test_random_triplets_are_those_of_loops(rng, slots):
-    """In one block of positives, and in several."""
+    """Tests one block of positives, and several blocks."""
     table, labels = batch(2, rows=13, classes=4)
     embeddings = rng.normal(size=(13, 2))
     drawn = numpy(random_negatives_of_all(labels, embeddings, 1))
@@ -172,7 +174,8 @@ def test_random_negatives_take_embeddings_of_any_rank(rng, shape):
 @pytest.mark.parametrize("kind", ["all", "semi-hard", "semi-hard, fallback"])
 @pytest.mark.parametrize("seed", range(4))
 def test_a_negative_at_exactly_the_margin_closes_the_hinge(kind, seed):
-    """Whole distances, so that negatives lie at the positive and at the margin exactly."""
+    """Distances are whole numbers, so that some negatives are exactly as far as the positive or
+    exactly at the margin."""
     labels = batch(seed, rows=13, classes=4)[1]
     table = np.random.default_rng(seed).integers(0, 5, (13, 13)).astype("float64")
     tensors = ops.convert_to_tensor(table), ops.convert_to_tensor(labels), 2.0
@@ -191,9 +194,9 @@ def test_a_negative_at_exactly_the_margin_closes_the_hinge(kind, seed):
 
 
 def test_the_semi_hard_loss_is_the_mean_of_the_open_hinges_alone():
-    """Only anchor 2 has an open hinge, 3 - 3.5 + 1. For anchor 0 the negative at 1 is not farther
-    than its positive, and the negative at 2 is at the margin. The negative of anchor 1 is at the
-    margin too."""
+    """Only anchor 2 has an open hinge, 3 - 3.5 + 1. The negative of anchor 0 at distance 1 is not
+    farther than the positive, and its negative at distance 2 is exactly at the margin. The negative
+    of anchor 1 is also exactly at the margin."""
     table = np.array([[0, 1, 9, 1, 2], [1, 0, 9, 9, 2], [3, 9, 0, 3.5, 9], *np.full((2, 5), 9)])
     labels = np.array([0, 0, 0, 1, 2], "int32")
     tensors = ops.convert_to_tensor(table.astype("float64")), ops.convert_to_tensor(labels)

@@ -1,4 +1,4 @@
-"""Labels and the pairs they make, for both losses alike."""
+"""Tests of labels and pairs, with the Wasserstein loss and the N-pair loss."""
 
 import numpy as np
 import pytest
@@ -14,9 +14,9 @@ from tests.graphs import graph, with_xla
 CASES = {"wasserstein": (WassersteinLoss, (3, 5)), "n_pair": (NPairLoss, (6,))}
 GOOD = np.array([4, 0, 4, 9, 0, 9])
 NOT_PAIRS = {
-    "a label once": ([0, 0, 1, 2], "Label 1 comes 1 times"),
-    "a label three times": ([0, 1, 0, 0], "Label 0 comes 3 times"),
-    "a label four times": ([7, 7, 7, 7], "Label 7 comes 4 times"),
+    "a label once": ([0, 0, 1, 2], "label 1 1 times"),
+    "a label three times": ([0, 1, 0, 0], "label 0 3 times"),
+    "a label four times": ([7, 7, 7, 7], "label 7 4 times"),
 }
 NO_IDS = {
     "fractions": ([0.5, 0.5, 1.0, 1.0], r"\[0.5, 0.5\]"),
@@ -28,7 +28,7 @@ NO_IDS = {
 }
 
 
-# RuntimeError is that of JAX, whose `fit` tells a ValueError
+# JAX raises a RuntimeError, except in `fit`, which raises a ValueError
 STOPPED = (ValueError, RuntimeError)
 if keras.backend.backend() == "tensorflow":
     import tensorflow as tf
@@ -48,7 +48,8 @@ def embeddings(rng, kind, rows=6):
 
 
 def compiled(loss, labels, predictions):
-    """In a compiled step on either backend labels are float32, as Keras passes them."""
+    """Calls a loss in a compiled step of the backend. Labels are float32, because Keras casts
+    labels."""
     return graph(loss)(np.asarray(labels, "float32"), predictions)
 
 
@@ -99,7 +100,8 @@ def test_where_xla_leaves_assertions_out_a_batch_that_is_no_set_of_pairs_is_nan(
 @pytest.mark.parametrize("kind", CASES)
 @pytest.mark.parametrize("labels, message", NO_IDS.values(), ids=NO_IDS)
 def test_numbers_that_are_no_ids_are_shown_and_stop_a_compiled_step(rng, kind, labels, message):
-    """Compiled, fractions must not be cut to whole numbers that happen to pair up."""
+    """A compiled step must not truncate fractions to whole numbers, which could form pairs by
+    chance."""
     predictions, loss = embeddings(rng, kind, 4), CASES[kind][0]()
     with pytest.raises(ValueError, match=f"whole numbers from 0 to[^$]*{message}"):
         loss(np.array(labels, "float32"), predictions)
@@ -123,7 +125,7 @@ def test_one_hot_labels_are_refused_with_the_way_to_ids(rng, kind):
 @pytest.mark.parametrize("kind", CASES)
 def test_an_odd_number_of_rows_is_refused_even_where_only_shapes_are_known(rng, kind):
     predictions, loss = embeddings(rng, kind, 5), CASES[kind][0]()
-    with pytest.raises(ValueError, match="Label 2 comes 1 times"):
+    with pytest.raises(ValueError, match="label 2 1 times"):
         loss(np.array([0, 0, 1, 1, 2]), predictions)
     with pytest.raises(ValueError, match="even number of rows. Received 5"):
         compiled(loss, [0, 0, 1, 1, 2], predictions)
@@ -165,7 +167,7 @@ def test_fit_stops_at_a_batch_that_is_no_set_of_pairs_before_weights_move(rng, k
     before = net.get_weights()
     with pytest.raises(STOPPED, match="exactly twice.*NPairSampler|whole numbers from 0 to"):
         net.fit(x, np.array(labels), batch_size=4, verbose=0)
-    if keras.backend.backend() == "tensorflow":  # on JAX an interrupted `fit` keeps no weights
+    if keras.backend.backend() == "tensorflow":  # on JAX an interrupted `fit` loses the weights
         for weight, value in zip(net.get_weights(), before, strict=True):
             np.testing.assert_array_equal(weight, value)
 

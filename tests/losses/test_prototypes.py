@@ -1,4 +1,4 @@
-"""The three terms of Algorithm 1, and the loss that adds them."""
+"""Tests of the three terms of Monteiro2020, Algorithm 1, and of the loss that adds them."""
 
 import numpy as np
 import pytest
@@ -65,7 +65,8 @@ def test_golden_class_term(name):
 
 
 def test_a_column_that_is_no_class_counts_for_nothing(rng):
-    """As `candidates="batch"` makes them on JAX; smoothing spreads over the others."""
+    """On JAX, `candidates="batch"` creates columns that are not classes. Label smoothing spreads
+    over the other columns."""
     scores = rng.normal(size=(4, 3)).astype("float32")
     wider = np.insert(scores, 1, -np.inf, axis=1)
     for smoothing in (0.0, 0.2):
@@ -216,7 +217,7 @@ def test_options_out_of_range_are_refused(options, message):
 @pytest.mark.parametrize("static", [False, True])
 @pytest.mark.parametrize("labels", [[4, 1, 4, 0, 1], [2, 2, 2, 2, 2], [5, -1, 0, 5, -1]])
 def test_places_name_each_rows_class_among_those_present(labels, static):
-    """Also where no shape may depend on values."""
+    """Tests also the case in which shapes must not depend on values."""
     present, places = (
         numpy(item) for item in classes_present(ids(labels), classes=9, static=static)
     )
@@ -224,7 +225,7 @@ def test_places_name_each_rows_class_among_those_present(labels, static):
     np.testing.assert_array_equal(present[places[valid]], np.array(labels)[valid])
     np.testing.assert_array_equal(places[~valid], -1)
     first = np.array([list(present).index(item) for item in present])
-    assert set(places[valid]) <= set(first)  # no repetition is named
+    assert set(places[valid]) <= set(first)  # repeated classes have no index
     if static:
         assert len(present) == len(labels)
 
@@ -235,7 +236,7 @@ def test_static_classes_compile_with_xla():
 
 
 def test_a_row_without_a_unit_of_the_auxiliary_head_does_not_count(rng):
-    """Its class was added after training."""
+    """The class of this row was added after training."""
     logits = rng.normal(size=(4, 2)).astype("float32")
     labels = ids([0, 3, 1, 2])
     result = PrototypicalLoss().terms(labels, logits=logits)[2]

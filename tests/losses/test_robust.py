@@ -1,4 +1,5 @@
-"""Losses of adversarial training: the goldens, loops as oracles, and the ends of their ranges."""
+"""Tests that the losses of adversarial training equal worked examples and loops, also at the ends
+of their ranges."""
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ CLOSE_GRADIENT = {"rtol": 1e-4, "atol": 1e-6}
 
 
 def example(name):
-    """The inputs as arrays, and all of the golden."""
+    """Returns the inputs as arrays, and the whole worked example."""
     result = golden(name, "seeds_p2")
     inputs = {
         key: np.array(value, "int32" if key == "y" else "float32")
@@ -28,7 +29,8 @@ def mean(values):
 
 
 def assert_gradients(function, inputs, expected):
-    """Of a scalar function of the arrays that `expected` names."""
+    """Checks the gradients of a scalar function with respect to the arrays that `expected`
+    names."""
     result = gradients(function, *(inputs[name] for name in expected))
     for gradient, (name, value) in zip(result, expected.items(), strict=True):
         np.testing.assert_allclose(gradient, value, err_msg=name, **CLOSE_GRADIENT)
@@ -119,7 +121,7 @@ def test_tla_of_a_batch_is_its_terms_on_what_it_mines(rng):
     clean, adversarial = rng.normal(size=(2, 6, 4)).astype("float32")
     logits = rng.normal(size=(6, 3)).astype("float32")
     cosines = np.abs(clean @ clean.T) / np.outer(*2 * [np.linalg.norm(clean, axis=1)])
-    positive = [2, 5, 4, 3, 0, 1]  # the next of the class; the fourth row is alone
+    positive = [2, 5, 4, 3, 0, 1]  # the next row of the class; the fourth row has no other
     negative = [
         max((j for j in range(6) if labels[j] != labels[i]), key=lambda j: cosines[i, j])
         for i in range(6)
@@ -160,7 +162,7 @@ def test_margin_is_above_zero_exactly_where_the_answer_is_wrong(rng):
 
 
 def test_the_gradient_of_a_sure_network_is_exact():
-    """Uses logits for which `softmax - onehot` has lost all digits of the correct class."""
+    """For these logits, `softmax - onehot` loses all digits of the correct class."""
     logits = np.array([[30.0, 0.0, -1.0]], "float32")
     (result,) = gradients(lambda x: mean(robust.cross_entropy(np.array([0]), x)), logits)
     rest = np.exp(logits[0, 1:].astype(float) - 30)
@@ -187,7 +189,7 @@ def test_gradients_are_those_of_finite_differences(name, rng):
 
 
 def test_the_difference_of_logits_ratio_is_that_of_croce():
-    """By hand: `(best other - own) / (largest - third largest)` (Croce2020)."""
+    """The expected value is `(best other - own) / (largest - third largest)` (Croce2020)."""
     logits = np.array([[3.0, 1.0, 0.0, -5.0], [1.0, 4.0, 2.0, 0.0]], "float32")
     result = robust.dlr(np.array([0, 2]), logits)
     np.testing.assert_allclose(

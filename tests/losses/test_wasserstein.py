@@ -25,7 +25,8 @@ def numpy(tensor):
 
 
 def with_knots(values, alpha):
-    """Values (batch, filters, knots) and free weights as the embedding that describes itself."""
+    """Returns quantile embeddings from values `(batch, filters, knots)` and free weights. The last
+    row holds the knots."""
     row = ops.cast(quantile.knots(alpha), values.dtype)[None, None, :]
     return ops.concatenate([values, row + ops.zeros_like(values[:, :1])], axis=1)
 
@@ -40,7 +41,7 @@ def random_batch(rng, pairs=3, filters=2, inner=3):
 
 
 def by_loops(labels, values, knots, p, symmetric):
-    """Eq. 13 read aloud, one value an anchor."""
+    """Computes Eq. 13 with loops, one value per anchor."""
     distance = distances.Wasserstein(p)
     embeddings = np.concatenate(
         [values, np.broadcast_to(knots, (len(values), 1, len(knots)))], axis=1
@@ -140,7 +141,8 @@ def test_golden_loss_from_activations_and_its_whole_gradient_in_alpha():
 
 
 def test_the_layer_and_the_loss_together_are_the_golden_loss():
-    """The same through the public objects: knots travel to the loss in the embedding's last row."""
+    """Tests the worked example through the public layer and loss. The last row of an embedding
+    passes the knots to the loss."""
     example = golden("loss_end_to_end")
     x, alpha = (float64(example["inputs"][key]) for key in ("x", "alpha"))
     layer = QuantileLayer(len(alpha), dtype="float64")
@@ -154,7 +156,8 @@ def test_the_layer_and_the_loss_together_are_the_golden_loss():
 
 @pytest.mark.parametrize("p, symmetric", [(1, False), (2.5, True)])
 def test_gradients_agree_with_finite_differences_with_ties_and_masks(rng, p, symmetric):
-    """Steps tie between recordings, one filter is dead; counts of steps are off the kinks."""
+    """Steps are tied between recordings, and one filter is constant. The numbers of steps avoid
+    points without a derivative."""
     x = rng.normal(size=(4, 7, 2))
     x[0, 2, 0] = x[1, 3, 0] = x[2, 0, 0]
     x[3, :, 1] = 0.25
@@ -170,7 +173,7 @@ def test_gradients_agree_with_finite_differences_with_ties_and_masks(rng, p, sym
     in_x, in_alpha = gradients(run, x, alpha)
     run = graph(run)
     free = np.repeat(mask[..., None], 2, axis=2)
-    free[3, :, 1] = False  # moving one of several equal steps is a kink; their sum is not
+    free[3, :, 1] = False  # several equal steps have a derivative only together
     expected = finite_differences(lambda v: run(v, alpha), x)
     np.testing.assert_allclose(in_x[free], expected[free], rtol=0, atol=1e-6)
     assert (in_x[~mask] == 0).all()
@@ -214,7 +217,7 @@ def test_the_order_of_the_rows_moves_no_value_but_by_the_choice_of_anchors(rng):
         loss(symmetric=True)(labels[pairs], with_knots(values[pairs], alpha)), result
     )
     swapped = pairs.reshape(-1, 2)[:, ::-1].ravel()
-    # Swapped, D is transposed: the rows' and the columns' terms change places.
+    # Exchanging anchors and positives transposes D, so the terms of rows and columns are exchanged.
     np.testing.assert_allclose(
         loss(symmetric=True)(labels[swapped], with_knots(values[swapped], alpha)), result
     )
@@ -229,7 +232,7 @@ def test_collapsed_embeddings_cost_log_2_an_imposter_and_have_no_gradient(rng):
 
 
 def test_large_batches_take_the_blocked_path_with_the_same_values(rng):
-    """Above 1 MiB of differences the table is computed in blocks."""
+    """Distances are computed in blocks if the differences take more than 1 MiB."""
     labels, values, alpha = random_batch(rng, pairs=30, filters=40, inner=16)
     pairs = np.argsort(labels, kind="stable").reshape(-1, 2)
     left, right = values[pairs[np.argsort(pairs[:, 0])]].transpose(1, 0, 2, 3)
@@ -240,7 +243,7 @@ def test_large_batches_take_the_blocked_path_with_the_same_values(rng):
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "mixed_bfloat16"])
 def test_a_loss_of_half_precision_still_reads_labels_and_embeddings_in_float32(rng, dtype):
-    """256 and 257 are one number in bfloat16: four rows of one label."""
+    """In bfloat16, 256 and 257 are the same number, so all four rows would have the same label."""
     labels, values, alpha = random_batch(rng, pairs=2)
     embeddings = with_knots(values.astype("float32"), alpha.astype("float32"))
     result = WassersteinLoss(dtype=dtype)(labels + 256, embeddings)
@@ -262,7 +265,7 @@ def test_predictions_that_are_no_quantile_embeddings_are_refused(shape):
 
 
 def test_a_scale_multiplies_the_distances(rng):
-    """The distance of scaled values is scaled."""
+    """Scaling the values scales the distance."""
     labels, values, alpha = random_batch(rng)
     result = loss(None, scale=2.5)(labels, with_knots(values, alpha))
     expected = loss(None)(labels, with_knots(2.5 * values, alpha))

@@ -204,7 +204,7 @@ def test_embeddings_and_distances_equal_those_of_the_encoder(trained, tmp_path):
 
 def test_training_before_the_calibration_is_refused():
     for train in (lambda net: fit(net), lambda net: net.evaluate(*recordings(), verbose=0)):
-        with pytest.raises(ValueError, match="3 of 3 potatoes are not calibrated.*`calibrate"):
+        with pytest.raises(ValueError, match="3 of 3 .*potatoes are not calibrated.*`calibrate"):
             train(network(calibrate=False))
 
 

@@ -482,7 +482,7 @@ def test_failed_changes_leave_the_model_unchanged(trained):
         (lambda: trained.add_classes(["n", "n"], x[:2], [0, 1]), "twice"),
         (lambda: trained.add_classes(["n"], x[:0], []), "`x` is empty"),
         (lambda: trained.add_classes(["n"], with_nan, y * 0), "NaN or infinity, first in row 3"),
-        (lambda: trained.refit_prototypes(x[y > 0], y[y > 0]), r"\['0'\] have none"),
+        (lambda: trained.refit_prototypes(x[y > 0], y[y > 0]), r"\['0'\]"),
         (lambda: trained.refit_prototypes(with_nan, y), "first in row 3"),
         (lambda: trained.set_prototypes(np.ones((3, 5))), r"\(count, 2\).*\(3, 5\)"),
         (lambda: trained.classify(x[:0]), "`x` is empty"),
@@ -548,7 +548,7 @@ def test_maps_of_features_may_hold_any_number(rng):
     model.refit_prototypes(maps, np.array([0, 0, 1, 1]))
     np.testing.assert_allclose(model.prototypes[0], maps[:2].reshape(2, -1).mean(axis=0), rtol=1e-5)
     assert keras_dml.embed(model, maps, progress=False).shape == (4, 20)
-    with pytest.raises(ValueError, match="Map 1 holds NaN"):
+    with pytest.raises(ValueError, match="Feature map 1 holds NaN"):
         model.classify(np.where(np.arange(4)[:, None, None, None] == 1, np.nan, maps))
 
 

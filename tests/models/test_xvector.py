@@ -56,19 +56,19 @@ def test_a_recording_has_the_same_embedding_alone_and_in_a_padded_batch(padding,
 def test_shortest_recording_is_the_receptive_field(rng):
     model, least = models.xvector(**COMPACT), samples(SEEN)
     for recordings in (noise(rng, least - 1), noise(rng, 3000, least - 1)):
-        with pytest.raises(ValueError, match=f"{least - 1} samples, .* at least {least}"):
+        with pytest.raises(ValueError, match=f"{least - 1} samples .* at least {least}"):
             keras_dml.embed(model, recordings)
 
 
 def test_same_padding_accepts_one_frame(rng):
     model = models.xvector(**COMPACT, padding="same")
     assert np.isfinite(keras_dml.embed(model, noise(rng, 400))).all()
-    with pytest.raises(ValueError, match="at least 400, 25 ms"):
+    with pytest.raises(ValueError, match="at least 400 .*25 ms"):
         keras_dml.embed(model, noise(rng, 399))
 
 
 def test_stereo_is_refused():
-    with pytest.raises(ValueError, match="2 channels, the model takes 1"):
+    with pytest.raises(ValueError, match="2 channels, but the model takes 1"):
         keras_dml.embed(models.xvector(**COMPACT), [np.zeros((4000, 2))])
 
 

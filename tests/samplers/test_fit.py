@@ -1,4 +1,5 @@
-"""`fit` takes a sampler on every backend, and goes on after a stop as if there had been none."""
+"""Tests that `fit` accepts a sampler on every backend, and that a resumed run equals an
+uninterrupted run."""
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ def sampler(**options):
 
 
 def model():
-    """A tiny classifier, already built: its weights after `fit` tell which batches it saw."""
+    """Returns a tiny built classifier, whose weights after `fit` depend on the batches."""
     keras.utils.set_random_seed(0)
     net = keras.Sequential(
         [keras.Input((8, 2)), keras.layers.GlobalAveragePooling1D(), keras.layers.Dense(6)]
@@ -36,7 +37,7 @@ def weights_after(batches, epochs, net=None, **options):
 
 
 def by_hand(batches, epochs):
-    """The same training, one batch at a time, from the epoch that `fit` begins with."""
+    """Trains on the same batches as `fit`, one batch at a time, from the same epoch on."""
     net = model()
     for epoch in epochs:
         batches.epoch = epoch
@@ -72,7 +73,7 @@ def test_stopped_training_goes_on_as_if_it_had_not_stopped():
 
 def test_workers_do_not_change_the_training():
     net = model()
-    # JAX builds the loss from a first batch; see the note on workers in `PKSampler`.
+    # JAX builds the loss from a first batch, see the note on workers in `PKSampler`.
     net.evaluate(*sampler()[0], verbose=0)
     alone = weights_after(sampler(steps=12), 3)
     assert_same_weights(weights_after(sampler(steps=12, workers=3), 3, net), alone)

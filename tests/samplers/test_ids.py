@@ -1,4 +1,4 @@
-"""Ids of any dtype become dense int32 ids in sorted order."""
+"""Tests that ids of any dtype become int32 ids from 0, in sorted order."""
 
 import numpy as np
 import pytest
@@ -39,9 +39,9 @@ def test_booleans_are_two_classes():
         ([0.5, 1.0], r"Received 0\.5 at index 0, a float that is not an integer"),
         ([1.0, float("nan")], r"Received nan at index 1"),
         ([1.0, float("inf")], r"Received inf at index 1"),
-        (np.array([1.0, 2.0**24], "float32"), r"at index 1.* below 2\*\*24, where its dtype is ex"),
+        (np.array([1.0, 2.0**24], "float32"), r"at index 1.* below 2\*\*24"),
         ([1.0, 2.0**53], r"at index 1.* below 2\*\*53"),
-        (np.eye(2), r"Received shape \(2, 2\)\. For one-hot rows give `y\.argmax\(axis=1\)`"),
+        (np.eye(2), r"Received shape \(2, 2\)\. .* `y\.argmax\(axis=1\)`"),
         (7, r"Received shape \(\)"),
         ([1, 2, 3], r"Received 3 ids for the 2 recordings"),
     ],
@@ -54,7 +54,7 @@ def test_ids_that_are_not_ids_are_refused(values, message):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        (["ann", 3], r"ids of one kind.* Received: int, str\. Turn them into strings first"),
+        (["ann", 3], r"ids of one kind.* Received: int, str\. .*strings first"),
         (["ann", b"ann"], r"Received: bytes, str"),
         (np.array([1j, 2]), r"Received dtype complex128"),
     ],

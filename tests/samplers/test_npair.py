@@ -14,14 +14,16 @@ from keras_dml.samplers import EpisodeSampler, NPairSampler, PKSampler
 
 
 def numbered(members, steps=4):
-    """Recordings that carry their own index as value, `members[c]` of class c; their classes."""
+    """Returns `members[c]` recordings of each class c, whose values are the index of the recording,
+    and their classes."""
     classes = [c for c, count in enumerate(members) for _ in range(count)]
     values = np.arange(len(classes), dtype="float32")
     return np.tile(values[:, None, None], (1, steps, 1)), np.array(classes)
 
 
 def ramps(members, lengths):
-    """Recordings of cycled lengths whose values tell the recording and the time step."""
+    """Returns recordings of different lengths. Each value identifies the recording and the time
+    step."""
     _, y = numbered(members)
     sizes = itertools.cycle(lengths)
     return [1000.0 * i + np.arange(next(sizes))[:, None] for i in range(len(y))], y
@@ -129,7 +131,7 @@ def test_positive_is_from_another_session_where_the_class_has_several():
     for signal, labels in NPairSampler(x, y, 3, sessions=sessions, steps=60):
         recordings = signal[:, 0, 0].astype(int)
         second = sessions[recordings[0::2]] != sessions[recordings[1::2]]
-        np.testing.assert_array_equal(second, labels[::2] < 2)  # class 2 has one session only
+        np.testing.assert_array_equal(second, labels[::2] < 2)  # class 2 has only one session
         assert (recordings[0::2] != recordings[1::2]).all()
 
 

@@ -1,4 +1,4 @@
-"""PKSampler: P classes in a batch, K different recordings of each."""
+"""Tests that PKSampler draws P classes with K different recordings of each class."""
 
 import collections
 

@@ -1,4 +1,4 @@
-"""Errors of samplers at construction for requests that they cannot deliver."""
+"""Tests that samplers raise errors at construction if the data cannot satisfy the arguments."""
 
 import numpy as np
 import pytest
@@ -30,11 +30,11 @@ IMPOSSIBLE = {
     "one pair has no negative": (dict(pairs=1), r"`pairs` must be at least 2\. Received: 1"),
     "class with one member": (
         dict(y=["ann", "ann", "bob", "bob", "cid", "ann"]),
-        r"a class with one member, 'cid' \(recording 4\).* `drop_singles=True`",
+        r"a class with one .*'cid' \(recording 4\).* `drop_singles=True`",
     ),
     "classes with one member": (
         dict(y=["ann", "ann", "bob", "dan", "cid", "ann"]),
-        r"3 classes with one member, the first 'bob' \(recording 2\).* `drop_singles=True`",
+        r"3 classes with one .*'bob' \(recording 2\).* `drop_singles=True`",
     ),
     "fewer classes than pairs once singles are dropped": (
         dict(y=["ann", "ann", "bob", "bob", "cid", "ann"], drop_singles=True),
@@ -42,27 +42,27 @@ IMPOSSIBLE = {
     ),
     "class with one member and crops": (
         dict(y=["ann", "ann", "bob", "bob", "cid", "ann"], length=5),
-        r"a class with one member, 'cid' \(recording 4\)",
+        r"a class with one .*'cid' \(recording 4\)",
     ),
     "shorter than length": (
         dict(x=recordings((9, 9, 9, 7, 9, 6)), length=8),
-        r"Recording 3 has 7 time steps, fewer than length=8.* `length=6` or less",
+        r"Recording 3 has 7 time steps, fewer than length=8.* `length=6`",
     ),
     "lengths differ": (
         dict(x=recordings((9, 9, 8, 9, 9, 11))),
-        r"recordings of 8 to 11 time steps.* Give `length=` \(at most 8\)",
+        r"recordings of 8 to 11 time steps.* `length` \(at most 8\)",
     ),
     "NaN": (dict(x=spoiled(np.nan)), r"Recording 3 of `x` holds NaN or infinite values \(1 of 18"),
     "infinite": (dict(x=spoiled(-np.inf)), r"Recording 3 of `x` holds NaN or infinite"),
     "infinite in float32": (dict(x=spoiled(1e300)), r"Recording 3 of `x` holds .* in float32"),
     "zero time steps": (
         dict(x=with_one(2, np.zeros((0, 2)))),
-        r"Recording 2 of `x` is empty: shape \(0, 2\)",
+        r"Recording 2 of `x` is empty.* shape \(0, 2\)",
     ),
     "no channels": (dict(x=recordings(channels=0)), r"Recording 0 of `x` is empty"),
     "channels differ": (
         dict(x=with_one(4, np.zeros((9, 3)))),
-        r"Recording 4 has 3 channels, recording 0 has 2",
+        r"Recording 4 has 3 channels, .*recording 0 has 2",
     ),
     "rank of one recording": (
         dict(x=with_one(1, np.zeros(9))),
@@ -70,7 +70,7 @@ IMPOSSIBLE = {
     ),
     "rank of the array": (
         dict(x=np.zeros((6, 9))),
-        r"shape \(recordings, time, channels\).* Received shape \(6, 9\)\. One channel",
+        r"shape \(recordings, time, channels\).* Received shape \(6, 9\)\. .*`x\[\.\.\., None\]`",
     ),
     "no recordings": (dict(x=[], y=[]), r"at least one recording"),
     "fewer ids than recordings": (dict(y=Y[:5]), r"Received 5 ids for the 6 recordings"),
@@ -192,5 +192,5 @@ def test_no_recordings_are_refused_in_words():
     for x in ([], np.zeros((0, 9, 2))):
         with pytest.raises(ValueError, match="at least one recording. Received none"):
             PKSampler(x, [], 2, 2)
-    with pytest.raises(ValueError, match="at least one. Received shape"):
+    with pytest.raises(ValueError, match="at least one example.* Received shape"):
         EpisodeSampler(np.zeros((0, 3)), [], ways=2, shots=1, queries=1)

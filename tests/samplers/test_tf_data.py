@@ -1,4 +1,4 @@
-"""`to_tf_data` gives the sampler's batches as a tf.data.Dataset."""
+"""Tests that `to_tf_data` returns the sampler's batches as a `tf.data.Dataset`."""
 
 import sys
 

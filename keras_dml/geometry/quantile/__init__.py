@@ -1,4 +1,5 @@
-"""Distributions as quantile functions that are linear between shared knots (Abdelwahab2019)."""
+"""Quantile functions that represent distributions and are linear between shared knots
+(Abdelwahab2019)."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Mixtures and Wasserstein barycenters of quantile functions. NumPy, in float64."""
+"""Mixtures and Wasserstein barycenters of quantile functions, computed with NumPy in float64."""
 
 import numpy as np
 
@@ -6,20 +6,21 @@ from keras_dml._arrays import real
 from keras_dml._typing import ArrayLike
 from keras_dml.geometry.weights import normalized
 
-ROUNDING = 1e-12  # of a probability, which is a sum of weights in float64
+ROUNDING = 1e-12  # rounding error of a probability that is a sum of weights in float64
 
 
 def mixture(values: ArrayLike, counts: ArrayLike, knots: ArrayLike) -> np.ndarray:
-    """Computes the quantile function of the mixture of several segments of a recording.
+    """Computes the quantile function of a mixture: the distribution of all steps of several
+    segments of a recording.
 
-    It weights the distribution function of each segment by its fraction of the steps, and evaluates
-    the exact quantile function of the mixture at the knots: `inf {x : F(x) >= s_i}`. The mixture of
-    a segment with itself is the segment.
+    The distribution function F of the mixture is the mean of the segments' distribution functions,
+    weighted by their numbers of steps. The exact quantile function `inf {x : F(x) >= s_i}` is
+    evaluated at the knots `s_i`.
 
     Args:
-        values: Values at the knots of each segment, shape `(segments, filters, knots)`, in units of
-            the filters.
-        counts: Steps of each segment, shape `(segments,)`.
+        values: Quantile function of each segment at the knots, shape `(segments, filters, knots)`,
+            in units of the filters.
+        counts: Number of steps of each segment, shape `(segments,)`.
         knots: Ascending knots, shape `(knots,)`.
 
     Returns:
@@ -36,7 +37,7 @@ def mixture(values: ArrayLike, counts: ArrayLike, knots: ArrayLike) -> np.ndarra
     values, counts, knots = (np.asarray(a, np.float64) for a in (values, counts, knots))
     if values.ndim != 3 or counts.shape != values.shape[:1] or knots.shape != values.shape[2:]:
         raise ValueError(
-            "`values` must have shape (segments, filters, knots), `counts` (segments,), `knots` "
+            "`values` must have shape (segments, filters, knots), `counts` (segments,) and `knots` "
             f"(knots,). Received {values.shape}, {counts.shape} and {knots.shape}."
         )
     if not (counts > 0).all():
@@ -50,13 +51,14 @@ def barycenter(values: ArrayLike, weights: ArrayLike | None = None, p: int = 1) 
     """Computes the Wasserstein barycenter, which minimizes the weighted sum of p-th powers of the
     distances.
 
-    For p = 2 the weighted mean at each knot, exact. For p = 1 the weighted median, exact where no
-    two quantile functions cross inside a segment. Where every number between two values is a
-    median, as between the middle two of an even number with equal weights, their mean is taken.
+    For p = 2 the barycenter is exactly the weighted mean at each knot. For p = 1 it is the weighted
+    median, which is exact between two knots if no two quantile functions cross there. If every
+    number between two values is a median, the result is the mean of the two values.
 
     Args:
         values: Values at shared knots, shape `(embeddings, filters, knots)`.
-        weights: Non-negative weights, shape `(embeddings,)`, scaled to the sum 1; None: equal.
+        weights: Non-negative weights, shape `(embeddings,)`, which are scaled to the sum 1.
+            Default: equal weights.
         p: Order of the distance, 1 or 2.
 
     Returns:
@@ -77,7 +79,7 @@ def barycenter(values: ArrayLike, weights: ArrayLike | None = None, p: int = 1) 
             f"Received shape {values.shape}."
         )
     if p not in (1, 2):
-        raise ValueError(f"`p` must be 1 or 2; other orders have no closed form. Received p={p!r}.")
+        raise ValueError(f"`p` must be 1 or 2. Other orders have no closed form. Received p={p!r}.")
     weights = normalized(weights, len(values), "embeddings")
     if p == 2:
         return np.einsum("i,ijk->jk", weights, values)
@@ -94,8 +96,8 @@ def barycenter(values: ArrayLike, weights: ArrayLike | None = None, p: int = 1) 
 
 
 def _mixture_quantiles(values, fractions, knots):
-    """Computes the quantile function of the mixture for one filter, `values` of shape `(segments,
-    knots)`."""
+    """Computes the quantile function of the mixture for one filter. `values` has shape
+    `(segments, knots)`."""
     points = np.unique(values)
     below = sum(
         fraction * _distribution(v, knots, points, "left")
@@ -116,8 +118,8 @@ def _mixture_quantiles(values, fractions, knots):
 
 
 def _distribution(values, knots, points, side):
-    """Computes F(x-) (`side="left"`) or F(x) (`"right"`) of the piecewise-linear quantile function
-    at the points."""
+    """Computes the distribution function of a piecewise-linear quantile function at the points x.
+    `side` selects F(x-) (`"left"`) or F(x) (`"right"`)."""
     end = np.searchsorted(values, points, side=side)
     segment = np.clip(end, 1, len(values) - 1)
     rise = values[segment] - values[segment - 1]

@@ -1,8 +1,10 @@
-"""Kullback-Leibler and Jensen-Shannon divergences of quantile functions, for comparison.
+"""Kullback-Leibler and Jensen-Shannon divergences of quantile functions, for comparison with
+Wasserstein distances.
 
-They compare densities, not values. For disjoint supports the Jensen-Shannon divergence is log 2
-with gradient 0, whatever the gap, while the Wasserstein distance grows with the gap
-(Abdelwahab2019, section 4.1). The functions use NumPy and serve figures and tests, not training.
+Divergences compare densities, not values. For disjoint supports the Jensen-Shannon divergence is
+log 2 with gradient 0 for every gap between the supports, while the Wasserstein distance grows with
+the gap (Abdelwahab2019, section 4.1). The functions use NumPy and serve figures and tests, not
+training.
 
 >>> knots, x = np.array([0, 0.5, 1]), np.array([0.0, 0.5, 1.0])
 >>> [round(jensen_shannon(x, x + gap, knots), 3) for gap in (0.5, 1, 2, 4)]
@@ -22,16 +24,18 @@ def kullback_leibler(x: ArrayLike, y: ArrayLike, knots: ArrayLike) -> np.ndarray
     """Computes the Kullback-Leibler divergence KL(x || y) of quantile functions of one filter, in
     nats.
 
-    Between two knots the mass is spread evenly. Equal neighboring values are an atom, which only an
-    atom at exactly the same value can cover.
+    Between two knots the probability mass is spread evenly. Equal values at neighboring knots are
+    an atom (a point with positive probability). The divergence is infinite if `x` has an atom where
+    `y` has no atom.
 
     Args:
         x: Values at the knots, shape `(..., knots)`.
-        y: Values at the same knots, same shape, or one that broadcasts to it.
+        y: Values at the same knots, broadcastable to `x`.
         knots: Ascending knots, shape `(knots,)`.
 
     Returns:
-        Shape `(...)`, a float for two functions; infinite where `x` has mass but `y` does not.
+        Divergences, shape `(...)`, or a float for two functions, which are infinite if `x` has mass
+        where `y` has no mass.
 
     Raises:
         ValueError: If the arguments do not have the same number of knots.
@@ -41,16 +45,15 @@ def kullback_leibler(x: ArrayLike, y: ArrayLike, knots: ArrayLike) -> np.ndarray
 
 
 def jensen_shannon(x: ArrayLike, y: ArrayLike, knots: ArrayLike) -> np.ndarray | float:
-    """Computes the Jensen-Shannon divergence of quantile functions of one filter, in nats, at most
-    log 2.
+    """Computes the Jensen-Shannon divergence of quantile functions of one filter, in nats.
 
     Args:
         x: Values at the knots, shape `(..., knots)`.
-        y: Values at the same knots, same shape, or one that broadcasts to it.
+        y: Values at the same knots, broadcastable to `x`.
         knots: Ascending knots, shape `(knots,)`.
 
     Returns:
-        Shape `(...)`, a float for two functions; from 0 to log 2.
+        Divergences from 0 to log 2, shape `(...)`, or a float for two functions.
 
     Raises:
         ValueError: If the arguments do not have the same number of knots.
@@ -61,15 +64,15 @@ def jensen_shannon(x: ArrayLike, y: ArrayLike, knots: ArrayLike) -> np.ndarray |
 
 
 def jensen_shannon_distance(x: ArrayLike, y: ArrayLike, knots: ArrayLike) -> np.ndarray | float:
-    """Computes the sum over filters of the square root of the Jensen-Shannon divergence, a metric.
+    """Computes a metric, the sum over filters of the square root of the Jensen-Shannon divergence.
 
     Args:
         x: Values at the knots, shape `(..., filters, knots)`.
-        y: Values at the same knots, same shape, or one that broadcasts to it.
+        y: Values at the same knots, broadcastable to `x`.
         knots: Ascending knots, shape `(knots,)`.
 
     Returns:
-        Shape `(...)`, a float for two embeddings; from 0 to `filters * sqrt(log 2)`.
+        Distances from 0 to `filters * sqrt(log 2)`, shape `(...)`, or a float for two embeddings.
     """
     return _number(np.sqrt(np.maximum(jensen_shannon(x, y, knots), 0.0)).sum(axis=-1))
 
@@ -79,14 +82,14 @@ def _number(array):
 
 
 def _masses(x, y, knots):
-    """Computes the mass of both functions in every cell between neighboring breakpoints, then in
-    every atom, each of shape `(..., cells + atoms)`."""
+    """Computes the probability masses of `x` and of `y`, each of shape `(..., cells + atoms)`:
+    first in every cell between neighboring breakpoints, then in every atom."""
     x, y, knots = (np.asarray(array, np.float64) for array in (x, y, knots))
     width = np.diff(knots)
     if knots.ndim != 1 or {x.shape[-1:], y.shape[-1:]} != {knots.shape}:
         raise ValueError(
-            "`x`, `y` and `knots` must have one number of knots, shapes (..., knots) and (knots,). "
-            f"Received shapes {x.shape}, {y.shape} and {knots.shape}."
+            "`x`, `y` and `knots` must have the same number of knots, shapes (..., knots) and "
+            f"(knots,). Received shapes {x.shape}, {y.shape} and {knots.shape}."
         )
     x, y = np.broadcast_arrays(x, y)
     leading, count = x.shape[:-1], len(knots)

@@ -1,8 +1,8 @@
 """Empirical quantile functions of activations, evaluated at knots (Abdelwahab2019, Eqs. 1-5).
 
-The T activations of one filter in a recording, sorted, are the quantile function `Q~` with order
-statistic n at `r = (n - 1) / N`. `Q-bar` interpolates it linearly between knots
-`0 = s_0 <= s_1 <= ... <= s_{M+1} = 1`. Its values at the knots are the embedding.
+The quantile function `Q~` of one filter in a recording of N steps has the n-th smallest activation
+as its value at `r = (n - 1) / N`. `Q-bar` is the linear interpolation of `Q~` between the knots
+`0 = s_0 <= s_1 <= ... <= s_{M+1} = 1`. The values of `Q-bar` at the knots are the embedding.
 """
 
 import numpy as np
@@ -27,16 +27,16 @@ def initial_alpha(knots: int) -> np.ndarray:
 
 
 def knots(alpha: Tensor) -> Tensor:
-    """Computes knots in [0, 1] from free weights in any order (Abdelwahab2019, borders after Eq.
-    2).
+    """Computes ascending knots in [0, 1] from unconstrained weights (Abdelwahab2019, borders after
+    Eq. 2).
 
-    The knots depend on the set of weights only, not on their order.
+    The knots do not depend on the order of the weights.
 
     Args:
         alpha: Weights, shape `(M,)`.
 
     Returns:
-        Ascending knots with the ends 0 and 1, shape `(M + 2,)`.
+        Ascending knots that start with 0 and end with 1, shape `(M + 2,)`.
     """
     inner = ops.sigmoid(ops.sort(alpha))
     return ops.concatenate([ops.zeros((1,), inner.dtype), inner, ops.ones((1,), inner.dtype)])
@@ -45,21 +45,22 @@ def knots(alpha: Tensor) -> Tensor:
 def quantiles(x: Tensor, r: Tensor, mask: Tensor | None = None, on_host: bool = False) -> Tensor:
     """Computes the empirical quantile function of each filter at the knots (Abdelwahab2019, Eq. 1).
 
-    With `h = r N`, `j = min(floor(h), N - 1)` the value is `x_[j] + (h - j)(x_[j+1] - x_[j])` on
-    the sorted sample, whose last step is repeated. N is the number of valid steps of the recording.
-    Gradients reach `x` through the selected steps and `r` through `h`.
+    N is the number of valid steps of the recording, and `x_[j]` are the sorted activations, of
+    which the last one is repeated. With `h = r N` and `j = min(floor(h), N - 1)` the value is
+    `x_[j] + (h - j)(x_[j+1] - x_[j])`. Gradients reach `x` through the selected steps and `r`
+    through `h`.
 
     Args:
         x: Activations, shape `(batch, time, filters)`, in units of the filters.
         r: Ascending probabilities in [0, 1], shape `(knots,)`.
-        mask: Valid steps, boolean, shape `(batch, time)`; None where all are valid.
-        on_host: Whether to sort with NumPy on the host. It is faster on a CPU, but not a graph
-            operation, so it must not be used for export, XLA or accelerators. Only TensorFlow uses
-            it.
+        mask: Boolean mask of valid steps, shape `(batch, time)`. Default: all steps are valid.
+        on_host: Whether to sort with NumPy on the host, with TensorFlow only. NumPy is faster on a
+            CPU, but sorting on the host is not a graph operation, so it must not be used for
+            export, XLA or accelerators.
 
     Returns:
-        Values, shape `(batch, filters, knots)`, float32 or wider. They are NaN for a recording
-        without valid steps, and for a filter with an activation that is NaN or infinite.
+        Values, shape `(batch, filters, knots)`, float32 or wider. All values are NaN for a
+        recording without valid steps, and for a filter with an activation that is NaN or infinite.
     """
     x = ops.transpose(at_least_float32(x), (0, 2, 1))  # (batch, filters, time)
     r = ops.cast(r, x.dtype)

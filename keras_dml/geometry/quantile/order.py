@@ -8,19 +8,19 @@ import numpy as np
 from keras_dml._backend import host, ops
 from keras_dml._typing import Tensor
 
-WORTH_THREADS = 100_000  # values; for fewer, starting threads costs more than the sort
+WORTH_THREADS = 100_000  # number of values below which starting threads takes longer than the sort
 
 
 def positions(x: Tensor, ranks: Tensor, on_host: bool = False) -> Tensor:
-    """Finds the time steps of order statistics, without a gradient.
+    """Finds the time steps at which the activations of given ranks lie. The result has no gradient.
 
-    Values taken at these positions have the gradient of the sort, and their backward pass touches
-    the selected steps only.
+    Values taken at these positions have the same gradient as values of a sort, but the backward
+    pass touches the selected steps only.
 
     Args:
         x: Samples, shape `(batch, filters, time)`.
         ranks: Zero-based ranks, int32, shape `(batch, 1, ranks)`.
-        on_host: Whether to use NumPy's sort, threaded, on TensorFlow.
+        on_host: Whether to use NumPy's sort in several threads, with TensorFlow only.
 
     Returns:
         Positions, int32, shape `(batch, filters, ranks)`.
@@ -52,7 +52,7 @@ def _pick(x, ranks):
     """Finds the positions of the ranks in each row.
 
     For float32 it sorts 64-bit words with the value in the upper half and the position in the lower
-    half, because NumPy sorts by SIMD instructions, but `argsort` does not.
+    half, because NumPy's `sort` uses SIMD instructions but `argsort` does not.
     """
     if x.dtype != np.float32:
         return np.take_along_axis(np.argsort(x, axis=1), ranks, axis=1).astype(np.int32)

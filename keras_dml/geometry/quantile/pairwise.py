@@ -1,13 +1,16 @@
-"""All 1-Wasserstein distances of two sets in a few passes over memory, with their gradient.
+"""All 1-Wasserstein distances of two sets and their gradient, computed in few passes over memory.
 
-Every segment of every filter is one term of a sum over pairs. With the differences u and v at its
-ends, `q = |u| + |v|` and `ratio = (u + v) / q`, its mean is `((u + v) ratio + q) / 4`, for equal
-and for opposite signs. The derivative in u is `ratio / 2 + sign(u) (1 - ratio^2) / 4`, and the one
-in v is the same with u and v swapped. A compiler fuses several terms into one loop, so that no
-intermediate value of the pairs is stored. The mean is homogeneous: it equals u and v times its
-derivatives. So the gradient in the knots needs no additional pass over the pairs.
+The distance of two embeddings is a sum with one term for each segment of each filter. With the
+differences u and v of the two embeddings at the ends of a segment, `q = |u| + |v|` and
+`ratio = (u + v) / q`, the mean absolute difference on the segment is `((u + v) ratio + q) / 4`, for
+equal and for opposite signs of u and v. The derivative in u is
+`ratio / 2 + sign(u) (1 - ratio^2) / 4`, and the derivative in v follows by swapping u and v. A
+compiler fuses several terms into one loop, so that no intermediate values of pairs are stored. The
+mean is homogeneous: it equals u times the derivative in u plus v times the derivative in v. So the
+gradient in the knots needs no additional pass over the pairs.
 
-Compiling takes about a second for each pair of sizes, so sets are padded to few sizes.
+Compiling takes about a second for each pair of set sizes, so sets are padded to a few allowed
+sizes.
 """
 
 import functools
@@ -19,7 +22,7 @@ from keras_dml.geometry import chunks
 from keras_dml.geometry.numerics import mean
 
 SIZES = 16  # number of allowed set sizes between a power of two and the next
-TOGETHER = 8  # terms that one pass adds; more take longer to compile and are not faster
+TOGETHER = 8  # number of terms that one pass adds; more are not faster
 
 
 def pairwise_1(x: Tensor, y: Tensor, knots: Tensor) -> Tensor:
@@ -76,18 +79,20 @@ def _gradients(x, y, knots, upstream):
 
 
 def _gradient_of_one(x, y, width, upstream):
-    """Computes the gradient in one set, and its part of the gradient in the widths of the segments.
+    """Computes the gradient in `x`, and the contribution of `x` to the gradient in the widths of
+    the segments.
 
     Args:
         x: Set whose gradient is computed, shape `(n, filters, knots)`.
         y: The second set, shape `(m, filters, knots)`.
-        width: Shape `(points - 1,)`.
-        upstream: Shape `(m, n)`.
+        width: Widths of the segments between points, shape `(points - 1,)`.
+        upstream: Gradient in the distances, transposed, shape `(m, n)`.
     """
     shape = ops.shape(x)
     x, y = _points(x), _points(y)
     in_left, in_right = _derivatives(x, y, upstream)  # (points - 1, n) each
-    # Relative to a common center, because far from 0 the parts of the two sets would cancel.
+    # Values are relative to a common center, because the contributions of the two sets would cancel
+    # if the values were far from 0.
     from_center = x - (mean(x, axis=1) + mean(y, axis=1))[:, None] / 2
     in_width = ops.sum(from_center[:-1] * in_left + from_center[1:] * in_right, axis=1)
     in_left, in_right = width[:, None] * in_left, width[:, None] * in_right
@@ -96,8 +101,8 @@ def _gradient_of_one(x, y, width, upstream):
 
 
 def _derivatives(x, y, upstream):
-    """Computes weighted sums over the other set of the derivatives of every mean in the left and in
-    the right end of its segment, each `(points - 1, n)`."""
+    """Computes derivatives of every segment's mean in its left and in its right end, summed over
+    the rows of `y` with weights `upstream`. Returns two tensors `(points - 1, n)`."""
     near, far = _both_ways(x)
     y_near, y_far = _both_ways(y)
 
@@ -111,7 +116,8 @@ def _derivatives(x, y, upstream):
 
 
 def _both_ways(points):
-    """Lists every segment from its left end and from its right end, as near ends and far ends."""
+    """Returns near ends and far ends of all segments: first the left ends are near, then the right
+    ends."""
     left, right = points[:-1], points[1:]
     return ops.concatenate([left, right]), ops.concatenate([right, left])
 
@@ -123,8 +129,8 @@ def _points(x):
 
 
 def _widths(knots, filters):
-    """Returns the widths of the segments between points, `(points - 1,)`. The segment between two
-    filters has width 0."""
+    """Returns the widths of the segments between points, shape `(points - 1,)`. The segment between
+    two filters has width 0."""
     return ops.tile(ops.pad(knots[1:] - knots[:-1], [[0, 1]]), [filters])[:-1]
 
 
@@ -132,8 +138,8 @@ def _summed(term, arrays, zeros):
     """Computes the sum of `term(*slices)` over the leading axis of the arrays.
 
     Args:
-        term: Function of slices, one of each array; 0 where all slices are 0.
-        arrays: Tensors with leading axes of one length.
+        term: Function that takes one slice of each array, and returns 0 if all slices are 0.
+        arrays: Tensors whose leading axes have equal lengths.
         zeros: Zeros in the shape of a term.
     """
     parts = [chunks.in_blocks(array, TOGETHER) for array in arrays]

@@ -1,11 +1,11 @@
-"""Parts of a Wasserstein distance by segments of the quantile functions and by steps of a
-recording. NumPy, in float64.
+"""Contributions of segments of the quantile functions and of time steps to a Wasserstein distance,
+computed with NumPy in float64.
 
-In one dimension the optimal transport plan moves the mass at level r of one distribution to level r
-of the other. Its cost `|Q(r) - Q'(r)|^p` is the sum of a potential of each side, `f(Q(r)) +
-g(Q'(r))` with `f' = p |Q - Q'|^(p - 1) sign(Q - Q')` (Villani2009, Theorem 5.10). The potentials
-show which steps make two recordings different: without steps of high potential the distance falls,
-to first order by that potential.
+In one dimension the optimal transport plan moves the mass at level r of distribution Q to level r
+of distribution Q'. The cost `|Q(r) - Q'(r)|^p` is the sum `f(Q(r)) + g(Q'(r))` of two potentials,
+where `f' = p |Q - Q'|^(p - 1) sign(Q - Q')` (Villani2009, Theorem 5.10). The potentials show which
+steps make two recordings different: removing a step lowers the distance by the step's potential, to
+first order.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ NEAR = 1e-7  # relative difference of two gaps below which the derivative replac
 
 
 def segment_parts(x: ArrayLike, y: ArrayLike, knots: ArrayLike, p: float = 1) -> np.ndarray:
-    """Computes the parts of the distance by filter and segment between knots.
+    """Computes how much each segment between knots of each filter contributes to the distance.
 
     Args:
         x: Values at the knots, shape `(filters, knots)`.
@@ -28,8 +28,9 @@ def segment_parts(x: ArrayLike, y: ArrayLike, knots: ArrayLike, p: float = 1) ->
         p: Order of the distance, a real number, at least 1.
 
     Returns:
-        Array of shape `(filters, knots - 1)`, non-negative, whose sum is the distance. The parts of
-        a filter are proportional to their parts of the p-th power of its distance.
+        Non-negative array of shape `(filters, knots - 1)`, whose sum is the distance. Within a
+        filter, contributions are proportional to the segments' contributions to the p-th power of
+        the filter's distance.
 
     Example:
         >>> segment_parts([[0.0, 1.0, 4.0]], [[2.0, 1.0, 3.0]], [0, 0.5, 1])
@@ -43,22 +44,24 @@ def segment_parts(x: ArrayLike, y: ArrayLike, knots: ArrayLike, p: float = 1) ->
 def rank_parts(
     x: ArrayLike, y: ArrayLike, knots: ArrayLike, steps: int, p: float = 1
 ) -> np.ndarray:
-    """Computes the parts of half the distance by filter and rank of one recording's steps.
+    """Computes how much each time step of one recording contributes to half the distance, per
+    filter.
 
-    The potentials are shifted so that each side carries half of the distance. The difference of a
-    part and the mean of its filter is, for p = 1 and to first order, the amount by which the
-    distance falls if the step is removed. A part may be negative.
+    The potentials are shifted so that the steps of each recording contribute half of the distance.
+    For p = 1 and to first order, removing a step lowers the distance by the step's contribution
+    minus the mean contribution in the filter. A contribution may be negative.
 
     Args:
         x: Values at the knots of the recording, shape `(filters, knots)`.
         y: Values at the same knots of the other recording, same shape.
         knots: Ascending knots, shape `(knots,)`.
-        steps: Number of steps of the recording. The step of rank j covers the levels j / steps to
-            (j + 1) / steps.
+        steps: Number of time steps of the recording. The step with the j-th smallest activation,
+            counted from 0, covers the levels j / steps to (j + 1) / steps.
         p: Order of the distance, a real number, at least 1.
 
     Returns:
-        Array of shape `(filters, steps)`, by ascending activation, whose sum is half the distance.
+        Array of shape `(filters, steps)`, whose sum is half the distance. Steps are sorted by
+        ascending activation.
 
     Example:
         >>> rank_parts([[0.0, 0.0, 8.0]], [[0.0, 0.0, 0.0]], [0, 0.5, 1], steps=2)
@@ -83,8 +86,8 @@ def rank_parts(
 
 
 def _scaled(x, y, p):
-    """Divides the gaps of each filter by the largest one, because powers of small gaps underflow.
-    Returns also the divisors, which are 1 for p = 1."""
+    """Divides the gaps of each filter by the filter's largest gap, because powers of small gaps
+    underflow. Returns the scaled gaps and the divisors, which are 1 for p = 1."""
     gap = np.asarray(x, np.float64) - np.asarray(y, np.float64)
     largest = np.abs(gap).max(axis=1, keepdims=True)
     scale = np.where(largest > 0, largest, 1.0) if p > 1 else np.ones_like(largest)
@@ -92,8 +95,8 @@ def _scaled(x, y, p):
 
 
 def _per_cost(costs, scale, p):
-    """Computes the factor from costs of a filter, which sum to the p-th power of its scaled
-    distance, to parts of its distance."""
+    """Computes the factor that converts a filter's costs, which sum to the p-th power of the scaled
+    distance, to contributions to the distance."""
     power = costs.sum(axis=1, keepdims=True)
     return scale * np.where(power > 0, power, 1.0) ** (1 / p - 1)
 
@@ -103,8 +106,8 @@ def _mean(u, v, p):
 
 
 def _slopes(u, v, mean, p):
-    """Computes `(|v|^p - |u|^p) / (v - u)` and `(mean - |u|^p) / (v - u)`, and their limits where u
-    equals v."""
+    """Computes `(|v|^p - |u|^p) / (v - u)` and `(mean - |u|^p) / (v - u)`. If u equals v, it
+    computes the limits of these quotients."""
     change, middle = v - u, (u + v) / 2
     near = np.abs(change) <= NEAR * np.maximum(np.abs(u), np.abs(v))
     change = np.where(near, 1.0, change)

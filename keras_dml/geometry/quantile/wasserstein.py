@@ -1,10 +1,10 @@
 """p-Wasserstein distances between quantile functions that are linear between shared knots
 (Abdelwahab2019, Eqs. 8-12).
 
-Erratum: Abdelwahab2019 Eq. 10 prints b for a in its first term (Eq. 12 is right), and divides by
-differences of slopes, which vanish for identical, shifted or constant recordings. These functions
-use the differences at the ends of a segment instead: `G_p(u, v)` is the integral of
-`|u + t (v - u)|^p` over t in [0, 1].
+Erratum: The first term of Abdelwahab2019 Eq. 10 has b instead of a (Eq. 12 is right). Eq. 10 also
+divides by differences of slopes, which vanish for identical, shifted or constant recordings. These
+functions instead use the differences u and v at the ends of a segment: `G_p(u, v)` is the integral
+of `|u + t (v - u)|^p` over t in [0, 1].
 """
 
 import math
@@ -29,9 +29,11 @@ __all__ = [
 ]
 
 BLOCK_BYTES = 2**20  # a block and its intermediates stay in the cache (tests/bench/pairwise.py)
-# Number of differences in an eager call from which on compiling takes as long as a few calls.
+# An eager call with at least this many differences is compiled, because compiling then takes only
+# as long as a few calls.
 FUSED_FROM = 2**22
-# Slope below which the closed form of a real power cancels. Four terms of the series reach 2e-11.
+# Below this slope the closed form for a real power p loses digits by cancellation. Four terms of
+# the series have an error of 2e-11.
 SERIES_BELOW = 0.1
 
 
@@ -40,9 +42,10 @@ def distance(x: Tensor, y: Tensor, knots: Tensor, p: float = 1) -> Tensor:
     9).
 
     The values between two knots are interpolated linearly, as for a continuous signal. POT's
-    `emd2_1d` and SciPy's `wasserstein_distance` compare the step functions of samples, so they give
-    other distances for few samples. The samples {0, 1} and {0, 0} have the values (0, 1, 1) and
-    (0, 0, 0) at the knots (0, .5, 1). Their distance is .75 here, and .5 in POT and SciPy.
+    `emd2_1d` and SciPy's `wasserstein_distance` compare step functions of samples, so their
+    distances differ for few samples. For example, the samples {0, 1} and {0, 0} have the values (0,
+    1, 1) and (0, 0, 0) at the knots (0, .5, 1). The distance of these samples is .75 here and .5 in
+    POT and SciPy.
 
     Infinite values give NaN, unlike in SciPy, because the difference of two infinities is
     undefined.
@@ -54,11 +57,11 @@ def distance(x: Tensor, y: Tensor, knots: Tensor, p: float = 1) -> Tensor:
         p: Order of the distance, a real number, at least 1.
 
     Returns:
-        Distances, shape `(...)`, in units of the filters, non-negative; 0 with gradient 0 where `x`
-        equals `y`.
+        Non-negative distances, shape `(...)`, in units of the filters. If `x` equals `y`, distance
+        and gradient are 0.
 
     Raises:
-        ValueError: If `p` < 1; the distance is then not a metric.
+        ValueError: If `p` is below 1, because the distance is then not a metric.
     """
     check_order(p)
     x, y = widest(x, y)
@@ -85,11 +88,11 @@ def pairwise(
         y: Values at the same knots, shape `(m, filters, knots)`.
         knots: Ascending knots, shape `(knots,)`.
         p: Order of the distance, a real number, at least 1.
-        max_bytes: Largest size of one block of differences. About ten such blocks exist at a time.
-            For p = 1, XLA computes all distances in one pass without storing differences, in a
-            traced step or for many pairs, but not with TensorFlow on a GPU. It compiles once for
-            few sizes of the sets, in about a second. A SavedModel traced in this way needs XLA to
-            run. SavedModels of `keras_dml.export` do not need XLA.
+        max_bytes: Largest size of one block of differences, in bytes. About ten blocks of this size
+            exist at a time. For p = 1, in a traced step or for many pairs, XLA computes all
+            distances in one pass without storing differences, except with TensorFlow on a GPU. XLA
+            compiles for about a second, once for each of a few set sizes. A SavedModel traced with
+            XLA needs XLA to run. SavedModels that `keras_dml.export` writes do not need XLA.
 
     Returns:
         Distances, shape `(n, m)`.
@@ -117,25 +120,26 @@ def _check_sets(x, y, knots):
     one_shape = all(a == b or None in (a, b) for pair in ends for a, b in zip(*pair, strict=False))
     if tuple(map(len, shapes)) != (3, 3, 1) or not one_shape:
         raise ValueError(
-            "Distances are between sets of shapes (n, filters, knots) and (m, filters, knots), "
-            "with knots of shape (knots,). Received shapes {}, {} and {}.".format(*shapes)
+            "`x` and `y` must have shapes (n, filters, knots) and (m, filters, knots), and `knots` "
+            "shape (knots,). Received shapes {}, {} and {}.".format(*shapes)
         )
 
 
 def _fused(x, y):
     """Returns True if XLA computes all distances in one pass."""
-    traced = concrete(x[:1]) is None  # a slice belongs to the graph even if x is a captured tensor
+    traced = concrete(x[:1]) is None  # the slice is in the graph even if x is a captured tensor
     return xla.is_used() and (traced or math.prod(x.shape) * y.shape[0] >= FUSED_FROM)
 
 
 def bounds(x: Tensor, y: Tensor, knots: Tensor) -> tuple[Tensor, Tensor]:
-    """Computes bounds of the 1-Wasserstein distance by weighted L1 distances of the values at the
-    knots.
+    """Computes bounds of the 1-Wasserstein distance from weighted L1 distances between the values
+    at the knots.
 
-    With the trapezoid weights c, `upper = sum |c (x - y)|` and `lower = max(sum over filters |sum c
-    (x - y)|, upper / 2)`. `upper` is the plain L1 distance of `c x` and `c y`, by which an L1 index
-    finds candidates. Take candidates by ascending `upper`, and stop when the next `upper / 2` is
-    not below the n-th smallest distance so far.
+    With the trapezoid weights c, `upper = sum |c (x - y)|` and
+    `lower = max(sum over filters |sum c (x - y)|, upper / 2)`. `upper` is the L1 distance of `c x`
+    and `c y`, so an index for L1 distances can find candidates. To find the n nearest embeddings,
+    compute the distances of candidates in ascending order of `upper`. Stop when `upper / 2` of the
+    next candidate is not below the n-th smallest distance.
 
     Args:
         x: Values at the knots, shape `(..., filters, knots)`.
@@ -143,7 +147,8 @@ def bounds(x: Tensor, y: Tensor, knots: Tensor) -> tuple[Tensor, Tensor]:
         knots: Ascending knots, shape `(knots,)`.
 
     Returns:
-        Lower and upper bounds, each of shape `(...)`; `lower <= distance(x, y, knots) <= upper`.
+        Lower and upper bounds, each of shape `(...)`, with
+        `lower <= distance(x, y, knots) <= upper`.
 
     Example:
         >>> x, y, knots = np.array([[0.0, 1.0, 4.0]]), np.array([[2.0, 1.0, 3.0]]), [0, 0.5, 1]
@@ -158,24 +163,24 @@ def bounds(x: Tensor, y: Tensor, knots: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def trapezoid_weights(knots: Tensor) -> Tensor:
-    """Computes the weights of the knots in the trapezoid rule on [0, 1], shape `(knots,)`. They sum
-    to 1."""
+    """Computes the weights of the knots in the trapezoid rule on [0, 1], shape `(knots,)`. The
+    weights sum to 1."""
     half = (knots[1:] - knots[:-1]) / 2
     zero = ops.zeros((1,), half.dtype)
     return ops.concatenate([half, zero]) + ops.concatenate([zero, half])
 
 
 def segment(u: Tensor, v: Tensor, p: float) -> Tensor:
-    """Computes `G_p(u, v)`, the mean of `|u + t (v - u)|^p` over a segment, from its end
-    differences (Abdelwahab2019, Eq. 11, stable form).
+    """Computes `G_p(u, v)`, the mean of `|u + t (v - u)|^p` over a segment, from the differences at
+    its ends (Abdelwahab2019, Eq. 11, in a numerically stable form).
 
     Args:
-        u: Differences at the left ends.
-        v: Differences at the right ends, same shape.
+        u: Differences at the left ends of the segments.
+        v: Differences at the right ends of the segments, same shape.
         p: Order, a real number, at least 1.
 
     Returns:
-        Means, same shape, in units of `u` to the power p.
+        Means, same shape, in the unit of `u` to the power p.
     """
     half_sum, half_gap = absolute(u + v) / 2, absolute(v - u) / 2
     if p == 1:
@@ -191,8 +196,9 @@ def segment(u: Tensor, v: Tensor, p: float) -> Tensor:
 
 
 def _segment_1(half_sum, half_gap):
-    # With s the half sum and g the half gap, the mean is s for equal signs, where s >= g, and
-    # (s^2 + g^2) / (2 g) for opposite signs. With max(s, g) for g the second formula covers both.
+    # Let s be the half sum and g the half gap. For equal signs s >= g and the mean is s. For
+    # opposite signs the mean is (s^2 + g^2) / (2 g). With max(s, g) in place of g the second
+    # formula is right for all signs.
     larger = ops.maximum(half_sum, half_gap)
     return (half_sum * divide(half_sum, larger) + larger) / 2
 
@@ -242,6 +248,6 @@ def check_order(p: float) -> None:
     """
     if not (isinstance(p, (int, float)) and 1 <= p < math.inf):
         raise ValueError(
-            "`p` must be a real number of at least 1; below 1 the distance is not a metric. "
+            "`p` must be a real number of at least 1. Below 1 the distance is not a metric. "
             f"Received p={p!r}."
         )

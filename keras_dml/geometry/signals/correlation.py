@@ -1,4 +1,4 @@
-"""Correlations of channels at lags."""
+"""Correlations between channels at several time lags."""
 
 import numbers
 from collections.abc import Iterable
@@ -14,25 +14,26 @@ from keras_dml.geometry.signals.covariance import centered
 def lagged_correlations(
     x: Tensor, mask: Tensor | None = None, lags: Iterable[int] = (0,), ridge: float = 1e-2
 ) -> tuple[Tensor, Tensor]:
-    """Computes the standard deviation of each channel, and the correlations of all channels at
-    lags.
+    """Computes the standard deviation of each channel, and the correlations between all channels at
+    several time lags.
 
-    `r_l[i, j]` is the mean of `z[t, i] z[t + l, j]` over pairs of valid steps, where z are the
-    centered steps divided by the standard deviation of all valid steps. A value may lie outside
-    [-1, 1] if few pairs remain. At lag 0 each pair of channels is given once, without the diagonal.
+    The correlation `r_l[i, j]` at lag l is the mean of `z[t, i] z[t + l, j]` over pairs of valid
+    steps, where z is the centered signal divided by the standard deviation over all valid steps. A
+    value may lie outside [-1, 1] if few pairs of steps remain. At lag 0 the result contains each
+    pair of different channels once.
 
     Args:
         x: Signals, shape `(batch, time, channels)`.
-        mask: Valid steps, boolean, shape `(batch, time)`; None if all are valid.
-        lags: Distinct whole numbers of steps, from 0 on.
-        ridge: Number added to each variance, in squared units of the signal, so that quieter
-            channels count less.
+        mask: Boolean mask of valid steps, shape `(batch, time)`. Default: all steps are valid.
+        lags: Lags, distinct whole numbers of time steps, at least 0.
+        ridge: Number that is added to each variance to lower the correlations of quiet channels, in
+            the squared unit of the signal.
 
     Returns:
         Standard deviations, shape `(batch, channels)`, in the unit of the signal, at least
-        `sqrt(ridge)`; correlations, shape `(batch, pairs)`, lag by lag, without unit, 0 at a lag
-        without a pair of valid steps. Both are float32 or wider, and NaN for a signal without valid
-        steps.
+        `sqrt(ridge)`. Correlations, shape `(batch, pairs)`, lag by lag, without unit. Correlations
+        are 0 at a lag without a pair of valid steps. The two tensors are float32 or wider, and NaN
+        for a signal without valid steps.
 
     Raises:
         ValueError: If the lags, the ridge or the shapes are invalid.
@@ -58,27 +59,27 @@ def lagged_correlations(
 
 
 def check_lags(lags: Iterable[int]) -> tuple[int, ...]:
-    """Checks lags, and returns them as a tuple of integers.
+    """Checks lags, and returns a tuple of integers.
 
     Raises:
-        ValueError: If `lags` is empty, or a lag is negative, not a whole number or a repetition.
+        ValueError: If `lags` is empty, or a lag is negative, not a whole number or repeated.
     """
     values = list(lags) if isinstance(lags, Iterable) else []
     whole = [isinstance(lag, numbers.Integral) and not isinstance(lag, bool) for lag in values]
     if not values or not all(whole) or min(values) < 0 or len(set(values)) < len(values):
         raise ValueError(
-            "`lags` must be a sequence of whole numbers of steps, not negative, each once, such as "
-            f"(0, 4, 8). Received lags={lags!r}."
+            "`lags` must be different whole numbers of steps of at least 0, such as (0, 4, 8). "
+            f"Received lags={lags!r}."
         )
     return tuple(int(lag) for lag in values)
 
 
 def check_ridge(ridge: float) -> float:
-    """Checks the ridge, and returns it as a float.
+    """Checks the ridge, and returns a float.
 
     Raises:
-        ValueError: If it is not positive and finite. Without a ridge the correlations of a silent
-            channel do not exist.
+        ValueError: If `ridge` is not positive and finite. Without a ridge the correlations of a
+            constant channel are undefined.
     """
     if not (isinstance(ridge, numbers.Real) and 0 < ridge < float("inf")):
         raise ValueError(f"`ridge` must be a positive number. Received ridge={ridge!r}.")
@@ -96,17 +97,18 @@ def num_correlations(channels: int, lags: Iterable[int]) -> int:
 
 
 def _later(x, lags):
-    """Shifts signals forward by each lag, with zeros beyond the end, shape `(batch, time, lags *
-    features)`."""
+    """Shifts signals forward by each lag, and appends zeros. Returns a tensor
+    `(batch, time, lags * features)`."""
     longest = max(lags)
     beyond = ops.pad(x, [[0, 0], [0, longest], [0, 0]])
-    # Indices counted from the end are constants of the graph, whatever the number of steps.
+    # Indices counted from the end are constants of the graph for every number of steps.
     shifted = [beyond[:, lag : lag - longest or None] for lag in lags]
     return ops.concatenate(shifted, axis=-1)
 
 
 def _pairs(x, mask, lags):
-    """Counts pairs of valid steps, at least 1. Broadcasts to `(batch, 1, lags * channels)`."""
+    """Counts the pairs of valid steps at each lag, and returns at least 1. The result broadcasts to
+    `(batch, 1, lags * channels)`."""
     channels = x.shape[-1]
     if mask is None:
         pairs = ops.shape(x)[1] - np.repeat(np.array(lags, "int32"), channels)
@@ -117,8 +119,8 @@ def _pairs(x, mask, lags):
 
 
 def _distinct(channels, lags):
-    """Returns the indices of the entries to keep. At lag 0 they contain each pair once, without the
-    diagonal."""
+    """Returns the indices of the correlations to keep: all at positive lags, and each pair of
+    different channels once at lag 0."""
     indices = np.arange(channels * len(lags) * channels).reshape(channels, len(lags), channels)
     above = np.triu_indices(channels, 1)
     parts = (indices[:, i] for i in range(len(lags)))

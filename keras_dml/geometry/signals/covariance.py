@@ -10,28 +10,29 @@ ESTIMATORS = ("sample", "trace_normalized", "oas", "ledoit_wolf")
 def covariance(x: Tensor, mask: Tensor | None = None, estimator: str = "sample") -> Tensor:
     """Computes the covariance matrix of the channels of each signal over its valid steps.
 
-    With A the sum of outer products of the centered valid rows, N their number and `S = A / N`:
+    The estimators use the number N of valid steps, the sum A of the outer products of the centered
+    valid steps, and `S = A / N`:
 
-    - `sample`: `A / (N - 1)`, as in NumPy. It is singular unless N exceeds the number of channels.
+    - `sample`: `A / (N - 1)`, as in NumPy. The matrix is singular unless N exceeds the number of
+      channels.
     - `trace_normalized`: `A / trace(A)`, independent of the unit and the loudness of the signal.
-    - `oas`, `ledoit_wolf`: `(1 - r) S + r t I` with t the mean variance and r the shrinkage, which
-      is oracle approximating (Chen2010, without their terms in 2 / channels, as in scikit-learn and
-      pyRiemann) or Ledoit-Wolf (Ledoit2004). Use these for short signals.
+    - `oas`, `ledoit_wolf`: `(1 - r) S + r t I` with the mean variance t and the shrinkage r. The
+      shrinkage is oracle approximating (`oas`; Chen2010 without the terms in 2 / channels, as in
+      scikit-learn and pyRiemann) or Ledoit-Wolf (Ledoit2004). Use shrinkage for short signals.
 
-    The estimators are scale-free: `covariance(c x)` is `c^2 covariance(x)` up to rounding. For
-    `trace_normalized` both matrices are equal. Only the result must fit its dtype: in float32 an
-    entry above 3e38 is infinite and an entry below 1e-38 is 0, so signals must lie between about
-    1e-18 and 1e17.
+    Up to rounding, `covariance(c x)` equals `c^2 covariance(x)`, or `covariance(x)` for
+    `trace_normalized`. Only the result must fit the dtype: in float32 an entry above 3e38 is
+    infinite and an entry below 1e-38 is 0, so signals must lie between about 1e-18 and 1e17.
 
     Args:
         x: Signals, shape `(batch, time, channels)`.
-        mask: Valid steps, boolean, shape `(batch, time)`; None if all are valid.
+        mask: Boolean mask of valid steps, shape `(batch, time)`. Default: all steps are valid.
         estimator: `"sample"`, `"trace_normalized"`, `"oas"` or `"ledoit_wolf"`.
 
     Returns:
         Symmetric matrices, shape `(batch, channels, channels)`, in the squared unit of the signals,
-        float32 or wider. NaN for a signal with fewer than two valid steps; zero for a constant
-        signal.
+        float32 or wider. The matrix is NaN for a signal with fewer than two valid steps, and zero
+        for a constant signal.
 
     Raises:
         ValueError: If the estimator is unknown or the shapes do not fit.
@@ -60,18 +61,18 @@ def check_estimator(estimator: str) -> None:
 
 
 def centered(x: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Subtracts from signals the mean of their valid steps, and counts the valid steps.
+    """Subtracts the mean of the valid steps from each signal, and counts the valid steps.
 
     Args:
         x: Signals, shape `(batch, time, channels)`.
-        mask: Valid steps, boolean, shape `(batch, time)`; None if all are valid.
+        mask: Boolean mask of valid steps, shape `(batch, time)`. Default: all steps are valid.
 
     Returns:
-        Centered signals, same shape, 0 at invalid steps; counts, shape `(batch, 1, 1)`, or
+        Centered signals, same shape, with 0 at invalid steps. Counts, shape `(batch, 1, 1)`, or
         `(1, 1, 1)` without a mask.
 
     Raises:
-        ValueError: If the mask has another shape.
+        ValueError: If the shape of the mask is not `(batch, time)`.
     """
     if mask is None:
         count = ops.reshape(ops.cast(ops.shape(x)[1], x.dtype), (1, 1, 1))
@@ -80,8 +81,8 @@ def centered(x: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
     times = {mask.shape[1], x.shape[1]} - {None} if len(mask.shape) == 2 else ()
     if len(times) > 1 or len(mask.shape) != 2:
         raise ValueError(
-            f"`mask` must have shape (batch, time). Received {tuple(mask.shape)}, of signals of "
-            f"shape {tuple(x.shape)}."
+            f"`mask` must have shape (batch, time). Received shape {tuple(mask.shape)} for "
+            f"signals of shape {tuple(x.shape)}."
         )
     mask = ops.expand_dims(mask, -1)
     count = ops.sum(ops.cast(mask, x.dtype), axis=1, keepdims=True)
@@ -94,7 +95,7 @@ def _sample(steps, count):
 
 def _trace_normalized(steps, count):
     largest = ops.max(ops.abs(steps), axis=(1, 2), keepdims=True, initial=0)
-    steps = divide(steps, ops.stop_gradient(largest))  # squares of steps without a unit
+    steps = divide(steps, ops.stop_gradient(largest))  # so that squares do not overflow
     scatter = _scatter(steps)
     return divide(scatter, _trace(scatter))
 
@@ -132,11 +133,13 @@ def _scatter(steps):
 
 
 def _normalized(steps, count):
-    """Computes covariances divided by their mean variance, and that variance, `(batch, 1, 1)`.
+    """Computes covariances divided by their mean variance, and the mean variance, shape
+    `(batch, 1, 1)`.
 
-    Shrinkages compare squares of variances, which may underflow or overflow float32 although the
-    variances do not, for example for signals in tesla. The variance is a constant of the gradient.
-    The gradient is exact nevertheless, because the estimates do not depend on this variance.
+    Shrinkage formulas contain squares of variances, which may underflow or overflow in float32 even
+    if the variances do not, for example for signals in tesla. The gradient treats the mean variance
+    as a constant. The gradient is exact nevertheless, because the estimates do not depend on the
+    mean variance.
     """
     covariance = _scatter(steps) / count
     variance = ops.stop_gradient(_trace(covariance)) / steps.shape[-1]
@@ -144,8 +147,9 @@ def _normalized(steps, count):
 
 
 def _parts(covariance):
-    """Splits covariances into `t I`, t the mean variance, and the rest. Returns also the squared
-    norm of the rest, which is `trace(S S) - trace(S)^2 / n` without its cancellation."""
+    """Splits covariances S into `t I` with the mean variance t, and the rest `S - t I`. The third
+    result is the squared norm of the rest, which equals `trace(S S) - trace(S)^2 / n` but does not
+    suffer from cancellation."""
     n = covariance.shape[-1]
     spherical = _trace(covariance) / n * ops.eye(n, dtype=covariance.dtype)
     rest = covariance - spherical

@@ -9,20 +9,22 @@ from keras_dml._typing import Tensor
 
 
 def power_spectrum(x: Tensor) -> Tensor:
-    """Computes squared magnitudes of the discrete Fourier transform, at the frequencies 0 to half
-    the rate.
+    """Computes squared magnitudes of the discrete Fourier transform, from frequency 0 to half the
+    sampling rate.
 
-    The transform of p q samples consists of a transform of p samples in each of q columns, a
-    rotation, and a transform of q samples in each of p rows (Cooley1965), with p and q as equal as
-    possible. Devices have no Fourier transform for lengths that are not powers of two. A converter
-    to 8 bits does not round matrices of fewer than 1024 numbers. Up to 961 samples, all matrices
-    are smaller than that.
+    The signal of p q samples is written as a matrix. The transform consists of a transform of p
+    samples in each of q columns, a rotation, and a transform of q samples in each of p rows
+    (Cooley1965), with p and q as equal as possible. The function uses matrix products because
+    devices have no Fourier transform for lengths that are not powers of two. The converter to 8
+    bits does not quantize matrices of fewer than 1024 numbers, and up to 961 samples all matrices
+    are smaller.
 
     Args:
-        x: Shape `(..., samples)`, float32 or wider. The number of samples must be static.
+        x: Real signals, shape `(..., samples)`, float32 or wider. The number of samples must be
+            static.
 
     Returns:
-        Shape `(..., samples // 2 + 1)`.
+        Powers, shape `(..., samples // 2 + 1)`.
     """
     samples = x.shape[-1]
     rows = max(p for p in range(1, math.isqrt(samples) + 1) if samples % p == 0)
@@ -48,8 +50,8 @@ def _rotations(samples, frequencies, period):
 
 
 def _products(real, imaginary, matrix):
-    """Computes real and imaginary parts of a matrix product. With `imaginary` None the input is
-    real."""
+    """Computes real and imaginary parts of a matrix product. `imaginary` is None for real
+    inputs."""
     cosine, sine = (ops.cast(part, real.dtype) for part in matrix)
     if imaginary is None:
         return ops.matmul(real, cosine), ops.matmul(real, sine)
@@ -60,15 +62,16 @@ def _products(real, imaginary, matrix):
 
 
 def _rotated(parts, rotation):
-    """Computes real and imaginary parts of an elementwise product."""
+    """Computes real and imaginary parts of the elementwise product with a rotation."""
     real, imaginary = parts
     cosine, sine = (ops.cast(part, real.dtype) for part in rotation)
     return real * cosine - imaginary * sine, real * sine + imaginary * cosine
 
 
 def _places(samples, rows, columns):
-    """Returns the index of each frequency, or of its conjugate, in a flat array `(k1, k2)`, where
-    the frequency is k1 + rows k2."""
+    """Returns for each frequency an index into the flattened array `(k1, k2)`, whose entries have
+    the frequencies k1 + rows k2. If a frequency is not in the array, the index of the conjugate
+    frequency is returned."""
     k = np.arange(samples // 2 + 1)
     k = np.where(k % rows <= rows // 2, k, (samples - k) % samples)
     return (k % rows) * columns + k // rows

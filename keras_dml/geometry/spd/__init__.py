@@ -1,7 +1,7 @@
 """Symmetric positive definite (SPD) matrices: functions, distances, means and geodesics.
 
-Every function takes matrices `(..., n, n)` and uses their symmetric part. Its gradient is the
-symmetric matrix G with `df = sum(G * dX)` for symmetric `dX`.
+Every function takes matrices `(..., n, n)` and uses their symmetric part. The gradient of a
+function f is the symmetric matrix G with `df = sum(G * dX)` for symmetric `dX`.
 """
 
 import lazy_loader

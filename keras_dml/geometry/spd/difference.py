@@ -1,8 +1,10 @@
-"""Symmetric matrices whose norm is the distance of two SPD matrices. NumPy, in float64.
+"""Symmetric matrices whose norm is the distance of two SPD matrices, computed with NumPy in
+float64.
 
-The squared entries divide the squared distance among pairs of channels. Exchanging the two matrices
-changes the sign of the result. Rotating both rotates the result, so the parts do not depend on the
-basis in which a network represents its channels.
+The squared entries of the result sum to the squared distance, so they show how much each pair of
+channels contributes. Exchanging the two SPD matrices changes the sign of the result. Rotating the
+two SPD matrices rotates the result in the same way, so contributions do not depend on the basis in
+which a network represents its channels.
 """
 
 import numpy as np
@@ -59,8 +61,8 @@ def logarithm(x: np.ndarray) -> np.ndarray:
     """Computes matrix logarithms in float64.
 
     Args:
-        x: Symmetric matrices, shape `(..., n, n)`. The rounding error of their dtype is the lower
-            limit of eigenvalues, as in `spd.log`.
+        x: Symmetric matrices, shape `(..., n, n)`. Eigenvalues below the rounding error of the
+            dtype are raised to the rounding error, as in `spd.log`.
 
     Returns:
         Symmetric matrices, shape `(..., n, n)`.

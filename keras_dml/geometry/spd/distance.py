@@ -1,11 +1,12 @@
 """Distances between SPD matrices: affine-invariant (Kim2020, Eq. 5), log-Euclidean (Kim2020, Eq.
 4), Stein (Sra2012), Bures-Wasserstein (Bhatia2019).
 
-All are computed in float64 also for float32 matrices. At condition 1e5, float32 loses 1e-4 of a
-distance (log-Euclidean, Stein) or up to a fifth of it (affine-invariant), and the squares in the
-Bures-Wasserstein distance overflow or underflow.
+All distances are computed in float64, also for float32 matrices. In float32 at condition number
+1e5, the relative error would be 1e-4 for the log-Euclidean and Stein distances and up to a fifth
+for the affine-invariant distance, and the squares in the Bures-Wasserstein distance would overflow
+or underflow.
 
-The distance of equal matrices is 0. Its gradient does not exist there and is set to 0.
+The distance of equal matrices is 0. The gradient does not exist for equal matrices and is set to 0.
 """
 
 import functools
@@ -50,23 +51,25 @@ __all__ = [
     "stein_pairwise",
 ]
 
-BURES_ROUNDINGS = 16  # machine epsilons of the traces; at most 6 between equal 2 x 2 matrices
+BURES_ROUNDINGS = 16  # in machine epsilons of the traces; equal 2 x 2 matrices had at most 6
 
 
 def affine_invariant(x: Tensor, y: Tensor) -> Tensor:
-    """Computes the affine-invariant distance, the root of `sum(log(l)^2)` over the eigenvalues l of
-    `x^-1 y` (Kim2020, Eq. 5).
+    """Computes the affine-invariant distance, the square root of `sum(log(l)^2)` over the
+    eigenvalues l of `x^-1 y` (Kim2020, Eq. 5).
 
     The distance is also known as the affine-invariant Riemannian metric (AIRM) or the geodesic
-    distance. It is invariant under `x, y -> P x P', P y P'` and under inversion of both matrices.
+    distance. The distance does not change if `x, y` are replaced by `P x P', P y P'` or by their
+    inverses.
 
     Args:
         x: Positive definite matrices, shape `(..., n, n)`.
         y: Positive definite matrices, broadcastable to `x`.
 
     Returns:
-        Distances, shape `(...)`, without unit (logarithms of ratios). NaN if a matrix is not
-        positive definite, or if its condition number exceeds 2e6 in float32 or 1e13 in float64.
+        Distances, shape `(...)`, without unit (logarithms of ratios). A distance is NaN if a matrix
+        is not positive definite, or if the condition number of a matrix exceeds 2e6 in float32 or
+        1e13 in float64.
 
     Raises:
         ValueError: If the matrices are not square or of different sizes.
@@ -77,18 +80,18 @@ def affine_invariant(x: Tensor, y: Tensor) -> Tensor:
 def affine_invariant_pairwise(
     x: Tensor, y: Tensor, max_bytes: float | None = BLOCK_BYTES
 ) -> Tensor:
-    """Computes all affine-invariant distances between two sets (Kim2020, Eq. 5).
-
-    Takes an eigendecomposition for each pair.
+    """Computes all affine-invariant distances between two sets (Kim2020, Eq. 5), with one
+    eigendecomposition per pair.
 
     Args:
         x: Positive definite matrices, shape `(n, size, size)`.
         y: Positive definite matrices, shape `(m, size, size)`.
-        max_bytes: Largest size of one block of pairs. The backward pass decomposes the matrices of
-            each block again. None: one block for all pairs, which trains faster.
+        max_bytes: Largest size of one block of pairs, in bytes. The backward pass repeats the
+            eigendecompositions of each block. None computes all pairs in one block, which is faster
+            in training.
 
     Returns:
-        Distances, shape `(n, m)`; NaN as in `affine_invariant`.
+        Distances, shape `(n, m)`, which are NaN in the same cases as in `affine_invariant`.
 
     Raises:
         ValueError: If the matrices are not square or of different sizes.
@@ -99,16 +102,16 @@ def affine_invariant_pairwise(
 def log_euclidean(x: Tensor, y: Tensor) -> Tensor:
     """Computes the log-Euclidean distance, `|log(x) - log(y)|` (Kim2020, Eq. 4).
 
-    It is invariant under rotation, common scale and inversion of both matrices, and at most the
-    affine-invariant distance.
+    The distance does not change if the two matrices are rotated together, multiplied by the same
+    number or inverted. The log-Euclidean distance is at most the affine-invariant distance.
 
     Args:
         x: Positive definite matrices, shape `(..., n, n)`.
         y: Positive definite matrices, broadcastable to `x`.
 
     Returns:
-        Distances, shape `(...)`, without unit. NaN if a matrix is not finite. Singular matrices are
-        treated as in `log`.
+        Distances, shape `(...)`, without unit. A distance is NaN if a matrix is not finite.
+        Singular matrices are treated as in `spd.log`.
 
     Raises:
         ValueError: If the matrices are not square or of different sizes.
@@ -124,7 +127,8 @@ def log_euclidean_pairwise(x: Tensor, y: Tensor, max_bytes: float | None = BLOCK
     Args:
         x: Positive definite matrices, shape `(n, size, size)`.
         y: Positive definite matrices, shape `(m, size, size)`.
-        max_bytes: Largest size of one block of differences; None: all pairs at once.
+        max_bytes: Largest size of one block of differences, in bytes. None computes all pairs at
+            once.
 
     Returns:
         Distances, shape `(n, m)`.
@@ -137,18 +141,21 @@ def log_euclidean_pairwise(x: Tensor, y: Tensor, max_bytes: float | None = BLOCK
 
 
 def stein(x: Tensor, y: Tensor) -> Tensor:
-    """Computes the Stein distance, the root of `log det((x + y) / 2) - log det(x y) / 2` (Sra2012).
+    """Computes the Stein distance, the square root of `log det((x + y) / 2) - log det(x y) / 2`
+    (Sra2012).
 
-    It is a metric with the invariances of the affine-invariant distance. It is computed from
-    determinants; eigenvalues serve only to find singular matrices. Determinants cancel, so a
-    distance below about 1e-7 is rounding error.
+    The Stein distance is a metric with the same invariances as the affine-invariant distance. The
+    distance is computed from determinants, and eigenvalues serve only to find singular matrices.
+    Differences of determinants lose digits by cancellation, so a distance below about 1e-7 is
+    rounding error.
 
     Args:
         x: Positive definite matrices, shape `(..., n, n)`.
         y: Positive definite matrices, broadcastable to `x`.
 
     Returns:
-        Distances, shape `(...)`, without unit; NaN as in `affine_invariant`.
+        Distances, shape `(...)`, without unit, which are NaN in the same cases as in
+        `affine_invariant`.
 
     Raises:
         ValueError: If the matrices are not square or of different sizes.
@@ -157,16 +164,16 @@ def stein(x: Tensor, y: Tensor) -> Tensor:
 
 
 def stein_pairwise(x: Tensor, y: Tensor, max_bytes: float | None = BLOCK_BYTES) -> Tensor:
-    """Computes all Stein distances between two sets (Sra2012), with one Cholesky factor per matrix
-    and one per pair.
+    """Computes all Stein distances between two sets (Sra2012), with one Cholesky decomposition per
+    matrix and one per pair.
 
     Args:
         x: Positive definite matrices, shape `(n, size, size)`.
         y: Positive definite matrices, shape `(m, size, size)`.
-        max_bytes: Largest size of one block of sums; None: all pairs at once.
+        max_bytes: Largest size of one block of sums, in bytes. None computes all pairs at once.
 
     Returns:
-        Distances, shape `(n, m)`; NaN as in `stein`.
+        Distances, shape `(n, m)`, which are NaN in the same cases as in `stein`.
 
     Raises:
         ValueError: If the matrices are not square or of different sizes.
@@ -175,23 +182,24 @@ def stein_pairwise(x: Tensor, y: Tensor, max_bytes: float | None = BLOCK_BYTES) 
 
 
 def bures_wasserstein(x: Tensor, y: Tensor) -> Tensor:
-    """Computes the Bures-Wasserstein distance, the root of `tr x + tr y - 2 tr((x^(1/2) y
-    x^(1/2))^(1/2))` (Bhatia2019, Eq. 1).
+    """Computes the Bures-Wasserstein distance, the square root of
+    `tr x + tr y - 2 tr((x^(1/2) y x^(1/2))^(1/2))` (Bhatia2019, Eq. 1).
 
-    It is the 2-Wasserstein distance between centered normal distributions with these covariances,
-    and invariant under rotation of both. The distance to a singular matrix is finite. The traces
-    cancel, so a squared distance below `16 + n` machine epsilons (of float64) of their sum counts
-    as 0. The distance of `c x` and `c y` is the root of c times the distance of x and y, for
-    matrices in any unit whose entries fit their dtype, in float32 between about 1e-30 and 1e30.
+    This distance is the 2-Wasserstein distance between two centered normal distributions with
+    covariances `x` and `y`. The distance does not change if the two matrices are rotated together.
+    The distance to a singular matrix is finite. The traces cancel, so a squared distance below
+    `16 + n` machine epsilons (of float64) times the sum of the traces counts as 0. The distance of
+    `c x` and `c y` is `sqrt(c)` times the distance of `x` and `y`, if all entries fit the dtype. In
+    float32, entries must lie between about 1e-30 and 1e30.
 
     Args:
-        x: Positive semidefinite matrices, shape `(..., n, n)`. Negative eigenvalues are treated as
-            in `sqrt`, so the distance is computed from the positive part.
+        x: Positive semidefinite matrices, shape `(..., n, n)`. Negative eigenvalues are replaced as
+            in `spd.sqrt`, so only the positive part of a matrix counts.
         y: Positive semidefinite matrices, broadcastable to `x`.
 
     Returns:
-        Distances, shape `(...)`, in the root of the unit of `x`. For covariances that is the unit
-        of the signals. NaN if a matrix is not finite.
+        Distances, shape `(...)`, in the square root of the unit of `x`. For covariances this is the
+        unit of the signals. A distance is NaN if a matrix is not finite.
 
     Raises:
         ValueError: If the matrices are not square or of different sizes.
@@ -208,14 +216,13 @@ def bures_wasserstein(x: Tensor, y: Tensor) -> Tensor:
 def bures_wasserstein_pairwise(
     x: Tensor, y: Tensor, max_bytes: float | None = BLOCK_BYTES
 ) -> Tensor:
-    """Computes all Bures-Wasserstein distances between two sets (Bhatia2019, Eq. 1).
-
-    Takes an eigendecomposition for each pair.
+    """Computes all Bures-Wasserstein distances between two sets (Bhatia2019, Eq. 1), with one
+    eigendecomposition per pair.
 
     Args:
         x: Positive semidefinite matrices, shape `(n, size, size)`.
         y: Positive semidefinite matrices, shape `(m, size, size)`.
-        max_bytes: Largest size of one block of products; None: all pairs at once.
+        max_bytes: Largest size of one block of products, in bytes. None computes all pairs at once.
 
     Returns:
         Distances, shape `(n, m)`. See `bures_wasserstein` for the unit and indefinite matrices.
@@ -234,32 +241,36 @@ def bures_wasserstein_pairwise(
 def bures_wasserstein_by_polynomials(
     x: Tensor, y: Tensor, max_bytes: float | None = BLOCK_BYTES
 ) -> Tensor:
-    """Computes `bures_wasserstein_pairwise` from matrix products, as a device computes it, without
-    an eigendecomposition. Arguments and errors are the same.
+    """Computes `bures_wasserstein_pairwise` with matrix products instead of eigendecompositions,
+    which devices lack. Arguments and errors are the same as in `bures_wasserstein_pairwise`.
 
-    The lower limit of eigenvalues is 1e-6 of the norm, as in `polynomial.sqrt`.
+    Eigenvalues below 1e-6 of the norm are raised to this limit, as in `polynomial.sqrt`.
     """
     x, y = two_sets(x, y)
     return _bures_distances(x, y, polynomial.sqrt, polynomial.nuclear_norm, max_bytes)
 
 
 def _single_pairs(distances, x, y):
-    """Applies a function of two sets to broadcast pairs, `(..., n, n)` to `(...)`."""
+    """Applies a function of two sets to single pairs. Maps two tensors `(..., n, n)`, which are
+    broadcast, to distances `(...)`."""
     x, y = broadcast_together(x, y)
     return distances(x[..., None, :, :], y[..., None, :, :])[..., 0, 0]
 
 
 def _affine_distances(x, y):
-    """Computes distances `(..., n, m)` between `(..., n, size, size)` and `(..., m, size, size)`.
+    """Computes distances `(..., n, m)` between matrices `(..., n, size, size)` and
+    `(..., m, size, size)`.
 
     With Cholesky factors `x = A A'` and `y = B B'`, the eigenvalues l of `x^-1 y` are the squares
-    of the singular values of `A^-1 B`. These are computed as the lengths of the rows of
-    `U' A^-1 B`, where U are the eigenvectors of `A^-1 y A^-T`. In float64 they are exact to 1e-8 if
-    l spans 16 powers of ten. In float32 the factors alone lose 1e-4 at condition 1e5.
+    of the singular values of `A^-1 B`. The singular values are computed as the lengths of the rows
+    of `U' A^-1 B`, where U are the eigenvectors of `A^-1 y A^-T`. In float64 the singular values
+    are exact to 1e-8 if l spans 16 powers of ten. In float32, the error from the Cholesky factors
+    alone would be 1e-4 at condition number 1e5.
 
     The squared distance is a function of the eigenvalues alone, so its gradient needs no difference
-    quotients and no derivative of the factors. With the singular vectors `A^-1 B = U S V'` the
-    gradient is `2 B^-T V diag(log l) V' B^-1` in y and `-2 A^-T U diag(log l) U' A^-1` in x.
+    quotients and no derivative of the Cholesky factors. With the singular value decomposition
+    `A^-1 B = U S V'` the gradient is `2 B^-T V diag(log l) V' B^-1` in y and
+    `-2 A^-T U diag(log l) U' A^-1` in x.
     """
     limit = condition_limit(x.dtype)
 
@@ -280,7 +291,7 @@ def _affine_distances(x, y):
         def gradient(*args, upstream=None):
             if upstream is None:
                 (upstream,) = args
-            # Blocks are padded with zero matrices, whose upstream gradient is 0.
+            # Blocks are padded with zero matrices. The upstream gradient of their distances is 0.
             slope = ops.where(ops.equal(upstream, 0), 0, divide(upstream, distances))
             slope = logs * slope[..., None]
             in_x = ops.sum(composed(left, slope), axis=-3)
@@ -296,7 +307,7 @@ def _affine_distances(x, y):
 
 
 def _stein_distances(x, y):
-    """Computes distances between two sets, with shapes as in `_affine_distances`."""
+    """Computes Stein distances between two sets. Shapes are the same as in `_affine_distances`."""
     limit = condition_limit(x.dtype)
 
     @in_float64
@@ -317,13 +328,15 @@ def _precise_log(x):
 
 
 def _in_pairs(x, y):
-    """Computes `x and y` for all pairs of `(..., n)` and `(..., m)`, shape `(..., n, m)`."""
+    """Computes `x and y` for all pairs of booleans `(..., n)` and `(..., m)`. Returns booleans
+    `(..., n, m)`."""
     return ops.logical_and(x[..., None], y[..., None, :])
 
 
 @ops.custom_gradient
 def _log_determinant(x):
-    """Computes `log det x`, `(..., n, n)` to `(...)`, with the inverse as gradient."""
+    """Computes `log det x`, shape `(...)`, of matrices `(..., n, n)`. The gradient is the
+    inverse."""
     factor = cholesky(x)
 
     def gradient(*args, upstream=None):
@@ -345,12 +358,12 @@ def _bures_distances(x, y, root_of, norm_of, max_bytes):
 
 
 def _bures(in_x, in_y, norm, size):
-    """Computes distances from squared norms of square roots, because `tr((x^(1/2) y
-    x^(1/2))^(1/2))` is the nuclear norm of `x^(1/2) y^(1/2)`."""
+    """Computes Bures-Wasserstein distances from squared norms of square roots and from the nuclear
+    norm of `x^(1/2) y^(1/2)`, which equals `tr((x^(1/2) y x^(1/2))^(1/2))`."""
     traces = in_x + in_y
     square = traces - 2 * norm
     epsilon = float(np.finfo(keras.backend.standardize_dtype(traces.dtype)).eps)
-    # `sqrt` may raise `size` eigenvalues.
+    # `sqrt` may raise all `size` eigenvalues to the rounding error.
     lost = square <= (BURES_ROUNDINGS + size) * epsilon * traces
     return root(ops.where(lost, 0, square), 2)
 

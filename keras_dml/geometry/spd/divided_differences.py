@@ -1,9 +1,10 @@
-"""Divided differences of functions of one variable, exact also for equal arguments.
+"""Divided differences of functions of one variable, which are exact also for equal arguments.
 
 The derivative of a matrix function (Daleckii1965) needs `(f(a) - f(b)) / (a - b)` for all pairs of
-eigenvalues. The plain quotient cancels for close eigenvalues, so each function here computes its
-rise `f(high) - f(low)` without cancellation. It uses `gap = high - low`, which is exact for close
-numbers, and computes the logarithm of a ratio from the amount by which the ratio exceeds one.
+eigenvalues. For close eigenvalues the plain quotient loses digits by cancellation, so each function
+here has a formula for its rise `f(high) - f(low)` without cancellation. The formulas use
+`gap = high - low`, which is exact for close numbers, and compute the logarithm of a ratio from the
+ratio minus one.
 """
 
 from collections.abc import Callable
@@ -18,8 +19,8 @@ class Function(NamedTuple):
 
     Attributes:
         value: `f(a)`.
-        rise: `f(high) - f(low)` from `(high, low)`, exact to rounding for `high >= low`. Functions
-            of positive numbers also require that `high / low` does not overflow.
+        rise: Computes `f(high) - f(low)` from `(high, low)`, exact to rounding for `high >= low`.
+            For functions of positive numbers, `high / low` must not overflow.
         slope: `f'(a)`.
     """
 
@@ -31,15 +32,15 @@ class Function(NamedTuple):
 def quotients(
     function: Function, a: Tensor, b: Tensor, floor: Tensor | float | None = None
 ) -> Tensor:
-    """Computes divided differences `(f(a) - f(b)) / (a - b)`, and `f'(a)` where `a = b`.
+    """Computes divided differences `(f(a) - f(b)) / (a - b)`, or `f'(a)` if `a = b`.
 
-    With a floor, it computes the divided differences of `f(max(., floor))`, whose derivative at the
-    floor is set to 0.
+    With a floor, it computes the divided differences of the function `f(max(a, floor))`, whose
+    derivative at the floor is set to 0.
 
     Args:
         function: A `Function`.
-        a: Arguments, any shape.
-        b: Arguments, broadcastable to `a`.
+        a: First arguments of the differences, any shape.
+        b: Second arguments of the differences, broadcastable to `a`.
         floor: Number or broadcastable tensor below which `f` is constant.
     """
     high_a, high_b = (a, b) if floor is None else (ops.maximum(a, floor), ops.maximum(b, floor))
@@ -56,10 +57,11 @@ IDENTITY = Function(lambda a: a, lambda high, low: high - low, ops.ones_like)
 
 
 def _rise_of_log(high, low):
-    # log1p by Kahan's correction of log, because log1p of XLA takes six times as long as its log.
+    # Computes log1p from log with Kahan's correction, because XLA's log1p takes six times as long
+    # as XLA's log.
     rise = (high - low) / low
     ratio = high / low
-    over_one = ratio - 1  # the rise after rounding
+    over_one = ratio - 1  # relative rise after rounding
     positive = over_one > 0
     slope = ops.log(ratio) / ops.where(positive, over_one, ops.ones_like(over_one))
     return rise * ops.where(positive, slope, ops.ones_like(slope))
@@ -78,7 +80,7 @@ SQRT = Function(ops.sqrt, _rise_of_sqrt, lambda a: 0.5 / ops.sqrt(a))
 
 
 def _rise_of_inverse_sqrt(high, low):
-    # Two divisions, because the product of the roots may underflow.
+    # This takes two divisions, because the product of the roots may underflow.
     return -_rise_of_sqrt(high, low) / ops.sqrt(high) / ops.sqrt(low)
 
 
@@ -89,7 +91,7 @@ def power(exponent: Tensor | float) -> Function:
     """Returns the function `a ** exponent` of positive numbers.
 
     Args:
-        exponent: Number, or tensor broadcastable to the arguments.
+        exponent: Number, or tensor that is broadcastable to `a`.
     """
 
     def rise(high, low):

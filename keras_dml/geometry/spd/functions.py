@@ -1,9 +1,10 @@
 """Functions of symmetric matrices, with the exact derivative of Daleckii and Krein.
 
-`Y = U f(L) U'` has the derivative `U (D * (U' G U)) U'`, with D the difference quotients of f at
-the eigenvalues. It is a custom gradient because automatic differentiation of an eigensolver divides
-by differences of eigenvalues. For equal eigenvalues that gives NaN in JAX, and is wrong by 57 % in
-TensorFlow. Rectified matrices have equal eigenvalues by construction. Only first derivatives exist.
+The matrix function `Y = U f(L) U'` has the derivative `U (D * (U' G U)) U'`, where D are the
+difference quotients of f at the eigenvalues L. The derivative is implemented as a custom gradient
+because automatic differentiation of an eigensolver divides by differences of eigenvalues. For equal
+eigenvalues this division gives NaN in JAX, and a gradient that is wrong by 57 % in TensorFlow.
+Rectified matrices have equal eigenvalues by construction. Second derivatives are not available.
 """
 
 import numbers
@@ -36,15 +37,16 @@ def symmetric(x: Tensor) -> Tensor:
 def log(x: Tensor) -> Tensor:
     """Computes the matrix logarithm.
 
-    The rounding error, machine epsilon times the largest eigenvalue, is the lower limit of
-    eigenvalues. Smaller ones are raised to it, with derivative 0, so the logarithm of a singular
-    matrix is finite. `rectify_log` takes another lower limit.
+    Eigenvalues below the rounding error, which is machine epsilon times the largest eigenvalue, are
+    raised to the rounding error and have derivative 0. So the logarithm of a singular matrix is
+    finite. `rectify_log` takes the lower limit as an argument.
 
     Args:
-        x: Symmetric positive definite matrices, shape `(..., n, n)`; the symmetric part is taken.
+        x: Symmetric positive definite matrices, shape `(..., n, n)`. The symmetric part is used.
 
     Returns:
-        Symmetric matrices, shape `(..., n, n)`, float32 or wider. NaN if `x` is not finite.
+        Symmetric matrices, shape `(..., n, n)`, float32 or wider. The result is NaN if `x` is not
+        finite.
 
     Raises:
         ValueError: If the matrices are not square.
@@ -56,10 +58,11 @@ def exp(x: Tensor) -> Tensor:
     """Computes the matrix exponential.
 
     Args:
-        x: Symmetric matrices, shape `(..., n, n)`; the symmetric part is taken.
+        x: Symmetric matrices, shape `(..., n, n)`. The symmetric part is used.
 
     Returns:
-        Symmetric matrices, shape `(..., n, n)`, float32 or wider. NaN if `x` is not finite.
+        Symmetric matrices, shape `(..., n, n)`, float32 or wider. The result is NaN if `x` is not
+        finite.
 
     Raises:
         ValueError: If the matrices are not square.
@@ -83,28 +86,29 @@ def power(x: Tensor, exponent: Tensor | float) -> Tensor:
 
     Args:
         x: Symmetric positive definite matrices, shape `(..., n, n)`.
-        exponent: Number, or tensor that broadcasts with the leading axes of `x`; a constant of the
-            gradient.
+        exponent: Exponent without a gradient, a number or a tensor that broadcasts with the leading
+            axes of `x`.
     """
     x = square_matrices("x", x)
     if not isinstance(exponent, (int, float)):
         exponent = ops.stop_gradient(ops.cast(exponent, x.dtype))[..., None, None]
-        x = x + ops.zeros_like(exponent)  # a matrix for each exponent
+        x = x + ops.zeros_like(exponent)  # one matrix for each exponent
     return spectral_function(differences.power(exponent), x, rounding)
 
 
 def rectify(x: Tensor, epsilon: float) -> Tensor:
-    """Rectifies eigenvalues, `U max(L, epsilon) U'` (ReEig; Huang2017).
+    """Raises eigenvalues L below epsilon to epsilon, and returns `U max(L, epsilon) U'` (ReEig;
+    Huang2017).
 
     Singular and indefinite matrices become positive definite. If no eigenvalue of a stack is below
     epsilon, the stack is returned unchanged. An eigenvalue equal to epsilon has derivative 0.
 
     Args:
-        x: Symmetric matrices, shape `(..., n, n)`; the symmetric part is taken.
+        x: Symmetric matrices, shape `(..., n, n)`. The symmetric part is used.
         epsilon: Smallest eigenvalue of the result, positive, in the unit of `x`.
 
     Returns:
-        Matrices, shape `(..., n, n)`, float32 or wider. NaN if `x` is not finite.
+        Matrices, shape `(..., n, n)`, float32 or wider. The result is NaN if `x` is not finite.
 
     Raises:
         ValueError: If the matrices are not square or epsilon is not positive.
@@ -115,7 +119,7 @@ def rectify(x: Tensor, epsilon: float) -> Tensor:
     def of_matrix(x):
         x = symmetric_part(x)
         values, vectors = eigh(x)
-        above = ops.all(values > epsilon)  # then the whole batch stays unchanged
+        above = ops.all(values > epsilon)  # whether the whole batch stays unchanged
 
         def gradient(*args, upstream=None):
             if upstream is None:
@@ -127,7 +131,7 @@ def rectify(x: Tensor, epsilon: float) -> Tensor:
             )
 
         def rectified():
-            # At condition 1e5 the asymmetry of the product alone changes distances by 1e-4.
+            # At condition number 1e5 the asymmetry of the product alone changes distances by 1e-4.
             return symmetric_part(composed(vectors, ops.maximum(values, epsilon)))
 
         return ops.cond(above, lambda: x, rectified), gradient
@@ -142,15 +146,16 @@ def rectify_log(x: Tensor, epsilon: float) -> Tensor:
 
 
 def nuclear_norm(x: Tensor) -> Tensor:
-    """Computes the sum of the singular values, whose gradient is the polar factor.
+    """Computes the nuclear norm, the sum of the singular values. The gradient is the polar factor.
 
-    In float32 it is too large by up to 7e-5 of the sum if singular values span six powers of ten.
+    In float32 the relative error of the sum is up to 7e-5 if singular values span six powers of
+    ten.
 
     Args:
         x: Matrices, shape `(..., n, n)`, symmetric or not.
 
     Returns:
-        Norms, shape `(...)`, float32 or wider. NaN if `x` is not finite.
+        Norms, shape `(...)`, float32 or wider. The result is NaN if `x` is not finite.
 
     Raises:
         ValueError: If the matrices are not square.
@@ -159,9 +164,10 @@ def nuclear_norm(x: Tensor) -> Tensor:
     @ops.custom_gradient
     def of_matrix(x):
         scale = ops.max(ops.abs(x), axis=(-2, -1), keepdims=True, initial=0)
-        x = divide(x, scale)  # squares of x could overflow or underflow float32
-        # With x x' = U L U', the singular values are the lengths of the rows of U'x. The roots of L
-        # lose digits if x is singular. An SVD takes TensorFlow four times as long.
+        x = divide(x, scale)  # squares of x could overflow or underflow in float32
+        # With x x' = U L U', the singular values are the lengths of the rows of U'x. They are also
+        # the roots of L, but the roots lose digits if x is singular. An SVD in TensorFlow takes
+        # four times as long.
         _, vectors = eigh(symmetric_part(ops.matmul(x, transposed(x))))
         rows = ops.matmul(transposed(vectors), x)
         lengths = ops.sqrt(ops.sum(rows * rows, axis=-1))
@@ -178,14 +184,14 @@ def nuclear_norm(x: Tensor) -> Tensor:
 
 
 def check_epsilon(epsilon: float) -> float:
-    """Checks the smallest eigenvalue of `rectify`, and returns it as a float.
+    """Checks the argument `epsilon` of `rectify`, and returns a float.
 
     Raises:
-        ValueError: If it is not a positive number.
+        ValueError: If `epsilon` is not a positive number.
     """
     if not (isinstance(epsilon, numbers.Real) and 0 < epsilon < float("inf")):
         raise ValueError(
-            "`epsilon` is the least eigenvalue and must be a positive number, in the unit of the "
+            "`epsilon`, the smallest eigenvalue, must be a positive number in the unit of the "
             f"matrices. Received {epsilon!r}."
         )
     return float(epsilon)
@@ -194,12 +200,14 @@ def check_epsilon(epsilon: float) -> float:
 def spectral_function(
     function: differences.Function, x: Tensor, floor: Callable | float | None = None
 ) -> Tensor:
-    """Computes `U f(max(L, floor)) U'` with its derivative.
+    """Computes `U f(max(L, floor)) U'` of matrices `U L U'`, with the exact derivative as custom
+    gradient.
 
     Args:
         function: A `Function` of `divided_differences`.
-        x: Matrices, shape `(..., n, n)`; the symmetric part is taken.
-        floor: None, a number, or a function from eigenvalues `(..., n)` to floors `(..., 1)`.
+        x: Matrices, shape `(..., n, n)`. The symmetric part is used.
+        floor: Number, or function that maps eigenvalues `(..., n)` to floors `(..., 1)`. Default:
+            no floor.
     """
 
     @ops.custom_gradient
@@ -223,8 +231,8 @@ def value(
     floor: Callable | float | None = None,
     product: Callable = ops.matmul,
 ) -> Tensor:
-    """Computes `U f(max(L, floor)) U'`, shape `(..., n, n)`. Arguments are the same as in
-    `derivative`."""
+    """Computes `U f(max(L, floor)) U'`, shape `(..., n, n)`, from eigenvalues L and eigenvectors U.
+    Arguments are the same as in `derivative`."""
     column = values[..., None]
     if floor is not None:
         column = ops.maximum(column, _floors(floor, values))
@@ -247,7 +255,7 @@ def derivative(
         vectors: Eigenvectors U of x, shape `(..., n, n)`.
         upstream: Gradient in the result, shape `(..., n, n)`.
         floor: See `spectral_function`.
-        product: Product of two stacks of matrices.
+        product: Function that multiplies two stacks of matrices.
     """
     column = values[..., None]
     quotients = differences.quotients(function, column, transposed(column), _floors(floor, values))

@@ -11,14 +11,14 @@ from keras_dml.geometry.numerics import at_least_float32
 
 
 def square_matrices(name: str, x: Tensor) -> Tensor:
-    """Checks that a tensor holds square matrices, and returns it in float32 or wider.
+    """Checks that a tensor holds square matrices, and returns the tensor cast to float32 or wider.
 
     Args:
         name: Name of the argument, for the error message.
         x: Tensor or array.
 
     Raises:
-        ValueError: If the last two axes differ or are missing.
+        ValueError: If the last two axes have different sizes or are missing.
     """
     x = at_least_float32(x)
     if len(x.shape) < 2 or x.shape[-1] != x.shape[-2]:
@@ -41,13 +41,14 @@ def symmetric_part(x: Tensor) -> Tensor:
 
 
 def congruence(frame: Tensor, x: Tensor, product: Callable = ops.matmul) -> Tensor:
-    """Computes `frame x frame'` from `(..., m, n)` and `(..., n, n)`, shape `(..., m, m)`."""
+    """Computes `frame x frame'`, shape `(..., m, m)`, from a frame `(..., m, n)` and matrices
+    `(..., n, n)`."""
     return product(product(frame, x), transposed(frame))
 
 
 def composed(vectors: Tensor, values: Tensor, product: Callable = ops.matmul) -> Tensor:
-    """Computes `vectors diag(values) vectors'` from `(..., n, m)` and `(..., m)`, shape `(..., n,
-    n)`."""
+    """Computes `vectors diag(values) vectors'`, shape `(..., n, n)`, from vectors `(..., n, m)` and
+    values `(..., m)`."""
     return product(vectors * values[..., None, :], transposed(vectors))
 
 
@@ -55,7 +56,7 @@ def eigh(x: Tensor) -> tuple[Tensor, Tensor]:
     """Computes ascending eigenvalues `(..., n)` and eigenvectors `(..., n, n)` of symmetric
     matrices.
 
-    A matrix that is not finite has eigenvalues NaN. The solver of TensorFlow would end the program
+    The eigenvalues of a matrix that is not finite are NaN. TensorFlow's solver would instead fail
     for the whole batch.
     """
     x, finite = finite_or_zero(x)
@@ -64,15 +65,16 @@ def eigh(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def whitening(reference: Tensor) -> Tensor:
-    """Computes the lower triangular R with `R A R' = I`, the inverse Cholesky factor of A.
+    """Computes the inverse Cholesky factor R of A, the lower triangular matrix with `R A R' = I`.
 
-    The result is a constant of the gradient. Distances have custom gradients.
+    The result has no gradient, because distances define their own gradients.
 
     Args:
-        reference: Positive definite matrices, shape `(..., n, n)`.
+        reference: Positive definite matrices A, shape `(..., n, n)`.
 
     Returns:
-        Shape `(..., n, n)`, float32 or wider. NaN for a matrix that is not positive definite.
+        Factors R, shape `(..., n, n)`, float32 or wider. NaN for a matrix that is not positive
+        definite.
 
     Raises:
         ValueError: If the matrices are not square.
@@ -82,7 +84,7 @@ def whitening(reference: Tensor) -> Tensor:
 
 
 def condition_limit(dtype: Any) -> float:
-    """Returns the condition number from which on a matrix of a dtype counts as singular.
+    """Returns the condition number at and above which a matrix of this dtype counts as singular.
 
     The smallest eigenvalue of a singular covariance matrix is a rounding error of either sign. In
     float32, it reached 3.3 machine epsilons of the largest eigenvalue (3 channels, 2,000 steps).
@@ -92,15 +94,15 @@ def condition_limit(dtype: Any) -> float:
 
 
 def definite_or_identity(x: Tensor, limit: float) -> tuple[Tensor, Tensor]:
-    """Replaces matrices that are not definite by the identity.
+    """Replaces matrices that are not positive definite by the identity.
 
     Args:
-        x: Matrices, shape `(..., n, n)`, in float64; the symmetric part is taken.
+        x: Matrices, shape `(..., n, n)`, in float64. The symmetric part is used.
         limit: Smallest condition number of a matrix that counts as singular, see `condition_limit`.
 
     Returns:
-        Symmetric matrices, shape `(..., n, n)`, and booleans, shape `(...)`: True for a positive
-        definite matrix, False for one that was replaced.
+        Symmetric matrices, shape `(..., n, n)`. Booleans, shape `(...)`, True for a positive
+        definite matrix and False for a replaced matrix.
     """
     finite_x, finite = finite_or_zero(symmetric_part(x))
     values = linalg.eigenvalues(finite_x)
@@ -111,25 +113,25 @@ def definite_or_identity(x: Tensor, limit: float) -> tuple[Tensor, Tensor]:
 
 def finite_or_zero(x: Tensor) -> tuple[Tensor, Tensor]:
     """Replaces matrices `(..., n, n)` that are not finite by zeros, and returns a mask `(..., 1)`
-    of those that are finite."""
+    that is True for finite matrices."""
     finite = ops.all(ops.isfinite(x), axis=(-2, -1), keepdims=True)
     return ops.where(finite, x, ops.zeros_like(x)), finite[..., 0]
 
 
 def nan_unless(finite: Tensor, values: Tensor) -> Tensor:
-    """Replaces eigenvalues `(..., n)` by NaN where the mask `(..., 1)` is False."""
+    """Replaces all eigenvalues `(..., n)` of a matrix by NaN if the mask `(..., 1)` is False."""
     return ops.where(finite, values, ops.full_like(values, np.nan))
 
 
 def rounding(values: Tensor, dtype: str | None = None) -> Tensor:
-    """Returns the rounding error of eigenvalues: machine epsilon times the largest.
+    """Returns the rounding error of eigenvalues, machine epsilon times the largest eigenvalue.
 
     Args:
         values: Ascending eigenvalues, shape `(..., n)`.
-        dtype: Dtype of the matrices; None: the dtype of the eigenvalues.
+        dtype: Dtype of the matrices. Default: the dtype of the eigenvalues.
 
     Returns:
-        Shape `(..., 1)`.
+        Rounding errors, shape `(..., 1)`.
     """
     limits = np.finfo(keras.backend.standardize_dtype(dtype or values.dtype))
     return float(limits.eps) * ops.maximum(values[..., -1:], 0) + float(limits.tiny)

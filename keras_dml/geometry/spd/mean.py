@@ -1,4 +1,4 @@
-"""Means of SPD matrices and the geodesics between them (Kim2020, Eqs. 7 and 21)."""
+"""Means of SPD matrices and geodesics between SPD matrices (Kim2020, Eqs. 7 and 21)."""
 
 import warnings
 from collections.abc import Callable
@@ -15,21 +15,22 @@ from keras_dml.geometry.spd.matrices import congruence, square_matrices
 from keras_dml.geometry.spd.pairs import check_leading, match_sizes
 from keras_dml.geometry.weights import normalized, normalized_tensor
 
-TINY = 1e-8  # logarithm for which x / tanh(x) rounds to 1
+TINY = 1e-8  # smallest logarithm x; x / tanh(x) then rounds to 1
 
 
 def geodesic(x: Tensor, y: Tensor, t: Tensor | float) -> Tensor:
     """Computes the point at fraction `t` of the affine-invariant geodesic from `x` to `y` (Kim2020,
     Eq. 21).
 
-    The point is `x^(1/2) (x^(-1/2) y x^(-1/2))^t x^(1/2)`. Its distance to `x` is `|t|` times the
-    distance of `x` and `y`.
+    The point is `x^(1/2) (x^(-1/2) y x^(-1/2))^t x^(1/2)`. The distance between the point and `x`
+    is `|t|` times the distance between `x` and `y`.
 
     Args:
         x: Positive definite matrices, shape `(..., n, n)`.
         y: Positive definite matrices, broadcastable to `x`.
-        t: Number, or tensor that broadcasts with the leading axes, a constant of the gradient. 0
-            gives `x`, 1 gives `y`, and numbers outside [0, 1] extend the geodesic.
+        t: Fraction of the geodesic without a gradient, a number or a tensor that broadcasts with
+            the leading axes. 0 gives `x`, 1 gives `y`, and numbers outside [0, 1] extend the
+            geodesic.
 
     Returns:
         Matrices, shape `(..., n, n)`, float32 or wider.
@@ -54,11 +55,12 @@ def log_euclidean_mean(x: Tensor, weights: ArrayLike | None = None) -> Tensor:
 
     Args:
         x: Positive definite matrices, shape `(..., count, n, n)`.
-        weights: Non-negative weights, shape `(..., count)`, scaled to the sum 1; None: equal.
+        weights: Non-negative weights, shape `(..., count)`, which are scaled to the sum 1. Default:
+            equal weights.
 
     Returns:
-        Matrices, shape `(..., n, n)`, float32 or wider. In a compiled step they are NaN for weights
-        that an eager call refuses.
+        Matrices, shape `(..., n, n)`, float32 or wider. Invalid weights raise an error in an eager
+        call and give NaN in a compiled step.
 
     Raises:
         TypeError: If the weights are not real numbers.
@@ -78,21 +80,25 @@ def log_euclidean_mean(x: Tensor, weights: ArrayLike | None = None) -> Tensor:
 def karcher_mean(
     x: ArrayLike, weights: ArrayLike | None = None, tolerance: float = 1e-9, max_steps: int = 50
 ) -> np.ndarray:
-    """Computes the Karcher (Fréchet, Frechet) mean, which minimizes the weighted sum of squared
-    affine-invariant distances (Kim2020, Eq. 7).
+    """Computes the Karcher mean (Fréchet or Frechet mean), which minimizes the weighted sum of
+    squared affine-invariant distances (Kim2020, Eq. 7).
 
-    From the log-Euclidean mean it steps `M <- M^(1/2) exp(s J) M^(1/2)` along the weighted mean J
-    of `log(M^(-1/2) x M^(-1/2))`. The remaining distance to the mean is at most the norm of J,
-    because the sum is 1-strongly convex, so the tolerance bounds the error. The iteration uses
-    NumPy in float64 on every backend. It has no gradient and cannot run in a compiled step.
+    The iteration starts at the log-Euclidean mean. Each step is `M <- M^(1/2) exp(s J) M^(1/2)`,
+    where J is the weighted mean of `log(M^(-1/2) x M^(-1/2))`. The distance between M and the true
+    mean is at most the norm of J, because half the sum of squares is 1-strongly convex. So the
+    tolerance bounds the error. The function uses NumPy in float64 on every backend. The mean has no
+    gradient and cannot be computed in a compiled step.
 
-    Erratum: Kim2020 calls `N_I` the number of iterations under Eq. 7; it is the number of matrices.
+    Erratum: Below Eq. 7, Kim2020 calls `N_I` the number of iterations, but `N_I` is the number of
+    matrices.
 
     Args:
         x: Positive definite matrices, shape `(count, n, n)`.
-        weights: Non-negative weights, shape `(count,)`, scaled to the sum 1; None: equal.
-        tolerance: Largest affine-invariant distance to the true mean.
-        max_steps: Largest number of steps. After these a warning states the error.
+        weights: Non-negative weights, shape `(count,)`, which are scaled to the sum 1. Default:
+            equal weights.
+        tolerance: Largest allowed affine-invariant distance between the result and the true mean.
+        max_steps: Largest number of steps. If the tolerance is not reached, a warning states the
+            error.
 
     Returns:
         NumPy array of shape `(n, n)`, float64.
@@ -106,8 +112,8 @@ def karcher_mean(
     mean = spectral(np.exp, np.einsum("i,ijk->jk", weights, spectral(_log, x)))
     step = last = None
     for count in range(max_steps + 1):
-        # A Cholesky factor instead of the root of the mean gives the same iteration in another
-        # orthogonal basis.
+        # A Cholesky factor instead of the square root of the mean gives the same iteration in
+        # another orthogonal basis.
         factor = np.linalg.cholesky(mean)
         inverse = np.linalg.inv(factor)
         tangent, steepest = _tangent(inverse @ x @ inverse.T, weights)
@@ -115,7 +121,7 @@ def karcher_mean(
         if norm > tolerance and count == max_steps:
             break
         slope = (1 + steepest) / 2
-        if last is not None:  # from the change of the tangent in the last step (Barzilai1988)
+        if last is not None:  # step size of Barzilai1988
             slope = np.clip(np.vdot(step, last - tangent) / np.vdot(step, step), 1, steepest)
         step, last = tangent / slope, tangent
         mean = factor @ spectral(np.exp, step) @ factor.T
@@ -132,14 +138,16 @@ def karcher_mean(
 
 
 def spectral(function: Callable, x: np.ndarray) -> np.ndarray:
-    """Applies a function to the eigenvalues of symmetric matrices, shape `(..., n, n)`. NumPy."""
+    """Applies a function to the eigenvalues of symmetric matrices, shape `(..., n, n)`, with
+    NumPy."""
     values, vectors = np.linalg.eigh((x + np.swapaxes(x, -1, -2)) / 2)
     return (vectors * function(values)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
 
 
 def _tangent(white, weights):
-    """Computes the mean of the logarithms, and the largest second derivative along a geodesic of
-    half the weighted sum of squared distances. The smallest one is 1 (Bini2013)."""
+    """Computes the mean of the logarithms, and an upper bound of the curvature: the largest second
+    derivative, along a geodesic, of half the weighted sum of squared distances. The smallest second
+    derivative is 1 (Bini2013)."""
     values, vectors = np.linalg.eigh((white + np.swapaxes(white, 1, 2)) / 2)
     logs = _log(values)
     mean = np.einsum("i,ijm,im,ikm->jk", weights, vectors, logs, vectors, optimize=True)
@@ -148,7 +156,8 @@ def _tangent(white, weights):
 
 
 def _log(values):
-    """Computes logarithms of ascending eigenvalues, where rounding is their lower limit."""
+    """Computes logarithms of ascending eigenvalues. Eigenvalues below the rounding error are raised
+    to it."""
     return np.log(np.maximum(values, np.finfo(np.float64).eps * values[..., -1:]))
 
 
@@ -156,8 +165,8 @@ def _definite(x):
     x = concrete(x) if ops.is_tensor(x) else x
     if x is None:
         raise ValueError(
-            "`karcher_mean` needs values and cannot run in a compiled step. Call it outside, or "
-            "use `log_euclidean_mean`."
+            "`karcher_mean` cannot run in a compiled step, because it needs concrete values. "
+            "Call it outside of compiled steps, or use `log_euclidean_mean`."
         )
     x = np.asarray(x, np.float64)
     if x.ndim != 3 or x.shape[1] != x.shape[2] or not len(x):
@@ -166,13 +175,13 @@ def _definite(x):
         )
     x = (x + np.swapaxes(x, 1, 2)) / 2
     if not np.isfinite(x).all():
-        raise ValueError("`x` holds numbers that are not finite. Drop those matrices first.")
+        raise ValueError("`x` holds matrices that are not finite. Remove these matrices first.")
     values = np.linalg.eigvalsh(x)
     singular = np.flatnonzero(values[:, 0] <= np.finfo(np.float64).eps * values[:, -1])
     if len(singular):
         raise ValueError(
-            f"`x` must hold positive definite matrices. Received {len(singular)} with an "
-            f"eigenvalue that is not positive, the first at index {singular[0]}. Apply "
+            f"`x` must hold positive definite matrices. Received {len(singular)} matrices with "
+            f"an eigenvalue that is not positive, the first at index {singular[0]}. Apply "
             "`spd.rectify(x, epsilon)` first."
         )
     return x

@@ -1,24 +1,26 @@
-"""Matrix functions without an eigendecomposition, from builtin operators of TFLite only, for
-inference.
+"""Matrix functions for inference on devices, which use only builtin operators of TFLite and no
+eigendecomposition.
 
-Rectification is `((X + e I) + |X - e I|) / 2` with `|Y| = Y sign(Y)`. Matrix sign and square root
-are Newton-Schulz iterations with minimax quintics (`sign_polynomials`). The logarithm uses inverse
-scaling and squaring: it is eight times the logarithm of the eighth root, whose eigenvalues lie in a
-narrow interval where one Chebyshev interpolant suffices. All functions consist of products, sums
-and scalings of matrices. A product of 80 x 80 matrices takes 6 us on a device, an
-eigendecomposition almost a millisecond. In a training batch the eigensolver is seven times faster.
+Rectification is `((X + e I) + |X - e I|) / 2` with `|Y| = Y sign(Y)`. The matrix sign and the
+square root are computed by Newton-Schulz iterations with minimax quintics (`sign_polynomials`). The
+logarithm is computed by inverse scaling and squaring: it is eight times the logarithm of the eighth
+root. The eigenvalues of the eighth root lie in a narrow interval, where one Chebyshev interpolant
+suffices. All functions consist of products, sums and scalings of matrices. On a device, a product
+of 80 x 80 matrices takes 6 us and an eigendecomposition almost a millisecond. In training on
+batches, however, the eigensolver is seven times as fast as the polynomials.
 
-The backward pass computes the exact gradient of `spd` with the eigensolver. Automatic
-differentiation of the products is wrong by up to 2 % for eigenvalues near epsilon (the eigensolver:
-0.4 %).
+The backward pass computes the same exact gradients as `spd`, with the eigensolver. For eigenvalues
+near epsilon, automatic differentiation of the products is wrong by up to 2 %, and the eigensolver's
+gradient by 0.4 %.
 
-Errors of entries in float32 compared with float64, for matrices of norm 1 and epsilon 1e-4
-(`tests/geometry/spd/test_polynomial.py`): 2e-7 for rectification; for the logarithm 1e-5 up to
-condition 1e3, 1e-4 up to 1e6, and 4e-4 for singular and indefinite matrices, where float32 cannot
-represent the rectified eigenvalues more accurately. The errors grow with the norm, and hold for
-norms below 1e5 epsilon. Under `jax.jit`, simplifications by XLA increase the error of the logarithm
-from 1e-5 to 5e-4 at condition 10. TensorFlow, which writes the files for devices, keeps the order
-of operations.
+`tests/geometry/spd/test_polynomial.py` measures errors of entries in float32 compared with float64,
+for matrices of norm 1 and epsilon 1e-4. The error of rectification is 2e-7. The error of the
+logarithm is 1e-5 up to condition number 1e3, and 1e-4 up to condition number 1e6. For singular and
+indefinite matrices it is 4e-4, because float32 cannot represent the rectified eigenvalues more
+accurately. The errors of rectification and logarithm grow with the norm, and hold for norms below
+1e5 epsilon. Under `jax.jit`, simplifications by XLA increase the error of the logarithm from 1e-5
+to 5e-4 at condition number 10. TensorFlow, which writes the model files for devices, keeps the
+order of operations.
 """
 
 import numpy as np
@@ -31,19 +33,19 @@ from keras_dml.geometry.spd.divided_differences import IDENTITY, LOG, SQRT
 from keras_dml.geometry.spd.functions import check_epsilon, derivative
 from keras_dml.geometry.spd.matrices import eigh, square_matrices, symmetric_part, transposed
 
-LOWEST = 1e-6  # fraction of the norm that float32 resolves; below, sign and logarithm saturate
+LOWEST = 1e-6  # fraction of the norm; for smaller eigenvalues sign and logarithm saturate
 SQUARE_ROOTS = 3
 LOG_DEGREE = 15  # must be 4 j - 1, for blocks of four coefficients
-TINY = 1e-30  # added to norms, so that the zero matrix has a positive one
-SMALLEST = 1e-37  # smallest norm; float32 can represent its inverse
+TINY = 1e-30  # added to norms, so that the zero matrix has a positive norm
+SMALLEST = 1e-37  # smallest norm whose inverse float32 can represent
 
 
 def rectify(x: Tensor, epsilon: float) -> Tensor:
-    """Rectifies eigenvalues as `spd.rectify`.
+    """Raises eigenvalues below epsilon to epsilon, the same function as `spd.rectify`.
 
     Args:
-        x: Symmetric matrices, shape `(..., n, n)`; the symmetric part is taken.
-        epsilon: Minimum eigenvalue, positive, in the unit of `x`.
+        x: Symmetric matrices, shape `(..., n, n)`. The symmetric part is used.
+        epsilon: Smallest eigenvalue of the result, positive, in the unit of `x`.
 
     Returns:
         Positive definite matrices, same shape, float32 or wider. NaN if `x` is not finite.
@@ -56,11 +58,11 @@ def rectify(x: Tensor, epsilon: float) -> Tensor:
 
 
 def log(x: Tensor) -> Tensor:
-    """Computes the matrix logarithm as `spd.log`, where 1e-6 of the norm is the lower limit of
-    eigenvalues.
+    """Computes the matrix logarithm, the same function as `spd.log`, except that eigenvalues below
+    1e-6 of the norm are raised to this limit.
 
     Args:
-        x: SPD matrices, shape `(..., n, n)`; the symmetric part is taken.
+        x: SPD matrices, shape `(..., n, n)`. The symmetric part is used.
 
     Returns:
         Symmetric matrices, shape `(..., n, n)`, float32 or wider. NaN if `x` is not finite.
@@ -77,11 +79,11 @@ def log(x: Tensor) -> Tensor:
 
 
 def sqrt(x: Tensor) -> Tensor:
-    """Computes the symmetric square root as `spd.sqrt`, where 1e-6 of the norm is the lower limit
-    of eigenvalues.
+    """Computes the symmetric square root, the same function as `spd.sqrt`, except that eigenvalues
+    below 1e-6 of the norm are raised to this limit.
 
     Args:
-        x: SPD matrices, shape `(..., n, n)`; the symmetric part is taken.
+        x: SPD matrices, shape `(..., n, n)`. The symmetric part is used.
 
     Returns:
         Square roots, same shape, float32 or wider. NaN if `x` is not finite.
@@ -98,8 +100,8 @@ def sqrt(x: Tensor) -> Tensor:
 
 
 def nuclear_norm(x: Tensor) -> Tensor:
-    """Computes the sum of the singular values as `spd.nuclear_norm`, by the inner product with the
-    polar factor.
+    """Computes the sum of the singular values, the same function as `spd.nuclear_norm`, as the
+    inner product of the matrix and its polar factor.
 
     Singular values below 1e-6 of the Frobenius norm are underestimated.
 
@@ -107,8 +109,8 @@ def nuclear_norm(x: Tensor) -> Tensor:
         x: Matrices, shape `(..., n, n)`, symmetric or not.
 
     Returns:
-        Norms, shape `(...)`, float32 or wider. NaN if `x` is not finite. The gradient is the
-        polar factor.
+        Norms, shape `(...)`, float32 or wider, whose gradient is the polar factor. A norm is NaN if
+        `x` is not finite.
 
     Raises:
         ValueError: If the matrices are not square.
@@ -129,8 +131,8 @@ def nuclear_norm(x: Tensor) -> Tensor:
 
 
 def rectify_log(x: Tensor, epsilon: float) -> Tensor:
-    """Computes `log(rectify(x, epsilon))` as `spd.rectify_log`. Arguments and errors are the same
-    as in `rectify`."""
+    """Computes `log(rectify(x, epsilon))`, the same function as `spd.rectify_log`. Arguments and
+    errors are the same as in `rectify`."""
     epsilon = check_epsilon(epsilon)
     return _with_exact_gradient(
         lambda x: _log_of_rectified(_rectified(x, epsilon)), LOG, x, epsilon
@@ -153,7 +155,7 @@ def _with_exact_gradient(forward, function, x, floor):
 
 
 def _lowest(values):
-    """Computes `LOWEST` times the Frobenius norm, `(..., n)` to `(..., 1)`."""
+    """Computes `LOWEST` times the Frobenius norm, shape `(..., 1)`, from eigenvalues `(..., n)`."""
     largest = ops.max(ops.abs(values), axis=-1, keepdims=True, initial=0)
     shares = divide(values, largest)
     norm = largest * ops.sqrt(ops.sum(shares * shares, axis=-1, keepdims=True))
@@ -167,8 +169,9 @@ def _rectified(x, epsilon):
 
 
 def _sign(x, adjoint=lambda x: x):
-    """Computes signs of eigenvalues in [-1, 1] of symmetric matrices, with three products per step.
-    With the transpose as `adjoint` it computes the polar factor of any matrices."""
+    """Computes the matrix sign of symmetric matrices with eigenvalues in [-1, 1], with three
+    products per step. If `adjoint` is the transpose, it computes the polar factor of arbitrary
+    matrices."""
     for a, b, c in polynomials.steps(LOWEST, polynomials.FOLD):
         square = adjoint(x) @ x
         x = a * x + x @ (b * square + c * (square @ square))
@@ -176,8 +179,8 @@ def _sign(x, adjoint=lambda x: x):
 
 
 def _log_of_rectified(x):
-    """Computes the logarithm of matrices whose eigenvalues are above `LOWEST` of the norm. For
-    smaller eigenvalues it saturates."""
+    """Computes the logarithm of matrices whose eigenvalues are above `LOWEST` times the norm. For
+    smaller eigenvalues the logarithm saturates."""
     norm = _norm(x)
     root = x / norm
     for i in range(1, SQUARE_ROOTS + 1):
@@ -186,23 +189,23 @@ def _log_of_rectified(x):
 
 
 def _square_root(x, low):
-    """Computes the square root y and its inverse z from `y = x, z = I`, with four products per
-    step.
+    """Computes the square root y and the inverse square root z of x. The iteration starts with
+    `y = x, z = I` and takes four products per step.
 
-    The eigenvalues of the root must lie between `low` and 1.
+    The eigenvalues of the square root must lie between `low` and 1.
 
-    The eigenvalues of `z y` are squares of numbers s that converge to 1. For a sign step p, `p(s) /
-    s` is a polynomial of `z y`, by which both y and z are multiplied. The condition number of y and
-    z is the root of that of x. An iteration on x alone has its full condition number and loses 10
-    to 100 times as many digits.
+    The eigenvalues of `z y` are squares of numbers s that converge to 1. For each quintic p of the
+    sign iteration, `p(s) / s` is a polynomial of `z y`. Each step multiplies y and z by this
+    polynomial. The condition number of y and z is the square root of the condition number of x. An
+    iteration on x alone would have rounding errors that are 10 to 100 times as large.
     """
     y, z = x, None
     steps = polynomials.steps(low, polynomials.FOLD_OF_ROOTS)
     for i, (a, b, c) in enumerate(steps):
         product = y if z is None else z @ y
-        # `a (I + m b / a)` instead of `a I + b m` keeps one identity matrix in a file. One product
-        # instead of `a (y + y m)`, because XLA moves those factors through all steps, where the sum
-        # cancels.
+        # `a (I + m b / a)` instead of `a I + b m` stores one identity matrix in a model file. The
+        # code multiplies y by one factor instead of computing `a (y + y m)`, because XLA would move
+        # the factors a through all steps, and then the sum would cancel.
         factor = a * (_identity(x) + (b / a) * product + (c / a) * (product @ product))
         if i + 1 < len(steps):
             z = factor if z is None else factor @ z
@@ -211,8 +214,8 @@ def _square_root(x, low):
 
 
 def _log_near_one(x):
-    """Computes a polynomial in powers up to the fourth, in blocks of four coefficients
-    (Paterson1973), which takes six products for degree 15."""
+    """Computes a polynomial from the first four powers of x, in blocks of four coefficients
+    (Paterson1973). A polynomial of degree 15 takes six products."""
     lowest = LOWEST**0.5**SQUARE_ROOTS
     coefficients, middle, half = polynomials.logarithm(lowest, LOG_DEGREE)
     identity = _identity(x)
@@ -228,20 +231,21 @@ def _log_near_one(x):
 
 
 def _norm(x):
-    """Computes the Frobenius norm, `(..., 1, 1)`, which is at least the largest eigenvalue."""
+    """Computes the Frobenius norm, shape `(..., 1, 1)`, which is at least the largest
+    eigenvalue."""
     return ops.sqrt(ops.sum(x * x, axis=(-2, -1), keepdims=True)) + TINY
 
 
 def _norm_of_any_unit(x):
-    """Computes the Frobenius norm, `(..., 1, 1)`, without squares that overflow or underflow
-    float32. The result is at least `SMALLEST`."""
+    """Computes the Frobenius norm, shape `(..., 1, 1)`, without squares that overflow or underflow
+    in float32. The result is at least `SMALLEST`."""
     largest = ops.max(ops.abs(x), axis=(-2, -1), keepdims=True, initial=SMALLEST)
     shares = x / largest
     squares = ops.sum(shares * shares, axis=(-2, -1), keepdims=True)
-    return largest * ops.sqrt(ops.maximum(squares, 1))  # the largest entry contributes 1
+    return largest * ops.sqrt(ops.maximum(squares, 1))  # at least 1, from the largest entry
 
 
 def _identity(x):
-    """Returns the identity as a constant of the graph, because an operator would compute it again
-    in each call."""
+    """Returns the identity matrix as a constant of the graph. An operator would compute it again in
+    each call."""
     return np.eye(x.shape[-1], dtype=keras.backend.standardize_dtype(x.dtype))

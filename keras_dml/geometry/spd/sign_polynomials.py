@@ -1,9 +1,9 @@
 """Coefficients of the polynomials that replace an eigendecomposition in `spd.polynomial`.
 
-An odd polynomial of a symmetric matrix acts on its eigenvalues. A sequence of quintics maps an
-interval `[low, 1]` to 1 and its mirror image to -1, which is the matrix sign. Each quintic is
-optimal for the image of the interval under the previous quintic, except for two allowances for
-float32.
+An odd polynomial of a symmetric matrix acts on its eigenvalues. A sequence of quintics maps the
+interval `[low, 1]` to 1 and `[-1, -low]` to -1, so it computes the matrix sign. Each quintic is
+optimal for the image of the interval under the previous quintics, except for two changes (`MARGIN`
+and `FOLD`) that limit rounding errors in float32.
 """
 
 import functools
@@ -11,15 +11,16 @@ import functools
 import numpy as np
 
 SAMPLES = 4001  # points at which the image of an interval is computed
-NARROW = 0.999  # an interval that starts above this fraction of its end counts as a point
+NARROW = 0.999  # an interval whose ends have a larger ratio counts as a point
 
-# At the top of the interval the slope of a quintic is below -3, so an error beyond the interval
-# grows in each step (rarely by a factor of 40). So quintics are fitted to one per cent more.
+# At the upper end of the interval the slope of a quintic is below -3, so an error beyond the
+# interval grows in each step (rarely by a factor of 40). Therefore quintics are fitted to an
+# interval that is one per cent longer.
 MARGIN = 1.01
 
-# Quintics are fitted from this fraction of the top on. If they were fitted to the whole interval,
-# the middle of the spectrum would be mapped to almost 0, where rounding flips signs (NaN at
-# condition 1e3).
+# The interval for the fit starts at this fraction of its upper end. If quintics were fitted to the
+# whole interval, they would map the middle of the spectrum to almost 0, where rounding flips signs
+# (NaN at condition number 1e3).
 FOLD = 0.2
 FOLD_OF_ROOTS = 0.1
 
@@ -32,9 +33,9 @@ def steps(
     tolerance.
 
     Args:
-        low: Smallest value that must reach 1. Smaller values grow by the first slopes only.
-        fold: Fraction of the top from which on a quintic is fitted.
-        tolerance: Largest distance from 1 at the end.
+        low: Smallest value that must reach 1. Values below `low` do not reach 1.
+        fold: Start of the interval for the fit, as a fraction of its upper end.
+        tolerance: Largest distance from 1 after the last quintic.
 
     Returns:
         Tuple of tuples of floats.
@@ -54,14 +55,16 @@ def steps(
 
 @functools.cache
 def logarithm(low: float, degree: int) -> tuple[tuple[float, ...], float, float]:
-    """Computes coefficients of a polynomial for log on `[low, 1]`, ascending, in `t` from -1 to 1.
+    """Computes a polynomial in `t` that approximates `log(middle + half t)` for t from -1 to 1,
+    which covers the interval `[low, 1]`.
 
     Args:
         low: Lower end of the interval.
         degree: Degree of the polynomial.
 
     Returns:
-        Coefficients, the middle and the half width of the interval: `log(middle + half t)`.
+        Coefficients in ascending order, the middle of the interval, and half the width of the
+        interval.
     """
     middle, half = (1 + low) / 2, (1 - low) / 2
     chebyshev = np.polynomial.chebyshev
@@ -70,12 +73,13 @@ def logarithm(low: float, degree: int) -> tuple[tuple[float, ...], float, float]
 
 
 def _best_quintic(low, high):
-    """Computes the odd quintic nearest to 1 on an interval, by the Remez exchange algorithm.
+    """Computes the odd quintic that is nearest to 1 on an interval, with the Remez exchange
+    algorithm.
 
-    Its error alternates at the ends and at the two zeros of the derivative, which are the roots of
-    a quadratic in the square of x.
+    The error of this quintic alternates at the ends of the interval and at the two zeros of the
+    derivative. The zeros are the roots of a quadratic in the square of x.
     """
-    if low > NARROW * high:  # the limit for a point: value 1, first and second derivative 0
+    if low > NARROW * high:  # limit for a point: value 1, derivatives 0
         return np.array([15, -10, 3]) / 8 / high ** np.array([1, 3, 5])
     inner = np.array([3 * low + high, low + 3 * high]) / 4
     for _ in range(40):

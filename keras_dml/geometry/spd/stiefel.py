@@ -1,4 +1,5 @@
-"""Stiefel manifold: orthonormal frames, which are matrices `(rows, columns)` with `W'W = I`."""
+"""Functions on the Stiefel manifold of orthonormal frames, which are matrices W `(rows, columns)`
+with `W'W = I`."""
 
 from keras_dml._backend import keras, ops
 from keras_dml._typing import Tensor
@@ -10,8 +11,8 @@ from keras_dml.geometry.spd.matrices import transposed
 def polar(w: Tensor) -> Tensor:
     """Computes the polar factor `W (W'W)^(-1/2)`, the orthonormal frame closest to a matrix.
 
-    After a gradient step from a frame, the polar factor is the Riemannian gradient step to first
-    order.
+    A gradient step from a frame, followed by the polar factor, equals the Riemannian gradient step
+    to first order.
 
     Args:
         w: Matrices of full column rank, shape `(..., rows, columns)` with `columns <= rows`.
@@ -44,14 +45,14 @@ def qr(w: Tensor) -> Tensor:
 
 
 def random(shape: tuple[int, int], seed: int | keras.random.SeedGenerator | None = None) -> Tensor:
-    """Draws a random orthonormal frame, uniform on the manifold (Haar measure).
+    """Draws a random orthonormal frame from the uniform distribution (Haar measure).
 
     Args:
         shape: `(rows, columns)` with `columns <= rows`.
-        seed: Number or `keras.random.SeedGenerator`.
+        seed: Integer or `keras.random.SeedGenerator`.
 
     Returns:
-        Tensor of that shape, float32.
+        Frame, shape `(rows, columns)`, float32.
 
     Raises:
         ValueError: If there are more columns than rows.
@@ -62,7 +63,7 @@ def random(shape: tuple[int, int], seed: int | keras.random.SeedGenerator | None
 def _tall(name, w):
     if len(w.shape) < 2 or w.shape[-1] > w.shape[-2]:
         raise ValueError(
-            f"`{name}` must have no more columns than rows, shape (..., rows, columns), to have "
-            f"orthonormal columns. Received shape {tuple(w.shape)}."
+            f"`{name}` must have at most as many columns as rows, shape (..., rows, columns), "
+            f"because its columns are orthonormal. Received shape {tuple(w.shape)}."
         )
     return w

@@ -1,11 +1,11 @@
-"""Logarithms of mapped matrices as vectors, in few compiled functions, for training on small
-matrices with TensorFlow.
+"""Compiled functions that map small SPD matrices by a frame, take logarithms and return vectors, to
+speed up training with TensorFlow.
 
 A product or a transpose of small matrices takes TensorFlow a few microseconds, but waking the
-threads of its pool takes up to a hundred. So the computations before and after the
-eigendecomposition and in the backward pass are one function each, compiled by XLA. 64 matrices of
-20 x 20 mapped to 10 x 10, forward and backward on two threads, then take a third less time
-(`tests/bench/spd_layers.py`). For frames with more rows the products of TensorFlow are faster.
+threads of its pool takes up to a hundred. Therefore XLA compiles three functions: the computations
+before the eigendecomposition, the computations after it, and the backward pass. Compilation saves a
+third of the time for mapping 64 matrices of 20 x 20 to 10 x 10, forward and backward on two threads
+(`tests/bench/spd_layers.py`). For frames with more rows, TensorFlow's own products are faster.
 """
 
 from keras_dml._backend import keras, ops, xla
@@ -23,29 +23,28 @@ from keras_dml.geometry.spd.matrices import (
 )
 from keras_dml.geometry.spd.vectors import to_matrix, to_vector
 
-LARGEST = (48, 24)  # frame; 64 x 32 takes as long either way, 93 x 20 longer in batches of 256
+LARGEST = (48, 24)  # largest frame; 64 x 32 is not faster, and 93 x 20 slower in batches of 256
 SIZES = 4  # number of allowed batch sizes between a power of two and the next
-SUMMED = 12  # columns up to which a product is faster as a sum
+SUMMED = 12  # up to this number of columns, sums are faster than a product
 
 
 def is_faster(frame: Tensor) -> bool:
-    """Returns True if `tangent_vectors` is faster, which holds for small frames in a TensorFlow
-    graph.
-
-    Compiling takes most of a second, too long for an eager call.
+    """Returns True if `tangent_vectors` is faster than separate operations, which holds for small
+    frames in a TensorFlow graph. In an eager call compiling would take too long, most of a second.
     """
     small = all(size <= limit for size, limit in zip(frame.shape, LARGEST, strict=True))
     return small and xla.is_traced()
 
 
 def tangent_vectors(x: Tensor, frame: Tensor, epsilon: float | None = None) -> Tensor:
-    """Computes `spd.vectorize(spd.rectify_log(frame' x frame, epsilon))`, or `spd.log` instead of
-    `spd.rectify_log` if `epsilon` is None.
+    """Computes `spd.vectorize(spd.rectify_log(frame' x frame, epsilon))`. If `epsilon` is None, it
+    uses `spd.log` instead of `spd.rectify_log`.
 
     Args:
-        x: Matrices, shape `(..., n, n)`; the symmetric part is taken.
-        frame: Frame, shape `(n, m)`.
-        epsilon: Smallest eigenvalue of the rectified matrices; None: `rounding`.
+        x: Matrices, shape `(..., n, n)`. The symmetric part is used.
+        frame: Frame that maps `(n, n)` to `(m, m)`, shape `(n, m)`.
+        epsilon: Smallest eigenvalue of the rectified matrices. Default: the rounding error, as in
+            `spd.log`.
 
     Returns:
         Vectors, shape `(..., m (m + 1) / 2)`.
@@ -82,14 +81,15 @@ def tangent_vectors(x: Tensor, frame: Tensor, epsilon: float | None = None) -> T
 
 
 def _mapped(x, frame):
-    """Computes `frame' x frame` for an eigensolver, a mask of the finite results, and `x frame`."""
+    """Computes `frame' x frame` as input of an eigensolver, a mask of the finite results, and
+    `x frame`."""
     half = ops.matmul(symmetric_part(x), frame)
     return *finite_or_zero(symmetric_part(ops.matmul(transposed(half), frame))), half
 
 
 def _product(a, b):
-    """Computes products of matrices `(..., m, m)`. Small products are sums over the inner axis,
-    which XLA compiles to one loop in one thread."""
+    """Computes products of matrices `(..., m, m)`. Small products are computed as sums over the
+    inner axis, which XLA compiles to one loop in one thread."""
     terms = a.shape[-1]
     if terms > SUMMED:
         return ops.matmul(a, b)

@@ -1,4 +1,4 @@
-"""Symmetric matrices as vectors, with the same inner products."""
+"""Conversions between symmetric matrices and vectors that keep inner products."""
 
 import math
 
@@ -11,13 +11,13 @@ from keras_dml.geometry.spd.matrices import square_matrices, symmetric_part
 
 
 def vectorize(x: Tensor) -> Tensor:
-    """Converts symmetric matrices to vectors of the upper triangle by rows, scaled.
+    """Converts symmetric matrices to vectors of the scaled upper triangle, row by row.
 
-    Off-diagonal entries are multiplied by the root of 2, so that vectors and matrices have the same
-    inner products and norms. The order is the same as in pyRiemann.
+    Off-diagonal entries are multiplied by the square root of 2, so that vectors and matrices have
+    the same inner products and norms. The order of entries is the same as in pyRiemann.
 
     Args:
-        x: Symmetric matrices, shape `(..., n, n)`; the symmetric part is taken.
+        x: Symmetric matrices, shape `(..., n, n)`. The symmetric part is used.
 
     Returns:
         Vectors, shape `(..., n (n + 1) / 2)`, float32 or wider.
@@ -43,7 +43,7 @@ def unvectorize(v: Tensor) -> Tensor:
         Symmetric matrices, shape `(..., n, n)`, float32 or wider.
 
     Raises:
-        ValueError: If the number of entries is not `n (n + 1) / 2` for an n.
+        ValueError: If the number of entries is not `n (n + 1) / 2` for any integer n.
     """
 
     @ops.custom_gradient
@@ -54,8 +54,9 @@ def unvectorize(v: Tensor) -> Tensor:
 
 
 def _adjoint(function):
-    """Returns a custom gradient. `to_vector` and `to_matrix` are adjoint, and a gather is much
-    faster than the scatter of automatic differentiation."""
+    """Returns a custom gradient that calls `function`. The gradient of `to_vector` is `to_matrix`
+    and vice versa. These functions use a gather, which is much faster than the scatter of automatic
+    differentiation."""
 
     def gradient(*args, upstream=None):
         if upstream is None:
@@ -66,7 +67,7 @@ def _adjoint(function):
 
 
 def to_vector(x: Tensor) -> Tensor:
-    """Computes `vectorize` of symmetric matrices, without a custom gradient."""
+    """Computes `vectorize` of symmetric matrices without a custom gradient."""
     n = x.shape[-1]
     row, column = np.triu_indices(n)
     scale = np.where(row == column, 1, math.sqrt(2))
@@ -75,7 +76,7 @@ def to_vector(x: Tensor) -> Tensor:
 
 
 def to_matrix(v: Tensor) -> Tensor:
-    """Computes `unvectorize`, without a custom gradient. It is the adjoint of `to_vector`."""
+    """Computes `unvectorize`, the adjoint of `to_vector`, without a custom gradient."""
     n = _size(v)
     row, column = np.triu_indices(n)
     index = np.zeros((n, n), int)
@@ -90,7 +91,7 @@ def _size(v):
     n = (math.isqrt(8 * entries + 1) - 1) // 2
     if n < 1 or n * (n + 1) // 2 != entries:
         raise ValueError(
-            "`v` must hold the triangles of symmetric matrices, n (n + 1) / 2 entries each: 1, 3, "
-            f"6, 10, ... Received shape {tuple(v.shape)}."
+            "`v` must hold vectors of n (n + 1) / 2 entries, which are 1, 3, 6, 10, ... entries. "
+            f"Received shape {tuple(v.shape)}."
         )
     return n

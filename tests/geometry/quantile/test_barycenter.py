@@ -132,7 +132,8 @@ def test_impossible_requests_are_refused(call, message):
 
 @pytest.mark.parametrize("weights", [(1, 2, 3), (3, 1, 2), (1, 1, 2), (1, 1, 1, 3), (7, 3, 10)])
 def test_rounding_of_weights_that_split_in_half_does_not_move_the_median(weights):
-    """At exactly half of the weight each number between two values is a median."""
+    """If the weights split exactly in half, each number between the two middle values is a
+    median."""
     values = np.arange(1.0, len(weights) + 1)[::-1] ** 2
     order = np.argsort(values)
     mass = np.cumsum(np.array(weights)[order])  # whole numbers: exact

@@ -111,7 +111,7 @@ def test_a_recording_without_a_valid_step_is_nan_and_leaves_its_neighbors_alone(
 
 def test_what_is_not_finite_stays_loud_under_a_mask(rng):
     x = rng.normal(size=(2, 6, 1))
-    x[0, 1], x[1] = np.inf, np.nan  # one step too large; a network that has diverged
+    x[0, 1], x[1] = np.inf, np.nan  # an infinite step, and NaN as from a diverged network
     mask = np.array([[1, 1, 1, 1, 0, 0]] * 2, bool)
     result = np.asarray(embed(x, quantile.initial_alpha(3), mask))
     assert np.isnan(result).all()
@@ -183,7 +183,7 @@ def test_curves_are_linear_between_knots_and_guarded_where_knots_meet():
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_positions_found_by_numpy_hold_the_order_statistics(rng, dtype):
-    """Also of more values than a thread sorts alone, with ties, negative numbers and zeros."""
+    """Tests also more values than one thread sorts, with ties, negative numbers and zeros."""
     for filters, steps in ((3, 7), (5, 30_000)):
         x = np.round(rng.normal(size=(2, filters, steps)), 2).astype(dtype)
         x[0, 0, :3] = [-0.0, np.finfo(dtype).max, -np.finfo(dtype).max]

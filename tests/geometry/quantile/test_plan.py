@@ -1,4 +1,4 @@
-"""Parts of Wasserstein distances."""
+"""Tests of the contributions of segments and time steps to Wasserstein distances."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,8 @@ LEVELS = (np.arange(200_000) + 0.5) / 200_000
 
 
 def pair(seed, filters=4, inner=5):
-    """Two embeddings and their knots; one filter is the same in both, one shifted, one constant."""
+    """Returns two embeddings and their knots. One filter is equal in the two embeddings, one is
+    shifted, and one is constant."""
     rng = np.random.default_rng(seed)
     knots = np.r_[0.0, np.sort(rng.uniform(size=inner)), 1.0]
     x, y = np.sort(rng.normal(scale=[[[1.0]], [[1.5]]], size=(2, filters, inner + 2)))
@@ -22,7 +23,8 @@ def pair(seed, filters=4, inner=5):
 
 
 def by_integration(x, y, knots, steps, p):
-    """Potential of one filter at many levels, and its parts by rank."""
+    """Computes the potential of one filter at many levels, and the contributions of time steps, by
+    numerical integration."""
     gap = np.interp(LEVELS, knots, x - y)
     force = p * np.abs(gap) ** (p - 1) * np.sign(gap)
     potential = np.cumsum(force * np.gradient(np.interp(LEVELS, knots, x)))
@@ -68,7 +70,8 @@ def test_identical_embeddings_have_parts_of_zero(p):
 @pytest.mark.slow
 @given(seed=st.integers(0, 1000))
 def test_a_part_says_what_the_distance_falls_by_when_the_step_is_taken_out(seed):
-    """To first order: without one of the outermost steps the ends move, by more than that says."""
+    """The statement holds to first order. If one of the outermost steps is removed, the ends move
+    and the distance changes more."""
     rng = np.random.default_rng(seed)
     steps, knots = 400, np.linspace(0, 1, 401)
     values = np.sort(rng.normal(size=steps))

@@ -148,7 +148,7 @@ def test_blocks_change_neither_values_nor_gradients(rng, p, max_bytes):
 
 @pytest.fixture
 def fused(monkeypatch):
-    """Tables of p = 1 are one pass over memory, however small."""
+    """Makes distances with p = 1 use one pass over memory for sets of any size."""
     made = mock.Mock(wraps=wasserstein.pairwise_1)
     monkeypatch.setattr(wasserstein, "pairwise_1", made)
     monkeypatch.setattr(wasserstein, "FUSED_FROM", 0)
@@ -163,7 +163,8 @@ def of_pairs(x, y, knots):
 @pytest.mark.slow
 @pytest.mark.parametrize("n, m", [(2, 1), (5, 7), (17, 8)])
 def test_fused_distances_are_those_of_pairs_with_their_gradients(fused, rng, n, m):
-    """With ties, equal and constant recordings, over several bundles of terms."""
+    """Tests ties, equal recordings and constant recordings, with so many terms that several passes
+    are needed."""
     x, knots = random_embeddings(rng, n + m)
     x, y = np.round(x[:n], 1), np.round(x[n:], 1)
     y[0], x[1] = x[0], 0.3
@@ -295,7 +296,8 @@ def test_a_traced_step_is_compiled_for_any_number_of_rows(rng):
 )
 @pytest.mark.parametrize("compile", [lambda function: function, graph], ids=["eager", "traced"])
 def test_sets_of_different_shapes_are_refused(p, x, y, knots, compile):
-    """XLA's loop would read past the end of the shorter one, and answer."""
+    """Without the check, XLA's loop would read past the end of the shorter array and return wrong
+    numbers."""
     table = compile(lambda x, y, knots: wasserstein.pairwise(x, y, knots, p, max_bytes=1))
     with pytest.raises(ValueError, match="filters, knots"):
         table(np.zeros(x), np.zeros(y), np.linspace(0, 1, knots))
@@ -354,12 +356,12 @@ def test_orders_below_one_are_refused(p):
 
 
 def test_interpolated_quantile_functions_are_compared_and_not_steps_as_in_scipy():
-    """The samples {0, 1} and {0, 0}, read at the knots 0, .5 and 1."""
+    """Tests the samples {0, 1} and {0, 0} at the knots 0, .5 and 1."""
     x, y, knots = [[0.0, 1.0, 1.0]], [[0.0, 0.0, 0.0]], np.array([0, 0.5, 1])
     result = wasserstein.distance(np.array(x), np.array(y), knots)
     assert float(result) == pytest.approx(0.75)
     assert scipy.stats.wasserstein_distance([0, 1], [0, 0]) == 0.5
-    # the same by numerical integration of the interpolated functions
+    # numerical integration of the interpolated functions
     levels = (np.arange(10_000) + 0.5) / 10_000
     gaps = np.abs(np.interp(levels, knots, x[0]) - np.interp(levels, knots, y[0]))
     assert float(result) == pytest.approx(gaps.mean(), rel=1e-6)

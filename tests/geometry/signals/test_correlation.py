@@ -1,4 +1,4 @@
-"""Lagged correlations against loops over pairs of steps."""
+"""Tests that lagged correlations equal loops over pairs of steps."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def numpy(tensors):
 
 
 def by_loops(x, mask, lags=LAGS, ridge=RIDGE):
-    """One signal, as the definition reads."""
+    """Computes the definition for one signal with loops."""
     steps = np.flatnonzero(mask)
     gap = x - x[steps].mean(axis=0)
     stddev = np.sqrt((gap[steps] ** 2).mean(axis=0) + ridge)
@@ -123,7 +123,7 @@ def test_any_sequence_of_whole_numbers_will_do(rng, lags):
 
 @pytest.mark.parametrize("lags", [(), (0, 0), (-1,), (1.5,), "4", 4, (True,), (False, 2), None])
 def test_other_lags_are_refused(lags):
-    with pytest.raises(ValueError, match="`lags` must be a sequence of whole numbers of steps"):
+    with pytest.raises(ValueError, match="`lags` must be .*Received"):
         lagged_correlations(np.ones((1, 4, 2)), lags=lags)
 
 

@@ -30,14 +30,14 @@ def test_golden_estimators(estimator, dtype):
 
 @pytest.mark.parametrize("estimator", ["oas", "ledoit_wolf"])
 def test_golden_shrinkage_is_the_share_of_the_round_matrix(estimator):
-    """Of OAS that of scikit-learn and pyRiemann, not of Chen2010."""
+    """The expected shrinkage of OAS is that of scikit-learn and pyRiemann, not that of Chen2010."""
     inputs, expected, _, _ = matrices.example("covariance", "float64")
     x, mask = inputs["x"][None], inputs["mask"][None]
     sample, result = (np.asarray(covariance(item)(x, mask))[0] for item in ("sample", estimator))
     if estimator == "oas":
         assert expected["oas_shrinkage"] != pytest.approx(expected["oas_shrinkage_chen2010"])
     steps = np.sum(inputs["mask"])
-    biased = (steps - 1) / steps * sample[0, 1]  # both shrink the estimate that divides by `steps`
+    biased = (steps - 1) / steps * sample[0, 1]  # shrinkage uses the divisor `steps`
     expected_entry = (1 - expected[f"{estimator}_shrinkage"]) * biased
     np.testing.assert_allclose(result[0, 1], expected_entry, rtol=1e-8)
 

@@ -15,7 +15,7 @@ def test_the_spectrum_is_that_of_the_fourier_transform(samples, rng):
 
 
 def test_no_matrix_is_large_enough_to_be_rounded_to_8_bits(monkeypatch, rng):
-    """A converter leaves fewer than 1024 numbers alone."""
+    """A converter to 8 bits does not round matrices of fewer than 1024 numbers."""
     seen, matmul = [], ops.matmul
     monkeypatch.setattr(ops, "matmul", lambda x, y: (seen.append(y.shape), matmul(x, y))[1])
     power_spectrum(ops.convert_to_tensor(rng.normal(size=(1, 400)).astype("float32")))

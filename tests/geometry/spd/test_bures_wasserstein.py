@@ -1,4 +1,4 @@
-"""The Bures-Wasserstein distance in any unit."""
+"""Tests that the Bures-Wasserstein distance is accurate for matrices in any unit."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def test_bures_wasserstein_is_scale_free_in_float32_with_its_gradient(rng, dista
         np.testing.assert_allclose(result, expected, rtol=1e-4)
         np.testing.assert_array_equal(np.diag(np.asarray(distance(pair[0], pair[0]))), 0)
         if JAX and distance is spd.bures_wasserstein_by_polynomials:
-            continue  # files for devices are written by TensorFlow
+            continue  # only TensorFlow writes files for devices
         result = gradients(lambda x, y, scale=scale: value(x, y, scale), *pair)
         for first, slope in zip(result, slopes, strict=True):
             tolerance = 1e-3 * np.abs(slope).max()

@@ -1,4 +1,4 @@
-"""The symmetric matrix whose norm is a distance of SPD matrices."""
+"""Tests of the symmetric matrix whose norm is a distance of SPD matrices."""
 
 import numpy as np
 import pytest

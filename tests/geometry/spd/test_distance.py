@@ -11,7 +11,7 @@ from tests.geometry import matrices
 from tests.geometry.matrices import DTYPES
 from tests.gradients import finite_differences
 
-DISTANCES = ["affine_invariant", "log_euclidean", "stein"]  # of logarithms, without unit
+DISTANCES = ["affine_invariant", "log_euclidean", "stein"]  # distances of logarithms, without unit
 ALL = [*DISTANCES, "bures_wasserstein"]
 PYRIEMANN = {
     "affine_invariant": pyriemann.distance_riemann,
@@ -194,7 +194,7 @@ def test_a_singular_matrix_is_at_a_finite_log_euclidean_distance(rng):
 
 @pytest.mark.parametrize("name", ALL)
 def test_matrices_of_other_sizes_are_refused(name):
-    with pytest.raises(ValueError, match=r"of one size. Received shapes \(3, 3\) and \(4, 4\)"):
+    with pytest.raises(ValueError, match=r"Received shapes \(3, 3\) and \(4, 4\)"):
         getattr(spd, name)(np.eye(3), np.eye(4))
     with pytest.raises(ValueError, match="`y` must hold square matrices"):
         getattr(spd, name)(np.eye(3), np.ones((3, 4)))
@@ -228,7 +228,8 @@ def test_matrices_that_commute_are_as_far_as_their_roots(rng):
 
 @pytest.mark.parametrize("ranks", [(4, 4), (4, 2), (2, 4), (2, 3), (1, 1)])
 def test_bures_wasserstein_distances_of_singular_matrices_are_those_of_their_factors(rng, ranks):
-    """`|F|^2 + |G|^2 - 2 |F'G|_*` for `FF'` and `GG'` (Bhatia2019, Theorem 1)."""
+    """The squared distance of `FF'` and `GG'` is `|F|^2 + |G|^2 - 2 |F'G|_*` (Bhatia2019, Theorem
+    1)."""
     f, g = (rng.normal(size=(5, 4, rank)) for rank in ranks)
     norms = np.linalg.svd(np.swapaxes(f, 1, 2) @ g, compute_uv=False).sum(-1)
     expected = np.sqrt((f**2).sum((1, 2)) + (g**2).sum((1, 2)) - 2 * norms)
@@ -254,7 +255,7 @@ def test_equal_matrices_are_at_bures_wasserstein_distance_zero_with_gradient_zer
 @pytest.mark.slow
 def test_gradients_of_bures_wasserstein_distances_agree_with_finite_differences(rng):
     x, y = matrices.spd(rng, 2, 5)
-    y = np.stack([y, x + 1e-2 * matrices.spd(rng, 5)])  # far and near
+    y = np.stack([y, x + 1e-2 * matrices.spd(rng, 5)])  # far and near matrices
     distances = lambda x, y: ops.sum(spd.bures_wasserstein(x, y))  # noqa: E731
     distances = matrices.quick(distances)
     _, (in_x, in_y) = matrices.with_gradients(spd.bures_wasserstein, np.ones(2), x, y)
@@ -278,7 +279,8 @@ def test_a_device_computes_bures_wasserstein_distances_to_the_digits_of_float32(
 
 @pytest.mark.parametrize("n", [1, 40])
 def test_a_bures_wasserstein_square_is_zero_below_16_and_n_roundings_and_no_further(n):
-    """Of `I` and `(1 + d)^2 I` the square is `n d^2`, and the traces are about `2 n`."""
+    """The squared distance of `I` and `(1 + d)^2 I` is `n d^2`, and the sum of their traces is
+    about `2 n`."""
     bound = (16 + n) * np.finfo("float64").eps * 2 * n
     below, above = (np.sqrt(factor * bound / n) for factor in (0.6, 1.5))
     eye = np.eye(n)
@@ -288,7 +290,7 @@ def test_a_bures_wasserstein_square_is_zero_below_16_and_n_roundings_and_no_furt
 
 
 def test_a_block_of_pairs_fills_its_bytes_and_no_more():
-    """Four rows of 12 with 2 matrices of 9 numbers each, in float64."""
+    """Each block has 4 of 12 rows, paired with 2 matrices of 9 numbers in float64."""
     x, y = (ops.convert_to_tensor(np.ones((count, 3, 3))) for count in (12, 2))
     shapes = []
 

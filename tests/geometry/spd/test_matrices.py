@@ -1,4 +1,4 @@
-"""Decompositions of stacks of matrices."""
+"""Tests of decompositions of stacks of matrices."""
 
 import subprocess
 import sys
@@ -39,7 +39,7 @@ for _ in range(20):
 @pytest.mark.slow_on_jax
 @pytest.mark.skipif(keras.backend.backend() != "jax", reason="of XLA's threads")
 def test_many_decompositions_at_once_do_not_wait_for_each_other():
-    """Runs in a separate process, because a deadlock cannot be interrupted."""
+    """The test runs in a separate process, because a deadlock cannot be interrupted."""
     done = subprocess.run([sys.executable, "-c", MANY_AT_ONCE], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 

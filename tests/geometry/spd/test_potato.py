@@ -1,4 +1,5 @@
-"""Statistics of potatoes: calibration, scores, the online step and the update by a batch."""
+"""Tests of the statistics of Riemannian potatoes: calibration, scores, the online step and the
+update by a batch."""
 
 import functools
 
@@ -19,7 +20,7 @@ from tests.gradients import gradients
 
 
 def statistics(inputs, dtype, count=6):
-    """Of one class, as tensors."""
+    """Returns the statistics of one class as tensors."""
     values = (inputs["center"], inputs["log_mu"], inputs["log_sigma"], count)
     return potato.Statistics(
         *(ops.convert_to_tensor(np.asarray(value, dtype)[None]) for value in values)
@@ -27,13 +28,13 @@ def statistics(inputs, dtype, count=6):
 
 
 def arrays(inputs):
-    """Of one class, as NumPy values in float64."""
+    """Returns the statistics of one class as NumPy values in float64."""
     values = (inputs["center"], inputs["log_mu"], inputs["log_sigma"], 6)
     return potato.Statistics(*(np.asarray(value, np.float64) for value in values))
 
 
 def moved(state, x, update_rate):
-    """The online step on NumPy values, by a matrix that is accepted."""
+    """Applies the online step to NumPy values with a matrix that is accepted."""
     return potato.online_step(state, np.asarray(x, np.float64), np.inf, update_rate)[1]
 
 
@@ -50,8 +51,8 @@ def one_class(update_rate):
 
 
 def scored_and_moved(state, x, update_rate):
-    """Logarithms of distances, scores, and the statistics after an update, by matrices of one
-    class in a compiled step."""
+    """Computes, in a compiled step, logarithms of distances, scores, and the statistics after an
+    update with matrices of one class."""
     return one_class(update_rate)(state, ops.convert_to_tensor(x))
 
 
@@ -61,7 +62,7 @@ def any_classes(update_rate):
 
 
 def updated(state, *rows, update_rate):
-    """`update` in a compiled step, by rows of any classes."""
+    """Calls `update` in a compiled step with rows of any classes."""
     return any_classes(update_rate)(state, *map(ops.convert_to_tensor, rows))
 
 
@@ -72,7 +73,7 @@ def updated(state, *rows, update_rate):
 def test_calibration_and_scores_are_those_of_the_definition(dtype):
     inputs, expected, _, tolerance = example("potato_calibration", dtype)
     result = potato.calibrate(inputs["x"])
-    # `karcher_mean` knows the center to 1e-9.
+    # The error of the center that `karcher_mean` computes is 1e-9.
     close = {**tolerance, "atol": max(tolerance["atol"], 3e-9)}
     for part, key in (("center", "center"), ("mean", "log_mu"), ("stddev", "log_sigma")):
         assert_values(getattr(result, part), expected[key], close)
@@ -80,7 +81,7 @@ def test_calibration_and_scores_are_those_of_the_definition(dtype):
     state = statistics({**inputs, **expected}, dtype)
     logs, *_ = scored_and_moved(state, inputs["x"], None)
     assert_values(logs, expected["log_distances"], tolerance)
-    # A score has the error of the logarithms divided by log_sigma, 0.04.
+    # The error of a score is the error of the logarithms divided by log_sigma, which is 0.04.
     _, z, _ = scored_and_moved(state, inputs["new"], None)
     assert_values(z, expected["z"], {**tolerance, "atol": tolerance["atol"] * 30})
 
@@ -202,7 +203,7 @@ def test_each_class_moves_by_its_own_rows_in_any_order(rng):
 
 
 def test_classes_without_rows_and_rows_without_a_class_change_nothing(rng):
-    """To the bit, whatever such a row holds."""
+    """The statistics stay the same bit for bit for any values in these rows."""
     state = some_classes(rng)
     x = np.stack([np.full((4, 4), np.nan), np.zeros((4, 4)), np.eye(4)])
     labels, values = np.array([-1, -1, 1], "int32"), np.array([np.nan, np.inf, 0.5])

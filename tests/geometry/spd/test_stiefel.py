@@ -60,10 +60,10 @@ def test_random_frames_prefer_no_direction():
 @pytest.mark.parametrize("function", [stiefel.polar, stiefel.qr])
 @pytest.mark.parametrize("shape", [(3,), (3, 4), (2, 3, 4)])
 def test_more_columns_than_rows_are_refused(function, shape):
-    with pytest.raises(ValueError, match="`w` must have no more columns than rows"):
+    with pytest.raises(ValueError, match=r"`w` .* Received shape"):
         function(np.zeros(shape))
 
 
 def test_more_columns_than_rows_are_refused_at_random():
-    with pytest.raises(ValueError, match="no more columns than rows"):
+    with pytest.raises(ValueError, match=r"Received shape \(3, 4\)"):
         stiefel.random((3, 4))
