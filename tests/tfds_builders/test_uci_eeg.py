@@ -191,7 +191,9 @@ def test_electrodes_in_another_order_are_put_in_order(tmp_path):
 
 
 def test_the_config_whose_archive_is_there_is_proposed(tmp_path):
-    with pytest.raises(MissingArchiveError, match="the archive of uci_eeg/large. Prepare that config"):
+    with pytest.raises(
+        MissingArchiveError, match="the archive of uci_eeg/large. Prepare that config"
+    ):
         prepared(tmp_path, TRAIN, "uci_eeg")
 
 
