@@ -19,7 +19,7 @@ MEANING = (
 )
 
 WHOLE = (
-    "The network uses the whole recording around each moment, so removing a moment may change the "
+    "The network sees the whole recording around each moment, so removing a moment may change the "
     "distance by another amount."
 )
 

@@ -46,7 +46,7 @@ def quantile_curves(
     first, second, knots = _check(first, second)
     if not 1 <= filters <= first.shape[1]:
         raise ValueError(
-            f"`filters` must be from 1 to {first.shape[1]}, the number of filters of the "
+            f"`filters` must be between 1 and {first.shape[1]}, the number of filters of the "
             f"embeddings. Received filters={filters}."
         )
     between, within = filter_distances(first, second, knots)

@@ -40,8 +40,8 @@ def folders() -> list[pathlib.Path]:
         if (custom / CARD).is_file():
             raise ValueError(
                 f"{VARIABLE} is {variable!r}, which is the folder of a single model, because it "
-                f"contains {CARD}. Set the variable to the folder above, "
-                f"{str(custom.resolve().parent)!r}."
+                f"holds {CARD}. Name {str(custom.resolve().parent)!r} instead, the folder that "
+                "contains the model."
             )
         result.append(custom)
     checkout = _PACKAGE.parent
@@ -116,7 +116,7 @@ def is_path(name: Path) -> bool:
         TypeError: If `name` is neither a text nor a path.
     """
     if not isinstance(name, (str, os.PathLike)):
-        raise TypeError(f"A model must be a name or a path. Received {type(name).__name__}.")
+        raise TypeError(f"Give a model by its name or its path. Received {type(name).__name__}.")
     text = os.fspath(name)
     separators = {os.sep, os.altsep or os.sep}
     return isinstance(name, os.PathLike) or text.endswith(SUFFIX) or bool(separators & set(text))

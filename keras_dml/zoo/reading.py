@@ -234,9 +234,9 @@ def _check_tolerance(tolerance, expected, file):
     size = float(np.sqrt(np.mean(np.square(expected, dtype=np.float64))))
     if not tolerance < MAX_TOLERANCE * size:
         raise ValueError(
-            f"The card of {file} has a tolerance of {tolerance:g} for its golden embedding, whose "
-            f"root mean square is {size:.3g}. Another model would pass this check. Set a tolerance "
-            f"below {MAX_TOLERANCE * size:.2g}, or run the recipe of the model."
+            f"The card of {file} allows a deviation of {tolerance:g} from its golden embedding, "
+            f"whose root mean square is {size:.3g}. Another model would pass this check. Set a "
+            f"tolerance below {MAX_TOLERANCE * size:.2g}, or run the recipe of the model."
         )
 
 

@@ -226,7 +226,7 @@ def test_a_saved_model_of_audio_takes_padded_batches(speaker, tmp_path):
 
 
 def test_a_plain_encoder_of_images_keeps_its_two_signatures(classifier, images, tmp_path):
-    with pytest.raises(ValueError, match="names no distance.*`distance=`"):
+    with pytest.raises(ValueError, match="no distance.*`distance=`"):
         export.tflite(classifier.encoder, tmp_path / "plain.tflite")
     made = export.tflite(classifier.encoder, tmp_path / "plain.tflite", None, distance="cosine")
     names = Interpreter(model_path=str(made.path)).get_signature_list()

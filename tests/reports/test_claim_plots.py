@@ -71,7 +71,7 @@ def test_infinite_thresholds_and_scores_leave_the_axis_finite(tmp_path):
 
 @pytest.mark.parametrize("count", [0, 3])
 def test_lists_of_other_lengths_are_refused(count):
-    with pytest.raises(ValueError, match=f"{count} and 6"):
+    with pytest.raises(ValueError, match=f"{count} decisions and 6"):
         reports.claims(DECISIONS[:count], PEOPLE)
 
 

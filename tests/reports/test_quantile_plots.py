@@ -111,7 +111,7 @@ def test_embeddings_without_quantiles_are_refused(second):
 
 
 def test_an_empty_set_of_recordings_is_refused():
-    with pytest.raises(ValueError, match="At least one recording.*4 and 0"):
+    with pytest.raises(ValueError, match="at least one recording.*4 and 0"):
         reports.quantile_curves(person(), person()[:0])
 
 
