@@ -103,7 +103,7 @@ def refuse_weights(model: keras.Model, *weights: object) -> None:
     """
     if any(weight is not None for weight in weights):
         raise ValueError(
-            f"{type(model).__name__} accepts neither `sample_weight` nor `class_weight`, because "
-            "its losses compare pairs of rows, and pairs have no weights. Leave out the weights, "
-            "and sample important rows more often instead."
+            f"{type(model).__name__} takes no `sample_weight` and no `class_weight`, because its "
+            "losses compare pairs of rows, and pairs have no weights. Sample important rows more "
+            "often instead."
         )

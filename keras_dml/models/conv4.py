@@ -44,7 +44,7 @@ def conv4(
     widths = [width] * blocks if isinstance(width, numbers.Integral) else list(width)
     if len(widths) != blocks:
         raise ValueError(
-            f"`width` must be one number, or a list of {blocks} numbers, one for each block. "
+            f"`width` must be one number, or a list with one for each of the {blocks} blocks. "
             f"Received width={width!r}."
         )
     for i, filters in enumerate(widths, start=1):

@@ -501,8 +501,8 @@ class PrototypicalClassifier(CheckedTraining):
         unknown = [name for name in among if name not in self.prototypes_layer.class_names]
         if unknown or not among:
             raise ValueError(
-                "`among` must be a list of at least one class of the model (see `class_names`). "
-                f"Received among={among!r}, in which {unknown} are not classes."
+                "`among` must name some of the model's classes (see `class_names`). Received "
+                f"among={among!r}, in which {unknown} are not classes."
             )
         return np.sort([self.prototypes_layer.class_names.index(name) for name in among])
 

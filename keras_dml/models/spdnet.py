@@ -79,9 +79,8 @@ def spdnet(
         raise ValueError(f"`output` must be one of {OUTPUTS}. Received output={output!r}.")
     if estimator is None and normalization is not None:
         raise ValueError(
-            f"normalization={normalization!r} applies to recordings, but without `estimator` the "
-            'inputs of this model are matrices. Set `estimator`, for example to "sample", for '
-            "recordings."
+            f"normalization={normalization!r} is for recordings, but this model takes matrices. "
+            'To use recordings, set `estimator`, for example to "sample".'
         )
     stack = [BiMap(units, name=f"bimap_{i}") for i, units in enumerate(sizes[1:], start=1)]
     if output == "tangent":
