@@ -13,7 +13,10 @@ KNOTS = np.r_[0.0, np.sort(np.random.default_rng(0).uniform(size=6)), 1.0]
 
 
 def person(recordings=4, filters=5, seed=0, shift=()):
-    """Draws embeddings with equal filters except for shifts by index."""
+    """Draws quantile embeddings whose filters are equal except for shifts.
+
+    The shifts are given as a dict from filter indices to shifts.
+    """
     rng = np.random.default_rng(seed)
     values = np.sort(rng.normal(size=(recordings, filters, KNOTS.size)), axis=-1)
     for index, by in dict(shift).items():
