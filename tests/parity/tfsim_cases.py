@@ -46,7 +46,7 @@ def plain(array):
 
 
 def triplets(inputs):
-    """Computes cases of the mining strategies that have a counterpart, with margin and soft margin."""
+    """Computes cases of the mining strategies that have a counterpart in keras-dml."""
     for labels, strategies in (
         ("lab12", ("hard", "hard")),
         ("lab12_pairs", ("hard", "hard")),
@@ -95,7 +95,7 @@ def ranked(inputs):
 
 
 def batches():
-    """Computes cases with the shape and the classes of batches that have several examples per class."""
+    """Computes the shape and the classes of batches that have several examples per class."""
     x = np.arange(ROWS * 2, dtype="float32").reshape(ROWS, 2)
     y = np.repeat(np.arange(CLASSES), ROWS // CLASSES)
     for classes, examples in ((3, 4), (4, 2)):
