@@ -34,7 +34,7 @@ PLACES = ("file", "encrypted file", "server", "encrypted server")
 
 
 class Flat:
-    """Model whose embeddings are its inputs."""
+    """Index that uses embeddings as vectors without changes."""
 
     metric, numbers = "l1", NUMBERS
 
@@ -49,8 +49,10 @@ def opened(place):
 
 
 def enroll(place, name, acknowledged):
-    """Enrolls `name 0`, `name 1`, ... until it is killed or the server is; the number of each
-    goes into a pipe when it has returned."""
+    """Enrolls `name 0`, `name 1`, ... until the process or the server is killed.
+
+    After each enrollment the function writes the number to a pipe.
+    """
     with contextlib.suppress(OSError), opened(place) as store:
         for i in range(10**6):
             store.add(f"{name} {i}", np.full((RECORDINGS, NUMBERS), i))
