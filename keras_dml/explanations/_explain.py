@@ -119,7 +119,7 @@ def _between(model, embeddings, recordings):
 
 
 def _sum_of_parts(model, embeddings, recordings):
-    """Returns an explanation whose parts sum to the distance, or None if there is none."""
+    """Returns an explanation whose parts sum to the distance, or None if this is not possible."""
     metric = inference.head_distance(model)
     encoder = inputs.encoder(model)
     x, y = embeddings.values()

@@ -75,8 +75,8 @@ class Explanation:
             time steps are unknown.
         rate_hz: Time steps per second, or None if unknown.
         by_removal: Whether moments, channels and regions hold changes of the distance that were
-            measured by removing one moment, channel or region at a time. Such changes do not sum to
-            the distance.
+            measured by removing one moment, channel or region at a time. Changes by removal do not
+            sum to the distance.
         regions: Dict from a region of an image (rows, columns and recording) to the decrease of the
             distance without this region.
     """
@@ -102,8 +102,8 @@ class Explanation:
     def moments(self) -> tuple[Moment, ...]:
         """Spans without which the recordings are closer, largest part first.
 
-        These are the spans whose time steps have larger parts than the mean time step. In
-        explanations by removal, they are the spans whose removal lowered the distance.
+        In these spans, the part of each time step is larger than the mean over all time steps. In
+        explanations by removal, these are the spans whose removal lowered the distance.
         """
         least = {
             name: 0.0 if self.by_removal else self.distance / 2 / len(line.parts)

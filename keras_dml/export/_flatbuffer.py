@@ -15,7 +15,7 @@ IDENTIFIER = b"TFL3"
 
 
 def schema():
-    """Returns LiteRT's module of classes for the tables in a .tflite file."""
+    """Returns the module of LiteRT that has a class for each table in a .tflite file."""
     from ai_edge_litert import schema_py_generated
 
     return schema_py_generated

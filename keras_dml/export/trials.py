@@ -26,8 +26,8 @@ class Trials:
         embeddings: Embeddings that Keras computed for each recording alone, shape
             `(recordings, ...)`.
         typical: Number of typical recordings, which come first. All later recordings are extreme.
-        timed: Recording for the measurement of latency. It is the longest real recording, or the
-            longest generated recording if there are no real recordings.
+        timed: Recording for the measurement of latency. It is the longest real recording. Without
+            real recordings, it is the longest generated recording.
     """
 
     recordings: list

@@ -54,7 +54,7 @@ def in_float64(model: keras.Model) -> keras.Model:
 
 
 def _copy(model, change):
-    """Copies a model from its configuration and applies `change` to each dict inside."""
+    """Copies a model and applies `change` to each dict in the configuration of the copy."""
     config = keras.saving.serialize_keras_object(model)
     config.pop("compile_config", None)
     _visit(config, change)

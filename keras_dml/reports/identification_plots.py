@@ -20,7 +20,7 @@ def identifications(
     """Plots the distances between recordings and the nearest enrolled people.
 
     Each recording has a bar that ends at the threshold. The marker of the nearest person is filled.
-    The name of the identified person is printed beside the bar.
+    The name of the identified person is to the right of the bar.
 
     Args:
         results: Dict from the name of a recording to its `keras_dml.gallery.Identification`.

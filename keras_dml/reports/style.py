@@ -102,7 +102,7 @@ def new_figure(title: str, caption: str, *, width: float, height: float) -> Figu
 def method_look(name: str, position: int) -> tuple:
     """Returns the color and dash pattern of a method.
 
-    For methods that are not in `METHODS`, the position of the method selects them.
+    A method that is not in `METHODS` gets a color and a dash pattern by its position in the plot.
     """
     return METHODS.get(name, _OTHERS[position % len(_OTHERS)])
 

@@ -56,8 +56,8 @@ def check_weights(opened: BinaryIO, name: str) -> None:
         name: Name of the member that holds the weights.
 
     Raises:
-        ValueError: If the weights are damaged or too large. The message has the form of the
-            messages of `check`.
+        ValueError: If the weights are damaged or too large. As in `check`, callers can put the name
+            of the file before the message.
     """
     import h5py
 

@@ -20,8 +20,8 @@ def folders() -> list[pathlib.Path]:
 
     The first folder is named by the environment variable KERAS_DML_ZOO. The second folder is
     `keras_dml/_zoo` of an installed wheel, and the third is `zoo` in a clone of the repository.
-    Each model is a subfolder. A model in an earlier folder hides a model of the same name in a
-    later folder. The third folder counts only beside a `pyproject.toml` of this project, because in
+    Each model has a subfolder of its name. A model in an earlier folder hides a model of the same
+    name in a later folder. The third folder counts only beside a `pyproject.toml` of this project, because in
     site-packages a folder `zoo` may belong to another package.
 
     Raises:

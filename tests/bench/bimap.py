@@ -20,7 +20,8 @@ ROWS = (timing.Row(PUT_BACK), timing.Row(BY_QR, PUT_BACK), timing.Row(FREE, PUT_
 
 
 def examples(count, seed):
-    """Draws covariances of 200 steps. Classes differ in strong directions and share the noise."""
+    """Draws covariances of 200 steps. Classes differ in directions of large variance, and have the
+    same noise."""
     shared, rng = np.random.default_rng(0), np.random.default_rng(seed)
     mixing = shared.normal(size=(CLASSES, N, 4)) * 0.12
     y = rng.integers(CLASSES, size=count)

@@ -56,7 +56,7 @@ class Population(NamedTuple):
     Attributes:
         people: Function that returns `keras_dml.training.People`.
         distances: Function from these people to the distances between all recordings.
-        card: Name of the population of the model card. None: half of this population.
+        card: Name of the population of the model card. Default: half of this population.
     """
 
     people: Callable
@@ -196,7 +196,8 @@ def groups_of(own, card, far, volunteers, draws, seed):
 
     Args:
         own: `(scores, owners)` of the population for galleries, and for a card of this population.
-        card: `(scores, owners)` of the population of the card. None: half of this population.
+        card: `(scores, owners)` of the population of the model card, or None if the card comes from
+            half of the population `own`.
         far: Desired false accept rate.
         volunteers: Number of people who set the threshold.
         draws: Number of groups.

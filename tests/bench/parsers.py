@@ -112,14 +112,14 @@ def record(folder, days):
 
 
 def windowed(folder, config):
-    """Returns the number of minutes into which a config cuts the record."""
+    """Cuts a record into minutes by a configuration of the data set, and returns their number."""
     source = open_source(folder, ltmm.WANTED.limits)
     recording, repeats = ltmm.Recording("CO001", "CO001.hea"), Repeats("LTMM", "recordings", "kept")
     return sum(1 for _ in ltmm.examples_of(recording, repeats, source, config))
 
 
 def show_windows(days):
-    """Prints the time and memory that each config needs to cut a record into minutes."""
+    """Prints the time and memory that each data set configuration needs to cut a record."""
     print(
         f"\nLTMM, {days} days at 100 Hz cut into minutes: at most {SECONDS} s and {MEGABYTES} MB,"
     )

@@ -1,4 +1,4 @@
-"""Functions of all benchmarks, which time candidates in turn and print tables."""
+"""Functions that time the candidates of a benchmark in turn and print tables."""
 
 import argparse
 import os
@@ -13,7 +13,7 @@ PAUSE_SECONDS = 0.05  # pause in which the threads of the previous candidate go 
 
 @dataclass
 class Row:
-    """Row of the table: a candidate, a candidate to compare with, and the largest allowed ratio."""
+    """Row of the table: two candidates, and the largest allowed ratio of their times."""
 
     name: str
     against: str | None = None
