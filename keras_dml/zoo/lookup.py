@@ -21,8 +21,8 @@ def folders() -> list[pathlib.Path]:
     The first folder is named by the environment variable KERAS_DML_ZOO. The second folder is
     `keras_dml/_zoo` of an installed wheel, and the third is `zoo` in a clone of the repository.
     Each model has a subfolder of its name. A model in an earlier folder hides a model of the same
-    name in a later folder. The third folder counts only beside a `pyproject.toml` of this project, because in
-    site-packages a folder `zoo` may belong to another package.
+    name in a later folder. The third folder is used only if the `pyproject.toml` of this project is
+    next to it, because in site-packages a folder `zoo` may belong to another package.
 
     Raises:
         NotADirectoryError: If KERAS_DML_ZOO is set to something that is not a folder.
