@@ -269,7 +269,7 @@ def _check_archive(opened, file):
         names = archive.check(opened, texts=CONTENT)
         missing = [name for name in (*CONTENT, WEIGHTS) if name not in names]
         if missing:
-            raise ValueError(f"it does not contain {', '.join(missing)}")
+            raise ValueError(f"it lacks {', '.join(missing)}")
         archive.check_weights(opened, WEIGHTS)
     except ValueError as error:
         raise ValueError(
