@@ -8,7 +8,7 @@ def parser(description: str) -> argparse.ArgumentParser:
     """Returns a parser of the shared arguments.
 
     Args:
-        description: Description of the script; its first line heads the help.
+        description: Description of the script. The help begins with the first line of this text.
     """
     command = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter

@@ -1,7 +1,8 @@
-"""Figures of exported models on people outside of training.
+"""Measures exported models on people who are not in the training data.
 
-A published model is measured on its test people. If it was trained on everybody, the models of its
-cross-validation are measured instead, each on the people outside its training.
+A published model is measured on its test people. If the published model was trained on all people,
+the models of its cross-validation are measured instead, each on the people who are not in its
+training data.
 """
 
 import functools
@@ -23,11 +24,11 @@ if TYPE_CHECKING:
 
 
 def judge_of(model: "keras.Model", card: dict) -> "PublishedJudge | FoldsJudge | None":
-    """Returns the judge of a model's files; None if the recordings are not available.
+    """Returns the judge that measures files of a model, or None without recordings.
 
     Args:
         model: Model of the zoo.
-        card: Its card.
+        card: Card of the model.
     """
     if recordings.data_dir() is None:
         return None
@@ -38,11 +39,11 @@ def judge_of(model: "keras.Model", card: dict) -> "PublishedJudge | FoldsJudge |
 
 
 class PublishedJudge:
-    """Judge that measures the published model and its files.
+    """Judge that measures a published model and its files.
 
     Args:
         model: Model of the zoo.
-        measured: Recordings for the measurement.
+        measured: Recordings on which the judge measures the model.
         metric: `"accuracy"` or `"auc"`.
     """
 
@@ -50,11 +51,11 @@ class PublishedJudge:
         self.model, self.measured, self.metric = model, measured, metric
 
     def by_keras(self, distance: distances.Distance | None = None) -> float:
-        """Computes the figure of the model by its own distance or by `distance`."""
+        """Computes the AUC or accuracy with `distance`, or with the distance of the model."""
         return quality.by_keras(self.model, self.measured, self.metric, distance)
 
     def by_file(self, path: pathlib.Path, _: str | None) -> float:
-        """Computes the figure of a .tflite file."""
+        """Computes the AUC or accuracy of a .tflite file."""
         return quality.by_file(path, self.model, self.measured, self.metric)
 
 
@@ -62,7 +63,7 @@ class FoldsJudge:
     """Judge that measures the AUC of a cross-validation over the trials of all folds.
 
     Args:
-        name: Name of a model whose `evidence` has `over_folds(distances) -> Measurement`.
+        name: Name of a model whose module `evidence` has `over_folds(distances) -> Measurement`.
     """
 
     def __init__(self, name: str):
@@ -70,16 +71,16 @@ class FoldsJudge:
         self.over_folds = importlib.import_module(f"zoo.{name}.evidence").over_folds
 
     def by_keras(self, distance: distances.Distance | None = None) -> float:
-        """Computes the AUC of the models of the folds by their own distance or by `distance`."""
+        """Computes the AUC of the models of the folds with `distance` or with their distances."""
         return self._auc([_by_keras(fold, distance) for fold in self.folds])
 
     def by_file(self, _: pathlib.Path, quantization: str | None) -> float | None:
         """Computes the AUC of .tflite files of the models of the folds.
 
-        The result is None for int8, because recordings of everybody set the ranges of such a file.
+        The result is None for int8, because recordings of all people set the ranges of int8 files.
 
         Args:
-            quantization: Same as in `keras_dml.export.tflite`.
+            quantization: Type of the weights, as in `keras_dml.export.tflite`.
         """
         if quantization == "int8":
             return None
@@ -104,7 +105,7 @@ def _by_keras(model, distance):
 
 
 def _by_file(path, model, signals):
-    # the file of a model of matrices returns tangent vectors
+    # The file of a model of matrices returns tangent vectors.
     distance = inference.head_distance(model)
     distance = distances.Euclidean() if export.works_on_matrices(model) else distance
     vectors = litert.embed(path, signals)

@@ -1,9 +1,10 @@
-"""Figures that show how an export changes the quality of a model.
+"""Measures how an export changes the accuracy or the AUC of a model.
 
-The figure is the accuracy if the card has one, else the AUC of verification. It is measured on test
-people, or on training people if the card names no test people. The recordings come from the data
-set of the card. If the recipe `zoo/<name>/train.py` has a function `examples(split) -> (inputs,
-labels)`, they come from this function, with inputs of the model, and class ids for a classifier.
+The measure is the accuracy if the model card has an accuracy, and otherwise the AUC of
+verification. It is measured on test people, or on training people if the card names no test people.
+The recordings come from the data set that the card names. If the recipe `zoo/<name>/train.py` has a
+function `examples(split) -> (inputs, labels)`, this function returns the inputs of the model and
+their labels instead. The labels of a classifier are class ids.
 """
 
 import dataclasses
@@ -24,10 +25,10 @@ from zoo import recordings
 if TYPE_CHECKING:
     import keras
 
-WINDOW = 512  # steps of a walk, 5.12 s at 100 Hz
-MAX_PER_PERSON = 12  # recordings; the number of pairs grows with its square
-MAX_EXAMPLES = 1000  # examples of a recipe, spread over its classes, at least two of each class
-CALIBRATING = 100  # recordings, spread over the training people
+WINDOW = 512  # time steps per window of a walk, 5.12 s at 100 Hz
+MAX_PER_PERSON = 12  # recordings per person. The number of pairs grows with the square.
+MAX_EXAMPLES = 1000  # examples of a recipe, spread over its classes, with at least two per class
+CALIBRATING = 100  # number of recordings for calibration, spread over the training people
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,9 +37,9 @@ class Recordings:
 
     Attributes:
         signals: List of recordings.
-        people: Person of each recording; the motion for a model of motions, the class for a
-            classifier.
-        sources: Original recording that each recording is a part of.
+        people: Person of each recording. For a model of motions the motion, and for a classifier
+            the class.
+        sources: Original recording from which each recording was cut.
     """
 
     signals: list
@@ -47,7 +48,7 @@ class Recordings:
 
 
 def test_recordings(card: dict) -> Recordings | None:
-    """Returns recordings for the measurement of a model, a few per person; None without data.
+    """Returns a few recordings per person on which a model is measured, or None without data.
 
     Args:
         card: Card of the model.
@@ -60,7 +61,7 @@ def test_recordings(card: dict) -> Recordings | None:
 
 
 def calibrating(card: dict) -> list | None:
-    """Returns recordings of training people for the ranges of an int8 file; None without data.
+    """Returns recordings of training people that set int8 ranges, or None without data.
 
     Args:
         card: Card of the model.
@@ -74,19 +75,19 @@ def calibrating(card: dict) -> list | None:
 
 
 def metric_name(card: dict) -> str:
-    """Returns the name of the figure of a card: `"accuracy"` or `"auc"`."""
+    """Returns the name of the measure of a card, `"accuracy"` or `"auc"`."""
     kinds = {(row["protocol"], row["metric"]) for row in card["figures"]}
     return "accuracy" if ("classification", "accuracy") in kinds else "auc"
 
 
 def device_distance(model: "keras.Model") -> distances.Distance | None:
-    """Returns the distance of the embeddings of a .tflite file if it differs from the model's.
+    """Returns the distance that a .tflite file computes, if it is not the distance of the model.
 
     Args:
         model: A `keras.Model`.
 
     Returns:
-        A distance; None if the file uses the distance of the model.
+        A distance, or None if the file computes the distance of the model.
     """
     distance = inference.head_distance(model)
     is_equal = distance.device_distance in (None, distance.name)
@@ -99,7 +100,7 @@ def by_keras(
     metric: str,
     distance: distances.Distance | None = None,
 ) -> float:
-    """Computes the figure of a model by its own distance or by `distance`."""
+    """Computes the AUC or accuracy of a model with `distance`, or with the model's distance."""
     embeddings = keras_dml.embed(model, measured.signals)
     if metric == "accuracy":
         return accuracy(model.head_scores(embeddings), measured)
@@ -107,14 +108,14 @@ def by_keras(
 
 
 def by_file(file: pathlib.Path, model: "keras.Model", measured: Recordings, metric: str) -> float:
-    """Computes the figure of a model's .tflite file."""
+    """Computes the AUC or accuracy of the .tflite file of a model."""
     if metric == "accuracy":
         return accuracy(litert.classify(file, measured.signals), measured)
     distance = inference.head_distance(model)
     if isinstance(model, keras_dml.models.PrototypicalClassifier):
         distance = functools.partial(litert.distance, file)
     elif distance.device_distance is not None:
-        distance = distances.Euclidean()  # of tangent vectors
+        distance = distances.Euclidean()  # between tangent vectors
     return auc(distance, litert.embed(file, measured.signals), measured)
 
 
@@ -122,14 +123,14 @@ def accuracy(scores: np.ndarray, measured: Recordings) -> float:
     """Computes the fraction of recordings whose class has the highest score.
 
     Args:
-        scores: Shape `(recordings, classes)`.
-        measured: The recordings.
+        scores: Class scores of each recording, shape `(recordings, classes)`.
+        measured: Recordings with their classes.
     """
     return float(np.mean(np.argmax(scores, axis=1) == measured.people))
 
 
 def recipe_examples(card: dict, split: str) -> Recordings | None:
-    """Returns the examples of a model's recipe; None if the data is not available.
+    """Returns the examples of the recipe of a model, or None if the data is not available.
 
     Args:
         card: Card of the model.
@@ -142,14 +143,14 @@ def recipe_examples(card: dict, split: str) -> Recordings | None:
 
 
 def people_recordings(card: dict, key: str) -> Recordings | None:
-    """Returns the recordings of some people of a model's data set.
+    """Returns the recordings of the test people or of the training people of a model.
 
     Args:
         card: Card of the model.
-        key: `"test_subjects"` or `"train_subjects"` of the card's `data`.
+        key: `"test_subjects"` or `"train_subjects"`, a key of the entry `data` of the card.
 
     Returns:
-        `Recordings`; None if the data set is not available or the card names no people.
+        `Recordings`, or None if the data set is not available or the card names no people.
     """
     people = set(card["data"][key])
     folder = recordings.data_dir()
@@ -174,7 +175,7 @@ def people_recordings(card: dict, key: str) -> Recordings | None:
 
 
 def limited(recordings: Recordings, count: int = MAX_PER_PERSON) -> Recordings:
-    """Selects at most `count` recordings of each person, evenly spread."""
+    """Selects at most `count` recordings of each person, evenly spread over the recordings."""
     selected = []
     for person in np.unique(recordings.people):
         rows = np.flatnonzero(recordings.people == person)
@@ -184,12 +185,12 @@ def limited(recordings: Recordings, count: int = MAX_PER_PERSON) -> Recordings:
 
 
 def auc(distance: Callable, embeddings: np.ndarray, measured: Recordings) -> float:
-    """Computes the AUC of verification over all pairs of parts of different recordings.
+    """Computes the AUC of verification over all pairs from different original recordings.
 
     Args:
-        distance: Distance of two sets of embeddings.
+        distance: Function that computes the distances between two sets of embeddings.
         embeddings: Embeddings of the recordings, by Keras or by an exported file.
-        measured: The recordings.
+        measured: Recordings with their people and sources.
     """
     scores = np.asarray(distance(embeddings, embeddings))
     pairs = np.triu(measured.sources[:, None] != measured.sources[None, :], 1)
@@ -218,7 +219,7 @@ def _columns(card, builder):
 
 
 def _parts(record):
-    """Returns windows of a walk between its first and last step, or the whole recording."""
+    """Returns windows between the first and the last footstep of a walk, or a whole recording."""
     signal = np.asarray(record["sequence"], np.float32)
     steps = record.get("steps", record.get("left_steps"))
     if steps is None:

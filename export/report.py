@@ -1,4 +1,4 @@
-"""Writes the table of `export/README.md` and the same figures into the models' cards."""
+"""Writes measurements of exported files into `export/README.md` and into the model cards."""
 
 import dataclasses
 import pathlib
@@ -20,18 +20,19 @@ COLUMNS = (
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """Row of the table, for one exported file.
+    """Row of the table for one exported file.
 
-    A device may compare embeddings by another distance than the model.
+    A device may use another distance between embeddings than the model.
 
     Attributes:
         model: Name of the model.
         export: `Export`, the measurements of `keras_dml.export`.
-        change: Change of the figure (`measure`) by the file, with Keras and the device's distance
-            as baseline; None: unknown.
-        measure: Name of the figure, see `quality.metric_name`.
-        of_distance: Change of the figure by the device's distance in Keras; None: the distance is
-            the model's.
+        change: AUC or accuracy of the file, minus the AUC or accuracy of Keras with the distance of
+            the device. None if unknown.
+        measure: `"accuracy"` or `"auc"`, as returned by `quality.metric_name`.
+        of_distance: AUC or accuracy of Keras with the distance of the device, minus the AUC or
+            accuracy of Keras with the distance of the model. None if the two distances are the
+            same.
     """
 
     model: str
@@ -41,7 +42,7 @@ class Row:
     of_distance: float | None = None
 
     def cells(self) -> tuple[str, ...]:
-        """Returns the texts of the row, in the order of `COLUMNS`."""
+        """Returns the cells of the row as texts, in the order of `COLUMNS`."""
         export = self.export
         timed = "an image" if export.steps is None else f"{export.steps} steps"
         return (
@@ -61,21 +62,21 @@ class Row:
         return number if self.measure == "auc" else f"{number} ({self.measure})"
 
     def card(self) -> dict:
-        """Returns the entry of a card's `exports`."""
+        """Returns the entry for `exports` of a card."""
         from keras_dml import training
 
         return training.export_row(self.export, self.measure, self.change, self.of_distance)
 
 
 def write_table(rows: list[Row], readme: pathlib.Path = README) -> str:
-    """Writes rows into the table of a README and keeps the rows of other models and formats.
+    """Writes rows into the table of a page and keeps the rows of other models and formats.
 
     Args:
         rows: `Row` objects.
-        readme: The file, which has the lines `BEGIN` and `END`.
+        readme: Path of the page, which contains the lines `BEGIN` and `END`.
 
     Returns:
-        The table, Markdown.
+        The table as Markdown.
     """
     text = readme.read_text(encoding="utf-8")
     head, rest = text.split(BEGIN)
@@ -92,7 +93,7 @@ def write_table(rows: list[Row], readme: pathlib.Path = README) -> str:
 
 
 def write_cards(rows: list[Row]) -> None:
-    """Writes the rows with a known change into the cards of their models."""
+    """Writes the rows whose change is known into the cards of the models."""
     from keras_dml import training
     from keras_dml.zoo import catalog, lookup
 

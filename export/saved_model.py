@@ -1,8 +1,8 @@
 """Exports the models of the zoo as SavedModels and measures them.
 
-Writes MODEL_saved_model folders, and the table of size, latency, drift and change in AUC (for
-classifiers: in accuracy) into export/README.md. The change in AUC needs the recordings
-(zoo/recordings.py documents their location).
+The script writes folders MODEL_saved_model. It also writes a table into export/README.md with the
+size, the latency, the drift and the change in AUC (for classifiers: in accuracy) of each file. The
+change in AUC needs the recordings, whose location zoo/recordings.py documents.
 
 Example: python export/saved_model.py gait_qp_wl
 """
@@ -21,9 +21,10 @@ def main(arguments: list[str] | None = None) -> None:
     """Runs the script.
 
     Args:
-        arguments: Arguments of the command line; None: those of the process.
+        arguments: Command-line arguments. Default: the arguments of the process.
     """
-    sys.path.insert(0, str(ROOT))  # for `zoo`, `tfds_builders` and this folder, if run as a file
+    # makes `zoo`, `tfds_builders` and this folder importable if this file runs as a script
+    sys.path.insert(0, str(ROOT))
     from export.arguments import parser
 
     options = parser(__doc__).parse_args(arguments)
@@ -45,8 +46,8 @@ def export_model(name: str, out: pathlib.Path) -> "report.Row":
     """Exports one model and returns its row of the table.
 
     Args:
-        name: Zoo model.
-        out: Folder for the SavedModel.
+        name: Name of a model of the zoo.
+        out: Folder in which the SavedModel is written.
     """
     import numpy as np
 

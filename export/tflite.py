@@ -1,8 +1,8 @@
 """Exports the models of the zoo as TFLite files and measures the effect of each quantization.
 
-Writes MODEL_QUANTIZATION.tflite files, and the table of size, latency, drift and change in AUC (for
-classifiers: in accuracy) into export/README.md. The change in AUC and int8 files need the
-recordings (zoo/recordings.py documents their location).
+The script writes files MODEL_QUANTIZATION.tflite. It also writes a table into export/README.md with
+the size, the latency, the drift and the change in AUC (for classifiers: in accuracy) of each file.
+int8 files and the change in AUC need the recordings, whose location zoo/recordings.py documents.
 
 Example: python export/tflite.py gait_qp_wl --quantization dynamic int8
 """
@@ -22,9 +22,10 @@ def main(arguments: list[str] | None = None) -> None:
     """Runs the script.
 
     Args:
-        arguments: Arguments of the command line; None: those of the process.
+        arguments: Command-line arguments. Default: the arguments of the process.
     """
-    sys.path.insert(0, str(ROOT))  # for `zoo`, `tfds_builders` and this folder, if run as a file
+    # makes `zoo`, `tfds_builders` and this folder importable if this file runs as a script
+    sys.path.insert(0, str(ROOT))
     from export.arguments import parser
 
     command = parser(__doc__)
@@ -56,9 +57,9 @@ def export_model(name: str, out: pathlib.Path, quantizations: list[str]) -> list
     """Exports one model and returns a row of the table for each quantization.
 
     Args:
-        name: Zoo model.
-        out: Folder for the files.
-        quantizations: Names of `QUANTIZATIONS`.
+        name: Name of a model of the zoo.
+        out: Folder in which the files are written.
+        quantizations: Types of the weights, names in `QUANTIZATIONS`.
     """
     from export import judges, quality, report
     from keras_dml import export, zoo
@@ -74,10 +75,10 @@ def export_model(name: str, out: pathlib.Path, quantizations: list[str]) -> list
     rows = []
     for quantization in quantizations:
         if matrices and quantization in ("dynamic", "int8"):
-            print(f"{name}: no {quantization} file, matrices need 16 bits", file=sys.stderr)
+            print(f"{name}: no {quantization} file, because matrices need 16 bits", file=sys.stderr)
             continue
         if quantization == "int8" and calibrating is None:
-            print(f"{name}: no int8 file, its ranges need the recordings", file=sys.stderr)
+            print(f"{name}: no int8 file, because it needs recordings", file=sys.stderr)
             continue
         path = out / f"{name}_{quantization}.tflite"
         form = None if quantization == "float32" else quantization

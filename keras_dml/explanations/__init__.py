@@ -1,4 +1,4 @@
-"""Explanations of the distance of two recordings by moments, channels and regions."""
+"""Explanations of the distance between two recordings by moments, channels and regions."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Explains the distance of two recordings."""
+"""Explains the distance between two recordings."""
 
 import dataclasses
 
@@ -15,50 +15,57 @@ from keras_dml.zoo import reading
 
 
 def explain(model: keras.Model | Path, a: ArrayLike, b: ArrayLike) -> Explanation:
-    """Explains the distance of two recordings by moments, channels or regions.
+    """Explains the distance between two recordings by moments, channels or regions.
 
-    Some distances are sums of parts that come from moments or channels:
+    A moment is a span of time steps of a recording. Two kinds of distances are sums of parts that
+    belong to moments or channels:
 
-    - Quantile embeddings: by filter and segment of the quantile functions, and by the moments of
-      both recordings. The potentials of the transport plan between the activations of a filter
-      (Villani2009, Theorem 5.10) divide its cost among the activations, and an activation covers
-      some steps of its recording. Each recording carries one half of the distance.
-    - SPD matrices with the log-Euclidean or the affine-invariant distance, and their tangent
-      vectors: by pairs of channels. Both distances are the norm of a symmetric matrix
-      (`geometry.spd.difference`). Its squared entries, divided by the distance, are the parts.
+    - For quantile embeddings, the distance has a part for each filter and each segment of the
+      quantile functions, and a part for each moment of the two recordings. The potentials of the
+      optimal transport plan between the activations of a filter (Villani2009, Theorem 5.10) divide
+      the transport cost among the activations, and each activation covers certain time steps of
+      the recording. The parts of each recording sum to half of the distance.
+    - For SPD matrices and their tangent vectors, the log-Euclidean and the affine-invariant
+      distance have a part for each pair of channels. These distances are norms of a symmetric
+      matrix (`geometry.spd.difference`). The parts are the squared entries of this matrix, divided
+      by the distance.
 
     All other distances, such as a cosine or a learned similarity, are explained by occlusion
-    (Zeiler2014): the distance is computed again without each of 20 moments, without each channel of
-    several, or without each of 25 regions of an image. Occlusion also explains quantile embeddings
-    and SPD matrices if the network mixes moments or channels in an unknown way. These changes do
-    not sum to the distance (`Explanation.by_removal`). They take one embedding per moment and two
-    per channel.
+    (Zeiler2014). Occlusion computes the distance again without each of 20 moments, without each
+    channel if there are several, or without each of 25 regions of an image. Occlusion also explains
+    quantile embeddings and SPD matrices if the network mixes moments or channels in an unknown way.
+    The changes by occlusion do not sum to the distance (`Explanation.by_removal`). Occlusion
+    computes one embedding per moment and two embeddings per channel.
 
-    Moments were tested on walks of 40 people whom `gait_qp_wl` was not trained on, with a fifth of
-    each walk masked (`tests/bench/explanations.py`, which also cuts and interpolates). If the
-    largest moments are masked, the score of a false claim falls by 11.2 %; if spans of equal length
-    elsewhere are masked, by 3.2 % (difference 8.0, 95 % interval 6.2 to 9.8). If the moments that
-    are alike are masked, the score of a true claim rises by 68 %; elsewhere by 36 % (difference 32,
-    interval 24 to 42). Masking any span raises the score of a true claim. If its largest moments
-    are masked it rises by 11.4 %, less than the 23.4 % elsewhere, so these moments do not change it
-    most.
+    We tested whether the moments of an explanation matter, on walks of 40 people who were not in
+    the training data of `gait_qp_wl` (`tests/bench/explanations.py`). The test masked a fifth of
+    each walk. The score is the distance to the nearest enrolled recording of the claimed person. In
+    false claims, masking the moments with the largest parts lowers the score by
+    11.2 %, and masking other spans of equal length by 3.2 % (the difference is 8.0 points, with a
+    95 % confidence interval of 6.2 to 9.8). In true claims, masking the moments with negative parts
+    raises the score by 68 %, and masking other spans by 36 % (the difference is 32 points, with a
+    95 % confidence interval of 24 to 42). Masking any span raises the score of a true claim.
+    Masking the moments with the largest parts raises this score by 11.4 % and masking other spans
+    by 23.4 %, so in true claims these moments are not the moments that change the score most.
 
-    Moments depend on how well the network separates them. `vowels_qp_wl` uses a whole vowel around
-    each step. Cutting out its largest moment brings recordings closer than cutting out 58 % (false
-    claims) and 62 % (true claims) of spans of equal length, in nine recordings each, which is
-    almost chance.
+    Explanations by moments are only as good as the network separates moments. `vowels_qp_wl`, for
+    example, uses a whole vowel around each time step. In nine recordings of false claims with this
+    model, cutting out the largest moment brings the recordings closer than cutting out 58 % of
+    other spans of equal length. In nine recordings of true claims this fraction is 62 %. Chance
+    would give 50 %.
 
     Args:
-        model: A `keras.Model` whose head names its distance, or the name or path of a saved model.
-        a: Recording, as `keras_dml.embed` takes it.
-        b: Second recording.
+        model: A `keras.Model` whose last layer defines the distance, or the name or path of a saved
+            model.
+        a: Recording, in a form that `keras_dml.embed` accepts.
+        b: Second recording, in the same form.
 
     Returns:
         `Explanation`.
 
     Raises:
         TypeError: If `model` is not a model, or a recording does not hold real numbers.
-        ValueError: If the model does not take a recording, or names no distance.
+        ValueError: If the model does not accept a recording, or defines no distance.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -76,23 +83,24 @@ def explain(model: keras.Model | Path, a: ArrayLike, b: ArrayLike) -> Explanatio
 def explain_nearest(
     model: keras.Model | Path, recording: ArrayLike, embeddings: np.ndarray
 ) -> Explanation:
-    """Explains the distance of a recording to the nearest of several embeddings, whose recordings
-    were not stored.
+    """Explains the distance between a recording and the nearest of several embeddings.
 
-    The recording, named `"probe"`, carries half of a Wasserstein distance. The moments of the other
-    half are unknown.
+    Use this function if the recordings of the embeddings were not stored. The explanation names the
+    recording `"probe"`. For a Wasserstein distance, the moments of this recording explain half of
+    the distance. The moments of the stored recording, which would explain the other half, are
+    unknown.
 
     Args:
-        model: As in `explain`.
-        recording: The recording.
-        embeddings: Embeddings of the same model, shape `(count, ...)`, at least one.
+        model: Same as in `explain`.
+        recording: Recording, in a form that `keras_dml.embed` accepts.
+        embeddings: Embeddings that the same model computed, shape `(count, ...)`, at least one.
 
     Returns:
         `Explanation`.
 
     Raises:
         TypeError: Same as in `explain`.
-        ValueError: Same as in `explain`, or if the embeddings are from another model.
+        ValueError: Same as in `explain`, or if another model computed the embeddings.
     """
     model = reading.loaded(model)
     z = inference.embed(model, [recording], progress=False)
@@ -111,7 +119,7 @@ def _between(model, embeddings, recordings):
 
 
 def _sum_of_parts(model, embeddings, recordings):
-    """Returns an explanation whose parts sum to the distance, or None if it has no such parts."""
+    """Returns an explanation whose parts sum to the distance, or None if this is not possible."""
     metric = inference.head_distance(model)
     encoder = inputs.encoder(model)
     x, y = embeddings.values()

@@ -10,14 +10,14 @@ from keras_dml.layers import FirstDifference, MaskedAveragePooling1D
 
 
 def chain(model: keras.Model) -> list[tuple[keras.Operation, Tensor]]:
-    """Lists the operations of a model from its end on, each with its input tensor.
+    """Lists the operations of a model backward from its output, each with its input tensor.
 
     Args:
         model: Functional or sequential `keras.Model`.
 
     Returns:
-        List of `(operation, tensor)`, last operation first. It ends at the input, or before an
-        operation that joins several tensors.
+        List of `(operation, tensor)`, last operation first. The list ends at the input of the
+        model, or before an operation that has several input tensors.
     """
     operations, tensor = [], model.outputs[0]
     while True:
@@ -32,20 +32,21 @@ def chain(model: keras.Model) -> list[tuple[keras.Operation, Tensor]]:
 
 
 def reaches_the_input(model: keras.Model, operations: list[tuple[keras.Operation, Tensor]]) -> bool:
-    """Returns True if a chain leads from the end of a model to its input without a gap."""
+    """Returns True if the list `operations` of `chain` reaches the input of the model."""
     return bool(operations) and operations[-1][1] is model.inputs[0]
 
 
 @dataclasses.dataclass(frozen=True)
 class ReceptiveField:
-    """Receptive field of activations, of which activation i covers the steps `first + i * stride`
-    to `first + (i + 1) * stride - 1`.
+    """Receptive field of the activations of a layer.
+
+    Activation i covers the time steps `first + i * stride` to `first + (i + 1) * stride - 1`.
 
     Attributes:
-        stride: Number of steps that an activation covers.
-        first: First step of the first activation.
-        before: Number of earlier steps that an activation also depends on.
-        after: Number of later steps that an activation also depends on.
+        stride: Number of time steps that an activation covers.
+        first: First time step that the first activation covers.
+        before: Number of earlier time steps that an activation also depends on.
+        after: Number of later time steps that an activation also depends on.
     """
 
     stride: int = 1
@@ -65,15 +66,15 @@ class ReceptiveField:
         )
 
     def spread(self, parts: np.ndarray, steps: int) -> np.ndarray | None:
-        """Distributes the parts of activations evenly over the steps that each activation covers.
+        """Distributes the part of each activation evenly over the time steps that it covers.
 
         Args:
-            parts: Array of shape `(activations,)`.
-            steps: Number of steps of the recording.
+            parts: Part of each activation, shape `(activations,)`.
+            steps: Number of time steps of the recording.
 
         Returns:
-            Array of shape `(steps,)` with the same sum, or None if the activations do not cover a
-            recording of this length.
+            Part of each time step, shape `(steps,)`, with the same sum as `parts`. None if the
+            activations do not cover a recording of this length.
         """
         starts = self.first + self.stride * np.arange(len(parts))
         rest = steps - starts[-1] - self.stride
@@ -86,12 +87,12 @@ class ReceptiveField:
 
 
 def receptive_field(operations: list[keras.Operation]) -> ReceptiveField:
-    """Computes the receptive field after operations that preserve the order of time.
+    """Computes the receptive field after a sequence of layers that preserve the order of time.
 
     Args:
-        operations: Layers in the order of computation. A layer that is not a convolution,
-            difference or pooling is assumed to act on each step separately. Statistics over the
-            whole recording, such as in a standardization, are ignored.
+        operations: Layers in the order of computation. The function assumes that every layer
+            except convolutions, differences and poolings acts on each time step separately. It
+            ignores statistics over the whole recording, such as in a standardization.
 
     Returns:
         `ReceptiveField`.

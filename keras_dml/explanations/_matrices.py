@@ -1,4 +1,4 @@
-"""Explanations of distances of SPD matrices, by pairs of channels."""
+"""Explanations of distances between SPD matrices by pairs of channels."""
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from keras_dml.layers import (
 )
 
 KEEPS_CHANNELS = (
-    CanonicalPose,  # joints stay joints, but their axes are relative to the person
+    CanonicalPose,  # a channel belongs to the same joint as before, with axes of the person
     ChannelNormalization,
     FirstDifference,
     FixedNormalization,
@@ -32,18 +32,19 @@ KEEPS_CHANNELS = (
 )
 KEEPS_FRAME = (InputContract, LogEig, ReEig, TangentVector)
 CHANNELS = (
-    "The two covariances differ by these parts, which sum to the distance. Every step enters a "
-    "covariance in the same way, so there are no moments."
+    "The distance is the sum of these parts of the difference between the two covariances. Every "
+    "step contributes to a covariance in the same way, so there are no moments."
 )
 
 
 def explain_difference(model: keras.Model, difference: np.ndarray) -> Explanation | None:
     """Explains a distance that is the norm of a symmetric matrix.
 
-    Maps `W'XW` with orthonormal columns W are inverted, because `W D W'` has the same norm as D.
+    The function inverts maps `W'XW` whose weights W have orthonormal columns, because `W D W'` has
+    the same norm as D.
 
     Args:
-        model: The model that embeds.
+        model: Model that computed the embeddings.
         difference: Symmetric matrix D, shape `(n, n)`.
 
     Returns:
@@ -56,14 +57,15 @@ def explain_difference(model: keras.Model, difference: np.ndarray) -> Explanatio
     squares = np.triu(2 * (frame @ difference @ frame.T) ** 2)
     squares[np.diag_indices_from(squares)] /= 2
     distance, total = np.linalg.norm(difference), squares.sum()
-    parts = squares * (distance / total if total else 0.0)  # frames are orthonormal to 1e-6 only
+    # Frames are orthonormal only up to 1e-6, so the squares are scaled to sum to the distance.
+    parts = squares * (distance / total if total else 0.0)
     shares = (parts.sum(axis=0) + parts.sum(axis=1)) / 2
     channels = dict(zip(names, shares.tolist(), strict=True))
     return Explanation(float(distance), parts, (names, names), CHANNELS, channels)
 
 
 def _frame(model, units):
-    """Returns the frame from the model's channels to its last units, or None if they mix."""
+    """Returns the matrix that maps channels to the last units, or None if channels are mixed."""
     frame, chain = np.eye(units), _graph.chain(model)
     if not _graph.reaches_the_input(model, chain):
         return None
@@ -79,8 +81,7 @@ def _frame(model, units):
 
 
 def _names(model, count):
-    """Returns the names of the channels, or None if the recordings have another number of
-    channels."""
+    """Returns the names of the channels, or None if the model does not have `count` channels."""
     kind = inputs.from_model(model)
     if kind.shape[-1] != count:
         return None

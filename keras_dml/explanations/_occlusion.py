@@ -1,5 +1,7 @@
-"""Explanations by occlusion, which measure how the distance changes without each moment, channel or
-region."""
+"""Explanations by occlusion.
+
+Occlusion measures how the distance changes without each moment, channel or region.
+"""
 
 import dataclasses
 import functools
@@ -13,17 +15,18 @@ from keras_dml._typing import ArrayLike
 from keras_dml.explanations._result import Explanation, Timeline
 from keras_dml.zoo import reading
 
-SPANS = 20  # spans per recording, which is embedded 21 times
+SPANS = 20  # spans per recording, so each recording is embedded 21 times
 GRID = 5  # number of rows and columns of regions in an image
-BATCH_NUMBERS = 2**20  # largest number of values in a batch, about a minute of sound
+BATCH_NUMBERS = 2**20  # largest number of values in a batch, about a minute of audio
 BATCH_ROWS = 32
-ROUNDING = 1e-5  # fraction of the distance, or of the largest change if that is larger
+# Smaller changes are rounding. Fraction of the distance, or of the largest change if it is larger.
+ROUNDING = 1e-5
 
 MOMENTS = "Each moment was replaced by the mean of the recording."
 REGIONS = "Each region was replaced by the mean color of the image."
 CHANNELS = "Each channel was replaced by its mean and by 0, and the two changes were averaged."
-ROWS = "Each channel was made uncorrelated with the others."
-ALONE = "Only one was replaced at a time, so the changes do not sum to the distance."
+ROWS = "The correlations of each channel with all other channels were set to 0."
+ALONE = "Only one part was replaced at a time, so the changes do not sum to the distance."
 
 
 def explain_by_occlusion(
@@ -31,20 +34,21 @@ def explain_by_occlusion(
 ) -> Explanation:
     """Explains a distance by occlusion (Zeiler2014).
 
-    A moment or a region is replaced by the mean of the recording. The span with the largest change
-    also changes the distance if it is removed in other ways (zeros, interpolation, cutting, steps
-    from elsewhere), on average more than 65 to 88 % of the other spans do. With interpolation
-    instead of the mean these are 56 to 64 %, with cutting 61 to 84 %. Measured with 16 to 24 pairs
-    of real recordings for each of `gait_lda`, `phone_gait_lda`, `watch_lda`, `eye_lda` and
-    `vowels_qp_wl`.
+    The function replaces each moment or region by the mean of the recording. We tested whether the
+    span with the largest change also matters if spans are removed in other ways (by zeros,
+    interpolation, cutting, or steps from elsewhere in the recording). On average this span then
+    changes the distance more than 65 to 88 % of the other spans do. If occlusion interpolates
+    instead of using the mean, the figure is 56 to 64 %, and if it cuts spans, 61 to 84 %. The test
+    used 16 to 24 pairs of real recordings for each of the models `gait_lda`, `phone_gait_lda`,
+    `watch_lda`, `eye_lda` and `vowels_qp_wl`.
 
-    A channel is replaced by its mean, which removes its variation, and by 0, which also removes its
-    level.
+    The function replaces each channel by its mean, which removes the variation of the channel, and
+    by 0, which also removes the level of the channel.
 
     Args:
-        model: The model that embeds.
-        embeddings: The two embeddings by name of the recording.
-        recordings: The available recordings by name.
+        model: Model that computed the embeddings.
+        embeddings: Dict from the names of the two recordings to their embeddings.
+        recordings: Dict from names to recordings, of the recordings that are available.
 
     Returns:
         `Explanation` without parts.
@@ -66,7 +70,7 @@ def explain_by_occlusion(
 
 
 def _channel_names(model, kind):
-    """Returns the names of the channels by the contract or the card, otherwise their numbers."""
+    """Returns the channel names of the contract or the model card, or numbers without both."""
     if kind.contract is not None:
         return kind.contract.channels
     count = kind.shape[-1]
@@ -130,7 +134,7 @@ def _sentences(*sentences):
 
 
 def _channel_removals(array):
-    """Returns two removals for each channel, or none for the only channel of a recording."""
+    """Returns two removals for each channel, or an empty list if there is only one channel."""
     channels = array.shape[-1]
     if channels == 1:
         return []
@@ -146,7 +150,7 @@ def _mean_of_levels(values):
 
 
 def _by_name(names, by_channel):
-    """Returns the mean change over the recordings by channel; empty if no channel was removed."""
+    """Returns a dict from channels to mean changes, which is empty if no channel was removed."""
     values = np.mean(by_channel, axis=0)
     return dict(zip(names, values.tolist(), strict=True)) if len(values) else {}
 
@@ -178,14 +182,15 @@ def _without_region(image, box):
 
 
 def _changes(model, embeddings, name, recording, removals):
-    """Computes by how much the distance falls by each removal; negative: by how much it rises.
+    """Computes the decrease of the distance by each removal. A negative value is an increase.
 
-    All variants have the shape of the recording, so they go through the model without padding. The
-    contract is not checked, because it refuses zeros as padding.
+    A variant is the recording after one removal. All variants have the same shape as the recording,
+    so the model embeds them without padding. The function does not check the input contract,
+    because the contract refuses zeros as padding.
 
     Returns:
-        Array of shape `(removals,)`, in the unit of the distance. It is 0 if the distance of a
-        variant does not exist, such as a covariance that is singular without a channel.
+        Decreases of the distance, shape `(removals,)`. A value is 0 if the distance of a variant is
+        undefined, for example if the covariance becomes singular without a channel.
     """
     encoder = inputs.encoder(model)
     rows = max(1, min(BATCH_ROWS, BATCH_NUMBERS // recording.size))
@@ -203,9 +208,9 @@ def _changes(model, embeddings, name, recording, removals):
 
 
 def _distance(model, embeddings, name, embedding):
-    """Returns the distance with one embedding replaced; NaN if it does not exist."""
+    """Returns the distance after replacing one embedding, or NaN if it is undefined."""
     x, y = (embeddings | {name: embedding}).values()
     try:
         return float(inference.distance(model, x[None], y[None])[0, 0])
-    except ValueError:  # not finite, or not definite
+    except ValueError:  # the embedding is not finite, or the matrix is not positive definite
         return np.nan

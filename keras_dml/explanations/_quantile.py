@@ -1,5 +1,4 @@
-"""Explanations of Wasserstein distances, by filter and segment, and by the steps of the
-recordings."""
+"""Explanations of Wasserstein distances by filter and segment, and by time step."""
 
 import itertools
 
@@ -14,13 +13,13 @@ from keras_dml.explanations._result import Explanation, Timeline
 from keras_dml.layers import QuantileLayer
 
 MEANING = (
-    "Each recording carries half of the distance. Without a moment the recordings are closer, and "
-    "without a moment that is alike they are further apart, as far as the network separates "
-    "moments."
+    "The parts of each recording sum to half of the distance. Without one of the moments the "
+    "recordings are closer. Without one of the moments that are alike, the recordings are further "
+    "apart. These statements are as exact as the network separates moments."
 )
 
 WHOLE = (
-    "Around each moment the network sees the whole recording, so removing a moment may change the "
+    "The network sees the whole recording around each moment, so removing a moment may change the "
     "distance by another amount."
 )
 
@@ -32,14 +31,15 @@ def explain_segments(
     embeddings: dict[str, np.ndarray],
     recordings: dict[str, ArrayLike],
 ) -> Explanation:
-    """Explains a distance of quantile embeddings by segments and by the steps of recordings.
+    """Explains a distance between quantile embeddings by segments and by time steps.
 
     Args:
-        model: The model that embeds.
+        model: Model that computed the embeddings.
         distance: Distance with `segment_parts` and `activation_parts`.
         parts: Result of `segment_parts`.
-        embeddings: The two embeddings by name of the recording, each `(filters + 1, knots)`.
-        recordings: The available recordings by name.
+        embeddings: Dict from the names of the two recordings to their embeddings, each of shape
+            `(filters + 1, knots)`.
+        recordings: Dict from names to recordings, of the recordings that are available.
 
     Returns:
         `Explanation`.
@@ -62,8 +62,7 @@ def explain_segments(
 
 
 def _timelines(model, distance, embeddings, recordings):
-    """Computes the parts of all steps of each recording, or an empty dict if the network mixes
-    moments."""
+    """Computes a `Timeline` of each recording, or an empty dict if the network mixes moments."""
     chain = _graph.chain(model)
     if not _graph.reaches_the_input(model, chain) or not isinstance(chain[0][0], QuantileLayer):
         return {}
@@ -83,6 +82,6 @@ def _timelines(model, distance, embeddings, recordings):
 
 
 def _step_parts(activations, by_rank):
-    """Returns the parts of the steps of a recording, summed over the filters."""
+    """Returns the part of each time step, summed over the filters."""
     steps = np.argsort(activations, axis=0, kind="stable").T  # (filters, ranks)
     return np.bincount(steps.ravel(), by_rank.ravel(), minlength=len(activations))

@@ -1,4 +1,4 @@
-"""Explanation of a distance by moments, channels and regions."""
+"""Result classes that explain a distance by moments, channels and regions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-LISTED = 3  # number of moments, channels, regions and pairs in words
+LISTED = 3  # number of moments, channels, regions and pairs that a text lists
 
 
 @dataclasses.dataclass(frozen=True)
@@ -15,9 +15,10 @@ class Moment:
 
     Attributes:
         recording: Name of the recording: `"a"`, `"b"` or `"probe"`.
-        start: First step.
-        end: Step after the last.
-        part: Part of the distance; by removal: decrease of the distance without this span.
+        start: First time step.
+        end: Last time step plus one.
+        part: Part of the distance. In explanations by removal, the decrease of the distance without
+            this span.
     """
 
     recording: str
@@ -28,16 +29,18 @@ class Moment:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Timeline:
-    """Recording with the part of the distance that each of its steps carries.
+    """Recording with the part of the distance that belongs to each time step.
 
     Attributes:
-        recording: Array of shape `(steps, channels)`.
-        parts: Array of shape `(steps,)` that sums to half the distance. It is negative for steps
-            that make the recordings similar, and equal for steps of one activation of the network.
-            By removal: the change of each span, divided evenly among its steps.
-        before: Number of steps before a moment that the network used with it.
-        after: Number of steps after a moment that the network used with it.
-        spans: By removal: start and end of each span that was removed. Otherwise empty.
+        recording: Recording, shape `(steps, channels)`.
+        parts: Part of each time step, shape `(steps,)`. The parts sum to half of the distance. A
+            part is negative if the time step makes the recordings similar. Time steps that belong
+            to one activation of the network have equal parts. In explanations by removal, the
+            change by each span, divided evenly among the time steps of the span.
+        before: Number of time steps before a moment that the activation also depends on.
+        after: Number of time steps after a moment that the activation also depends on.
+        spans: Start and end of each span that was removed, in explanations by removal. Otherwise
+            empty.
     """
 
     recording: np.ndarray
@@ -47,7 +50,7 @@ class Timeline:
     spans: tuple[tuple[int, int], ...] = ()
 
     def _runs(self, selected):
-        """Lists starts and ends of the spans, or of the runs, whose steps are selected."""
+        """Lists `(start, end)` of each removed span, or of each run of steps, that is selected."""
         if self.spans:
             return [(start, end) for start, end in self.spans if selected[start]]
         steps = np.diff(np.concatenate([[0], selected.astype(int), [0]]))
@@ -57,23 +60,25 @@ class Timeline:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Explanation:
-    """Distance with the moments, channels or regions that it comes from.
+    """Distance between two recordings, explained by moments, channels or regions.
 
     Attributes:
-        distance: The distance; that of `keras_dml.distance` up to its rounding.
-        parts: Array whose sum is the distance: for quantile embeddings `(filters, segments)`, for
-            matrices `(channels, channels)` with the pair i, j above the diagonal and 0 below. None
-            if the distance is not a sum of meaningful parts.
+        distance: Distance, equal to `keras_dml.distance` except for rounding.
+        parts: Array whose sum is the distance. The shape is `(filters, segments)` for quantile
+            embeddings and `(channels, channels)` for matrices, with the part of channels i and j
+            above the diagonal and 0 below. None if the distance is not a sum of meaningful parts.
         labels: Labels of each axis of `parts`.
-        meaning: Description of how the moments, channels and regions were computed.
-        channels: Part of each channel, which sum to the distance; by removal: decrease of the
-            distance without the channel. Empty if unknown.
-        timelines: `Timeline` by name of the recording; empty if the parts of steps are unknown.
-        rate_hz: Steps per second; None: unknown.
-        by_removal: Whether moments, channels and regions are changes of the distance by removal of
-            one of them at a time. Such changes do not sum to the distance.
-        regions: Decrease of the distance without each region of an image, by its rows, columns and
-            recording.
+        meaning: Text that says how the moments, channels and regions were computed.
+        channels: Dict from channels to their parts, which sum to the distance. In explanations by
+            removal, the decrease of the distance without the channel. Empty if unknown.
+        timelines: Dict from the names of the recordings to their `Timeline`. Empty if the parts of
+            time steps are unknown.
+        rate_hz: Time steps per second, or None if unknown.
+        by_removal: Whether moments, channels and regions hold changes of the distance that were
+            measured by removing one moment, channel or region at a time. Changes by removal do not
+            sum to the distance.
+        regions: Dict from a region of an image (rows, columns and recording) to the decrease of the
+            distance without this region.
     """
 
     distance: float
@@ -88,7 +93,7 @@ class Explanation:
 
     @property
     def measure(self) -> str:
-        """The distance in words; a negative distance is a similarity."""
+        """Text with the distance, or with the similarity if the distance is negative."""
         if self.distance < 0:
             return f"similarity {-self.distance:.4g}"
         return f"distance {self.distance:.4g}"
@@ -97,8 +102,8 @@ class Explanation:
     def moments(self) -> tuple[Moment, ...]:
         """Spans without which the recordings are closer, largest part first.
 
-        These are the spans whose steps carry more than the mean, as far as the network separates
-        moments; by removal: the spans whose removal lowered the distance.
+        In these spans, the part of each time step is larger than the mean over all time steps. In
+        explanations by removal, these are the spans whose removal lowered the distance.
         """
         least = {
             name: 0.0 if self.by_removal else self.distance / 2 / len(line.parts)
@@ -109,8 +114,10 @@ class Explanation:
 
     @property
     def alike(self) -> tuple[Moment, ...]:
-        """Spans of negative parts, smallest first, without which the recordings are further
-        apart."""
+        """Spans with negative parts, most negative first.
+
+        Without these spans the recordings are further apart.
+        """
         spans = self._spans(lambda name, parts: parts < 0)
         return tuple(sorted(spans, key=lambda moment: moment.part))
 
@@ -122,13 +129,13 @@ class Explanation:
         ]
 
     def largest(self, count: int | None = LISTED) -> dict[str, float]:
-        """Returns the largest parts by their labels, ordered by absolute value.
+        """Returns the parts with the largest absolute values.
 
         Args:
-            count: Number of parts; None: all.
+            count: Number of parts, or None for all parts.
 
         Returns:
-            Dict from labels to parts, which is empty if `parts` is None.
+            Dict from labels to parts, ordered by absolute value. Empty if `parts` is None.
         """
         if self.parts is None:
             return {}
@@ -140,18 +147,20 @@ class Explanation:
         return largest
 
     def pairs(self, count: int = LISTED) -> dict[str, float]:
-        """Returns the largest parts of pairs of channels, or an empty dict.
+        """Returns a dict with the largest parts of pairs of channels.
 
-        Parts of filters are left out, because a filter of a network has no meaning for people.
+        The dict is empty if `parts` belong to filters, because filters of a network have no meaning
+        for people.
         """
         names = tuple(self.channels)
         return self.largest(count) if names and names in self.labels else {}
 
     def ranked(self) -> dict[str, dict[str, float]]:
-        """Returns moments, channels and regions in words, each with its part, ordered by absolute
-        value.
+        """Returns the parts of moments, channels and regions, ordered by absolute value.
 
-        Items that change nothing are left out.
+        Returns:
+            Dict from `"moments"`, `"channels"` and `"regions"` to a dict from a name to its part.
+            Parts that are 0 are left out.
         """
         moments = {self.when(moment): moment.part for moment in (*self.moments, *self.alike)}
         lists = {"moments": moments, "channels": self.channels, "regions": self.regions}
@@ -162,7 +171,7 @@ class Explanation:
         }
 
     def when(self, moment: Moment) -> str:
-        """Describes a moment in words, in seconds if the rate is known."""
+        """Describes a moment as text, in seconds if the sample rate is known."""
         if self.rate_hz is None:
             return f"steps {moment.start} to {moment.end} of {moment.recording}"
         start, end = moment.start / self.rate_hz, moment.end / self.rate_hz
@@ -173,18 +182,18 @@ class Explanation:
         return "\n".join([*lines, self.meaning])
 
     def _changes(self):
-        """Returns lines with the removals that bring the recordings closer, and those that move
-        them apart."""
+        """Returns lines with the removals that lower and the removals that raise the distance."""
         lines = [self.measure]
         for kind, parts in self.ranked().items():
-            signs = dict.fromkeys(part > 0 for part in parts.values())  # the larger change first
+            # the sign of the largest change comes first
+            signs = dict.fromkeys(part > 0 for part in parts.values())
             for is_closer in signs:
                 items = [item for item in parts.items() if (item[1] > 0) == is_closer][:LISTED]
                 text = "; ".join(f"{name} by {abs(part):.3g}" for name, part in items)
                 side = "closer" if is_closer else "further apart"
                 lines.append(f"{side} without these {kind}: {text}")
         if len(lines) == 1:
-            lines.append("no moment, channel or region alone changes it")
+            lines.append("no moment, channel or region alone changes the distance")
         return lines
 
     def _parts(self):

@@ -1,4 +1,4 @@
-"""Input contract and thresholds of an exported file, stored as a JSON object inside the file."""
+"""Reads and writes the input contract and the thresholds inside an exported file, as JSON."""
 
 import json
 import pathlib
@@ -16,18 +16,19 @@ def contract(path: Path) -> dict:
     """Reads the input contract and the thresholds of an exported file, without TensorFlow.
 
     Args:
-        path: A .tflite file, or the folder of a SavedModel.
+        path: Path of a .tflite file, or of the folder of a SavedModel.
 
     Returns:
-        Dict: `channels`, `units`, `rate_hz`, `min_steps`, `max_steps` and `stddev_range`, as in
-        `keras_dml.layers.InputContract`. If the model's card has thresholds, the dict also holds
-        `distance`, the name of the distance that the file computes, and `thresholds` of this
-        distance, each with its false accept rate `far`, its `value` and its `rule` in words. If the
-        card has no threshold of this distance, `thresholds` is empty and `note` says so.
+        Dict with `channels`, `units`, `rate_hz`, `min_steps`, `max_steps` and `stddev_range`, as in
+        `keras_dml.layers.InputContract`. If the model card has thresholds, the dict also has
+        `distance` and `thresholds`. `distance` is the name of the distance that the file computes.
+        `thresholds` lists thresholds for this distance, each with its false accept rate `far`, its
+        `value` and its `rule` as text. If the card has no threshold for this distance, `thresholds`
+        is empty and `note` says so.
 
     Raises:
-        FileNotFoundError: If there is no such file.
-        ValueError: If the file carries no contract.
+        FileNotFoundError: If the file does not exist.
+        ValueError: If the file contains no contract.
     """
     path = pathlib.Path(path)
     if path.is_dir():
@@ -48,15 +49,15 @@ def contract(path: Path) -> dict:
 
 
 def contract_json(kind, distance, card):
-    """Returns the JSON that a file of a model carries.
+    """Returns the contract and the thresholds of a model as JSON, to be stored in a file.
 
     Args:
-        kind: Input kind of the model, one of `keras_dml.inputs`.
+        kind: Input kind of the model (see `keras_dml.inputs`).
         distance: Name of the distance that the file computes.
-        card: The card of the model, or None.
+        card: Card of the model, or None.
 
     Returns:
-        Bytes, or None if there is neither a contract nor a threshold.
+        JSON as bytes, or None if the model has neither a contract nor a threshold.
     """
     values = {} if kind.contract is None else kind.contract.as_dict()
     if _rows_by_distance(card):
@@ -68,14 +69,14 @@ def contract_json(kind, distance, card):
 
 
 def missing_thresholds(distance, card):
-    """Explains why a file carries no threshold although the card of its model has thresholds.
+    """Explains why a file contains no threshold although the card of its model has thresholds.
 
     Args:
         distance: Name of the distance that the file computes.
-        card: The card of the model, or None.
+        card: Card of the model, or None.
 
     Returns:
-        A sentence, or None if the file carries thresholds or the card has none.
+        A sentence, or None if the file contains thresholds or the card has no thresholds.
     """
     card_distances = sorted({name for name, _ in _rows_by_distance(card)})
     if not card_distances or distance in card_distances:
@@ -88,9 +89,9 @@ def missing_thresholds(distance, card):
 
 
 def _rows_by_distance(card):
-    """Returns `(name of its distance, row)` of each threshold of a card.
+    """Returns a pair of the name of the distance and the row for each threshold of a card.
 
-    `device_thresholds` hold for the distance that a file for devices computes.
+    The `device_thresholds` of a card are for the distance that a file for devices computes.
     """
     if card is None or schema.problems(card):
         return []

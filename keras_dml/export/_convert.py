@@ -1,4 +1,4 @@
-"""Conversion of a module with signatures to the bytes of a .tflite file: float32, float16, int8."""
+"""Converts a module with signatures to the bytes of a .tflite file (float32, float16 or int8)."""
 
 import copy
 import os.path
@@ -12,10 +12,11 @@ from keras_dml._backend.tensorflow import tensorflow
 from keras_dml.export import _contract, _flatbuffer, operators, signatures
 from keras_dml.export._quiet import quiet
 
-# An int8 file computes in int8 from the first convolution to the last, and in dense layers. Three
-# parts stay float because ranks and quotients need more than 256 values: the layers before the
-# first convolution (int8 moves quiet mel bands by 10 log units), the pooling of a recording, and
-# the distance (int8 pooling moves distances by 11 %, float pooling by 2 %).
+# An int8 file computes in int8 from the first convolution to the last convolution, and in dense
+# layers. Three parts stay in float, because ranks and quotients need more than 256 values: the
+# layers before the first convolution (int8 would change quiet mel bands by 10 log units), the
+# pooling over time, and the distance. With pooling in int8, distances change by 11 %, and with
+# pooling in float by 2 %.
 CONVOLUTIONS = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D"})
 ACTIVATIONS = frozenset({"LEAKY_RELU", "PRELU", "RELU", "RELU6"})
 BETWEEN = (
@@ -35,36 +36,38 @@ BETWEEN = (
     }
 )
 DENSE = "FULLY_CONNECTED"
-# In models of images the means over pixels are int8 too, and the embedding is float again.
+# In models of images the means over pixels are also in int8, and the embedding is in float.
 OF_IMAGES = BETWEEN | {DENSE, "MEAN"}
-# Fractions of the values of an activation that its int8 range leaves out at each end. The converter
-# takes the extremes of the calibrating recordings (fraction 0). Activations have heavy tails (steps
-# of a walk: 17 standard deviations), so 256 values between the extremes leave 8 values for one
-# standard deviation. On two gait encoders of sixteen layers, on people outside of training, the
-# extremes gave drifts of 0.18 and 0.14 and changes in AUC of -.0060 and -.0034. Leaving out 5 of
-# 10,000 values at each end gave 0.11 and 0.10, +.0001 and -.0001. A shallow encoder whose rarest
-# values decide is better with the extremes. So `convert` writes one candidate per fraction, and
-# `tflite` keeps the candidate with the smallest drift.
+# Fractions of the values of an activation that are outside its int8 range at each end. The
+# converter itself uses the smallest and largest values on the calibration recordings (fraction 0).
+# Activations have heavy tails: on walks they reach 17 standard deviations. If the 256 int8 values
+# cover this whole range, only 8 of them fall into one standard deviation. We measured two gait
+# encoders of sixteen layers on people who were not in the training data. With fraction 0, drifts
+# were 0.18 and 0.14 and the changes in AUC -.0060 and -.0034. With fraction 5e-4, the drifts were
+# 0.11 and 0.10 and the changes in AUC +.0001 and -.0001. Fraction 0 is better for a shallow encoder
+# whose rarest values matter. So `convert` writes one candidate per fraction, and `tflite` keeps the
+# candidate with the smallest drift.
 FRACTIONS = (0.0, 1e-4, 5e-4, 2e-3)
-MAX_STEPS = 200  # steps of a recording whose activations count
-MIN_ELEMENTS = (
-    1024  # smallest constant that becomes float16: the converter's limit for int8 weights
-)
+MAX_STEPS = 200  # number of time steps of a recording whose activations are sampled
+# Smallest number of elements of a constant that becomes float16. The converter has the same limit
+# for int8 weights.
+MIN_ELEMENTS = 1024
 DEQUANTIZE_VERSION = 3  # first version of the operator that reads float16
 
 
 def convert(module, kind, quantization, representative=None, contract=None):
-    """Converts a module to candidates for a .tflite file with builtin operators only.
+    """Converts a module to candidates for a .tflite file that has only builtin operators.
 
     Args:
         module: Result of `signatures.for_one`.
-        kind: Input kind of the model, one of `keras_dml.inputs`.
+        kind: Input kind of the model (see `keras_dml.inputs`).
         quantization: `None` (float32), `"float16"`, `"dynamic"` or `"int8"`.
-        representative: Recordings, or other inputs of the model, that calibrate int8.
-        contract: Bytes of `_contract.contract_json`, or None.
+        representative: Inputs of the model, such as recordings, that calibrate int8.
+        contract: Bytes that `_contract.contract_json` returned, or None.
 
     Returns:
-        List of the bytes of each candidate: one candidate, or for int8 one for each of `FRACTIONS`.
+        List with the bytes of each candidate. For int8 there is a candidate for each of
+        `FRACTIONS`, and otherwise one candidate.
 
     Raises:
         ValueError: If an operator of the model has no builtin counterpart.
@@ -78,16 +81,17 @@ def convert(module, kind, quantization, representative=None, contract=None):
             else:
                 blobs = [_converter(folder, names, quantization).convert()]
         except Exception as error:
-            if type(error).__name__ != "ConverterError":  # a class that TensorFlow does not export
+            if type(error).__name__ != "ConverterError":  # TensorFlow does not export this class
                 raise
             raise ValueError(f"The model does not convert to TFLite: {_summary(error)}") from error
     return [_finish(blob, quantization, contract, module.input_shapes) for blob in blobs]
 
 
 def _finish(blob, quantization, contract, shapes):
-    """Halves weights, removes unused tables, and adds shapes and the contract to a file."""
+    """Stores weights as float16, removes unused tables, and adds shapes and the contract."""
     model = _flatbuffer.read(blob)
-    if quantization in ("float16", "int8"):  # in int8 files the weights of a similarity are float
+    # in int8 files the weights of a learned similarity are float
+    if quantization in ("float16", "int8"):
         halve_weights(model)
     _flatbuffer.drop_unread(model)
     _flatbuffer.declare_shapes(model, shapes)
@@ -108,9 +112,9 @@ def _converter(folder, names, quantization):
 def _int8(folder, names, kind, representative):
     """Converts a SavedModel to files whose encoder is int8 and whose other parts are float.
 
-    The quantization debugger is the only public way to keep operators of TFLite's converter in
-    float. Only the signatures that take the model's input are calibrated. Operators without
-    statistics, which are all operators of `distance` and `score`, stay float.
+    The quantization debugger is the only public way to keep operators of a TFLite file in float.
+    Only the signatures that use inputs of the model are calibrated. Operators without calibration
+    statistics stay float. These are all operators of `distance` and `score`.
     """
     lite = tensorflow().lite
     encoding = [name for name in signatures.ENCODING if name in names]
@@ -122,14 +126,14 @@ def _int8(folder, names, kind, representative):
 
     class PartialDebugger(lite.experimental.QuantizationDebugger):
         def _initialize_stats(self):
-            """Skips the debugger's own statistics, which fail on a first subgraph without int8."""
+            """Skips statistics of the debugger, which fail if the first subgraph has no int8."""
 
     float32_file = pathlib.Path(folder, "float32.tflite")
     float32_file.write_bytes(_converter(folder, names, None).convert())
     float_nodes, values = [], {}
     graphs = [operators.subgraph(float32_file, name) for name in encoding]
     graph_operators = operators.operators(float32_file)
-    # `classify` begins with the operators of `embed`; a similarity follows
+    # `classify` begins with the operators of `embed`, and the operators of the similarity follow.
     count = len(os.path.commonprefix([graph_operators[index] for index, _ in graphs]))
     for name, (index, graph) in zip(encoding, graphs, strict=True):
         ops = graph_operators[index]
@@ -155,14 +159,14 @@ def _int8(folder, names, kind, representative):
 
 
 def _are_int8(ops, of_images):
-    """Returns whether an int8 file computes each operator of an encoder in int8.
+    """Selects the operators of an encoder that an int8 file computes in int8.
 
     Args:
         ops: Names of the operators, in order of execution.
         of_images: Whether the inputs of the encoder are images.
 
     Returns:
-        List of booleans.
+        List with True or False for each operator.
     """
     first = next((i for i, op in enumerate(ops) if op in CONVOLUTIONS), len(ops))
     if of_images:
@@ -176,7 +180,7 @@ def _last_convolution(ops):
 
 
 def _summary(error):
-    """Returns the lines of a converter's message that name operators, without the whole graph."""
+    """Returns the lines of an error message of the converter that name operators."""
     lines = dict.fromkeys(str(error).strip().splitlines())
     operator_lines = [line.strip() for line in lines if "ops:" in line.lower()]
     return "; ".join(operator_lines) or next(iter(lines), "no message")
@@ -185,14 +189,15 @@ def _summary(error):
 def activations(file, signature, kind, recordings, last):
     """Samples the values of the encoder's activations on recordings.
 
-    Activations from the last convolution on are left out, so that they keep their extremes: the
-    lowest and the highest value of a filter are knots of a quantile function.
+    The function leaves out the activations from the last convolution on. Their ranges then keep the
+    smallest and the largest value, because these values of a filter are knots of a quantile
+    function.
 
     Args:
-        file: A float32 .tflite file.
-        signature: Name of a signature that takes the model's input.
-        kind: Input kind of the model, one of `keras_dml.inputs`.
-        recordings: Arrays, float32.
+        file: Path of a float32 .tflite file.
+        signature: Name of a signature that uses inputs of the model.
+        kind: Input kind of the model (see `keras_dml.inputs`).
+        recordings: Recordings, float32 arrays.
         last: Index of the last convolution among the operators of the signature.
 
     Returns:
@@ -212,7 +217,7 @@ def activations(file, signature, kind, recordings, last):
         model_path=str(file),
         num_threads=1,
         experimental_preserve_all_tensors=True,
-        # a delegate does not fill the tensors inside the part of the graph that it computes
+        # A delegate does not store the intermediate tensors of the part of the graph that it runs.
         experimental_op_resolver_type=OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
     )
     runner = interpreter.get_signature_runner(signature)
@@ -225,15 +230,16 @@ def activations(file, signature, kind, recordings, last):
 
 
 def narrow(blob, values, fraction):
-    """Narrows the ranges of a calibrated model so that they leave out the rarest values.
+    """Narrows the int8 ranges of a calibrated model, so that they leave out the rarest values.
 
     Args:
-        blob: Bytes of a model that the converter has calibrated.
+        blob: Bytes of a model that the converter calibrated.
         values: Result of `activations`.
-        fraction: Fraction of the values left out at each end; 0 keeps the converter's ranges.
+        fraction: Fraction of the values that are left out at each end of a range. With 0 the
+            ranges of the converter stay.
 
     Returns:
-        Bytes.
+        Bytes of the model with narrower ranges.
     """
     if fraction == 0:
         return blob
@@ -250,8 +256,8 @@ def narrow(blob, values, fraction):
 
 
 def _sample(tensor):
-    # Whole steps, evenly spread, so that all filters count, and so that a reshaped tensor gets the
-    # range of its source.
+    # The sample has all filters of evenly spaced time steps, so that all filters count, and so that
+    # a reshaped tensor gets the same range as its source.
     steps = tensor.reshape(-1, *tensor.shape[-1:])
     return steps[:: -(-len(steps) // MAX_STEPS)].ravel().copy()
 
@@ -259,12 +265,13 @@ def _sample(tensor):
 def halve_weights(model):
     """Stores the large float32 constants of a model as float16.
 
-    An operator that runs once turns each of them back into float32. The converter's own float16
-    rounds every constant: a guard of 1e-12 becomes 0, which makes a distance NaN, and knots move by
-    2e-4. Only weights are large enough to save space.
+    In the file, an operator that runs once converts each of these constants back to float32. This
+    function replaces the float16 option of the converter, which rounds every constant. With that
+    option a constant of 1e-12 that prevents a division by zero becomes 0, a distance becomes NaN,
+    and knots change by 2e-4. Only weights are large enough for float16 to save space.
 
     Args:
-        model: `ModelT` of a float32 file, changed in place.
+        model: `ModelT` of a float32 file, which the function changes in place.
     """
     kinds = _flatbuffer.schema()
     halved = set()
@@ -288,11 +295,11 @@ def halve_weights(model):
 
 
 def _widen(graph, i, code):
-    """Makes tensor `i` of a graph float16, and gives its readers a float32 copy."""
+    """Converts tensor `i` of a graph to float16, and adds a float32 copy for its operators."""
     kinds = _flatbuffer.schema()
     tensor = graph.tensors[i]
     wide = copy.copy(tensor)
-    wide.buffer = 0  # the empty buffer: the tensor is computed, not stored
+    wide.buffer = 0  # buffer 0 is empty, because the tensor is computed and not stored
     tensor.type = kinds.TensorType.FLOAT16
     graph.tensors.append(wide)
     for reader in graph.operators:

@@ -1,4 +1,7 @@
-"""Forms of a model that a device can run; no device has an eigendecomposition of SPD matrices."""
+"""Converts a model to a form that a device can run.
+
+Runtimes on devices have no eigendecomposition of SPD matrices.
+"""
 
 import dataclasses
 
@@ -12,18 +15,18 @@ from keras_dml.models.copies import in_float64
 
 @dataclasses.dataclass(frozen=True)
 class DeviceModel:
-    """A model in the forms that its file for devices needs, all with the same weights.
+    """Versions of a model that the export for devices needs, all with the same weights.
 
     Attributes:
-        encoder: The model whose embeddings a device can compare.
-        metric: The distance by which the device compares them.
-        distance: Name of the distance of the original embeddings that `metric` computes. On
-            matrices, the Euclidean distance of tangent vectors is `"log_euclidean"`.
-        runs: The encoder that is written; on matrices, with the polynomial solver.
-        exact: The encoder that the file must agree with. On matrices it computes in float64,
-            because for singular matrices an eigendecomposition in float32 is less accurate than
-            the files.
-        on_matrices: Whether the model works on matrices.
+        encoder: Model whose embeddings a device can compare.
+        metric: Distance by which the device compares these embeddings.
+        distance: Name of the distance between the original embeddings that `metric` computes. For
+            matrices, `metric` is the Euclidean distance of tangent vectors and `distance` is
+            `"log_euclidean"`.
+        runs: Encoder that is written to the file. For matrices it has the polynomial solver.
+        exact: Encoder with which the file must agree. For matrices it computes in float64, because
+            for singular matrices an eigendecomposition in float32 is less accurate than the file.
+        on_matrices: Whether the model has layers on matrices.
     """
 
     encoder: keras.Model
@@ -44,15 +47,15 @@ def works_on_matrices(model: keras.Model) -> bool:
 
 
 def device_model(model: keras.Model, metric: distances.Distance) -> DeviceModel:
-    """Returns the forms of a model that its file for devices needs.
+    """Returns the versions of a model that the export for devices needs.
 
-    If a device cannot compute the distance of matrices, the function adds a matrix logarithm to the
-    model. Its embeddings become tangent vectors, whose Euclidean distance is the log-Euclidean
-    distance of the matrices.
+    If a device cannot compute the distance between matrices, the function adds a matrix logarithm
+    to the model. The embeddings then become tangent vectors, whose Euclidean distance is the
+    log-Euclidean distance of the matrices.
 
     Args:
-        model: The model.
-        metric: Its `Distance`.
+        model: A `keras.Model`.
+        metric: `Distance` of the model.
     """
     distance, contract = metric.device_distance or metric.name, inputs.from_model(model).contract
     if metric.device_distance is not None:
@@ -64,5 +67,5 @@ def device_model(model: keras.Model, metric: distances.Distance) -> DeviceModel:
         return DeviceModel(model, metric, distance, runs=model, exact=model, on_matrices=False)
     runs, exact = with_solver(model, "polynomial"), in_float64(model)
     for copy in (runs, exact):
-        inputs.declare(copy, contract)  # a card's contract is not part of the model
+        inputs.declare(copy, contract)  # the copy does not have the contract of a model card
     return DeviceModel(model, metric, distance, runs, exact, on_matrices=True)

@@ -1,28 +1,28 @@
 """Reads the FlatBuffer of a .tflite file as an object, and writes it without repetitions.
 
-For every tensor the converter repeats the same short vectors (shapes, zero points). For every
-intermediate result it stores the path in the source graph and a quantization table, which is mostly
-empty. For the `edge` encoder this takes 37 to 44 KB of 200 KB. No runtime reads these names, and a
-FlatBuffer may refer to one vector from many places.
+The converter stores the same short vectors (shapes, zero points) again for every tensor. For every
+intermediate result it stores a name, which is the path in the source graph, and a quantization
+table, which is mostly empty. In a file of the `edge` encoder these entries take 37 to 44 KB of
+200 KB. No runtime reads the names, and several tensors of a FlatBuffer may share a vector.
 """
 
 import functools
 
 import numpy as np
 
-ALIGNMENT = 16  # bytes, of the data of tensors, as the schema of TFLite demands
+ALIGNMENT = 16  # bytes. The schema of TFLite requires this alignment of the data of tensors.
 IDENTIFIER = b"TFL3"
 
 
 def schema():
-    """Returns the module with LiteRT's classes of the tables in a .tflite file."""
+    """Returns the module of LiteRT that has a class for each table in a .tflite file."""
     from ai_edge_litert import schema_py_generated
 
     return schema_py_generated
 
 
 def read(blob):
-    """Parses a .tflite file and returns its tables, `ModelT`.
+    """Parses a .tflite file and returns its tables as a `ModelT`.
 
     Args:
         blob: Bytes of the file.
@@ -62,13 +62,13 @@ def drop_unread(model):
 def declare_shapes(model, shapes):
     """Writes the shapes of the arguments of all signatures into a model, in place.
 
-    The graphs themselves accept any shape, so that they can check it. A runtime that resizes
-    strictly refuses shapes that differ from the declared ones.
+    The graphs themselves accept any shape, so that they can check the shape. A runtime that resizes
+    inputs strictly refuses shapes that differ from the declared shapes.
 
     Args:
         model: `ModelT`.
-        shapes: Dict from the name of an argument to its shape, None for any size; scalars are left
-            out.
+        shapes: Dict from the names of arguments to their shapes, without scalars. None in a shape
+            allows any size.
     """
     for signature in model.signatureDefs:
         graph = model.subgraphs[signature.subgraphIndex]
@@ -98,7 +98,7 @@ def attach(model, name, data):
 
 
 def metadata(blob, name):
-    """Returns the bytes of a metadata entry of a .tflite file; None if the entry does not exist.
+    """Returns the bytes of a metadata entry of a .tflite file, or None if it does not exist.
 
     Args:
         blob: Bytes of the file.
@@ -113,12 +113,12 @@ def metadata(blob, name):
 
 @functools.cache
 def _sharing_builder():
-    import flatbuffers  # comes with TensorFlow and with LiteRT
+    import flatbuffers  # TensorFlow and LiteRT install this package
 
     class SharingBuilder(flatbuffers.Builder):
-        """Builder that writes equal vectors once and aligns bytes (the data of tensors).
+        """Builder that writes equal vectors only once and aligns the data of tensors.
 
-        Python's own packer does not align them.
+        The builder of the package `flatbuffers` does not align this data.
         """
 
         def __init__(self, size):

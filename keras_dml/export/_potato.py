@@ -1,4 +1,4 @@
-"""Export of the Riemannian potato, an online detector of artifacts, as a SavedModel with state."""
+"""Exports the Riemannian potato, an online detector of artifacts, as a SavedModel with state."""
 
 import pathlib
 from typing import TYPE_CHECKING
@@ -17,24 +17,27 @@ if TYPE_CHECKING:
 def potato(potato: "Potato", path: Path) -> pathlib.Path:
     """Writes a fitted `keras_dml.potato.Potato` as a SavedModel that continues learning.
 
-    - `update(matrix)`: takes a matrix (n, n), float64. It returns `z`, the score before the update,
-      and `accepted`. An accepted matrix moves the statistics, as in `Potato.update`.
-    - `z_score(matrix)`: returns the same outputs and moves nothing.
+    The SavedModel has two signatures:
 
-    The statistics are variables of the loaded object: `center`, `mean`, `stddev`, `count`.
-    `tf.train.Checkpoint(potato=loaded).write(file)` saves its state, and `.read` restores it. The
-    SavedModel needs only TensorFlow:
+    - `update(matrix)` receives a matrix (n, n), float64. It returns `z`, the score before the
+      update, and `accepted`. If the matrix is accepted, it updates the statistics, as in
+      `Potato.update`.
+    - `z_score(matrix)` returns the same outputs and does not change the statistics.
+
+    The statistics are the variables `center`, `mean`, `stddev` and `count` of the loaded object.
+    `tf.train.Checkpoint(potato=loaded).write(file)` saves the statistics, and `.read` restores
+    them. The SavedModel needs only TensorFlow:
     `tf.saved_model.load(path).signatures["update"](matrix=...)["z"]`.
 
     Args:
-        potato: A fitted potato.
-        path: The folder to write; a SavedModel there is replaced.
+        potato: A fitted `Potato`.
+        path: Path of the folder to write. An existing SavedModel at this path is replaced.
 
     Returns:
-        The folder.
+        Path of the folder.
 
     Raises:
-        ValueError: If the potato is not fitted, or `path` is a folder that is not a SavedModel.
+        ValueError: If `potato` is not fitted, or `path` is a folder that is not a SavedModel.
         RuntimeError: If Keras does not run on TensorFlow.
         OSError: If the folder cannot be written.
     """

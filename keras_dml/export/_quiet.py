@@ -1,4 +1,4 @@
-"""Silences the messages of TensorFlow's C++ code and the warnings of an export."""
+"""Silences messages of TensorFlow's C++ code and warnings during an export."""
 
 import contextlib
 import re
@@ -8,8 +8,8 @@ import warnings
 
 from keras_dml._backend.streams import redirected
 
-# Entry of `warnings.filters` while an export is written: it ignores warnings of TensorFlow, of
-# Keras, and of this package, whose name also matches.
+# Entry of `warnings.filters` during an export. It ignores warnings of TensorFlow, of Keras, and of
+# this package, whose name also matches the pattern.
 FILTER = ("ignore", None, Warning, re.compile("tensorflow|keras"), 0)
 
 _lock, _writing, _undo = threading.Lock(), 0, contextlib.ExitStack()
@@ -19,10 +19,10 @@ _lock, _writing, _undo = threading.Lock(), 0, contextlib.ExitStack()
 def quiet():
     """Discards the output of the process, including the output of C++ code.
 
-    The converter logs a dozen lines per call that no setting silences, and its calibration warns
-    about its own interpreter. Errors still raise exceptions. Streams and filters belong to the
-    whole process: the first thread that enters silences them, and the last thread that leaves
-    restores them.
+    The converter of TensorFlow logs a dozen lines per call that no setting silences, and its
+    calibration emits warnings about the interpreter that it uses. Errors still raise exceptions.
+    Output streams and filters of warnings belong to the whole process. Therefore the first thread
+    that enters this context silences them, and the last thread that leaves it restores them.
     """
     global _writing
     with _lock:
@@ -48,15 +48,15 @@ def _silence():
 def _ignored_warnings():
     """Adds a filter of warnings and afterwards removes only this filter.
 
-    `warnings.catch_warnings` would restore the whole list, and with it filters that other threads
-    have set and removed since.
+    `warnings.catch_warnings` would restore the whole list of filters, and would undo the changes
+    that other threads made in the meantime.
     """
     filters = warnings.filters
     filters.insert(0, FILTER)
     try:
         yield
     finally:
-        # the list is another one while a thread catches warnings
+        # `warnings.filters` is another list while a thread is inside `warnings.catch_warnings`
         for current_filters in (filters, warnings.filters):
             with contextlib.suppress(ValueError):
                 current_filters.remove(FILTER)

@@ -1,4 +1,4 @@
-"""Export of a model as a SavedModel, which TensorFlow runs without Keras."""
+"""Exports a model as a SavedModel, which TensorFlow runs without Keras."""
 
 import pathlib
 
@@ -20,48 +20,52 @@ from keras_dml.zoo import reading
 def saved_model(
     model: keras.Model | Path, path: Path, *, distance: Distance | str | None = None
 ) -> Export:
-    """Writes a model as a SavedModel with the signatures `embed` and `distance`, for any batch and
-    length.
+    """Writes a model as a SavedModel for batches of any size and recordings of any length.
 
-    - `embed(signal, length)` takes a signal (n, time, channels), float32, of recordings padded to
-      one length, and a length (n,), int32. It returns `embedding` (n, ...), which padding does not
-      change. A model of matrices has `embed(matrix)`: (n, size, size), float32. A model of images
-      has `embed(image)`: (n, height, width, channels), float32 in [0, 1].
-    - `distance(embedding, gallery)` takes (n, ...) and (m, ...). It returns `distance` (n, m);
-      smaller is closer.
+    The SavedModel has two signatures:
+
+    - `embed(signal, length)` receives a signal (n, time, channels), float32, which holds recordings
+      padded to one length, and the lengths of the recordings (n,), int32. It returns `embedding`
+      (n, ...), which does not depend on padding. A model of matrices has `embed(matrix)` with a
+      matrix (n, size, size), float32. A model of images has `embed(image)` with an image (n,
+      height, width, channels), float32 in [0, 1].
+    - `distance(embedding, gallery)` receives embeddings (n, ...) and (m, ...). It returns
+      `distance` (n, m). Smaller distances mean closer.
 
     A `PrototypicalClassifier` has two more signatures, and its distance is the negative of `score`:
 
-    - `score(embedding, prototypes)` takes (n, features) and (m, features). It returns `similarity`
-      (n, m); higher is more similar. The caller passes the prototypes, so classes can be added
-      without a new file. The similarities are not balanced and prefer the classes of training:
-      compare them among classes of training or among added classes.
-    - `classify` takes the arguments of `embed`. It returns `scores` (n, classes) by the prototypes
-      of the model. They are balanced between classes of training and classes added before the
-      export.
+    - `score(embedding, prototypes)` receives embeddings (n, features) and prototypes (m, features).
+      It returns `similarity` (n, m). Higher similarities mean more similar. The caller passes the
+      prototypes, so classes can be added without a new file. The similarities prefer the classes of
+      training. Therefore do not compare similarities of training classes with similarities of added
+      classes.
+    - `classify` receives the arguments of `embed`. It returns `scores` (n, classes) for the
+      prototypes of the model. The scores are balanced between classes of training and classes that
+      were added before the export.
 
     `embed` is also the default signature, `serving_default`. The embedding of a recording is NaN if
     the recording holds NaN or infinity, or if its length is outside the contract or longer than the
-    signal. The other recordings of the batch are not affected. The distance of such an embedding is
-    NaN too.
+    signal. Other recordings of the same batch are not affected. The distance is NaN if an embedding
+    is NaN.
 
     The SavedModel needs only TensorFlow: `tf.saved_model.load(path).signatures["embed"](signal=...,
-    length=...)["embedding"]`. It is loaded and compared with Keras before it replaces a SavedModel
-    at `path`.
+    length=...)["embedding"]`. The function loads the new SavedModel and compares it with Keras
+    before it replaces an existing SavedModel at `path`.
 
     Args:
-        model: A `keras.Model` of one input, `(batch, time, channels)`, of symmetric matrices
-            `(batch, size, size)`, or of images `(batch, height, width, channels)`; a
-            `PrototypicalClassifier`; or the name or path of a saved one.
-        path: The folder to write; a SavedModel there is replaced.
-        distance: A distance or its name, for a model whose last layer names no distance.
+        model: A `keras.Model` with one input of shape `(batch, time, channels)`, of symmetric
+            matrices `(batch, size, size)`, or of images `(batch, height, width, channels)`; a
+            `PrototypicalClassifier`; or the name or path of a saved model.
+        path: Path of the folder to write. An existing SavedModel at this path is replaced.
+        distance: Distance or name of a distance, for models whose last layer defines no distance.
 
     Returns:
-        `Export`: path, size, drift, latency (on all threads).
+        `Export` with path, size, drift and latency on all threads.
 
     Raises:
         ValueError: If `path` is a folder that is not a SavedModel, or the model has no distance or
-            is not built; `parity.ParityError` if the SavedModel does not agree with Keras.
+            is not built. The subclass `parity.ParityError` if the SavedModel does not agree with
+            Keras.
         RuntimeError: If Keras does not run on TensorFlow.
         OSError: If the folder cannot be written.
     """
@@ -97,7 +101,7 @@ def saved_model(
 
 
 def _signature_functions(signatures, kind):
-    """Returns functions that call the signatures of a loaded SavedModel; see `parity.check`."""
+    """Returns functions that call the signatures of a loaded SavedModel, for `parity.check`."""
 
     def output(name, **arguments):
         (value,) = signatures[name](**arguments).values()
@@ -129,7 +133,7 @@ def _drift(candidate, functions, trial_inputs, metric, encoder, classifier):
 
 
 def _is_padding(embed, trial_inputs, bound):
-    """Returns whether embeddings differ from Keras's only in batches of padded recordings."""
+    """Returns whether embeddings differ from Keras only in batches of padded recordings."""
     recordings = trial_inputs.recordings[: trial_inputs.typical]
     expected = trial_inputs.embeddings[: trial_inputs.typical]
     unpadded = np.concatenate([embed([recording]) for recording in recordings])
@@ -139,7 +143,7 @@ def _is_padding(embed, trial_inputs, bound):
 
 
 def _padding_hint(model):
-    """Describes how padding may change an embedding, for an error message."""
+    """Describes for an error message how padding may change an embedding."""
     names = [layer.name for layer in _layers(model) if not layer.supports_masking]
     cause = (
         f"through layers that drop masks: {', '.join(names)}"
@@ -154,7 +158,7 @@ def _padding_hint(model):
 
 
 def _layers(model):
-    """Yields the layers that compute, including the layers of nested models."""
+    """Yields all layers that are not models, including the layers of nested models."""
     for layer in model.layers:
         if isinstance(layer, keras.Model):
             yield from _layers(layer)

@@ -1,4 +1,4 @@
-"""Export of a model as a .tflite file for devices."""
+"""Exports a model as a .tflite file for devices."""
 
 import functools
 import pathlib
@@ -21,7 +21,7 @@ from keras_dml.zoo import reading
 
 QUANTIZATIONS = ("auto", *parity.BOUNDS)
 EIGHT_BITS = "The weights are float32: 8 bits do not hold the small eigenvalues of matrices."
-AUTO = ("dynamic", "float16", None)  # `"auto"` takes the first of them that agrees with Keras
+AUTO = ("dynamic", "float16", None)  # `"auto"` writes the first form that agrees with Keras
 
 
 def tflite(
@@ -32,69 +32,75 @@ def tflite(
     *,
     distance: Distance | str | None = None,
 ) -> Export:
-    """Writes a model as one .tflite file of builtin operators with the signatures `embed` and
-    `distance`.
+    """Writes a model as one .tflite file that has only builtin operators.
 
-    - `embed(signal, length)` takes a signal (1, time, channels), float32, and a length, a scalar
-      int32 from 1 to time. It ignores steps from `length` on, so recordings of any length fit into
-      a buffer of fixed size. It returns `embedding` (1, ...). A model of matrices has
-      `embed(matrix)`: (1, n, n), float32. A model of images has `embed(image)`: (1, height, width,
-      channels), float32 in [0, 1].
-    - `distance(embedding, gallery)` takes (1, ...) and (n, ...). It returns `distance` (n,);
-      smaller is closer.
+    The file has two signatures:
+
+    - `embed(signal, length)` receives a signal (1, time, channels), float32, and a length, a scalar
+      int32 from 1 to time. It ignores time steps from `length` on, so recordings of any length fit
+      into a buffer of fixed size. It returns `embedding` (1, ...). A model of matrices has
+      `embed(matrix)` with a matrix (1, n, n), float32. A model of images has `embed(image)` with an
+      image (1, height, width, channels), float32 in [0, 1].
+    - `distance(embedding, gallery)` receives an embedding (1, ...) and embeddings (n, ...). It
+      returns `distance` (n,). Smaller distances mean closer.
 
     The embedding is NaN if `length` is outside the contract or longer than the signal, or if the
-    input holds NaN or infinity before `length`. The distance of such an embedding is NaN too.
-    LiteRT raises an error at run time for a batch of two and for another number of channels.
+    input holds NaN or infinity before `length`. The distance is NaN if an embedding is NaN. LiteRT
+    raises an error at run time for a batch of two and for a wrong number of channels.
 
     A `PrototypicalClassifier` has two more signatures, and its distance is the negative of `score`:
 
-    - `score(embedding, prototypes)` takes (1, features) and (n, features). It returns `similarity`
-      (n,); higher is more similar. The caller passes the prototypes, so classes can be added
-      without a new file. The similarities are not balanced and prefer the classes of training:
-      compare them among classes of training or among added classes.
-    - `classify` takes the arguments of `embed`. It returns `scores` (classes,) by the prototypes of
-      the model. They are balanced between classes of training and classes added before the export.
+    - `score(embedding, prototypes)` receives an embedding (1, features) and prototypes (n,
+      features). It returns `similarity` (n,). Higher similarities mean more similar. The caller
+      passes the prototypes, so classes can be added without a new file. The similarities prefer the
+      classes of training. Therefore do not compare similarities of training classes with
+      similarities of added classes.
+    - `classify` receives the arguments of `embed`. It returns `scores` (classes,) for the
+      prototypes of the model. The scores are balanced between classes of training and classes that
+      were added before the export.
 
-    A model on matrices is written with the polynomial solver, because no device has an
-    eigendecomposition. For `"auto"` and `"dynamic"` its weights are float32, because 8 bits do not
-    hold small eigenvalues. If devices cannot compute the distance of its matrices, the embedding of
-    the file is their tangent vector, and its distance is the log-Euclidean one. The file carries
-    the card's thresholds for that distance.
+    The file of a model of matrices uses the polynomial solver, because runtimes on devices have no
+    eigendecomposition. With `"auto"` and `"dynamic"` its weights are float32, because 8 bits are
+    too few for small eigenvalues. If devices cannot compute the distance between the matrices, the
+    file returns tangent vectors as embeddings, and computes the log-Euclidean distance. The file
+    then contains the thresholds of the model card for the log-Euclidean distance.
 
-    LiteRT runs the file in a separate process on recordings of several lengths, on silence and on a
-    constant recording. The file replaces an existing file at `path` only if it agrees with Keras.
+    Before the file replaces an existing file at `path`, LiteRT runs it in a separate process on
+    recordings of several lengths, on silence and on a constant recording. The file must agree with
+    Keras on these recordings.
 
     Args:
-        model: A `keras.Model` of one input, `(batch, time, channels)`, of symmetric matrices
-            `(batch, n, n)`, or of images `(batch, height, width, channels)`; a
-            `PrototypicalClassifier`; or the name or path of a saved one.
-        path: The file to write.
+        model: A `keras.Model` with one input of shape `(batch, time, channels)`, of symmetric
+            matrices `(batch, n, n)`, or of images `(batch, height, width, channels)`; a
+            `PrototypicalClassifier`; or the name or path of a saved model.
+        path: Path of the file to write.
         quantization: Type of the weights.
 
-            - `"auto"`: `"dynamic"` if the file then agrees with Keras, else `"float16"`, else
-              float32. `Export.quantization` names the type that was written, and `Export.notes`
-              the reason.
+            - `"auto"`: The first of `"dynamic"`, `"float16"` and float32 for which the file agrees
+              with Keras. `Export.quantization` names the type that was written, and `Export.notes`
+              gives the reason.
             - `"dynamic"`: int8 weights, and activations that are quantized at run time. The file
-              has a quarter of the size and is the fastest on a CPU.
-            - `"float16"`: half the size; embeddings differ by about a thousandth.
+              has a quarter of the float32 size and is the fastest file on a CPU.
+            - `"float16"`: float16 weights. The file has half of the float32 size, and embeddings
+              differ by about a thousandth.
             - `"int8"`: int8 weights and activations of the encoder, for hardware without floats.
-              The layers before its first convolution (normalization, mel bands), the pooling, the
-              distance and the similarity stay float. Slower than `"dynamic"` on a CPU.
-            - `None`: float32, as exact as Keras.
-        representative: About 100 recordings `(time, channels)` (or matrices, or images) like those
-            on the device, in the model's units. They set the ranges of `"int8"`, which needs them.
-            For any quantization some of them are also used as trials.
-        distance: A distance or its name, for a model whose last layer names no distance.
+              The layers before the first convolution (normalization, mel bands), the pooling, the
+              distance and the similarity stay float. The file is slower than `"dynamic"` on a CPU.
+            - `None`: float32 weights. The file is as exact as Keras.
+        representative: List of about 100 recordings `(time, channels)`, matrices or images that are
+            typical of the inputs on the device, in the units of the model. `"int8"` requires these
+            inputs, because they set the ranges of its activations. For any quantization, some of
+            them are also among the recordings on which the file must agree with Keras.
+        distance: Distance or name of a distance, for models whose last layer defines no distance.
 
     Returns:
-        `Export`: path, size, drift, latency, notes.
+        `Export` with path, size, drift, latency and notes.
 
     Raises:
         ValueError: If the quantization is unknown, `"int8"` has no recordings, a recording does not
             fit the model, the model has no distance, an operator has no builtin counterpart, or
-            `path` is not a path of a regular file; `parity.ParityError` if the file does not agree
-            with Keras.
+            `path` cannot be a regular file. The subclass `parity.ParityError` if the file does not
+            agree with Keras.
         TypeError: If a recording is masked, complex or not an array of numbers.
         RuntimeError: If Keras does not run on TensorFlow, or LiteRT cannot run the file.
         OSError: If the file cannot be written.
@@ -167,7 +173,7 @@ def _checked_recordings(representative, encoder, quantization):
         )
     recordings = [real(f"Recording {i}", x) for i, x in enumerate(representative)]
     if recordings:
-        # raises an error with the index of a recording that does not fit
+        # For an invalid recording, this call raises an error with the index of the recording.
         inference.embed(encoder, recordings, progress=False)
     elif quantization == "int8":
         raise ValueError(
@@ -179,7 +185,7 @@ def _checked_recordings(representative, encoder, quantization):
 
 
 def _matrix_quantization(quantization):
-    """Returns the quantization that is written for a model on matrices."""
+    """Returns the quantization for the file of a model of matrices."""
     if quantization == "int8":
         raise ValueError(
             "int8 does not hold the small eigenvalues of matrices, on which their logarithms "
@@ -189,7 +195,7 @@ def _matrix_quantization(quantization):
 
 
 def _write(candidate, module, kind, quantization, recordings, trial_inputs, contract):
-    """Writes the file. If there are several candidates, it is the one with the smallest drift."""
+    """Writes the candidate with the smallest drift to the file."""
     recordings = [recording.astype(np.float32) for recording in recordings]
     blobs = convert(module, kind, quantization, recordings, contract)
     drifts = []

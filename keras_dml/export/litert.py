@@ -1,8 +1,8 @@
-"""Outputs of a .tflite file, computed by LiteRT in a separate process on one thread.
+"""Runs a .tflite file with LiteRT in a separate process on one thread.
 
-A file that aborts or exhausts memory ends that process, not the process of the caller. The process
-runs this module as a script, `litert.py TASK FILE REQUEST.npz ANSWER.npz`, so the module imports
-nothing of the package.
+If a file aborts or exhausts memory, only the separate process ends. That process runs this module
+as a script, `litert.py TASK FILE REQUEST.npz ANSWER.npz`. Therefore the module does not import
+other modules of the package.
 """
 
 import importlib.util
@@ -18,19 +18,19 @@ from collections.abc import Callable
 import numpy as np
 
 Path = str | os.PathLike[str]
-RUNS = 21  # timed calls, of which the median is reported
+RUNS = 21  # number of timed calls. The median of their times is reported.
 WARM_UPS = 3
 
 
 def embed(file: Path, recordings: list) -> np.ndarray:
-    """Computes embeddings of recordings by the signature `embed` of a file.
+    """Computes embeddings of recordings with the signature `embed` of a file.
 
     Args:
-        file: A .tflite file that `keras_dml.export.tflite` wrote.
+        file: Path of a .tflite file that `keras_dml.export.tflite` wrote.
         recordings: Arrays `(time, channels)`, or other inputs of the model.
 
     Returns:
-        Array, shape `(recordings, ...)`.
+        Embeddings, shape `(recordings, ...)`.
 
     Raises:
         RuntimeError: If the file cannot be run.
@@ -39,15 +39,15 @@ def embed(file: Path, recordings: list) -> np.ndarray:
 
 
 def distance(file: Path, embeddings: np.ndarray, gallery: np.ndarray) -> np.ndarray:
-    """Computes distances of embeddings to a gallery by the signature `distance` of a file.
+    """Computes distances of embeddings to a gallery with the signature `distance` of a file.
 
     Args:
-        file: A .tflite file.
-        embeddings: Shape `(n, ...)`.
-        gallery: Shape `(m, ...)`.
+        file: Path of a .tflite file.
+        embeddings: Embeddings, shape `(n, ...)`.
+        gallery: Embeddings of the gallery, shape `(m, ...)`.
 
     Returns:
-        Array, shape `(n, m)`.
+        Distances, shape `(n, m)`.
 
     Raises:
         RuntimeError: If the file cannot be run.
@@ -56,15 +56,15 @@ def distance(file: Path, embeddings: np.ndarray, gallery: np.ndarray) -> np.ndar
 
 
 def score(file: Path, embeddings: np.ndarray, prototypes: np.ndarray) -> np.ndarray:
-    """Computes learned similarities of embeddings to prototypes by the signature `score` of a file.
+    """Computes similarities of embeddings to prototypes with the signature `score` of a file.
 
     Args:
-        file: A .tflite file of a classifier.
-        embeddings: Shape `(n, features)`.
-        prototypes: Shape `(m, features)`.
+        file: Path of a .tflite file of a classifier.
+        embeddings: Embeddings, shape `(n, features)`.
+        prototypes: Prototypes, shape `(m, features)`.
 
     Returns:
-        Array, shape `(n, m)`.
+        Learned similarities, shape `(n, m)`.
 
     Raises:
         RuntimeError: If the file cannot be run, or has no signature `score`.
@@ -73,11 +73,11 @@ def score(file: Path, embeddings: np.ndarray, prototypes: np.ndarray) -> np.ndar
 
 
 def classify(file: Path, recordings: list) -> np.ndarray:
-    """Computes scores of the classes, shape `(recordings, classes)`, by the signature `classify`.
+    """Computes class scores, shape `(recordings, classes)`, with the signature `classify`.
 
     Args:
-        file: A .tflite file of a classifier.
-        recordings: Same as in `embed`.
+        file: Path of a .tflite file of a classifier.
+        recordings: Recordings or other inputs of the model, as in `embed`.
 
     Raises:
         RuntimeError: If the file cannot be run, or has no signature `classify`.
@@ -86,10 +86,10 @@ def classify(file: Path, recordings: list) -> np.ndarray:
 
 
 def latency_ms(file: Path, recording: np.ndarray) -> float:
-    """Measures the median time of one `embed` of a recording, in milliseconds.
+    """Measures the median time of one call of `embed` in milliseconds.
 
     Args:
-        file: A .tflite file.
+        file: Path of a .tflite file.
         recording: An input of the model.
 
     Raises:
@@ -99,7 +99,7 @@ def latency_ms(file: Path, recording: np.ndarray) -> float:
 
 
 def median_ms(call: Callable[[], object]) -> float:
-    """Measures the median time of calls of a function after some warm-up calls, in milliseconds."""
+    """Measures the median time of a call in milliseconds, after several warm-up calls."""
     seconds = []
     for _ in range(WARM_UPS + RUNS):
         start = time.perf_counter()
@@ -132,7 +132,7 @@ def _run(file, task, **arrays):
     with tempfile.TemporaryDirectory() as tmp_dir:
         request, answer = (pathlib.Path(tmp_dir, name) for name in ("request.npz", "answer.npz"))
         np.savez(request, **arrays)
-        # -P keeps this folder, whose modules have common names, off the path of imports
+        # -P keeps this folder off the import path, because its modules have common names
         command = [sys.executable, "-P", __file__, task, file, request, answer]
         process = subprocess.run([*map(str, command)], capture_output=True, text=True)
         if process.returncode:
@@ -150,7 +150,7 @@ def _reason(process):
     return lines[-1]
 
 
-# From here on the functions run in the separate process.
+# All functions below run in the separate process.
 
 
 def _each_recording(signature):
@@ -166,12 +166,11 @@ def _each_recording(signature):
 
 
 def _each_embedding(signature, second):
-    """Returns a task that computes the output of a signature for each embedding and all rows of
-    its second argument.
+    """Returns a task that calls a signature for each embedding, with all rows of a second argument.
 
     Args:
         signature: Name of the signature.
-        second: Name of its second argument.
+        second: Name of the second argument of the signature.
     """
 
     def task(interpreter, request):
@@ -194,7 +193,7 @@ def _output(outputs):
 
 
 def _arguments(runner, recording):
-    """Returns the arguments of a signature for a recording, with its length if it has one."""
+    """Returns the arguments of a signature for one input. Recordings also have a length."""
     names = runner.get_input_details()
     if "length" in names:
         return {"signal": recording[None], "length": np.array(len(recording), np.int32)}
@@ -216,8 +215,8 @@ def main(task: str, file: str, request: str, answer: str) -> None:
 
     Args:
         task: Key of `TASKS`.
-        file: A .tflite file.
-        request: Path of the `.npz` file of arguments.
+        file: Path of a .tflite file.
+        request: Path of the `.npz` file that holds the arguments.
         answer: Path of the `.npz` file to write.
     """
     from ai_edge_litert.interpreter import Interpreter

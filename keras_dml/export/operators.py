@@ -1,4 +1,4 @@
-"""Operators of a .tflite file."""
+"""Lists and checks the operators of a .tflite file."""
 
 import pathlib
 
@@ -9,15 +9,14 @@ from keras_dml.export import _flatbuffer
 def operators(file: Path) -> list[list[str]]:
     """Returns the names of the operators of each subgraph of a .tflite file.
 
-    Every signature is a subgraph. The name of a custom operator, for which a device needs
-    additional code, begins with `custom:`. Operators named `custom:Flex...` need TensorFlow on the
-    device.
+    Each signature is a subgraph. Names of custom operators begin with `custom:`, and a device needs
+    additional code to run them. Operators named `custom:Flex...` need TensorFlow on the device.
 
     Args:
         file: Path of the file.
 
     Returns:
-        A list of lists of names, in order of execution.
+        A list with the names of the operators of each subgraph, in order of execution.
     """
     model = _flatbuffer.read(pathlib.Path(file).read_bytes())
     kinds = vars(_flatbuffer.schema().BuiltinOperator)
@@ -27,15 +26,15 @@ def operators(file: Path) -> list[list[str]]:
 
 
 def subgraph(file: Path, signature: str) -> tuple:
-    """Returns the index and the table of the subgraph of a signature.
+    """Returns the index and the table of the subgraph that belongs to a signature.
 
     Args:
         file: Path of the file.
         signature: Name of the signature.
 
     Returns:
-        `(index, table)`: the index counts in the list that `operators` returns; the table is a
-        `SubGraphT`.
+        `(index, table)`. `index` is the position in the list that `operators` returns, and `table`
+        is a `SubGraphT`.
     """
     model = _flatbuffer.read(pathlib.Path(file).read_bytes())
     key = signature.encode()
@@ -44,13 +43,14 @@ def subgraph(file: Path, signature: str) -> tuple:
 
 
 def check_builtin(file: Path) -> None:
-    """Raises an error if a file has an operator that LiteRT does not contain.
+    """Raises an error if a file needs operators that LiteRT does not contain.
 
     Args:
         file: Path of the file.
 
     Raises:
-        ValueError: If any subgraph has such an operator; the message names all of them.
+        ValueError: If any subgraph has an operator that LiteRT does not contain. The message names
+            all of these operators.
     """
     custom = sorted(
         {name for graph in operators(file) for name in graph if name.startswith("custom:")}
@@ -66,5 +66,5 @@ def check_builtin(file: Path) -> None:
 def _name(code, builtin):
     if code.customCode:
         return f"custom:{code.customCode.decode()}"
-    # Operators up to 127 are stored in the old field of one byte.
+    # The codes of operators up to 127 are stored in an older field of one byte.
     return builtin[max(code.builtinCode, code.deprecatedBuiltinCode)]

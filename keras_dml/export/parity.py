@@ -1,4 +1,4 @@
-"""Checks that an exported file gives the same numbers as Keras."""
+"""Checks that an exported file computes the same numbers as Keras, up to rounding."""
 
 import dataclasses
 import pathlib
@@ -18,15 +18,16 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Bounds:
-    """Largest differences from Keras that are allowed for a format.
+    """Largest differences from Keras that are allowed for a file format.
 
     Attributes:
-        embedding: RMS difference of embeddings, as a fraction of the RMS of Keras's.
-        distance: Largest difference of distances of the same embeddings, as a fraction of the
+        embedding: Root mean square (RMS) difference of embeddings, as a fraction of the RMS of the
+            embeddings by Keras.
+        distance: Largest difference of distances between the same embeddings, as a fraction of the
             largest distance.
-        similarity: Largest difference of learned similarities of the same embeddings, as a fraction
-            of the largest similarity. The weights of a learned similarity are rounded like the
-            weights of the encoder.
+        similarity: Largest difference of learned similarities between the same embeddings, as a
+            fraction of the largest similarity. The file format rounds the weights of the similarity
+            and the weights of the encoder in the same way.
     """
 
     embedding: float
@@ -34,19 +35,20 @@ class Bounds:
     similarity: float = 0.0
 
 
-# About twice the values measured on trained encoders of this package (gait: 0.0017, 0.048 and 0.10,
-# with changes in AUC of at most .001); a wrong slice or lost weights give 1. Similarities of LeNets
-# measured 8e-7, 4e-5, 2e-3 to 6e-3 and 4e-5; a similarity in int8 measured 5e-2. In float32,
-# discriminants of 2,350 steps (eyes) differ from float64 by 4e-5, both in Keras and in LiteRT;
-# other embeddings differ by 1e-6.
+# The bounds are about twice the differences that we measured on trained encoders of this package
+# (gait: 0.0017, 0.048 and 0.10, with changes in AUC of at most .001). For comparison, a wrong slice
+# or lost weights give a difference of 1. Similarities of LeNets differed by 8e-7, 4e-5, 2e-3 to
+# 6e-3 and 4e-5, and a similarity in int8 by 5e-2. In float32, discriminants of eye movements of
+# 2,350 steps differ from float64 by 4e-5, in Keras and in LiteRT. Other embeddings differ by 1e-6.
 BOUNDS = {
     None: Bounds(1e-4, 1e-5, 1e-4),
     "float16": Bounds(5e-3, 1e-5, 5e-3),
     "dynamic": Bounds(1e-1, 1e-5, 3e-2),
     "int8": Bounds(2e-1, 1e-5, 1e-2),
 }
-# Bounds of models on matrices. Logarithms of singular matrices lose digits (93 channels of 12
-# steps: 2e-4), kernels of 16 bits too (9e-4). With 8 bits the small eigenvalues are lost (0.4).
+# Bounds for models of matrices. Logarithms of singular matrices lose digits (a difference of 2e-4
+# for 93 channels and 12 steps), and so do weights of 16 bits (9e-4). Weights of 8 bits lose the
+# small eigenvalues (0.4).
 BOUNDS_ON_MATRICES = {
     None: Bounds(1e-3, 1e-5, 1e-4),
     "float16": Bounds(5e-3, 1e-5, 5e-3),
@@ -54,10 +56,10 @@ BOUNDS_ON_MATRICES = {
 
 
 class ParityError(ValueError):
-    """Error of an exported file that does not agree with Keras and is therefore not written.
+    """Error for an exported file that does not agree with Keras and is therefore not written.
 
     Attributes:
-        reason: The difference, in words.
+        reason: Text that describes the difference.
     """
 
     reason = ""
@@ -74,20 +76,22 @@ def check(
     """Checks all signatures of a file and returns the drift of its embeddings.
 
     Args:
-        file: Path, for messages.
-        functions: Dict from the name of a signature to a function that calls it: `embed` and
-            `classify` with recordings, `distance` and `score` with two sets of embeddings.
-        trials: Recordings with Keras's embeddings.
-        metric: The distance of the embeddings.
+        file: Path of the file, for error messages.
+        functions: Dict from the names of signatures to functions that call them. `embed` and
+            `classify` receive recordings, and `distance` and `score` receive two sets of
+            embeddings.
+        trials: `Trials` with recordings and their embeddings by Keras.
+        metric: Distance between embeddings.
         bounds: `Bounds`.
-        classifier: The `PrototypicalClassifier` whose signatures the file also has; None if it has
-            only `embed` and `distance`.
+        classifier: `PrototypicalClassifier`, if the file also has the signatures `score` and
+            `classify`. Otherwise None.
 
     Returns:
-        RMS difference over the typical recordings, as a fraction of the RMS of Keras's embeddings.
+        RMS difference of the embeddings of typical recordings, as a fraction of the RMS of the
+        embeddings by Keras.
 
     Raises:
-        ParityError: If a signature gives NaN or exceeds its bound.
+        ParityError: If a signature returns NaN, or its difference from Keras exceeds the bound.
     """
     embeddings = functions["embed"](trials.recordings)
     drift = check_embeddings(file, embeddings, trials, metric, bounds.embedding)
@@ -98,7 +102,7 @@ def check(
     if classifier is not None:
         expected, bound = classifier.similarity(z, z), bounds.similarity
         check_numbers(file, "similarities", functions["score"](z, z), expected, bound)
-        # Scores of the file's embeddings, because the drift already compares the embeddings.
+        # The scores use embeddings of the file, because the drift already compares embeddings.
         expected = np.asarray(classifier.head_scores(embeddings))
         check_numbers(file, "scores", functions["classify"](trials.recordings), expected, bound)
     return drift
@@ -107,20 +111,22 @@ def check(
 def check_embeddings(
     file: Path, embeddings: np.ndarray, trials: "Trials", metric: Distance, bound: float
 ) -> float:
-    """Checks the embeddings of a file against Keras's and returns their drift.
+    """Compares the embeddings of a file with the embeddings by Keras and returns their drift.
 
     Args:
-        file: Path, for messages.
-        embeddings: Embeddings by the file, in the order of `trials.recordings`.
-        trials: Recordings with Keras's embeddings.
-        metric: The distance of the embeddings.
-        bound: Largest drift.
+        file: Path of the file, for error messages.
+        embeddings: Embeddings that the file computed, in the order of `trials.recordings`.
+        trials: `Trials` with recordings and their embeddings by Keras.
+        metric: Distance between embeddings.
+        bound: Largest allowed drift.
 
     Returns:
-        RMS difference over the typical recordings, as a fraction of the RMS of Keras's embeddings.
+        RMS difference of the embeddings of typical recordings, as a fraction of the RMS of the
+        embeddings by Keras.
 
     Raises:
-        ParityError: If there is a NaN, knots moved, or the drift exceeds the bound.
+        ParityError: If an embedding holds NaN, the knots of quantile functions differ, or the drift
+            exceeds the bound.
     """
     expected = trials.embeddings
     invalid = [i for i, embedding in enumerate(embeddings) if not np.isfinite(embedding).all()]
@@ -147,15 +153,14 @@ def check_numbers(
     """Checks the distances or scores that a file computes from embeddings.
 
     Args:
-        file: Path, for messages.
-        name: Name of the numbers, for messages.
-        actual: The numbers that the file computes.
-        expected: The correct numbers, same shape.
-        bound: Largest difference, as a fraction of the largest of the expected numbers.
+        file: Path of the file, for error messages.
+        name: Name of the numbers, for error messages.
+        actual: Numbers that the file computed.
+        expected: Correct numbers, same shape as `actual`.
+        bound: Largest allowed difference, as a fraction of the largest expected number.
 
     Raises:
-        ParityError: If there is a NaN, or a difference exceeds the bound, which includes the
-            distance of an embedding to itself.
+        ParityError: If a number is NaN or infinite, or a difference exceeds the bound.
     """
     expected = keras.ops.convert_to_numpy(expected)
     if not np.isfinite(actual).all():
@@ -169,12 +174,13 @@ def check_numbers(
 
 
 def gallery(embeddings: np.ndarray, metric: Distance) -> np.ndarray:
-    """Returns embeddings for a check of distances: `embeddings` and the degenerate embedding of the
-    distance, for which quotients are least accurate.
+    """Adds the degenerate embedding of a distance to embeddings, for a check of distances.
+
+    The degenerate embedding is the embedding for which the distance is least accurate.
 
     Args:
         embeddings: Embeddings, shape `(n, ...)`.
-        metric: Their distance.
+        metric: Distance between the embeddings.
 
     Raises:
         ValueError: If the distance is undefined for its degenerate embedding.
@@ -198,17 +204,17 @@ def gallery(embeddings: np.ndarray, metric: Distance) -> np.ndarray:
 
 
 def _degenerate(metric):
-    """Describes the degenerate embedding of a distance, for messages."""
+    """Describes the degenerate embedding of a distance, for error messages."""
     if type(metric).degenerate is Distance.degenerate:
         return "the embedding of zeros, which `Distance.degenerate` returns"
     return f"the embedding that `{type(metric).__name__}.degenerate` returns"
 
 
 def _failure(metric, embeddings):
-    """Describes how the distances of embeddings fail; None if they are finite."""
+    """Describes why distances cannot be computed, or returns None if they are finite."""
     try:
         distances = keras.ops.convert_to_numpy(metric(embeddings, embeddings))
-    except Exception as error:  # any error of the backend within a user's `pairwise`
+    except Exception as error:  # `pairwise` of a user may raise any error of the backend
         return f"raises {type(error).__name__}"
     return None if np.isfinite(distances).all() else "is NaN or infinite"
 

@@ -9,18 +9,19 @@ class Export:
     """Path and measurements of an exported file.
 
     Attributes:
-        path: The file, or the folder of a SavedModel.
+        path: Path of the file, or of the folder of a SavedModel.
         format: `"tflite"` or `"saved_model"`.
         quantization: Type of the weights: `None` (float32), `"float16"`, `"dynamic"` or `"int8"`.
-        bytes: Size of all files together.
-        drift: RMS difference of its embeddings from Keras's, as a fraction of the RMS of Keras's.
-            For a TFLite file of a model on matrices, Keras computes in float64.
-        latency_ms: Median time of one `embed` of a recording of `steps` steps, on one thread for
-            TFLite.
-        steps: Length of the recording that was timed; number of rows of a matrix; None for an
-            image.
-        notes: Sentences on differences from the request: another type of weights, thresholds that
-            the file does not carry.
+        bytes: Total size of all files in bytes.
+        drift: Root mean square (RMS) difference between embeddings of the file and embeddings by
+            Keras, as a fraction of the RMS of the embeddings by Keras. For a TFLite file of a model
+            of matrices, Keras computes in float64.
+        latency_ms: Median time in milliseconds of one call of `embed` for a recording of `steps`
+            time steps. TFLite uses one thread.
+        steps: Number of time steps of the recording that was timed, or number of rows of a matrix.
+            None for an image.
+        notes: Sentences that say how the file differs from the request, for example in the type of
+            its weights or because it contains no thresholds.
     """
 
     path: pathlib.Path

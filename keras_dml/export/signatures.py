@@ -1,11 +1,11 @@
-"""Signatures of an exported file: TensorFlow functions with fixed names and shapes.
+"""Makes the signatures of an exported file, TensorFlow functions with fixed names and shapes.
 
-Every file has `embed` and `distance`; the file of a `PrototypicalClassifier` also has `score` and
-`classify`. `embed` and `classify` take the inputs of the model: recordings with their lengths,
-matrices or images (`keras_dml.inputs`).
+Every file has the signatures `embed` and `distance`. The file of a `PrototypicalClassifier` also
+has `score` and `classify`. `embed` and `classify` receive inputs of the model, which are recordings
+with their lengths, matrices or images (see `keras_dml.inputs`).
 
-Every function checks its inputs. It returns NaN for an input that breaks the contract of the model.
-It stops with an error for a shape that it cannot process.
+Every signature checks its inputs. It returns NaN for an input that breaks the contract of the
+model, and raises an error for a shape that it cannot process.
 """
 
 import contextlib
@@ -25,27 +25,27 @@ from keras_dml._typing import Path
 from keras_dml.zoo import reading
 
 NAMES = ("embed", "distance")
-DEFAULT = "serving_default"  # signature of requests to a SavedModel that name no signature
+DEFAULT = "serving_default"  # signature for requests that do not name a signature
 OF_CLASSIFIERS = ("score", "classify")
-ENCODING = ("embed", "classify")  # signatures that take the model's input
-MOST_TRIED = 2**20  # steps, a minute of sound
+ENCODING = ("embed", "classify")  # signatures that receive inputs of the model
+MOST_TRIED = 2**20  # largest number of time steps tried, about a minute of audio
 SEED = 21
 
 
 def parts(model: keras.Model | Path) -> tuple:
-    """Returns the encoder and the classifier of a model, after a check that the encoder gives
-    embeddings of a known shape.
+    """Returns the encoder and the classifier of a model, after checking the encoder.
 
     Args:
-        model: A `keras.Model` of one input, `(batch, time, channels)`, `(batch, n, n)` or `(batch,
-            height, width, channels)`; a `keras_dml.models.PrototypicalClassifier`; or the name or
-            path of a saved one.
+        model: A `keras.Model` with one input of shape `(batch, time, channels)`, `(batch, n, n)` or
+            `(batch, height, width, channels)`; a `keras_dml.models.PrototypicalClassifier`; or the
+            name or path of a saved model.
 
     Returns:
-        `(encoder, classifier)`; the classifier is None if the model is only an encoder.
+        `(encoder, classifier)`. The classifier is None if the model is only an encoder.
 
     Raises:
-        ValueError: If the model is not built, has another input, or an embedding of unknown size.
+        ValueError: If the model is not built, has an input of another shape, or returns embeddings
+            of unknown size.
     """
     model = reading.loaded(model)
     if isinstance(model, models.PrototypicalClassifier):
@@ -56,14 +56,15 @@ def parts(model: keras.Model | Path) -> tuple:
 def metric_of(
     model: keras.Model, distance: distances.Distance | str | None = None
 ) -> distances.Distance:
-    """Returns the distance that the file computes.
+    """Returns the distance that the exported file computes.
 
     Args:
         model: A `keras.Model`.
-        distance: A distance or its name; None: the distance that the last layer of the model names.
+        distance: Distance or name of a distance, or None for the distance that the last layer of
+            the model defines.
 
     Raises:
-        ValueError: If `distance` is None and the last layer names no distance.
+        ValueError: If `distance` is None and the last layer defines no distance.
     """
     if distance is not None:
         return distances.get(distance)
@@ -81,22 +82,23 @@ def for_one(
     """Makes the signatures of a TFLite file, which process one recording or one embedding.
 
     - `embed(signal (1, time, channels), length ())` cuts the recording to its length before the
-      first layer. It needs no mask, and padding in a fixed buffer of a device changes nothing. A
-      model of matrices has `embed(matrix (1, n, n))`, a model of images `embed(image (1, height,
-      width, channels))`.
-    - `distance(embedding (1, ...), gallery (n, ...))` returns `(n,)`.
-    - An input that breaks the contract gives NaN, see `one_input`.
+      first layer. It therefore needs no mask, and the padding in a fixed buffer of a device has no
+      effect. A model of matrices has `embed(matrix (1, n, n))`, and a model of images has
+      `embed(image (1, height, width, channels))`.
+    - `distance(embedding (1, ...), gallery (n, ...))` returns distances `(n,)`.
     - A classifier also has `score(embedding (1, features), prototypes (n, features))`, which
-      returns `similarity (n,)`, and `classify`, which takes the arguments of `embed` and returns
+      returns `similarity (n,)`, and `classify`, which receives the arguments of `embed` and returns
       `scores (classes,)`.
 
+    The signatures return NaN for an input that breaks the contract (see `one_input`).
+
     Args:
-        encoder: Model of the embeddings.
-        metric: Distance of the embeddings.
-        classifier: Classifier of the embeddings; None for an encoder alone.
+        encoder: Model that computes embeddings.
+        metric: Distance between embeddings.
+        classifier: Classifier of the embeddings, or None for an encoder alone.
 
     Returns:
-        A `tf.Module` whose functions have these names.
+        A `tf.Module` whose functions have the names of the signatures.
     """
     return _module(encoder, metric, classifier, rows=1)
 
@@ -106,20 +108,21 @@ def for_batches(
     metric: distances.Distance,
     classifier: models.PrototypicalClassifier | None = None,
 ) -> Any:
-    """Makes the signatures of a SavedModel, which process any number of recordings of any lengths.
+    """Makes the signatures of a SavedModel, which process any number of recordings of any length.
 
-    They are the signatures of `for_one` with a batch axis. `embed(signal (n, time, channels),
-    length (n,))` takes recordings padded to one length, masks the steps from `length` on, and
-    returns NaN for a recording that breaks the contract. `distance(embedding (n, ...), gallery (m,
-    ...))` and `score` return `(n, m)`, `classify` returns `(n, classes)`.
+    The signatures are the same as in `for_one`, with a batch axis. `embed(signal (n, time,
+    channels), length (n,))` receives recordings padded to one length, masks the time steps from
+    `length` on, and returns NaN for a recording that breaks the contract. `distance(embedding (n,
+    ...), gallery (m, ...))` and `score` return arrays of shape `(n, m)`, and `classify` returns
+    `(n, classes)`.
 
     Args:
-        encoder: See `for_one`.
-        metric: See `for_one`.
-        classifier: See `for_one`.
+        encoder: Same as in `for_one`.
+        metric: Same as in `for_one`.
+        classifier: Same as in `for_one`.
 
     Returns:
-        A `tf.Module` whose functions have these names.
+        A `tf.Module` whose functions have the names of the signatures.
     """
     return _module(encoder, metric, classifier, rows=None)
 
@@ -130,7 +133,7 @@ def names(module: Any) -> list[str]:
 
 
 def described(model: keras.Model | Path) -> list[str]:
-    """Returns the signatures of a model's file as text: `["embed(signal, length)", ...]`."""
+    """Returns the signatures of an exported model as texts, as in `["embed(signal, length)"]`."""
     encoder, classifier = parts(model)
     arguments = ", ".join(inputs.from_model(encoder).arguments)
     texts = [f"embed({arguments})", "distance(embedding, gallery)"]
@@ -140,7 +143,7 @@ def described(model: keras.Model | Path) -> list[str]:
 
 
 def write(module: Any, folder: Path) -> None:
-    """Writes a module's signatures as a SavedModel without gradients, for inference only."""
+    """Writes the signatures of a module as a SavedModel for inference, without gradients."""
     tf = tensorflow()
     functions = {name: getattr(module, name).get_concrete_function() for name in names(module)}
     functions[DEFAULT] = functions["embed"]
@@ -151,7 +154,10 @@ def write(module: Any, folder: Path) -> None:
 
 
 def _remove_gradient_names(folder):
-    """Removes the names of unsaved gradients from a SavedModel; loading would warn of each."""
+    """Removes the names of unsaved gradients from a SavedModel.
+
+    Otherwise TensorFlow warns about each name when it loads the SavedModel.
+    """
     from tensorflow.core.protobuf import saved_model_pb2
 
     file = folder / "saved_model.pb"
@@ -202,7 +208,7 @@ def _module(encoder, metric, classifier, rows):
         return {"similarity": classifier.similarity(embedding, prototypes)}
 
     def classify(x, mask):
-        # the static number of rows is lost in models of audio
+        # In models of audio the static number of rows is lost.
         z = ops.reshape(embedded(x, mask), (rows or -1, *shape))
         scores = classifier.head_scores(z)
         return {"scores": scores if rows is None else scores[0]}
@@ -222,18 +228,18 @@ def _module(encoder, metric, classifier, rows):
 
 
 def _input_shapes(kind, shape, rows):
-    """Returns the shapes of the arguments by name, with None for any size."""
+    """Returns a dict from the names of arguments to their shapes, with None for any size."""
     shapes = {kind.arguments[0]: (rows, *kind.shape), "embedding": (rows, *shape)}
     return shapes | {"gallery": (None, *shape), "prototypes": (None, *shape)}
 
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-    """Smallest and largest number of steps of a recording.
+    """Smallest and largest allowed number of time steps of a recording.
 
     Attributes:
-        least: Smallest number of steps.
-        most: Largest number of steps; None: no limit.
+        least: Smallest number of time steps.
+        most: Largest number of time steps, or None without a limit.
     """
 
     least: int
@@ -244,10 +250,10 @@ def limits(kind: inputs.Signals | inputs.Matrices | inputs.Images) -> Limits | N
     """Returns the lengths of recordings that both the contract and the layers of a model accept.
 
     Args:
-        kind: Input kind of the model, one of `keras_dml.inputs`.
+        kind: Input kind of the model (see `keras_dml.inputs`).
 
     Returns:
-        `Limits`; None for a model of matrices or images, which have one size.
+        `Limits`, or None for a model of matrices or images, which have a fixed size.
     """
     if not isinstance(kind, inputs.Signals):
         return None
@@ -259,9 +265,9 @@ def limits(kind: inputs.Signals | inputs.Matrices | inputs.Images) -> Limits | N
 
 
 def _min_steps(kind, least):
-    """Returns the smallest number of steps, at least `least`, that gives a finite embedding.
+    """Returns the smallest number of time steps, at least `least`, that gives a finite embedding.
 
-    A kernel may need more than one step, and a spectrum needs a frame.
+    For example, a convolution may need more than one time step, and a spectrum needs a whole frame.
     """
     if _gives_finite_embedding(kind, least):
         return least
@@ -269,7 +275,7 @@ def _min_steps(kind, least):
     while high < MOST_TRIED and not _gives_finite_embedding(kind, high):
         low, high = high, 2 * high
     if high >= MOST_TRIED:
-        return least  # the comparison with Keras later refuses a model without finite embeddings
+        return least  # the later comparison with Keras refuses models without finite embeddings
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if _gives_finite_embedding(kind, middle) else (middle, high)
@@ -280,14 +286,14 @@ def _gives_finite_embedding(kind, steps):
     noise = np.random.default_rng(SEED).normal(size=(1, steps, kind.shape[1])) / 10
     try:
         embedding = kind.model(noise.astype(np.float32), training=False)
-    except Exception:  # each layer refuses short recordings with its own type of error
+    except Exception:  # layers raise different types of errors for short recordings
         return False
     return bool(np.isfinite(ops.convert_to_numpy(embedding)).all())
 
 
 @contextlib.contextmanager
 def writing():
-    """Turns errors of TensorFlow's file writers, such as a full disk, into `OSError`."""
+    """Converts errors of TensorFlow's file writers, such as for a full disk, to `OSError`."""
     try:
         yield
     except tensorflow().errors.OpError as error:
@@ -295,11 +301,11 @@ def writing():
 
 
 def function(python, signature):
-    """Makes a graph of a Python function, which runs without XLA.
+    """Makes a TensorFlow graph, which runs without XLA, from a Python function.
 
     Args:
         python: Function from tensors to a dict of tensors.
-        signature: List of the `tf.TensorSpec` of its arguments.
+        signature: List with the `tf.TensorSpec` of each argument.
     """
 
     @functools.wraps(python)
@@ -311,17 +317,17 @@ def function(python, signature):
 
 
 def one_input(kind, compute, limits):
-    """Makes the function of one recording, one matrix or one image.
+    """Makes a signature that receives one recording, one matrix or one image.
 
-    The function cuts a recording to its length before the first layer. It returns NaN if `length`
+    The signature cuts a recording to its length before the first layer. It returns NaN if `length`
     is outside the limits or longer than the signal, or if the input holds NaN or infinity before
-    `length`. Another batch size or another number of channels fails at run time. The graph has no
-    static shape, so that it can check the shape that the runtime passes.
+    `length`. It raises an error at run time for a wrong batch size or number of channels. The graph
+    has no static shape, so that it can check the shape that the runtime passes.
 
     Args:
-        kind: Input kind of the model, one of `keras_dml.inputs`.
-        compute: Function from a batch and its mask, or None, to a dict of outputs.
-        limits: `Limits` of the lengths; None for matrices and images.
+        kind: Input kind of the model (see `keras_dml.inputs`).
+        compute: Function that receives a batch and a mask or None, and returns a dict of outputs.
+        limits: `Limits` of the lengths, or None for matrices and images.
     """
     tf = tensorflow()
 
@@ -338,7 +344,7 @@ def one_input(kind, compute, limits):
         signal = tf.reshape(signal, (1, time, channels))
         valid = tf.logical_and(has_shape, _within(limits, length, time))
         if steps is None:
-            # the model needs this many steps even if the input is invalid
+            # Also for an invalid input, the model needs at least `limits.least` steps.
             signal = tf.pad(signal, ((0, 0), (0, limits.least), (0, 0)))
             signal = signal[:, : tf.where(valid, length, limits.least)]
         valid = tf.logical_and(valid, tf.reduce_all(_finite(signal)))
@@ -352,16 +358,16 @@ def one_input(kind, compute, limits):
 
 
 def batches(kind, compute, limits):
-    """Makes the function of recordings padded to one length, of matrices or of images.
+    """Makes a signature that receives recordings padded to one length, matrices or images.
 
-    The function returns NaN for each recording whose length is outside the limits or longer than
-    the signal, or that holds NaN or infinity before its length. The other recordings of the batch
-    are not affected.
+    The signature returns NaN for each recording whose length is outside the limits or longer than
+    the signal, and for each recording that holds NaN or infinity before its length. The other
+    recordings of the batch are not affected.
 
     Args:
-        kind: Input kind of the model, one of `keras_dml.inputs`.
-        compute: Function from a batch and its mask, or None, to a dict of outputs.
-        limits: `Limits` of the lengths; None for matrices and images.
+        kind: Input kind of the model (see `keras_dml.inputs`).
+        compute: Function that receives a batch and a mask or None, and returns a dict of outputs.
+        limits: `Limits` of the lengths, or None for matrices and images.
     """
     tf = tensorflow()
 
@@ -391,15 +397,17 @@ def batches(kind, compute, limits):
 
 
 def embedding_pairs(compute, shape, second, rows):
-    """Makes the function of embeddings and a gallery or prototypes.
+    """Makes a signature that compares embeddings with a gallery or with prototypes.
 
-    The function returns a number for each pair, and NaN if one of the two holds NaN or infinity.
+    The signature returns a number for each pair, and NaN if a vector of the pair holds NaN or
+    infinity.
 
     Args:
-        compute: Function from `(n, ...)` and `(m, ...)` to a dict of one output `(n, m)`.
-        shape: Shape of an embedding.
+        compute: Function from arrays `(n, ...)` and `(m, ...)` to a dict with one output `(n, m)`.
+        shape: Shape of one embedding.
         second: Name of the second argument.
-        rows: Number of embeddings: 1 for a TFLite file, whose output is `(m,)`; None for any.
+        rows: Number of embeddings. It is 1 for a TFLite file, whose output has shape `(m,)`, and
+            None for any number.
     """
     tf = tensorflow()
 
@@ -430,7 +438,7 @@ def _within(limits, length, time):
 
 
 def _finite(x):
-    # `tf.math.is_finite` has no builtin operator of TFLite
+    # TFLite has no builtin operator for `tf.math.is_finite`.
     return tensorflow().abs(x) <= np.finfo(np.float32).max
 
 
@@ -439,7 +447,7 @@ def _all_of_row(x):
 
 
 def _zero_unless(valid, x):
-    """Replaces invalid rows of `x` by zeros, because some layers turn values into integers."""
+    """Replaces invalid rows of `x` by zeros, because some layers convert values to integers."""
     return _where(valid, x, 0.0)
 
 

@@ -1,4 +1,4 @@
-"""Fixed inputs on which an exported file must agree with Keras."""
+"""Generates the fixed inputs on which an exported file must agree with Keras."""
 
 import dataclasses
 
@@ -10,23 +10,24 @@ from keras_dml.export._devices import works_on_matrices
 from keras_dml.export.signatures import limits
 from keras_dml.layers import ChannelNormalization, LogMel, MelPower, WindowedMean
 
-MAX_REAL = 16  # real recordings in the trials; more would only take time
-LENGTHS = (7, 100, 512)  # steps; a model of fixed length gets its own length
-LOUDNESS = 0.1  # standard deviation of the noise for a model of audio, within [-1, 1]
+MAX_REAL = 16  # largest number of real recordings in the trials. More recordings only take time.
+LENGTHS = (7, 100, 512)  # in time steps, unless the model accepts only one length
+LOUDNESS = 0.1  # standard deviation of the noise for a model of audio in [-1, 1]
 IMAGES = 3
 SEED = 20
 
 
 @dataclasses.dataclass(frozen=True)
 class Trials:
-    """Recordings and their embeddings by Keras.
+    """Inputs of a model and their embeddings by Keras.
 
     Attributes:
         recordings: Arrays `(time, channels)`, `(n, n)` or `(height, width, channels)`.
-        embeddings: Keras's embeddings of each recording alone, shape `(recordings, ...)`.
-        typical: Number of typical recordings, which come first; the others are extreme.
-        timed: The recording for the measurement of latency: the longest real recording, or the
-            longest of all recordings if none is real.
+        embeddings: Embeddings that Keras computed for each recording alone, shape
+            `(recordings, ...)`.
+        typical: Number of typical recordings, which come first. All later recordings are extreme.
+        timed: Recording for the measurement of latency. It is the longest real recording. Without
+            real recordings, it is the longest generated recording.
     """
 
     recordings: list
@@ -38,14 +39,14 @@ class Trials:
 def trials(
     model: keras.Model, real: list[np.ndarray] | None = None, only_real: bool = False
 ) -> Trials:
-    """Makes inputs of the model and computes Keras's embeddings of them.
+    """Generates inputs of a model and computes their embeddings by Keras.
 
     Args:
-        model: A `keras.Model` of one input, `(batch, time, channels)`, `(batch, n, n)` or `(batch,
-            height, width, channels)`.
-        real: Real recordings, which come before the generated ones.
-        only_real: Whether only the real recordings count as typical. A file that is calibrated on
-            real recordings is not measured on noise.
+        model: A `keras.Model` with one input of shape `(batch, time, channels)`, `(batch, n, n)` or
+            `(batch, height, width, channels)`.
+        real: Real recordings, which come before the generated recordings.
+        only_real: Whether only the real recordings count as typical. Use True for a file that is
+            calibrated on real recordings, so that its drift is not measured on noise.
 
     Returns:
         `Trials`.
@@ -58,7 +59,7 @@ def trials(
     embeddings = [ops.convert_to_numpy(kind.model(batch, training=False)) for batch in batches]
     if only_real:
         typical = len(real)
-    elif works_on_matrices(model):  # the covariance of a constant recording is rounding error
+    elif works_on_matrices(model):  # the covariance of a constant recording is only rounding error
         typical = len(real) + len(generated)
     else:
         typical = len(recordings)
@@ -72,7 +73,7 @@ def examples(
     """Generates inputs of a model.
 
     Args:
-        kind: Input kind of the model, one of `keras_dml.inputs`.
+        kind: Input kind of the model (see `keras_dml.inputs`).
 
     Returns:
         Two lists of arrays: typical inputs and extreme inputs.
@@ -81,7 +82,7 @@ def examples(
 
 
 def _signals(kind, rng):
-    """Generates noise of several lengths in the model's units; silence and a constant recording."""
+    """Generates noise of several lengths in the units of the model, silence and a constant."""
     mean, stddev, lengths = _statistics(kind)
     channels = kind.shape[1]
     noise = [
@@ -95,9 +96,10 @@ def _signals(kind, rng):
 def _statistics(kind):
     """Returns the mean and the standard deviation of each channel, and lengths of recordings.
 
-    The statistics come from the normalization of the model, or from its contract if the
-    normalization has another number of channels than the recordings. The lengths of audio reach
-    from the shortest recording with enough frames to a second, or from one to three windows.
+    The statistics come from the normalization layer of the model. If this layer has another number
+    of channels than the recordings, the statistics come from the contract. For audio, the lengths
+    go from the shortest recording with enough frames to one second, or from one window to three
+    windows.
     """
     mean, stddev, lengths = np.float32(0), np.float32(1), LENGTHS
     for layer in kind.model._flatten_layers():
@@ -115,7 +117,7 @@ def _statistics(kind):
 
 
 def _channel_statistics(layer, kind):
-    """Returns the mean and the standard deviation of the channels of recordings."""
+    """Returns the mean and the standard deviation of each channel of the recordings."""
     mean, stddev = np.asarray(layer.mean), np.asarray(layer.stddev)
     if len(mean) == kind.shape[1]:
         return mean, stddev
@@ -125,10 +127,10 @@ def _channel_statistics(layer, kind):
 
 
 def _matrices(kind, rng):
-    """Generates a regular and a singular covariance; the zero matrix and the identity.
+    """Generates a regular and a singular covariance matrix, a zero matrix and an identity matrix.
 
-    The covariances are computed from white noise with three times as many steps as channels, and
-    with an eighth as many.
+    The covariances are computed from white noise. For the regular matrix, the noise has three time
+    steps per channel, and for the singular matrix one time step per eight channels.
     """
     n = kind.shape[0]
     signals = [rng.normal(size=(steps, n)) for steps in (3 * n, n // 8 + 1)]
@@ -137,7 +139,7 @@ def _matrices(kind, rng):
 
 
 def _images(kind, rng):
-    """Generates images of uniform noise; a black, a white and a gray image."""
+    """Generates images of uniform noise, a black image, a white image and a gray image."""
     noise = [rng.random(kind.shape, np.float32) for _ in range(IMAGES)]
     return noise, [np.full(kind.shape, value, np.float32) for value in (0, 1, 0.5)]
 

@@ -1,8 +1,8 @@
-"""Batches of recordings of similar length, padded under a mask.
+"""Forms batches of recordings of similar length, which are padded under a mask.
 
-Padding must not change an embedding. A layer may drop the mask, and a layer that takes the mask may
-still use the padding, such as a normalization over time. So one recording is embedded with and
-without padding before batches are padded.
+Padding must not change an embedding. However, a layer may drop the mask. A layer that accepts the
+mask may still use the padding, for example to normalize over time. Therefore one recording is
+embedded with and without padding before any batch is padded.
 """
 
 import itertools
@@ -15,18 +15,19 @@ from keras_dml._backend import keras, ops
 from keras_dml._backend.values import immutable_weights
 from keras_dml._backend.xla import compiles_each_shape
 
-# Number of padded lengths of a batch per octave: few enough to compile few times, and enough to
-# keep padding below 13 %.
+# Number of different padded lengths between a length and twice this length. With few lengths the
+# backend compiles few times, and with 8 lengths padding stays below 13 %.
 LENGTHS_PER_OCTAVE = 8
-FACTOR = 2  # largest ratio of lengths in one batch, because memory grows with the longest
+FACTOR = 2  # largest ratio of lengths in one batch, because memory grows with the longest recording
 TRIED_STEPS = 64  # smallest number of steps of the recording that is embedded twice
 # Allowed changes by padding, as fractions of the largest number in a row of the embedding. If a
-# layer uses the padding, the embedding changes by a tenth or more; rounding in another order
-# changes 1e-6.
+# layer uses the padding, the embedding changes by a tenth or more. If it does not, rounding in
+# another order changes the embedding by 1e-6.
 MOVED = {"float16": 1e-2, "bfloat16": 1e-1}
 MOVED_IN_FLOAT32 = 1e-4
 
-_MASKED = weakref.WeakKeyDictionary()  # on JAX, models that keep masks, with the tested weights
+# On JAX: models whose embeddings do not depend on padding, with the weights that were tested.
+_MASKED = weakref.WeakKeyDictionary()
 
 
 def batches(
@@ -37,14 +38,14 @@ def batches(
     """Selects the rows of each batch, and decides whether batches are padded.
 
     Args:
-        kind: Kind of inputs of the model, see `keras_dml.inputs`.
-        signals: Result of `kind.read`.
-        batch_size: Largest number of rows.
+        kind: Kind of inputs of the model (see `keras_dml.inputs`).
+        signals: Recordings, the result of `kind.read`.
+        batch_size: Largest number of rows per batch.
 
     Returns:
-        `(batches, padded)`: a list of arrays of indices of `signals`, with similar lengths in one
-        batch; and whether to pad batches to one of few lengths. Otherwise all recordings of a batch
-        have one length.
+        `(batches, padded)`. `batches` is a list of arrays of indices of `signals`, one array per
+        batch, with recordings of similar length in each batch. `padded` is True if batches must be
+        padded, and False if all recordings of a batch have the same length.
     """
     lengths = np.array([len(signal) for signal in signals])
     order = np.argsort(lengths, kind="stable")
@@ -59,11 +60,12 @@ def batches(
 def padded(
     kind: inputs.Signals | inputs.Matrices | inputs.Images, signals: list[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Pads recordings of several lengths to a batch, and returns it with its mask.
+    """Pads recordings of several lengths to one batch.
 
     Returns:
-        The batch, shape `(batch, time, channels)`, with zeros after the end of each recording; and
-        the mask, shape `(batch, time)`, which is True up to the end.
+        `(batch, mask)`. The batch has shape `(batch, time, channels)` and zeros after the end of
+        each recording. The mask has shape `(batch, time)` and is True where the recordings have
+        values.
     """
     steps = padded_length(max(len(signal) for signal in signals))
     batch, lengths = kind.batch(signals, steps).values()
@@ -71,24 +73,26 @@ def padded(
 
 
 def padded_length(length: int) -> int:
-    """Rounds a length up to one of few lengths, so that a compiling backend compiles few times."""
+    """Rounds a length up to one of few lengths, so that backends compile for few shapes."""
     step = max(1, 2 ** (int(length).bit_length() - 1) // LENGTHS_PER_OCTAVE)
     return -(-int(length) // step) * step
 
 
 def embeddings(model: keras.Model, batch: np.ndarray, mask: np.ndarray | None = None) -> np.ndarray:
-    """Computes the embeddings of a batch, NumPy."""
+    """Computes the embeddings of a batch and returns a NumPy array."""
     if mask is None:
         return ops.convert_to_numpy(model(batch, training=False))
     batch, mask = ops.convert_to_tensor(batch), ops.convert_to_tensor(mask)
-    # `model(batch, mask=mask)` warns that the model drops the mask, although its layers take it.
-    # `call` does not warn. Filtering the warning would not be safe between threads.
+    # `model(batch, mask=mask)` warns that the model drops the mask, although its layers use it.
+    # `model.call` does not warn. A filter for the warning would not be thread-safe.
     return ops.convert_to_numpy(model.call(batch, mask=mask, training=False))
 
 
 def _cut(order, lengths, batch_size, factor):
-    """Splits indices in order into parts of at most `batch_size`, whose lengths are within a
-    factor."""
+    """Splits the indices `order` into batches of at most `batch_size` recordings.
+
+    The longest recording of a batch is at most `factor` times as long as the shortest recording.
+    """
     parts = []
     for i in order:
         if not parts or len(parts[-1]) == batch_size:
@@ -100,7 +104,7 @@ def _cut(order, lengths, batch_size, factor):
 
 
 def _keeps_masks(model, signals, shortest):
-    """Returns True if the embedding of a recording is the same with and without padding."""
+    """Tests whether the embedding of a recording is the same with and without padding."""
     if not _passes_masks(model):
         return False
     weights = immutable_weights(model)
@@ -113,7 +117,7 @@ def _keeps_masks(model, signals, shortest):
     try:
         alone = embeddings(model, tried[None])
         masked = embeddings(model, batch, np.arange(2 * steps)[None] < steps)
-    except Exception:  # any layer on any backend may fail if it does not take the mask
+    except Exception:  # any layer on any backend may fail if it does not accept the mask
         return False
     is_same = _is_close(masked, alone, MOVED.get(model.compute_dtype, MOVED_IN_FLOAT32))
     if is_same and weights is not None:
@@ -124,7 +128,7 @@ def _keeps_masks(model, signals, shortest):
 def _is_close(values, expected, fraction):
     if values.shape != expected.shape or not np.isfinite(values).all():
         return False
-    largest = np.abs(expected).max(axis=-1, keepdims=True)  # per filter, or of the vector
+    largest = np.abs(expected).max(axis=-1, keepdims=True)  # per filter, or of the whole vector
     allowed = fraction * largest + fraction**2 * largest.max()
     return bool((np.abs(values - expected) <= allowed).all())
 
@@ -137,8 +141,10 @@ def _same(before, now):
 
 
 def _passes_masks(model):
-    """Returns True if every operation of a model propagates masks. For a model without a graph this
-    is unknown, so it returns False."""
+    """Returns True if every operation of a model propagates masks.
+
+    The function returns False for a model without a graph, because its operations are unknown.
+    """
     operations = (
         model.layers if isinstance(model, keras.Sequential) else getattr(model, "operations", None)
     )

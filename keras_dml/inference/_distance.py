@@ -19,22 +19,22 @@ def distance(
     *,
     max_bytes: float = 64 * 2**20,
 ) -> np.ndarray:
-    """Computes distances between two sets of embeddings by the head of a model. Smaller is closer.
+    """Computes all distances between two sets of embeddings. Smaller distances mean closer.
 
     Args:
-        model: A `keras.Model` whose last layer names its `distance`, the name or path of a saved
+        model: A `keras.Model` whose last layer defines a `distance`, the name or path of a saved
             model, or a distance.
         x: Embeddings, shape `(n, ...)`.
         y: Embeddings of the same model, shape `(m, ...)`.
-        max_bytes: Memory in bytes for a block of pairs, without the result.
+        max_bytes: Memory in bytes for a block of pairs. The result needs additional memory.
 
     Returns:
-        NumPy array, shape `(n, m)`.
+        Distances, a NumPy array of shape `(n, m)`.
 
     Raises:
         TypeError: If the embeddings are not real numbers.
-        ValueError: If the model names no distance, or the embeddings are not finite, or are from
-            another model or different models.
+        ValueError: If the model defines no distance, or the embeddings are not finite or were not
+            computed by this model.
     """
     embeddings = {"x": real("`x`", x), "y": real("`y`", y)}
     for name, array in embeddings.items():
@@ -56,24 +56,24 @@ def distance(
 
 
 def head_distance(model: keras.Model) -> distances.Distance:
-    """Returns the distance that the head of a model names.
+    """Returns the distance that the last layer of a model defines.
 
-    It warns if the model is compiled with a loss that compares by another distance.
+    The function warns if the model was compiled with a loss that uses another distance.
 
     Args:
         model: A `keras.Model`.
 
     Raises:
-        ValueError: If the last layer names no distance.
+        ValueError: If the last layer defines no distance.
     """
     if hasattr(model, "distance"):
         return distances.get(model.distance)
     head = model.layers[-1]
     if not hasattr(head, "distance"):
         raise ValueError(
-            f"The last layer of {model.name!r}, {type(head).__name__} {head.name!r}, names no "
-            "distance. End the model in a head of `keras_dml.layers`, or pass a distance such as "
-            "`keras_dml.distances.Cosine()`."
+            f"The last layer of {model.name!r}, {type(head).__name__} {head.name!r}, defines no "
+            "distance. End the model with a layer of `keras_dml.layers` that defines a distance, "
+            "or pass a distance such as `keras_dml.distances.Cosine()`."
         )
     distance = distances.get(head.distance)
     losses = keras.tree.flatten(getattr(model, "loss", None))
@@ -83,9 +83,9 @@ def head_distance(model: keras.Model) -> distances.Distance:
 
 
 def _matrix(metric, x, y, max_bytes):
-    """Computes all distances block by block. Blocks split rows and columns."""
+    """Computes all distances in blocks of rows and columns."""
     pairs = max(1, int(max_bytes // metric.bytes_per_pair(y[:1])))
-    rows = min(max(1, len(x)), math.isqrt(pairs))  # square blocks copy least
+    rows = min(max(1, len(x)), math.isqrt(pairs))  # square blocks need the fewest copies
     columns = pairs // rows
     matrix = None
     for i in range(0, len(x), rows):
@@ -102,8 +102,8 @@ def _check_finite(name, embeddings):
     if not finite.all():
         index = tuple(int(i) for i in np.argwhere(~finite)[0])
         raise ValueError(
-            f"`{name}` holds NaN or infinity, first at {index}. Leave such embeddings out, and "
-            "check the recordings that they come from."
+            f"`{name}` holds NaN or infinity, first at {index}. Leave out these embeddings, and "
+            "check the recordings from which they were computed."
         )
 
 

@@ -1,4 +1,4 @@
-"""Embeddings of recordings of any lengths, of matrices and of images."""
+"""Computes embeddings of recordings of any length, matrices and images."""
 
 import numpy as np
 
@@ -19,50 +19,50 @@ def embed(
     rate_hz: float | None = None,
     progress: bool = True,
 ) -> np.ndarray:
-    """Computes embeddings of recordings of any lengths, in their order.
+    """Computes embeddings of recordings of any length, one embedding per recording.
 
-    Recordings of similar length are padded to one batch under a mask, which does not change their
-    embeddings. To verify that, one recording is first embedded with and without padding. If the
-    results differ, only recordings of equal length share a batch. Recordings are not cut: each
-    recording has one embedding.
+    The function pads recordings of similar length to one batch and masks the padding, which does
+    not change the embeddings. To verify this, it first embeds one recording with and without
+    padding. If the two results differ, only recordings of equal length share a batch. Recordings
+    are never cut.
 
-    Recordings are checked against the model's contract, which is in a layer `InputContract` or on
-    the card of a zoo model.
+    The function checks recordings against the input contract of the model, which is stored in a
+    layer `InputContract` or on the model card in the zoo.
 
-    Several threads may call it at once. A process that was forked after the backend ran hangs in
-    this function, as in any call of TensorFlow or JAX. Start workers by `spawn`
-    (`multiprocessing.get_context("spawn")`).
+    Several threads may call the function at the same time. If a process was forked after the
+    backend had run, the function hangs in the new process, as does any call of TensorFlow or JAX.
+    Therefore start worker processes with `multiprocessing.get_context("spawn")`.
 
     Args:
-        model: A `keras.Model`, or the name or path of a saved one (`keras_dml.zoo.load`). For a
-            classifier, its encoder computes the embeddings.
+        model: A `keras.Model`, or the name or path of a saved model (`keras_dml.zoo.load`). If the
+            model is a classifier, its encoder computes the embeddings.
         recordings: Arrays of shape `(time, channels)` in the units of the model's contract, one per
-            recording. If the model begins with a layer on matrices, such as `BiMap`: symmetric
-            arrays of shape `(n, n)`. If it takes images: floats in [0, 1] of shape `(height, width,
-            channels)`.
-        batch_size: Largest number of recordings in a batch, whose lengths are within a factor of
-            two.
-        rate_hz: Rate of the recordings in steps per second, which is compared with the rate of the
-            model; None: not compared.
-        progress: Whether to report progress on stderr when it takes more than two seconds.
+            recording. For a model that begins with a layer on matrices, such as `BiMap`: symmetric
+            arrays of shape `(n, n)`. For a model of images: floats in [0, 1] of shape `(height,
+            width, channels)`.
+        batch_size: Largest number of recordings per batch. In a batch, the longest recording is at
+            most twice as long as the shortest recording.
+        rate_hz: Sample rate of the recordings in time steps per second, which must equal the rate
+            of the model. Default: the rate is not checked.
+        progress: Whether to report progress on stderr if the call takes more than two seconds.
 
     Returns:
-        NumPy array, shape `(recordings, ...)`.
+        Embeddings in the order of the recordings, a NumPy array of shape `(recordings, ...)`.
 
     Raises:
         TypeError: If `model` is not a model, `batch_size` is not an integer, or a recording does
-            not hold real numbers, such as masked, complex or text arrays.
-        ValueError: If `recordings` is empty, a recording is invalid, the rate differs from the rate
-            of the model, or an embedding is not finite. A recording is invalid if it is empty, does
-            not have shape `(time, channels)`, has another number of channels than the model, has a
-            length that the model or its contract does not take, ends in padding that the contract
+            not hold real numbers (for example masked, complex or text arrays).
+        ValueError: If `recordings` is empty, a recording is invalid, `rate_hz` differs from the
+            rate of the model, or an embedding is not finite. A recording is invalid if it is empty,
+            does not have shape `(time, channels)`, has a wrong number of channels, has a length
+            that the model or its contract does not allow, ends in padding that the contract
             forbids, or holds NaN or infinity (in float32). A matrix is invalid if it is not
-            symmetric, and an image if it has another size or values outside [0, 1]. The message
-            names the index.
+            symmetric. An image is invalid if it has a wrong size or values outside [0, 1]. The
+            message contains the index of the recording.
 
     Warns:
-        UserWarning: If most recordings have another magnitude than in training, according to the
-            contract, for example if they are in m/s^2 instead of g.
+        UserWarning: If the magnitude of most recordings is outside the range of the training data
+            in the contract, for example if recordings are in m/s^2 instead of g.
     """
     batch_size = whole("batch_size", batch_size, 1)
     kind = inputs.from_model(reading.loaded(model))
@@ -88,7 +88,8 @@ def _check_finite(embeddings, rows, signals):
         first = np.flatnonzero(~finite)[np.argmin(rows[~finite])]
         signal = signals[first]
         raise ValueError(
-            f"The embedding of recording {rows[first]} is not finite, although its numbers are: "
-            f"shape {signal.shape}, from {signal.min():.3g} to {signal.max():.3g}. It is too short "
-            "for the model, or not in its unit. See the model's card for lengths and units."
+            f"The embedding of recording {rows[first]} is not finite, although the recording is "
+            f"finite, with shape {signal.shape} and values from {signal.min():.3g} to "
+            f"{signal.max():.3g}. The recording may be too short for the model or in a wrong unit. "
+            "The model card lists allowed lengths and units."
         )

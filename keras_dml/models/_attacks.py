@@ -1,42 +1,42 @@
-"""L-infinity attacks for training, FGSM and PGD (Monteiro2020, section 4.1.1).
+"""L-infinity attacks for adversarial training: FGSM and PGD (Monteiro2020, section 4.1.1).
 
-Pure functions on keras.ops that can be compiled into a step. `keras_dml.evaluation.robustness`
-measures the robustness of a network.
+The functions are pure and use `keras.ops`, so they can be compiled into a training step.
+`keras_dml.evaluation.robustness` measures the robustness of a trained network.
 """
 
 from keras_dml._backend import keras, ops
 from keras_dml._backend.gradients import value_and_gradient
 
-BOUNDS = (0.0, 1.0)  # of the inputs; standardization is inside the model
+BOUNDS = (0.0, 1.0)  # range of the inputs, which the model itself standardizes
 
 
 def project(x, center, epsilon):
-    """Projects points to the nearest points within `epsilon` of the centers and the bounds.
+    """Projects points to the nearest points that are within `epsilon` of the centers and in [0, 1].
 
-    The order of the two clips does not matter while the centers are inside the bounds.
+    The order of the two clips does not matter if the centers are in [0, 1].
 
     Args:
         x: Points, shape `(batch, ...)`.
         center: Centers, same shape, in [0, 1].
-        epsilon: Largest change of an entry, a number or a scalar tensor.
+        epsilon: Largest change of each entry, a number or a scalar tensor.
     """
     near = ops.minimum(ops.maximum(x, center - epsilon), center + epsilon)
     return ops.clip(near, *BOUNDS)
 
 
 def direction(gradient):
-    """Computes the signs of a gradient; 0 for entries that are 0, infinite or NaN."""
+    """Computes the sign of each entry of a gradient, and 0 for infinite and NaN entries."""
     finite = ops.isfinite(gradient)
     return ops.sign(ops.where(finite, gradient, ops.zeros_like(gradient)))
 
 
 def uniform_start(x, epsilon, seed=None):
-    """Draws start points of PGD uniformly from the ball and clips them to the bounds.
+    """Draws start points of PGD uniformly from the ball around the inputs and clips them to [0, 1].
 
     Args:
         x: Inputs, shape `(batch, ...)`, in [0, 1].
-        epsilon: Radius of the ball.
-        seed: Same as in `keras.random.uniform`.
+        epsilon: Radius of the ball in the L-infinity norm.
+        seed: Seed, as in `keras.random.uniform`.
     """
     shift = keras.random.uniform(ops.shape(x), -1.0, 1.0, dtype=x.dtype, seed=seed)
     return ops.clip(x + epsilon * shift, *BOUNDS)
@@ -45,20 +45,20 @@ def uniform_start(x, epsilon, seed=None):
 def pgd(loss, x, start, epsilon, step_size, steps):
     """Computes adversarial examples by projected gradient descent (PGD) on the negative loss.
 
-    Each step moves the points by the sign of the gradient and projects them back into the ball and
-    the bounds. One step of size `epsilon` from the inputs themselves is the fast gradient sign
-    method (FGSM).
+    Each step moves the points by the sign of the gradient. It then projects the points back into
+    the ball of radius `epsilon` around the inputs and into [0, 1]. One step of size `epsilon` that
+    starts at the inputs is the fast gradient sign method (FGSM).
 
     Args:
-        loss: Function of inputs that returns a value for each example, shape `(batch,)`.
+        loss: Function from inputs to a loss for each example, shape `(batch,)`.
         x: Inputs, shape `(batch, ...)`, in [0, 1].
-        start: Points where the attack begins, shape of `x`.
-        epsilon: Largest change of an entry, a number or a scalar tensor.
-        step_size: Change of an entry in a step (alpha in Monteiro2020).
+        start: Points where the attack begins, same shape as `x`.
+        epsilon: Largest change of each entry, a number or a scalar tensor.
+        step_size: Change of each entry in one step (alpha in Monteiro2020).
         steps: Number of steps.
 
     Returns:
-        The last iterates, shape of `x`, without a gradient.
+        Adversarial examples, same shape as `x`, without a gradient.
     """
 
     def step(_, point):

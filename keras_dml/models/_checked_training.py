@@ -12,10 +12,10 @@ def _with_keras_signature(method):
 
 
 class CheckedTraining(keras.Model):
-    """Base class of models whose loss needs the embeddings besides the scores.
+    """Base class of models whose loss needs both the scores and the embeddings of a batch.
 
     A subclass implements `_check_inputs(x)` and `_check_targets(x, y, training)`, which raise
-    errors for invalid arrays. Its `call` returns the result of `_outputs`.
+    errors for invalid arrays. The `call` of the subclass returns the result of `_outputs`.
     """
 
     _is_evaluating = False
@@ -26,8 +26,8 @@ class CheckedTraining(keras.Model):
 
         Raises:
             TypeError: If inputs or labels are not numbers.
-            ValueError: For sample or class weights, missing labels, labels that are not classes,
-                and inputs of another size, type or range.
+            ValueError: If sample or class weights are given, labels are missing or are not classes,
+                or the model does not accept the size, type or range of the inputs.
         """
         arguments = _bound_arguments("fit", self, args, kwargs)
         refuse_weights(self, arguments.get("sample_weight"), arguments.get("class_weight"))
@@ -58,14 +58,13 @@ class CheckedTraining(keras.Model):
 
         Raises:
             TypeError: If the inputs are not numbers.
-            ValueError: For inputs of another size, type or range.
+            ValueError: If the model does not accept the size, type or range of the inputs.
         """
         self._check_inputs(_bound_arguments("predict", self, args, kwargs)["x"])
         return super().predict(*args, **kwargs)
 
     def test_step(self, *args):
-        """Evaluates a batch like `keras.Model.test_step`, with the embeddings as input of the
-        loss."""
+        """Evaluates a batch like `keras.Model.test_step`, and passes the embeddings to the loss."""
         self._is_evaluating = True
         try:
             return super().test_step(*args)
@@ -81,29 +80,30 @@ class CheckedTraining(keras.Model):
         self._check_inputs(x)
 
     def _outputs(self, embedding, scores, training):
-        """Returns the output of `call`: scores, and also the embeddings if a loss follows."""
+        """Returns scores for `call`, or a dict of embeddings and scores if a loss needs both."""
         if training or self._is_evaluating:
             return {"embedding": embedding, "scores": scores}
         return scores
 
 
 def _bound_arguments(name, model, args, kwargs):
-    """Returns the arguments of a call of a method of `keras.Model`, by name."""
+    """Returns a dict from names to values of the arguments of a call to a `keras.Model` method."""
     return inspect.signature(getattr(keras.Model, name)).bind(model, *args, **kwargs).arguments
 
 
 def refuse_weights(model: keras.Model, *weights: object) -> None:
-    """Raises an error for weights of rows or classes.
+    """Raises an error if sample weights or class weights are given.
 
     Args:
         model: Model that received the weights.
-        *weights: Weights; all must be None.
+        *weights: Sample weights and class weights, which must all be None.
 
     Raises:
-        ValueError: If there are weights.
+        ValueError: If an entry of `weights` is not None.
     """
     if any(weight is not None for weight in weights):
         raise ValueError(
             f"{type(model).__name__} takes no `sample_weight` and no `class_weight`, because its "
-            "losses compare pairs of rows, which have no weights. Sample rows more often instead."
+            "losses compare pairs of rows, and pairs have no weights. Sample important rows more "
+            "often instead."
         )

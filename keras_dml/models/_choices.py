@@ -1,16 +1,17 @@
-"""Options with a fixed set of choices."""
+"""Checks arguments that accept a fixed set of choices."""
 
 
 def choose(name, value, choices):
-    """Returns the value of a choice.
+    """Looks up the entry of `choices` for the value of an argument.
 
     Args:
-        name: Name of the argument.
-        value: The choice.
-        choices: Dict from choices to their values, or a range of the values themselves.
+        name: Name of the argument, for the error message.
+        value: Value of the argument.
+        choices: Dict from allowed values to results, or a range whose numbers are both the allowed
+            values and the results.
 
     Raises:
-        ValueError: If the choice is unknown; the message lists all choices.
+        ValueError: If `value` is not in `choices`. The message lists all choices.
     """
     if value not in choices:
         raise ValueError(f"`{name}` must be one of {tuple(choices)}. Received {name}={value!r}.")

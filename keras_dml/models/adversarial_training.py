@@ -1,4 +1,4 @@
-"""Adversarial training of a classifier (PGD, AT, ALP, TLA, TRADES), and its methods."""
+"""Adversarial training of a classifier by the methods PGD, AT, ALP, TLA and TRADES."""
 
 import random
 from typing import Self
@@ -17,7 +17,8 @@ from keras_dml.models._choices import choose
 from keras_dml.models.prototypical_classifier import PrototypicalClassifier, check_loss
 
 SEEDS = 2**32  # number of seeds of a generator of Keras
-# Standard deviation of the random start of TRADES, because the divergence is flat at the inputs.
+# Standard deviation of the random start of TRADES. At the inputs themselves the divergence, which
+# TRADES maximizes, has gradient zero.
 TRADES_START = 1e-3
 
 
@@ -27,42 +28,46 @@ class AdversarialTraining(CheckedTraining):
     projected gradient descent (PGD; Monteiro2020, section 4.1.1).
 
     A step first computes adversarial examples of its batch by projected gradient ascent from a
-    random start within `epsilon`. Meanwhile the classifier is in inference mode, so neither
-    prototypes nor running statistics move. The step then trains in one call on clean and
-    adversarial inputs together. The trained model is `model.classifier`, which shares the weights.
-    Compiled metrics are computed on all inputs of a step, including adversarial inputs.
+    random start within `epsilon`. During this attack the classifier is in inference mode, so
+    neither the prototypes nor the running statistics change. The step then trains on clean and
+    adversarial inputs together. The trained classifier is `model.classifier`, which shares its
+    weights with this model. Compiled metrics are computed on all inputs of a step, including
+    adversarial inputs.
 
-    The method `"prototypes"` is the method of Monteiro2020. It trains all three terms of the
-    classifier on clean and adversarial inputs together; the `keras_dml.losses.PrototypicalLoss` of
-    `compile` weights the terms. It attacks the class term and the auxiliary term together, so that
-    both heads become robust. The other methods train only the encoder and the auxiliary head, and
-    freeze the similarity: `"at"` (Madry2018) trains on adversarial inputs only; `"alp"`, `"tla"`
-    and `"trades"` use the losses of `keras_dml.losses.robust`. After these methods use the scores
-    of `head="dol"`.
+    `method="prototypes"` selects the method of Monteiro2020. This method trains all three loss
+    terms of the classifier on clean and adversarial inputs together. The
+    `keras_dml.losses.PrototypicalLoss` of `compile` weights the terms. The attack maximizes the sum
+    of the class term and the auxiliary term, so that both heads become robust. The other methods
+    train only the encoder and the auxiliary head, and freeze the similarity. `"at"` (Madry2018)
+    trains on adversarial inputs only. `"alp"`, `"tla"` and `"trades"` use the losses of
+    `keras_dml.losses.robust`. After training with `"at"`, `"alp"`, `"tla"` or `"trades"`, use the
+    scores of `head="dol"`.
 
-    `evaluate` and validation compute the terms of the method on clean inputs, without an attack.
-    `keras_dml.evaluation.robustness` measures accuracy under attack (AutoAttack, PGD).
+    `evaluate` and validation compute the loss terms of the method on clean inputs, without an
+    attack. `keras_dml.evaluation.robustness` measures accuracy under attack (AutoAttack, PGD).
 
-    Inputs are in [0, 1], labels are ids from 0. The model returns the scores that it trains: raw
-    similarities to the prototypes for `"prototypes"`, else logits of the auxiliary head.
+    Inputs must be in [0, 1], and labels are class ids from 0. The model returns the scores that it
+    trains. These scores are similarities to the prototypes for `"prototypes"`, and logits of the
+    auxiliary head for all other methods.
 
     Args:
         classifier: A `keras_dml.models.PrototypicalClassifier`, with `aux="softmax"` for all
             methods except `"prototypes"`.
         method: `"prototypes"`, `"at"`, `"alp"`, `"tla"` or `"trades"`.
-        epsilon: Largest change of an input's entry, 0.3 for MNIST and 8/255 for CIFAR-10 in
-            Monteiro2020.
-        steps: Steps of the attack; 40 for MNIST in Monteiro2020, 10 for CIFAR-10.
-        step_size: Change of an entry in a step; None: `2.5 epsilon / steps`.
+        epsilon: Largest change of each entry of an input. Monteiro2020 uses 0.3 for MNIST and 8/255
+            for CIFAR-10.
+        steps: Number of steps of the attack. Monteiro2020 uses 40 for MNIST and 10 for CIFAR-10.
+        step_size: Change of each entry in one step of the attack. Default:
+            `2.5 * epsilon / steps`.
         clean_fraction: Fraction of clean inputs among the inputs that `"prototypes"` trains on, 0
             to 0.5. Every input is attacked. Below 0.5 the step uses fewer clean inputs, evenly
             spaced in the batch.
-        ramp_steps: Training steps over which `epsilon` and `step_size` grow from near 0 to their
-            values; training may fail to start at full strength.
-        constants: Constants of the method's loss, keywords of its function in
-            `keras_dml.losses.robust`; None: the values of Monteiro2020, Table 1.
-        seed: Seed of the random starts, from 0 to 2**32 - 1; None: drawn by Python's `random`, as
-            in Keras.
+        ramp_steps: Number of training steps in which `epsilon` and `step_size` grow from near 0 to
+            their full values. Without such a ramp the loss may fail to decrease.
+        constants: Constants of the loss of the method, as a dict of keyword arguments of the
+            function in `keras_dml.losses.robust`. Default: the values of Monteiro2020, Table 1.
+        seed: Seed of the random starts, from 0 to 2**32 - 1. Default: a seed drawn by Python's
+            `random`, as in Keras.
 
     Raises:
         TypeError: If the classifier is not a `PrototypicalClassifier`.
@@ -125,7 +130,7 @@ class AdversarialTraining(CheckedTraining):
         return self._outputs(embedding, self._method.scores(embedding), training)
 
     def train_step(self, *arguments):
-        """Attacks the batch, then trains on clean and adversarial inputs."""
+        """Computes adversarial examples of the batch and trains on clean and adversarial inputs."""
         return super().train_step(*training.with_data(self, arguments, self._join))
 
     def compute_loss(
@@ -136,7 +141,7 @@ class AdversarialTraining(CheckedTraining):
         sample_weight: None = None,
         training: bool = True,
     ) -> Tensor:
-        """Computes the loss of the method; outside of training, on clean inputs."""
+        """Computes the loss of the method, which uses only clean inputs outside of training."""
         refuse_weights(self, sample_weight)
         if not isinstance(y_pred, dict):
             embedding = self.classifier._encode(x, training)
@@ -151,22 +156,23 @@ class AdversarialTraining(CheckedTraining):
         )
 
     def attack(self, x: Tensor, y: Tensor) -> Tensor:
-        """Computes adversarial examples of a batch like the next training step.
+        """Computes the adversarial examples that the next training step would use for a batch.
 
         Args:
             x: Inputs, shape `(batch, ...)`, in [0, 1].
             y: Class ids, shape `(batch,)`.
 
         Returns:
-            Adversarial examples, same shape, without a gradient.
+            Adversarial examples, same shape as `x`, without a gradient.
 
         Raises:
-            ValueError: If a label is not a class. A compiled step stops with an error of its
-                backend.
+            ValueError: If a label is not a class. In a compiled step the backend raises its own
+                error instead.
         """
         x = ops.convert_to_tensor(x)
         labels, _ = known_ids(y, self.classifier._trained_classes)
-        # The seed follows from the step, because Keras saves the step and not the generator.
+        # The seed is computed from the number of steps, because Keras saves this number, but does
+        # not save the state of the generator.
         state = [ops.convert_to_tensor(self._first_seed), ops.cast(self.steps_taken, "uint32")]
         self.seed_generator.state.assign(ops.stack(state))
         epsilon, step_size = (self._ramp() * size for size in (self.epsilon, self.step_size))
@@ -176,7 +182,7 @@ class AdversarialTraining(CheckedTraining):
         return _attacks.pgd(loss, x, start, epsilon, step_size, self.steps)
 
     def _ramp(self):
-        """Returns the fraction of `epsilon` that this step uses."""
+        """Returns the fraction of `epsilon` and `step_size` that this step uses."""
         if not self.ramp_steps:
             return 1.0
         return ops.minimum((ops.cast(self.steps_taken, "float32") + 1) / self.ramp_steps, 1.0)
@@ -193,7 +199,8 @@ class AdversarialTraining(CheckedTraining):
         if isinstance(x, np.ndarray) and x.size and not 0 <= x.min() <= x.max() <= 1:
             raise ValueError(
                 "`x` must hold inputs in [0, 1], the range of the attack. Received values from "
-                f"{x.min():.3g} to {x.max():.3g}. Scale them, and standardize in the encoder."
+                f"{x.min():.3g} to {x.max():.3g}. Scale the inputs to [0, 1], and standardize them "
+                "inside the encoder."
             )
 
     def _check_targets(self, x, y, training):
@@ -256,19 +263,19 @@ def _check_classifier(classifier):
 
 
 class Method:
-    """Attack, training inputs and loss of a method of `AdversarialTraining`.
+    """Base class of the methods of `AdversarialTraining`: attack, training inputs and loss.
 
     Args:
         name: Name of the method.
         classifier: The `PrototypicalClassifier` that is trained.
-        constants: Dict of constants that replace `defaults`; None: the defaults.
+        constants: Dict of constants that replace entries of `defaults`. Default: no replacements.
 
     Raises:
-        ValueError: If the method has no such constant, or the classifier does not have the head
-            that the method trains.
+        ValueError: If `constants` has a key that is not in `defaults`, or the classifier does not
+            have the head that the method trains.
     """
 
-    defaults = {}  # constants as in Monteiro2020, Table 1
+    defaults = {}  # constants of the loss, as in Monteiro2020, Table 1
 
     def __init__(self, name, classifier, constants=None):
         unknown = set(constants or {}) - set(self.defaults)
@@ -290,15 +297,18 @@ class Method:
         raise NotImplementedError
 
     def start(self, x, epsilon, seed):
-        """Draws the points where the attack on inputs begins, shape of `x`."""
+        """Draws the points where the attack begins, same shape as the inputs `x`."""
         return _attacks.uniform_start(x, epsilon, seed)
 
     def attacked_loss(self, x, labels):
-        """Returns the function that the attack maximizes, from inputs to a value per example."""
+        """Returns the function that the attack maximizes.
+
+        The function maps inputs to one value per example.
+        """
         raise NotImplementedError
 
     def join(self, x, y, adversarial, clean_fraction):
-        """Joins a batch and its adversarial examples to the inputs and labels of a step."""
+        """Returns inputs and labels of a training step: clean inputs and adversarial examples."""
         inputs = ops.concatenate([ops.cast(x, adversarial.dtype), adversarial])
         return inputs, ops.concatenate([y, y])
 
@@ -307,18 +317,18 @@ class Method:
 
         Args:
             y: Class ids, shape `(batch,)`.
-            outputs: Dict of `embedding` and `scores` of the inputs that `join` returned; in an
-                evaluation, of clean inputs.
-            loss: Loss that the trainer was compiled with, or None.
-            penalties: Further terms, scalars.
-            training: Whether this is a training step.
+            outputs: Dict of the `embedding` and the `scores` of the inputs. In training the inputs
+                are the result of `join`, and in an evaluation they are clean inputs.
+            loss: Loss of `compile`, or None.
+            penalties: Further loss terms, scalars.
+            training: Whether the step is a training step.
             static: Whether XLA compiles the step.
         """
         raise NotImplementedError
 
 
 class Prototypes(Method):
-    """All three terms of the classifier, on clean and adversarial inputs (Monteiro2020)."""
+    """Training of all three loss terms on clean and adversarial inputs (Monteiro2020)."""
 
     @property
     def metrics(self):
@@ -331,7 +341,7 @@ class Prototypes(Method):
         classifier = self.classifier
 
         def values(point):
-            """Computes the cross-entropies of both heads in inference mode, with one encoding."""
+            """Computes the sum of the cross-entropies of both heads in inference mode."""
             embedding = classifier.embed(point)
             class_term = robust.cross_entropy(labels, classifier.head_scores(embedding, "sim"))
             if classifier.aux is None:
@@ -374,7 +384,7 @@ class AuxiliaryMethod(Method):
         if classifier.aux != "softmax":
             raise ValueError(
                 f"Method {name!r} trains the auxiliary head, so `classifier` must be built with "
-                f'aux="softmax". Received one with aux={classifier.aux!r}.'
+                f'aux="softmax". Received a classifier with aux={classifier.aux!r}.'
             )
         classifier.prototypes_layer.trainable = False
 
@@ -393,16 +403,16 @@ class AuxiliaryMethod(Method):
 
         Args:
             labels: Class ids, int32, shape `(batch,)`.
-            clean: Dict of `embedding` and `scores` of clean inputs.
-            adversarial: Dict of `embedding` and `scores` of the adversarial examples.
+            clean: Dict of the `embedding` and the `scores` of clean inputs.
+            adversarial: Dict of the `embedding` and the `scores` of the adversarial examples.
 
         Returns:
-            Values, shape `(batch,)`.
+            Losses, shape `(batch,)`.
         """
         raise NotImplementedError
 
     def halves(self, labels, outputs):
-        """Splits labels and outputs of `join` into labels, clean and adversarial outputs."""
+        """Splits the outputs of a step in halves: labels, clean outputs and adversarial outputs."""
         labels, _ = ops.split(labels, 2)
         pairs = {key: ops.split(value, 2) for key, value in outputs.items()}
         return labels, *({key: pair[i] for key, pair in pairs.items()} for i in (0, 1))
@@ -410,8 +420,8 @@ class AuxiliaryMethod(Method):
     def loss(self, y, outputs, *, loss, penalties, training, static):
         if loss is not None:
             raise ValueError(
-                f"Method {self.name!r} defines its loss. Received loss={loss!r}. Call "
-                "`compile(optimizer)`."
+                f"Method {self.name!r} has its own loss. Received loss={loss!r}. Call "
+                "`compile(optimizer)` without a loss."
             )
         classes = self.classifier.aux_head.units
         labels, valid = known_ids(y, classes)
@@ -457,8 +467,8 @@ class TripletLoss(AuxiliaryMethod):
 
 
 class Trades(AuxiliaryMethod):
-    """TRADES: clean cross-entropy and the divergence of clean and adversarial logits
-    (Zhang2019)."""
+    """TRADES (Zhang2019): cross-entropy of clean inputs, and divergence between the clean and the
+    adversarial logits."""
 
     defaults = {"beta": 6.0}
 
@@ -484,7 +494,7 @@ METHODS = {
 
 
 def _evenly_spaced_rows(rows, fraction):
-    """Returns evenly spaced indices of rows of a batch, because it may be sorted by class."""
+    """Returns evenly spaced row indices, so that a batch sorted by class keeps all its classes."""
     if isinstance(rows, int):
         count = max(1, round(rows * fraction))
     else:  # the size of the batch is unknown until the graph runs

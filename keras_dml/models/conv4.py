@@ -16,35 +16,36 @@ def conv4(
     embedding: int | None = None,
     early_pooling: bool = False,
 ) -> keras.Model:
-    """The convolutional encoder of prototypical networks (Snell2017).
+    """Builds the convolutional encoder of prototypical networks (Snell2017).
 
-    A block is a 3 by 3 convolution, batch normalization, ReLU and max pooling of 2 by 2 pixels.
+    A block is a 3 by 3 convolution, batch normalization, ReLU and max pooling over 2 by 2 pixels.
 
     Functional model:
         Input: `image`, shape `(batch, height, width, channels)`, in [0, 1], not standardized.
-        Output: `(batch, features)`, the flattened last map (64 features for 28 by 28 pixels, 1600
-            for 84 by 84); or `(batch, embedding)`.
+        Output: `(batch, features)`, the flattened feature map of the last block (64 features for
+            images of 28 by 28 pixels, 1600 for 84 by 84 pixels). With `embedding`, the output is
+            `(batch, embedding)`.
 
     Args:
-        input_shape: `(height, width, channels)`, each side at least `2 ** blocks`.
-        width: Number of filters of all blocks, or a list with the number of each block.
+        input_shape: `(height, width, channels)`, with height and width at least `2 ** blocks`.
+        width: Number of filters per block, or a list with one number for each block.
         blocks: Number of blocks.
-        embedding: Units of a linear layer on the features; None: no such layer.
-        early_pooling: Whether pooling comes before the normalization, which then processes a
-            quarter of the pixels. A training step on a CPU then takes half the time.
+        embedding: Units of a linear layer on the features. Default: no such layer.
+        early_pooling: Whether pooling comes before batch normalization, which then processes a
+            quarter of the pixels. Early pooling halves the time of a training step on a CPU.
 
     Returns:
         A `keras.Model`.
 
     Raises:
-        ValueError: If the shape is invalid, or `width` lists another number of blocks.
+        ValueError: If the shape is invalid, or the length of `width` is not `blocks`.
     """
     x = image = image_input(input_shape, 2**blocks)
     widths = [width] * blocks if isinstance(width, numbers.Integral) else list(width)
     if len(widths) != blocks:
         raise ValueError(
-            f"`width` must be one number or one for each of the {blocks} blocks. Received "
-            f"width={width!r}."
+            f"`width` must be one number, or a list with one for each of the {blocks} blocks. "
+            f"Received width={width!r}."
         )
     for i, filters in enumerate(widths, start=1):
         x = keras.layers.Conv2D(filters, 3, padding="same", use_bias=False, name=f"conv_{i}")(x)

@@ -1,4 +1,4 @@
-"""Copies of a model with another solver or precision."""
+"""Copies a model with another solver of its matrix layers, or with another precision."""
 
 from keras_dml._backend import keras
 from keras_dml.layers.matrices import functions
@@ -7,14 +7,14 @@ SPECTRAL = ("keras_dml>LogEig", "keras_dml>ReEig", "keras_dml>TangentMap")
 
 
 def with_solver(model: keras.Model, solver: str) -> keras.Model:
-    """Copies a model, with another solver in its layers `ReEig`, `LogEig` and `TangentMap`.
+    """Copies a model and changes the solver of its layers `ReEig`, `LogEig` and `TangentMap`.
 
     The copy has the same weights and is not compiled. Train with `"eigh"`, which is exact.
-    `"polynomial"` needs no eigendecomposition, which devices do not have; `keras_dml.export.tflite`
-    uses such a copy.
+    `"polynomial"` needs no eigendecomposition, which runtimes on devices do not have.
+    `keras_dml.export.tflite` therefore converts a copy with the solver `"polynomial"`.
 
     Args:
-        model: A built `keras.Model` of registered classes.
+        model: A built `keras.Model` whose classes are all registered in Keras.
         solver: `"eigh"` or `"polynomial"`.
 
     Returns:
@@ -38,10 +38,10 @@ def with_solver(model: keras.Model, solver: str) -> keras.Model:
 
 
 def in_float64(model: keras.Model) -> keras.Model:
-    """Returns a copy of a model that computes in float64, with the same weights.
+    """Returns a copy of a model that has the same weights and computes in float64.
 
     Args:
-        model: A built `keras.Model` of registered classes.
+        model: A built `keras.Model` whose classes are all registered in Keras.
     """
 
     def change(part):
@@ -54,11 +54,11 @@ def in_float64(model: keras.Model) -> keras.Model:
 
 
 def _copy(model, change):
-    """Copies a model from its configuration, after applying `change` to each dict in it."""
+    """Copies a model and applies `change` to each dict in the configuration of the copy."""
     config = keras.saving.serialize_keras_object(model)
     config.pop("compile_config", None)
     _visit(config, change)
-    # safe: the configuration comes from a live object, not from a file of another person
+    # This is safe, because the configuration comes from an object in memory, not from a file.
     copy = keras.saving.deserialize_keras_object(config, safe_mode=False)
     copy.set_weights(model.get_weights())
     return copy

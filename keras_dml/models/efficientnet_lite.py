@@ -8,8 +8,8 @@ from keras_dml.layers.fixed_normalization import FixedNormalization
 from keras_dml.models._normalization import batch_normalization
 from keras_dml.models.images import convolution, embedding_of, image_input
 
-# Kernel, stride of the first block, factor of the expansion, filters and blocks of each stage
-# (Tan2019, Table 1; Lite0 has the stages of B0).
+# For each stage: kernel size, stride of the first block, expansion factor, number of filters and
+# number of blocks (Tan2019, Table 1). Lite0 has the same stages as B0.
 STAGES = (
     (3, 1, 1, 16, 1),
     (3, 2, 6, 24, 2),
@@ -33,31 +33,35 @@ def efficientnet_lite0(
     """Builds EfficientNet-Lite0 up to its pooled features (Tan2019).
 
     The network has seven stages of inverted bottlenecks. The Lite variant (TensorFlow, 2020) has no
-    squeeze-and-excite blocks, and ReLU6 is its only activation, so it quantizes to int8 and runs on
-    accelerators. `zoo/efficientnet_lite0.py` writes the file of its ImageNet weights.
+    squeeze-and-excite blocks, and ReLU6 is its only activation. The network can therefore be
+    quantized to int8 for accelerators. `zoo/efficientnet_lite0.py` writes a file of weights trained
+    on ImageNet.
 
     Functional model:
-        Input: `image`, shape `(batch, height, width, 3)`, RGB in [0, 1]. The weights were trained
-            on the middle 7/8 of an image, resized (bicubic) to 224 by 224.
-        Output: `(batch, 1280)` features, each in [0, 6], or `(batch, embedding)`.
+        Input: `image`, shape `(batch, height, width, 3)`, RGB in [0, 1]. The ImageNet weights
+            were trained on the middle 7/8 of each image, resized (bicubic) to 224 by 224 pixels.
+        Output: `(batch, 1280)` features, each in [0, 6]. With `embedding`, the output is
+            `(batch, embedding)`.
 
     Args:
-        input_shape: `(height, width, 3)`, each side at least 32; the weights fit any size.
-        weights: Path of a `.weights.h5` file of the network without `embedding`; None: random.
-        embedding: Units of a linear layer on the features, randomly initialized; None: no such
-            layer.
+        input_shape: `(height, width, 3)`, with height and width at least 32. The weights fit images
+            of any size.
+        weights: Path of a `.weights.h5` file of the network without `embedding`. Default: random
+            weights.
+        embedding: Units of a linear layer on the features, with random initial weights. Default: no
+            such layer.
 
     Returns:
         A `keras.Model` with 3.4 million weights.
 
     Raises:
-        ValueError: If the shape is invalid, or the weights' file does not exist.
+        ValueError: If the shape is invalid, or the file of weights does not exist.
     """
     if weights is not None and not pathlib.Path(weights).is_file():
         raise ValueError(
-            f"The file of weights {str(weights)!r} does not exist. Write it in a checkout of "
-            "keras-dml (`python -m zoo.efficientnet_lite0 --help`), or use weights=None for random "
-            "weights."
+            f"The file of weights {str(weights)!r} does not exist. Create the file in a clone of "
+            "the repository of keras-dml (see `python -m zoo.efficientnet_lite0 --help`), or use "
+            "weights=None for random weights."
         )
     image = image_input(input_shape, 32, channels=3)
     x = FixedNormalization([MEAN] * 3, [STDDEV] * 3, name="normalization")(image)
@@ -75,9 +79,11 @@ def efficientnet_lite0(
 
 
 def _block(x, filters, kernel, expansion, stride, name):
-    """Adds an inverted bottleneck: expand by 1x1, filter each channel, project by 1x1.
+    """Applies an inverted bottleneck block.
 
-    If input and output have the same shape, the block adds its input to its output.
+    A 1 by 1 convolution expands the channels, a depthwise convolution filters each channel, and a
+    second 1 by 1 convolution reduces the channels. If input and output have the same shape, the
+    block adds its input to its output.
     """
     shortcut = x
     if expansion > 1:

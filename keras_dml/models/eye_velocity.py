@@ -1,4 +1,4 @@
-"""The network of Jaeger2019 for eye movements, with a part for slow and one for fast velocities."""
+"""The network of Jaeger2019 for eye movements, with one part each for slow and fast velocities."""
 
 from keras_dml._arrays import whole
 from keras_dml._backend import keras
@@ -6,7 +6,7 @@ from keras_dml._typing import Tensor
 from keras_dml.models._choices import choose
 from keras_dml.models._normalization import batch_normalization
 
-KERNELS = (9, 9, 9, 5, 5, 5, 5, 3, 3)  # of the convolutions of a part (Jaeger2019)
+KERNELS = (9, 9, 9, 5, 5, 5, 5, 3, 3)  # kernel sizes of the convolutions of a part (Jaeger2019)
 FILTERS = {"slow": (128,) * 3 + (256,) * 6, "fast": (32,) * 3 + (512,) * 6}
 PART_UNITS, JOINT_UNITS = (256, 256, 128), (256, 128)
 SLOW_FACTOR, FAST_FROM = 20.0, 0.04  # ms per degree; degrees per ms
@@ -15,12 +15,13 @@ SLOW_FACTOR, FAST_FROM = 20.0, 0.04  # ms per degree; degrees per ms
 def eye_velocity_part(kind: str, steps: int, classes: int, *, narrower: int = 1) -> keras.Model:
     """Builds one of the two parts of the network, a classifier of people (Jaeger2019).
 
-    The input of the slow part is tanh(20 v), which spreads drifts and tremor and bounds saccades.
-    The input of the fast part is v if its length is more than 0.04 degrees per millisecond, else
-    zero. The fast part standardizes it: adapt its layer `standardize` to
-    `keras_dml.models.eye_velocity.fast_velocities` of the training data. Both parts continue with
-    nine convolutions, each with ReLU, batch normalization and average pooling by 2, and three dense
-    layers with ReLU and batch normalization.
+    For a velocity v, the slow part computes tanh(20 v), which spreads the small velocities of
+    drifts and tremor and limits the large velocities of saccades. The fast part replaces v by zero
+    if the length of v is at most 0.04 degrees per millisecond, and then standardizes the result.
+    Before training, adapt the layer `standardize` of the fast part to
+    `keras_dml.models.eye_velocity.fast_velocities` of the training data. The slow and the fast part
+    continue with nine convolutions, each with ReLU, batch normalization and average pooling by 2,
+    and with three dense layers with ReLU and batch normalization.
 
     Functional model:
         Input: `velocity`, shape `(batch, steps, 2)`, angular velocity of the gaze, horizontal and
@@ -29,13 +30,13 @@ def eye_velocity_part(kind: str, steps: int, classes: int, *, narrower: int = 1)
 
     Args:
         kind: `"slow"` or `"fast"`.
-        steps: Length of a recording; 1,000 at 1 kHz in Jaeger2019.
+        steps: Number of time steps of a recording. Jaeger2019 uses 1,000 steps at 1 kHz.
         classes: Number of people.
-        narrower: Divisor of all widths, for a compact network.
+        narrower: Divisor of the numbers of filters and units, for a compact network.
 
     Returns:
-        A `keras.Model`; 2.1 (slow) or 6.0 (fast) million weights at 1,000 steps without the output
-        layer.
+        A `keras.Model`. At 1,000 steps and without the output layer, the slow part has 2.1 million
+        weights and the fast part 6.0 million.
 
     Raises:
         ValueError: If the kind is unknown, or a number is out of range.
@@ -67,18 +68,19 @@ def eye_velocity_part(kind: str, steps: int, classes: int, *, narrower: int = 1)
 def eye_velocity_network(slow: keras.Model, fast: keras.Model, *, narrower: int = 1) -> keras.Model:
     """Joins the two trained parts to one classifier of people (Jaeger2019).
 
-    The network concatenates the probabilities of both parts, which are frozen. Two dense layers
-    with batch normalization and ReLU follow. Embeddings are the output of the layer `embedding`,
-    `keras.Model(network.input, network.get_layer("embedding").output)`, compared by the cosine.
+    The network freezes the two parts and concatenates their probabilities. Two dense layers with
+    batch normalization and ReLU follow. The layer `embedding` returns the embeddings, which are
+    compared by their cosine. `keras.Model(network.input, network.get_layer("embedding").output)`
+    is a model that returns embeddings.
 
     Functional model:
-        Input: `velocity`, shape `(batch, steps, 2)`, the input of the parts.
+        Input: `velocity`, shape `(batch, steps, 2)`, as in `eye_velocity_part`.
         Output: `people`, shape `(batch, classes)`, probabilities.
 
     Args:
         slow: Trained `eye_velocity_part("slow", ...)`.
         fast: Trained `eye_velocity_part("fast", ...)` with the same number of steps and people.
-        narrower: Divisor of the widths.
+        narrower: Divisor of the numbers of units of the two new layers.
 
     Returns:
         A `keras.Model` whose parts are frozen.
@@ -116,7 +118,7 @@ def fast_velocities(velocity: Tensor) -> Tensor:
     """Replaces velocities of at most 0.04 degrees per millisecond by zero.
 
     Args:
-        velocity: Shape `(..., 2)`, degrees per millisecond.
+        velocity: Velocities, shape `(..., 2)`, in degrees per millisecond.
 
     Returns:
         Velocities in the same shape and unit.

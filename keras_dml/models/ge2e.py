@@ -10,23 +10,24 @@ from keras_dml.layers.minimum_level import MinimumLevel
 from keras_dml.layers.windowed_mean import WindowedMean
 
 RATE_HZ = 16000
-LEVEL = 10 ** (-30 / 20)  # -30 dB of full scale
+LEVEL = 10 ** (-30 / 20)  # -30 dB relative to full scale
 HOP, FRAME = 160, 400  # samples
-WINDOW, STEP, REACH = 160, 77, 120  # frames: 1.6 s; 1.3 windows per second; 3/4 of a window
+# In frames: a window has 1.6 s, 1.3 windows start per second, and the reach is 3/4 of a window.
+WINDOW, STEP, REACH = 160, 77, 120
 
 
 def ge2e(
     weights: Path | None = None, *, units: int = 256, depth: int = 3, bands: int = 40
 ) -> keras.Model:
-    """Builds the voice encoder of Wan2018 as implemented in Resemblyzer 0.1.4, from raw audio
-    (generalized end-to-end loss, GE2E; d-vectors).
+    """Builds a voice encoder that computes d-vectors from raw audio (generalized end-to-end loss,
+    GE2E; Wan2018, as implemented in Resemblyzer 0.1.4).
 
-    The model amplifies recordings that are quieter than -30 dB to this level. It computes mel bands
-    of windows of 1.6 s and applies LSTM layers, whose last step enters a linear layer with ReLU.
-    The embedding is the mean of the windows' unit vectors, scaled to length 1.
-    `zoo/voice_ge2e_sim/convert.py` writes the file of Resemblyzer's weights, which were trained on
-    thousands of speakers. In contrast to Resemblyzer's `preprocess_wav` the model does not remove
-    silence.
+    The model amplifies recordings that are quieter than -30 dB to this level. It divides audio
+    into windows of 1.6 s and computes mel bands of each window. LSTM layers process the bands, and
+    a dense layer with ReLU follows the last step. The embedding is the mean of the unit vectors of
+    all windows, scaled to length 1. `zoo/voice_ge2e_sim/convert.py` writes a file with the weights
+    of Resemblyzer, which were trained on thousands of speakers. In contrast to `preprocess_wav` of
+    Resemblyzer the model does not remove silence.
 
     Functional model:
         Input: `audio`, shape `(batch, samples, 1)`, 16 kHz, in [-1, 1], of any length, with or
@@ -34,22 +35,23 @@ def ge2e(
         Output: `(batch, units)`, vectors of length 1 without negative components.
 
     Args:
-        weights: Path of a `.weights.h5` file of the network with the default sizes; None: random.
-        units: Units of each LSTM layer, and of the embedding.
+        weights: Path of a `.weights.h5` file of the network with the default sizes. Default: random
+            weights.
+        units: Units of each LSTM layer, and length of the embedding.
         depth: Number of LSTM layers.
-        bands: Mel bands of `MelPower`.
+        bands: Number of mel bands (see `MelPower`).
 
     Returns:
-        A `keras.Model`; 1.4 million weights.
+        A `keras.Model` with 1.4 million weights.
 
     Raises:
-        ValueError: If the weights' file does not exist.
+        ValueError: If the file of weights does not exist.
     """
     if weights is not None and not pathlib.Path(weights).is_file():
         raise ValueError(
-            f"The file of weights {str(weights)!r} does not exist. Write it in a checkout of "
-            "keras-dml (`python -m zoo.voice_ge2e_sim.convert --help`), or use weights=None for "
-            "random weights."
+            f"The file of weights {str(weights)!r} does not exist. Create the file in a clone of "
+            "the repository of keras-dml (see `python -m zoo.voice_ge2e_sim.convert --help`), or "
+            "use weights=None for random weights."
         )
     window = keras.Input(((WINDOW - 1) * HOP + FRAME, 1), name="window")
     x = MelPower(bands, RATE_HZ, name="mel_power")(window)
@@ -58,7 +60,7 @@ def ge2e(
     network = keras.Model(window, x, name="of_a_window")
     audio = keras.Input((None, 1), name="audio")
     x = MinimumLevel(LEVEL, name="level")(audio)
-    # librosa centers its frames: the first frame begins half a frame before the recording
+    # As in librosa, frames are centered: the first frame begins half a frame before the recording.
     x = WindowedMean(network, STEP * HOP, REACH * HOP, FRAME // 2, name="embedding")(x)
     model = keras.Model(audio, x, name="ge2e")
     if weights is not None:

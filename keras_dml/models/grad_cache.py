@@ -1,4 +1,4 @@
-"""Training on large batches in little memory by gradient caching (GradCache)."""
+"""Gradient caching (GradCache), which trains on large batches in little memory."""
 
 from typing import Self
 
@@ -17,24 +17,26 @@ class GradCache(keras.Model):
     A loss of pairs gains from large batches, but a plain training step stores the activations of
     all rows. In training this model embeds at most `chunk` rows at a time and stores only the
     embeddings. The loss uses the embeddings and labels of the whole batch, including pairs across
-    chunks. The model stores the gradient of the loss by the embeddings, embeds each chunk again and
-    propagates the gradient to the weights. A step costs one more pass through the encoder. Up to
-    rounding it equals the step of the large batch. It needs memory for one chunk, for the
-    embeddings and for the loss.
+    chunks. The model stores the gradient of the loss with respect to the embeddings, embeds each
+    chunk again and propagates the gradient to the weights. A step with `GradCache` costs one more
+    pass through the encoder than a plain step. Except for rounding, the result equals a plain step
+    on the large batch. The step needs memory for the activations of one chunk, for all embeddings
+    and for the loss.
 
-    In inference the model equals its encoder: same input, same output, same distance. To publish a
-    model, use `model.encoder`, which shares the weights. The model trains with plain `fit` by any
-    loss of `keras_dml.losses`, with sample weights if the loss accepts them, and on several
-    devices. It can replace its encoder in `PrototypicalClassifier` and `PotatoNetwork`.
+    In inference the model equals its encoder: the input, the output and the distance are the same.
+    To publish a trained model, use `model.encoder`, which shares its weights with this model. The
+    model trains with `fit` by any loss of `keras_dml.losses`, also on several devices, and with
+    sample weights if the loss accepts sample weights. A `GradCache` model can be the encoder of
+    `PrototypicalClassifier` and `PotatoNetwork`.
 
     There are `c = ceil(batch / chunk)` chunks. Chunk i holds the rows i, i + c, i + 2c, ..., so
-    each chunk has rows of all classes of a sorted batch. The size of the batch is arbitrary: a
-    chunk with a missing row repeats another row, and the model drops the second embedding. Both
-    passes draw the same dropout masks for a chunk, because the second pass starts from the state of
-    the first pass, including the random generators. Batch normalization normalizes each chunk and
-    moves its statistics once per chunk. The step then equals the step of a network that normalizes
-    by chunks. For the step of the large batch, set these layers to `trainable = False` before
-    `compile`.
+    each chunk has rows of all classes if the batch is sorted by class. The batch size need not be a
+    multiple of the number of chunks: a chunk with a missing row repeats another row, and the model
+    drops the second embedding. The two passes draw the same dropout masks for a chunk, because the
+    second pass starts from the same state as the first pass, including the random generators.
+    Batch normalization normalizes each chunk and updates its statistics once per chunk. The step
+    then equals the step of a network that normalizes each chunk separately. For the same step as
+    with the large batch, set batch normalization layers to `trainable = False` before `compile`.
 
     Args:
         encoder: A functional or sequential `keras.Model` of one input and one output.
@@ -42,8 +44,9 @@ class GradCache(keras.Model):
 
     Raises:
         TypeError: If `chunk` is not an integer.
-        ValueError: If the encoder is not such a model, or `chunk` is not positive. The first step
-            raises it if the encoder has losses of activations, which cannot be cached.
+        ValueError: If the encoder is not a functional or sequential model of one input and one
+            output, or `chunk` is not positive. The first training step raises this error if the
+            encoder has losses of activations, which cannot be cached.
 
     Example:
         >>> encoder = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
@@ -58,7 +61,7 @@ class GradCache(keras.Model):
     def __init__(self, encoder: keras.Model, chunk: int, *, name: str = "grad_cache", **kwargs):
         _check_encoder(encoder)
         super().__init__(encoder.inputs[0], encoder.outputs[0], name=name, **kwargs)
-        self.supports_masking = True  # the encoder takes a mask, embeddings have no mask
+        self.supports_masking = True  # the encoder uses masks, and embeddings have no mask
         self.encoder = encoder
         self.chunk = whole("chunk", chunk, minimum=1)
 
@@ -87,7 +90,7 @@ class GradCache(keras.Model):
         return agreement.mark(embeddings, head) if isinstance(head, Head) else embeddings
 
     def _embed_chunk(self, weights, state, chunk):
-        """Computes the embeddings of a chunk and the next state."""
+        """Computes the embeddings of a chunk, and the state of the encoder after this chunk."""
         inputs, *mask = chunk
         mask = {"mask": mask[0]} if mask else {}
         embeddings, state, losses = self.encoder.stateless_call(
@@ -96,9 +99,10 @@ class GradCache(keras.Model):
         penalties = sum(weight.regularizer is not None for weight in self.encoder.trainable_weights)
         if len(losses) > penalties:
             raise ValueError(
-                f"{self.encoder.name} has {len(losses) - penalties} losses of its activations "
-                "(`activity_regularizer` or `add_loss`), which GradCache cannot cache. Regularize "
-                "weights instead, or train the encoder without GradCache."
+                f"The encoder {self.encoder.name} has {len(losses) - penalties} losses of its "
+                "activations (`activity_regularizer` or `add_loss`). GradCache cannot cache losses "
+                "of activations. Regularize weights instead, or train the encoder without "
+                "GradCache."
             )
         return embeddings, state
 
@@ -121,10 +125,10 @@ class GradCache(keras.Model):
 
 
 def _split_into_chunks(x, size, count):
-    """Splits rows into chunks, shape `(size, count, ...)`, with chunk i at `[:, i]`.
+    """Splits rows into `count` chunks, shape `(size, count, ...)`, with chunk i at `[:, i]`.
 
-    If the number of rows is not a multiple of `count`, the last chunks repeat their last row. Rows
-    on several devices stay on their devices.
+    If the number of rows is not a multiple of `count`, the last chunks repeat their last row. If
+    rows are on several devices, each row stays on its device.
     """
     rows = ops.shape(x)[0]
     missing = size * count - rows
@@ -139,6 +143,7 @@ def _check_encoder(encoder):
         raise ValueError(
             "`encoder` must be a functional or sequential `keras.Model` of one input and one "
             f"output. Received {type(encoder).__name__} with {len(inputs)} inputs and "
-            f"{len(outputs)} outputs. Begin it with `keras.Input(shape)`. For a classifier wrap "
-            "its encoder: `PrototypicalClassifier(GradCache(encoder, chunk), classes)`."
+            f"{len(outputs)} outputs. Begin the encoder with `keras.Input(shape)`. To train a "
+            "classifier, wrap its encoder: "
+            "`PrototypicalClassifier(GradCache(encoder, chunk), classes)`."
         )

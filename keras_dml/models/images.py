@@ -1,4 +1,4 @@
-"""Parts that the image encoders share: input, convolution and embedding."""
+"""Functions that all image encoders use: input, convolution and embedding layer."""
 
 import numbers
 
@@ -8,15 +8,15 @@ from keras_dml._backend import keras
 def image_input(
     input_shape: tuple[int, int, int], min_size: int, channels: int | None = None
 ) -> keras.KerasTensor:
-    """Returns the input of a model of images.
+    """Returns the symbolic input of an image encoder.
 
     Args:
-        input_shape: `(height, width, channels)`, all known.
+        input_shape: `(height, width, channels)`, without None.
         min_size: Smallest allowed height and width, in pixels.
-        channels: Required number of channels; None: any number.
+        channels: Required number of channels. Default: any number.
 
     Raises:
-        ValueError: If the shape is impossible.
+        ValueError: If the shape is invalid.
     """
     shape = tuple(input_shape)
     is_valid = len(shape) == 3 and all(isinstance(n, numbers.Integral) and n > 0 for n in shape)
@@ -24,19 +24,21 @@ def image_input(
         raise ValueError(
             f"`input_shape` must be (height, width, {channels or 'channels'}), with at least "
             f"{min_size} by {min_size} pixels. Received input_shape={shape}. Leave out the batch "
-            "axis, and give a gray image one channel, the last axis."
+            "axis. For gray images, use one channel: (height, width, 1)."
         )
     return keras.Input(shape, name="image")
 
 
 def convolution(filters: int, kernel: int, name: str, stride: int = 1) -> keras.layers.Layer:
-    """Returns a convolution with He's initializer and without a bias, for batch normalization.
+    """Returns a convolution layer without a bias, to be followed by batch normalization.
+
+    The initializer is He's (`he_normal`).
 
     Args:
         filters: Number of output channels.
-        kernel: Side of the kernel, in pixels.
+        kernel: Height and width of the kernel, in pixels.
         name: Name of the layer.
-        stride: Stride along both axes.
+        stride: Vertical and horizontal stride, in pixels.
     """
     return keras.layers.Conv2D(
         filters,
@@ -50,7 +52,7 @@ def convolution(filters: int, kernel: int, name: str, stride: int = 1) -> keras.
 
 
 def embedding_of(features: keras.KerasTensor, units: int | None) -> keras.KerasTensor:
-    """Returns the features, or a linear layer of `units` on them if `units` is not None."""
+    """Applies a linear layer to the features, or returns the features if `units` is None."""
     if units is None:
         return features
     return keras.layers.Dense(units, name="embedding")(features)

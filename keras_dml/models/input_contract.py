@@ -1,4 +1,4 @@
-"""Adds an input contract to an existing model."""
+"""Adds an input contract (channel names, unit and sample rate) to an existing model."""
 
 from keras_dml._backend import keras
 from keras_dml.layers.input_contract import InputContract
@@ -12,10 +12,11 @@ def with_contract(model: keras.Model, contract: InputContract) -> keras.Model:
         contract: A layer `keras_dml.layers.InputContract`.
 
     Returns:
-        A `keras.Model` that shares the layers of `model`, not compiled.
+        A `keras.Model` that shares the layers of `model` and is not compiled.
 
     Raises:
-        ValueError: If the model has a contract already, or takes another number of channels.
+        ValueError: If the model already has a contract, or if the model and the contract have
+            different numbers of channels.
 
     Example:
         >>> model = keras_dml.models.sequence_encoder(3)

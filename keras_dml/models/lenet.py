@@ -4,7 +4,7 @@ from keras_dml._backend import keras
 from keras_dml.models._choices import choose
 from keras_dml.models.images import image_input
 
-# Filters and padding of the two convolutions, and units of the hidden layer.
+# Number of filters and padding of each of the two convolutions, and units of the hidden layer.
 PRESETS = {
     "standard": ((6, "same"), (16, "valid"), (120,)),
     "madry": ((32, "same"), (64, "same"), (1024,)),
@@ -28,10 +28,11 @@ def lenet(
         Output: `(batch, embedding)`.
 
     Args:
-        input_shape: `(height, width, channels)`, each side at least 12.
+        input_shape: `(height, width, channels)`, with height and width at least 12.
         embedding: Units of the last layer.
-        preset: `"standard"` (6 and 16 filters, 120 units: 60,856 weights) or `"madry"` (32 and 64
-            filters, 1024 units: the capacity that adversarial training needs, Madry2018).
+        preset: `"standard"` (6 and 16 filters, 120 hidden units, 60,856 weights) or `"madry"` (32
+            and 64 filters, 1024 hidden units), which has the capacity that adversarial training
+            needs (Madry2018).
 
     Returns:
         A `keras.Model`.

@@ -1,4 +1,7 @@
-"""Model that trains an encoder of matrices together with the potatoes of its classes (Kim2020)."""
+"""Model that trains an encoder of matrices with a Riemannian potato per class (Kim2020).
+
+A Riemannian potato is an outlier detector: it models the distances of matrices to their mean.
+"""
 
 from typing import Self
 
@@ -18,30 +21,33 @@ class PotatoNetwork(keras.Model):
     """Encoder of positive definite matrices that is trained by `PotatoRankingLoss` (Kim2020,
     Algorithm 1).
 
-    In inference the network equals its encoder: same input, same output, same distance. In addition
-    it holds the statistics of all classes as weights, `network.potatoes`. Each step scores the
-    embeddings by the current statistics and then moves the statistics once by the embeddings of the
-    batch. (Algorithm 1 of Kim2020 moves them inside its loop over the batch, so its result depends
-    on the order of the rows.) The statistics are saved too, so a loaded network continues training
-    like the original. To publish a model, use `network.encoder`, which shares the trained weights.
+    In inference the network equals its encoder: the input, the output and the distance are the
+    same. In addition the network has weights `network.potatoes`, which hold the statistics of the
+    Riemannian potatoes of all classes. Each step scores the embeddings by the current statistics
+    and then updates the statistics once with the embeddings of the batch. (Algorithm 1 of Kim2020
+    updates the statistics after each row of the batch, so the result of the paper depends on the
+    order of the rows.) Model files contain the statistics, so a loaded network continues training
+    like the original network. To publish a model, use `network.encoder`, which shares its weights
+    with the network.
 
-    Training needs statistics: call `calibrate` once before `fit`. The statistics lag behind the
-    embeddings while the encoder changes; the callback `recalibration` measures them again after
-    each epoch.
+    Training needs initial statistics: call `calibrate` once before `fit`. While the encoder
+    changes, the statistics lag behind the embeddings. The callback `recalibration` therefore
+    measures the statistics again after each epoch.
 
-    `fit` also logs, as means over the batches: `positives` and `negatives`, the numbers of rows
-    that hard mining selects for a query, and `log_mu` and `log_sigma`, means over the classes.
+    `fit` also logs four means over the batches. `positives` and `negatives` are the numbers of rows
+    that hard mining selects for a query. `log_mu` and `log_sigma` are means over the classes.
 
     Args:
-        encoder: A functional or sequential `keras.Model` that gives positive definite matrices,
+        encoder: A functional or sequential `keras.Model` that returns positive definite matrices,
             shape `(batch, n, n)`, such as `spdnet(sizes, output="spd")`.
-        classes: Number of classes; labels are 0 to `classes - 1`.
-        update_rate: See `keras_dml.layers.ClassPotatoes`. None: one over the number of matrices so
-            far, as in the paper.
+        classes: Number of classes. Labels are 0 to `classes - 1`.
+        update_rate: Update rate of the statistics (see `keras_dml.layers.ClassPotatoes`). Default:
+            one divided by the number of matrices so far, as in the paper.
 
     Raises:
         ValueError: If the outputs of the encoder are not matrices, or an argument is out of range.
-            Training raises it for another loss, and before `calibrate`.
+            Training raises this error if the compiled loss is not a `PotatoRankingLoss`, or if
+            `calibrate` was not called.
 
     Example:
         >>> encoder = keras_dml.models.spdnet((4, 2), output="spd")
@@ -98,7 +104,7 @@ class PotatoNetwork(keras.Model):
         sample_weight: None = None,
         training: bool = True,
     ) -> Tensor:
-        """Computes the loss of a batch and then, in training, moves the statistics."""
+        """Computes the loss of a batch and then, in training, updates the statistics."""
         if not isinstance(self.loss, PotatoRankingLoss):
             raise ValueError(
                 "PotatoNetwork needs `compile(optimizer, PotatoRankingLoss())`. Received "
@@ -111,7 +117,7 @@ class PotatoNetwork(keras.Model):
         loss = super().compute_loss(x, columns, scores, sample_weight, training)
         self._log(columns, ops.stop_gradient(scores))
         if training:
-            # distance of each row to the center of its own class
+            # log distance of each row to the center of its class
             class_values = ops.take_along_axis(values, ops.maximum(columns, 0)[None, :], axis=0)[0]
             self.potatoes.update(y_pred, labels, class_values)
         return loss
@@ -125,14 +131,14 @@ class PotatoNetwork(keras.Model):
         seed: int = 0,
         batch_size: int = 32,
     ) -> None:
-        """Measures the statistics of every class from some of its samples (Kim2020, Eqs. 7-9).
+        """Measures the statistics of each class from samples of the class (Kim2020, Eqs. 7-9).
 
         Args:
             x: Inputs of the encoder, an array or a list of arrays, which may differ in length.
             y: Class ids, shape `(len(x),)`.
-            samples: Maximum number of samples of a class (N_I in Kim2020), drawn without
+            samples: Maximum number of samples per class (N_I in Kim2020), which are drawn without
                 replacement.
-            seed: Seed of the draw.
+            seed: Seed of the random draw.
             batch_size: Number of inputs per call of the encoder.
 
         Raises:
@@ -158,9 +164,9 @@ class PotatoNetwork(keras.Model):
         seed: int = 0,
         batch_size: int = 32,
     ) -> keras.callbacks.Callback:
-        """Returns a callback of `fit` that calibrates after each epoch.
+        """Returns a callback for `fit` that calls `calibrate` after each epoch.
 
-        Put it before a callback that saves the model.
+        In the list of callbacks, put this callback before callbacks that save the model.
 
         Args:
             x: See `calibrate`.

@@ -1,4 +1,7 @@
-"""Classifier of an encoder, class prototypes and a learned similarity, which takes new classes."""
+"""Classifier that compares embeddings with class prototypes and accepts new classes.
+
+A prototype is a vector that represents a class.
+"""
 
 import warnings
 from collections.abc import Sequence
@@ -29,44 +32,48 @@ _OF_LAYERS = ("name", "dtype", "trainable")
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class PrototypicalClassifier(CheckedTraining):
-    """Classifier of an encoder E, prototypes C and a learned similarity S, trained together
+    """Classifier that trains an encoder E, class prototypes C and a similarity S together
     (Monteiro2020, Algorithm 1).
 
-    `model(x)` returns the scores `S(E(x), C)`, logits of the classes. Each training step first
-    moves the prototypes by the embeddings of the batch (an exponential moving average, EMA). It
-    then computes the three terms of `PrototypicalLoss`. No gradient passes through a prototype.
-    Prototypes are weights, so a saved and loaded model continues training like the original.
-    Compile with an optimizer and, for other weights or label smoothing, a
-    `keras_dml.losses.PrototypicalLoss`.
+    `model(x)` returns the scores `S(E(x), C)`, which are logits of the classes. Each training step
+    first updates the prototypes with the embeddings of the batch (an exponential moving average,
+    EMA). The step then computes the three terms of `PrototypicalLoss`. No gradient passes through a
+    prototype. Prototypes are weights of the model, so a saved and loaded model continues training
+    like the original model. Compile the model with an optimizer. To change the weights of the terms
+    or the label smoothing, also pass a `keras_dml.losses.PrototypicalLoss` to `compile`.
 
-    Batches need several examples of a class (`keras_dml.samplers.PKSampler`). With ten classes any
-    batch of 64 suffices. `fit` logs the three terms and `positives`, the number of pairs of the
-    same class in a batch. Each is a mean over batches, weighted by their rows.
+    Each batch needs several examples per class (`keras_dml.samplers.PKSampler`). With ten classes
+    any batch of 64 rows suffices. `fit` logs the three terms and `positives`, the number of pairs
+    of rows of the same class in a batch. Each logged value is a mean over batches, weighted by the
+    numbers of rows.
 
-    `evaluate` and validation compute the same terms with the same weights, in inference mode and
-    without moving a prototype, so `val_loss` is comparable with `loss`. The pair term compares the
-    rows of one batch with each other, and Keras does not shuffle validation data. Therefore pass
-    validation data in random order or by a sampler, in batches as large as in training. If data is
-    sorted by class, a batch has pairs of one kind only, and the other kind counts as 0;
-    `val_positives` shows this. Classes that were added after training have no unit in the auxiliary
-    head, and the auxiliary term ignores their rows.
+    `evaluate` and validation compute the same terms with the same weights as training, so
+    `val_loss` is comparable with `loss`. They use inference mode and do not change prototypes. The
+    pair term compares the rows of a batch with each other, and Keras does not shuffle validation
+    data. Therefore pass validation data in random order or from a sampler, in batches of the same
+    size as in training. If the data is sorted by class, a batch may contain no pairs of different
+    classes or no pairs of the same class. The missing pairs then count as 0 in the pair term, and
+    `val_positives` shows this problem. Classes that were added after training have no unit in the
+    auxiliary head, so the auxiliary term ignores rows of these classes.
 
-    A label in an array that is not a class raises an error before the first step. In data
-    pipelines a compiled training step cannot raise an error: its loss is NaN with gradient 0, and
-    no prototype moves. An evaluation stops with an error. On several replicas, prototypes follow
-    the global batch, and pairs are formed within each replica.
+    If an array of labels has a label that is not a class, `fit` raises an error before the first
+    step. In a data pipeline a compiled training step cannot raise an error. For an invalid label
+    its loss is NaN with gradient 0, and no prototype changes. An evaluation raises an error. On
+    several replicas, the prototypes are updated with the global batch, and pairs are formed within
+    each replica.
 
     Args:
         encoder: A built `keras.Model` of one input that returns vectors, shape `(batch, features)`.
-        classes: Number of classes; labels are 0 to `classes - 1`.
-        aux: Auxiliary head ("dense output layer", DOL) on the embeddings: `"softmax"`, a dense
-            layer; `"am"`, additive margin softmax (AM-softmax, CosFace); None: no auxiliary head.
+        classes: Number of classes. Labels are 0 to `classes - 1`.
+        aux: Auxiliary head ("dense output layer", DOL) on the embeddings: `"softmax"` (a dense
+            layer), `"am"` (additive margin softmax, AM-softmax, CosFace) or None (no auxiliary
+            head).
         name: Name of the model.
         **options: Options of `keras_dml.layers.PrototypeSimilarity`: `hidden`, `dropout`,
             `symmetry`, `decay`, `init`, `class_names`, ...
 
     Raises:
-        ValueError: If the encoder's output is not vectors, or an argument is out of range.
+        ValueError: If the encoder does not return vectors, or an argument is out of range.
 
     Example:
         >>> encoder = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
@@ -89,7 +96,7 @@ class PrototypicalClassifier(CheckedTraining):
     ):
         _check_encoder(encoder)
         super().__init__(name=name)
-        self.supports_masking = True  # the encoder takes a mask, scores have no mask
+        self.supports_masking = True  # the encoder uses masks, and scores have no mask
         if aux not in AUXILIARIES:
             raise ValueError(f"`aux` must be one of {AUXILIARIES}. Received aux={aux!r}.")
         self.encoder = encoder
@@ -118,8 +125,8 @@ class PrototypicalClassifier(CheckedTraining):
     ) -> Tensor:
         """Computes the scores, shape `(batch, classes)`.
 
-        In training and in an evaluation the result is a dict of the embeddings and of their scores
-        by the prototypes before the step, for metrics.
+        In training and in an evaluation the result is a dict of the embeddings and their scores.
+        These scores use the prototypes from before the step, and only metrics use these scores.
         """
         embedding = self._encode(inputs, training, mask)
         return self._outputs(embedding, self.prototypes_layer(embedding, training=False), training)
@@ -132,15 +139,15 @@ class PrototypicalClassifier(CheckedTraining):
         sample_weight: None = None,
         training: bool = True,
     ) -> Tensor:
-        """Computes the loss of a batch; in training, after moving the prototypes.
+        """Computes the loss of a batch. In training, the method updates the prototypes before.
 
         Args:
             x: Inputs, shape `(batch, ...)`.
             y: Class ids, shape `(batch,)`.
-            y_pred: Output of `call` in training, a dict with the embeddings. If it is not a dict,
-                the method embeds `x`.
+            y_pred: Output of `call` in training, a dict with the embeddings. If `y_pred` is not a
+                dict, the method computes the embeddings of `x`.
             sample_weight: Must be None.
-            training: Whether the prototypes move and dropout is active.
+            training: Whether the method updates the prototypes and dropout is active.
         """
         refuse_weights(self, sample_weight)
         has_embedding = isinstance(y_pred, dict)
@@ -157,15 +164,15 @@ class PrototypicalClassifier(CheckedTraining):
         extra: Sequence[Tensor] = (),
         static: bool | None = None,
     ) -> Tensor:
-        """Computes the weighted sum of the terms of a batch and logs them; see `compute_loss`.
+        """Computes the weighted sum of the loss terms of a batch, and logs each term.
 
         Args:
             y: Class ids, shape `(batch,)`.
             z: Embeddings, shape `(batch, features)`.
-            loss: A `PrototypicalLoss`, for its weights.
-            training: Whether the prototypes move and dropout is active.
+            loss: A `PrototypicalLoss`, which defines the terms and their weights.
+            training: Whether the method updates the prototypes and dropout is active.
             extra: Further terms, scalars, such as penalties of regularizers.
-            static: Whether XLA compiles the step; None: as this model was compiled.
+            static: Whether XLA compiles the step. Default: the setting `jit_compile` of this model.
         """
         classes = self._trained_classes if training else self.prototypes_layer.classes
         labels, valid = known_ids(y, classes)
@@ -180,7 +187,7 @@ class PrototypicalClassifier(CheckedTraining):
         return per_replica(ops.where(valid, total, float("nan")))
 
     def terms(self, z: Tensor, labels: Tensor, *, training: bool = False) -> tuple:
-        """Computes the terms of the compiled loss for embeddings and the current prototypes.
+        """Computes the terms of the compiled loss from embeddings and the current prototypes.
 
         Args:
             z: Embeddings, shape `(batch, features)`.
@@ -188,8 +195,8 @@ class PrototypicalClassifier(CheckedTraining):
             training: Whether dropout is active.
 
         Returns:
-            Class, pair and auxiliary term, and the number of pairs of the same class; scalars. A
-            term of weight 0 is not computed and is 0.
+            Four scalars: the class term, the pair term, the auxiliary term, and the number of pairs
+            of rows of the same class. A term of weight 0 is 0 and is not computed.
         """
         return _batch_terms(
             self, self._prototypical_loss, z, labels, training=training, static=self.jit_compile
@@ -198,8 +205,8 @@ class PrototypicalClassifier(CheckedTraining):
     def embed(self, x: Tensor) -> Tensor:
         """Computes embeddings E(x) of a batch in inference mode, shape `(batch, features)`.
 
-        The result is differentiable in `x`. `keras_dml.embed(model, inputs)` embeds any number of
-        inputs, in batches.
+        The result is differentiable with respect to `x`. For more inputs than fit into one batch,
+        use `keras_dml.embed(model, inputs)`.
 
         Args:
             x: A batch of inputs; images are floats in [0, 1].
@@ -216,13 +223,14 @@ class PrototypicalClassifier(CheckedTraining):
     def scores(self, x: Tensor, head: str = "sim") -> Tensor:
         """Computes logits of a batch in inference mode, shape `(batch, classes)`.
 
-        The result is differentiable in `x`.
+        The result is differentiable with respect to `x`.
 
         Args:
             x: A batch of inputs.
-            head: `"sim"`, similarities to the prototypes, balanced for classes that were added
-                (`add_classes`); `"dol"`, the auxiliary dense layer (with `aux="am"` its cosines),
-                which has only the classes of training.
+            head: `"sim"` for similarities to the prototypes, balanced between old and new classes
+                if classes were added (`add_classes`); `"dol"` for the auxiliary dense layer, which
+                has only the classes of training. With `aux="am"`, the scores of `"dol"` are
+                cosines.
 
         Raises:
             ValueError: Same as in `embed` and `head_scores`.
@@ -230,14 +238,15 @@ class PrototypicalClassifier(CheckedTraining):
         return self.head_scores(self.embed(x), head)
 
     def head_scores(self, z: Tensor, head: str = "sim") -> Tensor:
-        """Computes logits of embeddings, shape `(batch, classes)`; see `scores`.
+        """Computes logits of embeddings, shape `(batch, classes)`, as `scores` does for inputs.
 
         Args:
             z: Embeddings, shape `(batch, features)`.
-            head: Same as in `scores`.
+            head: `"sim"` or `"dol"`, as in `scores`.
 
         Raises:
-            ValueError: If the head is unknown, or `"dol"` and the model has no auxiliary layer.
+            ValueError: If the head is unknown, or `head` is `"dol"` and the model has no auxiliary
+                head.
         """
         choose("head", head, HEADS)
         z = ops.convert_to_tensor(_checked_array("`z`", z, real))
@@ -245,7 +254,7 @@ class PrototypicalClassifier(CheckedTraining):
             return self.prototypes_layer(z, training=False)
         if self.aux_head is None:
             raise ValueError(
-                'The model was built with `aux=None` and has no "dol" head. Ask for head="sim".'
+                'The model was built with `aux=None` and has no "dol" head. Use head="sim".'
             )
         z = ops.cast(z, self.prototypes_layer.dtype)
         if self.aux == "softmax":
@@ -256,11 +265,11 @@ class PrototypicalClassifier(CheckedTraining):
         """Computes S for all pairs of embeddings, shape `(n, m)`; higher is more similar.
 
         Args:
-            x: Embeddings of probes, shape `(n, features)`.
-            y: Enrolled embeddings, shape `(m, features)`.
+            x: Embeddings of queries, shape `(n, features)`.
+            y: Embeddings of the gallery, shape `(m, features)`.
 
         Raises:
-            ValueError: If they are not vectors of the encoder's width.
+            ValueError: If `x` or `y` does not have vectors as long as the encoder's output.
         """
         x, y = (_checked_array(name, z, real) for name, z in (("`x`", x), ("`y`", y)))
         x, y = ops.convert_to_tensor(x), ops.convert_to_tensor(y)
@@ -268,7 +277,7 @@ class PrototypicalClassifier(CheckedTraining):
 
     @property
     def distance(self) -> distances.Distance:
-        """The distance `d(x, y) = -S(x, y)` of embeddings."""
+        """Distance between embeddings, `d(x, y) = -S(x, y)`."""
         return self.prototypes_layer.distance
 
     def classify(
@@ -276,29 +285,31 @@ class PrototypicalClassifier(CheckedTraining):
     ) -> np.ndarray:
         """Returns the most similar class of each input (Monteiro2020, Eq. 4).
 
-        Of equal scores the lowest row wins. If classes were added, the nearest class mean decides
-        between them and the old classes, see `add_classes`.
+        If several classes have the highest score, the method returns the first of these classes. If
+        classes were added after training, the nearest class mean decides between the added classes
+        and the old classes (see `add_classes`).
 
         Args:
             x: Inputs, shape `(count, ...)`.
-            among: Names of the classes to choose from; None: all classes.
+            among: Names of the classes to choose from. Default: all classes.
             batch_size: Number of inputs per call of the model.
 
         Returns:
-            Rows of `class_names`, shape `(count,)`.
+            Indices into `class_names`, shape `(count,)`.
 
         Raises:
             TypeError: Same as in `embed`.
-            ValueError: If `among` is empty or names an unknown class, or if `x` is empty, does not
-                fit the encoder, or has a row whose scores are NaN.
+            ValueError: If `among` is empty or names an unknown class, or if `x` is empty, has a
+                shape that does not fit the encoder, or has a row whose scores are NaN.
         """
         rows = self._class_rows(among)
         names = {self.class_names[row] for row in rows}
         untrained = [name for name in self.prototypes_layer.without_visits() if name in names]
         if untrained:
             warnings.warn(
-                f"{len(untrained)} prototypes were never trained, among them {untrained[:4]}: "
-                "their scores mean nothing. Train on them, or call `refit_prototypes(x, y)`.",
+                f"{len(untrained)} prototypes were never trained, among them {untrained[:4]}. "
+                "The scores of these classes have no meaning. Train on examples of these classes, "
+                "or call `refit_prototypes(x, y)`.",
                 stacklevel=2,
             )
         scores = finite("The scores of `x`", self._apply_in_batches(self.scores, x, batch_size))
@@ -306,12 +317,12 @@ class PrototypicalClassifier(CheckedTraining):
 
     @property
     def prototypes(self) -> np.ndarray:
-        """Prototypes, a NumPy array of shape `(classes, features)`."""
+        """Prototypes of the classes, a NumPy array of shape `(classes, features)`."""
         return np.asarray(ops.convert_to_numpy(self.prototypes_layer.prototypes))
 
     @property
     def class_names(self) -> list[str]:
-        """Names of the rows of the prototypes."""
+        """Names of the classes, in the order of the rows of `prototypes`."""
         return list(self.prototypes_layer.class_names)
 
     def add_classes(
@@ -324,26 +335,28 @@ class PrototypicalClassifier(CheckedTraining):
     ) -> None:
         """Adds new classes from a few examples, without training.
 
-        The prototype of a class is the mean embedding of its examples. The learned similarity
+        The prototype of a new class is the mean embedding of its examples. The learned similarity
         hardly ever prefers a class without training examples. Therefore the nearest class mean
-        decides between old and new classes and among new classes; see
-        `keras_dml.geometry.prototypes.balanced`. Scores of the old classes do not change. Call
-        `refit_prototypes` with training examples after training: it measures how far the examples
-        of a class spread, which improves the decision. Without it, as in the published models, the
-        decision uses the spread of the new examples, or the Euclidean distance if each class has
-        one example.
+        decides between old and new classes and among new classes (see
+        `keras_dml.geometry.prototypes.balanced`). Scores of the old classes do not change. Call
+        `refit_prototypes` with training examples after training: this method measures the spread of
+        the examples of each class, which improves the decision. If `refit_prototypes` was not
+        called, as in the published models, the decision uses the spread of the new examples. If
+        each new class has only one example, the decision then uses the Euclidean distance.
 
-        Expect lower accuracy on new classes than on old classes. With five examples of each new
-        class and a choice among all classes, 89.5 % of new and 98.5 % of old digits were classified
-        correctly (harmonic mean 93.7 %), 88.2 and 92.8 % of speakers (90.3 %), 81.8 and 94.3 % of
-        Omniglot's characters (87.4 %), 46.6 and 40.0 % of CIFAR-10's photographs (41.9 %). The
-        encoders were trained without the new classes (`zoo/new_classes.md` of the checkout).
-        `keras_dml.evaluation.generalized_accuracy` computes these figures for your data.
+        Expect lower accuracy on new classes than on old classes. We measured accuracy with five
+        examples of each new class and a choice among all classes. On digits, 89.5 % of inputs of
+        new classes and 98.5 % of inputs of old classes were classified correctly (harmonic mean
+        93.7 %). Accuracy was 88.2 % on new and 92.8 % on old speakers (harmonic mean 90.3 %),
+        81.8 % and 94.3 % on characters of Omniglot (87.4 %), and 46.6 % and 40.0 % on photographs
+        of CIFAR-10 (41.9 %). The encoders were trained without the new classes (see
+        `zoo/new_classes.md` in the repository). `keras_dml.evaluation.generalized_accuracy`
+        computes such figures for your data.
 
         Args:
             class_names: Names of the new classes.
             x: Examples of the new classes, shape `(count, ...)`.
-            y: Class of each example, shape `(count,)`: its name or its index in `class_names`.
+            y: Class of each example, shape `(count,)`, as a name or as an index into `class_names`.
             batch_size: Number of inputs per call of the encoder.
 
         Raises:
@@ -356,7 +369,7 @@ class PrototypicalClassifier(CheckedTraining):
         """Adds further examples to the prototype of a class.
 
         Args:
-            class_name: Name of a class whose prototype is a mean of a known number of embeddings.
+            class_name: Name of a class whose prototype is the mean of a known number of embeddings.
             x: Examples, shape `(count, ...)`.
             batch_size: Number of inputs per call of the encoder.
 
@@ -366,20 +379,21 @@ class PrototypicalClassifier(CheckedTraining):
         self.prototypes_layer.extend_class(class_name, self._embed_all(x, batch_size))
 
     def remove_classes(self, class_names: Sequence[str]) -> None:
-        """Removes classes: their prototypes, counts, names and units of the auxiliary head.
+        """Removes classes with their prototypes, counts, names and units of the auxiliary head.
 
-        The prototypes of the remaining classes stay the same bit for bit. Their ids move down, so
-        that class ids stay indices of `class_names`, also in training. If the auxiliary head loses
-        a unit, the optimizer is reset, because its moments hold gradients of that unit. A model
-        that wraps this one, such as `AdversarialTraining`, must be compiled again. The weights of
-        the encoder do not change: they still depend on the examples of a removed class.
+        The prototypes of the remaining classes stay exactly the same. The ids of the remaining
+        classes are renumbered, so that class ids stay indices into `class_names`, also in training.
+        If the method removes a unit of the auxiliary head, it resets the optimizer, because the
+        moments of the optimizer hold gradients of the removed unit. A model that wraps this model,
+        such as `AdversarialTraining`, must be compiled again. The weights of the encoder do not
+        change, so they still depend on the examples of the removed classes.
 
         Args:
-            class_names: Names of the classes to remove; at least one class must be left.
+            class_names: Names of the classes to remove. At least one class must remain.
 
         Raises:
-            ValueError: If a name is not among the classes or appears twice, or no class would be
-                left. The model is unchanged then.
+            ValueError: If a name is not a class or appears twice, or no class would remain. The
+                model then stays unchanged.
         """
         rows = self.prototypes_layer.remove_classes(class_names)
         if self.aux_head is not None and min(rows) < self.aux_head.units:
@@ -387,11 +401,11 @@ class PrototypicalClassifier(CheckedTraining):
         self._reset_functions()
 
     def set_prototypes(self, values: ArrayLike, class_names: Sequence[str] | None = None) -> None:
-        """Replaces all classes; the auxiliary head keeps the classes of training.
+        """Replaces the prototypes of all classes, and does not change the auxiliary head.
 
         Args:
             values: Prototypes, shape `(classes, features)`.
-            class_names: Names of the classes; None: the current names.
+            class_names: Names of the classes. Default: the current names.
 
         Raises:
             ValueError: Same as in `keras_dml.layers.PrototypeSimilarity.set_prototypes`.
@@ -400,15 +414,16 @@ class PrototypicalClassifier(CheckedTraining):
         self._reset_functions()
 
     def refit_prototypes(self, x: ArrayLike, y: ArrayLike, *, batch_size: int = BATCH) -> None:
-        """Sets each prototype to its class's mean embedding in inference mode.
+        """Sets each prototype to the mean embedding of the class in inference mode.
 
-        The moving averages of training lag behind the encoder. They also average embeddings in
-        training mode, with dropout and with the statistics of a batch. The method also measures the
-        spread of the embeddings around their means, for `add_classes`.
+        In training, prototypes are moving averages, which lag behind the encoder. These averages
+        also contain embeddings that were computed in training mode, with dropout and with the
+        statistics of a batch. In addition the method measures the spread of the embeddings around
+        their class means, which `add_classes` uses.
 
         Args:
             x: Examples of every class, shape `(count, ...)`.
-            y: Class of each example, shape `(count,)`: its id or its name.
+            y: Class of each example, shape `(count,)`, as an id or a name.
             batch_size: Number of inputs per call of the encoder.
 
         Raises:
@@ -453,7 +468,7 @@ class PrototypicalClassifier(CheckedTraining):
 
     @property
     def _trained_classes(self):
-        """Number of classes that training accepts, which are the first rows of the prototypes."""
+        """Number of classes that training accepts (the first rows of the prototypes)."""
         classes = self.prototypes_layer.classes
         return classes if self.aux_head is None else min(self.aux_head.units, classes)
 
@@ -486,8 +501,8 @@ class PrototypicalClassifier(CheckedTraining):
         unknown = [name for name in among if name not in self.prototypes_layer.class_names]
         if unknown or not among:
             raise ValueError(
-                "`among` must name some of the model's classes (`class_names`). Received "
-                f"among={among!r}, of which {unknown} are not classes."
+                "`among` must name some of the model's classes (see `class_names`). Received "
+                f"among={among!r}, in which {unknown} are not classes."
             )
         return np.sort([self.prototypes_layer.class_names.index(name) for name in among])
 
@@ -501,16 +516,16 @@ class PrototypicalClassifier(CheckedTraining):
         return np.concatenate([np.asarray(function(batch)) for batch in batches])
 
     def _checked_inputs(self, x):
-        """Checks inputs and returns them as an array of finite numbers or as a tensor.
+        """Checks inputs and returns an array of finite numbers, or the tensor if `x` is a tensor.
 
-        Images must be in [0, 1].
+        The method also checks that images are in [0, 1].
         """
         if len(self.encoder.input_shape) == 4:
             check_images(x, self.encoder.input_shape[1:])
         x = _checked_array("`x`", x, finite)
         _check_batch(x.shape, x.dtype, self.encoder.input_shape)
         if x.shape[0] == 0:
-            raise ValueError("`x` is empty. Give at least one input.")
+            raise ValueError("`x` is empty. Pass at least one input.")
         return x
 
     def _remove_auxiliary_units(self, rows):
@@ -532,20 +547,20 @@ class PrototypicalClassifier(CheckedTraining):
             self.optimizer.build(self.trainable_variables)
 
     def _reset_functions(self):
-        """Drops compiled functions, which hold the old number of classes."""
+        """Deletes the compiled functions, because they use the old number of classes."""
         self.train_function = self.test_function = self.predict_function = None
 
 
 def _batch_terms(classifier, loss, z, labels, *, training, static):
-    """Computes the terms of a batch with the current prototypes; see `PrototypicalLoss.terms`.
+    """Computes `PrototypicalLoss.terms` of a batch with the current prototypes.
 
     Args:
         classifier: A `PrototypicalClassifier`.
-        loss: A `PrototypicalLoss`; a term of weight 0 is not computed and is 0.
+        loss: A `PrototypicalLoss`. A term of weight 0 is 0 and is not computed.
         z: Embeddings, shape `(batch, features)`.
         labels: Class ids, int32, shape `(batch,)`.
         training: Whether dropout is active.
-        static: Whether XLA compiles the step, which forbids shapes that depend on values.
+        static: Whether XLA compiles the step. XLA does not allow shapes that depend on values.
     """
     layer = classifier.prototypes_layer
     z = ops.cast(z, layer.dtype)
@@ -564,12 +579,12 @@ def _batch_terms(classifier, loss, z, labels, *, training, static):
 
 
 def _auxiliary_cosines(head, z):
-    """Computes cosines of embeddings to the kernel of a dense layer, shape `(batch, classes)`."""
+    """Computes cosines between embeddings and the columns of a kernel, shape `(batch, classes)`."""
     return vector.cosine(z, ops.transpose(ops.convert_to_tensor(head.kernel)))
 
 
 def _scores_of_present(layer, z, labels, training, static):
-    """Computes scores of the classes in a batch, and the column of each row's class."""
+    """Computes scores for the classes that occur in a batch, and the score column of each label."""
     present, columns = classes_present(labels, layer.classes, static=static)
     prototypes = ops.take(layer.prototypes, present, axis=0)
     scores = layer.similarity(z, prototypes, training=training)
@@ -584,33 +599,33 @@ def _repeated(ids):
 
 
 def check_loss(loss: object) -> None:
-    """Raises an error for a loss other than None and `PrototypicalLoss`."""
+    """Raises an error if the loss is neither None nor a `PrototypicalLoss`."""
     if loss is not None and not isinstance(loss, PrototypicalLoss):
         raise ValueError(
             "PrototypicalClassifier needs `compile(optimizer, PrototypicalLoss())`. Received "
-            f"loss={loss!r}. Train `model.encoder` for another loss."
+            f"loss={loss!r}. To use another loss, train `model.encoder` directly."
         )
 
 
 def _check_encoder(encoder):
-    """Raises an error if the encoder is not built, has several inputs, or returns no vectors."""
+    """Raises an error if the encoder is not a built model of one input that returns vectors."""
     single = len(getattr(encoder, "inputs", None) or ()) == 1
     shape = getattr(encoder, "output_shape", None) if single else None
     if not isinstance(shape, tuple) or len(shape) != 2 or shape[1] is None:
         raise ValueError(
             "`encoder` must be a built model of one input that returns vectors, shape (batch, "
-            f"features). Received {type(encoder).__name__} with output shape {shape}. Begin it "
-            "with `keras.Input(shape)` and end it in a `keras.layers.Dense`."
+            f"features). Received {type(encoder).__name__} with output shape {shape}. Begin the "
+            "encoder with `keras.Input(shape)` and end it with a `keras.layers.Dense`."
         )
 
 
 def _check_batch(shape, dtype, input_shape):
-    """Raises an error for a single input, an input of another size, and images of bytes.
+    """Raises an error if an array is not a batch, has a wrong shape, or holds images as integers.
 
     Args:
         shape: Shape of the array.
-        dtype: Type of the array.
-        input_shape: Shape of the encoder's input, the batch first; None is any number.
+        dtype: Dtype of the array.
+        input_shape: Shape of the encoder's input with the batch axis. None allows any size.
     """
     shape, input_shape = tuple(shape), tuple(input_shape)
     fits = len(shape) == len(input_shape) and all(
@@ -626,11 +641,11 @@ def _check_batch(shape, dtype, input_shape):
 
 
 def _check_float_images(dtype, input_shape):
-    """Raises an error for images of bytes.
+    """Raises an error for images that are stored as integers.
 
     Args:
-        dtype: Type of the array.
-        input_shape: Shape of the encoder's input, the batch first.
+        dtype: Dtype of the array.
+        input_shape: Shape of the encoder's input with the batch axis.
     """
     if are_images(input_shape[1:]) and not keras.backend.is_float_dtype(dtype):
         dtype = keras.backend.standardize_dtype(dtype)
@@ -641,5 +656,5 @@ def _check_float_images(dtype, input_shape):
 
 
 def _checked_array(name, x, check):
-    """Returns a tensor unchanged, and other values as the array that `check(name, x)` returns."""
+    """Returns `x` if `x` is a tensor, and otherwise the array that `check(name, x)` returns."""
     return x if ops.is_tensor(x) else check(name, x)

@@ -8,7 +8,7 @@ from keras_dml.layers.fixed_normalization import FixedNormalization
 from keras_dml.models._normalization import batch_normalization
 from keras_dml.models.images import convolution, embedding_of, image_input
 
-SLOPE = 0.1  # of the leaky ReLUs
+SLOPE = 0.1  # slope of the leaky ReLUs for negative inputs
 
 
 def resnet12(
@@ -23,23 +23,26 @@ def resnet12(
     """Builds ResNet-12, the encoder of few-shot benchmarks (Oreshkin2018, with the widths of
     Lee2019).
 
-    The network has four residual blocks of three 3 by 3 convolutions, each followed by max pooling.
-    Its features are the mean over the image.
+    The network has four residual blocks of three 3 by 3 convolutions. Max pooling follows each
+    block. The features are means over the positions of the image.
 
     Functional model:
         Input: `image`, shape `(batch, height, width, channels)`, in [0, 1].
-        Output: `(batch, widths[-1])` features, or `(batch, embedding)`.
+        Output: Features, shape `(batch, widths[-1])`. With `embedding`, the output is
+            `(batch, embedding)`.
 
     Args:
-        input_shape: `(height, width, channels)`, each side at least `2 ** len(widths)`.
-        widths: Filters of the blocks; (64, 128, 256, 512) is the other common choice.
+        input_shape: `(height, width, channels)`, with height and width at least
+            `2 ** len(widths)`.
+        widths: Number of filters of each block. (64, 128, 256, 512) is another common choice.
         dropout: Fraction of activations dropped after each block.
-        embedding: Units of a linear layer on the features; None: no such layer.
-        mean: Mean for the standardization of images, a number or a list of one per channel.
-        stddev: Standard deviation for the standardization, a number or a list of one per channel.
+        embedding: Units of a linear layer on the features. Default: no such layer.
+        mean: Mean for the standardization of images, a number or a list with a number per channel.
+        stddev: Standard deviation for the standardization of images, a number or a list with a
+            number per channel.
 
     Returns:
-        A `keras.Model`; 12.4 million weights with the widths above.
+        A `keras.Model`, with 12.4 million weights for the default `widths`.
 
     Raises:
         ValueError: If the shape is invalid.

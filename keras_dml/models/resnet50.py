@@ -1,4 +1,4 @@
-"""ResNet-50 from `keras.applications`, the encoder of larger images."""
+"""ResNet-50 from `keras.applications`, an encoder of larger images."""
 
 from keras_dml._backend import keras, ops
 from keras_dml._typing import Path
@@ -17,26 +17,27 @@ def resnet50(
     *,
     embedding: int | None = None,
 ) -> keras.Model:
-    """Builds ResNet-50 up to its pooled features, including its standardization (He2016).
+    """Builds ResNet-50 up to its pooled features, and standardizes the images (He2016).
 
-    Monteiro2020, section 4.2, uses it as encoder of mini-ImageNet. The network is
-    `keras.applications.ResNet50`.
+    The network is `keras.applications.ResNet50`. Monteiro2020 (section 4.2) uses ResNet-50 as
+    encoder for mini-ImageNet.
 
     Functional model:
         Input: `image`, shape `(batch, height, width, 3)`, RGB in [0, 1].
-        Output: `(batch, 2048)` non-negative features, or `(batch, embedding)`.
+        Output: Non-negative features, shape `(batch, 2048)`. With `embedding`, the output is
+            `(batch, embedding)`.
 
     Args:
-        input_shape: `(height, width, 3)`, each side at least 32.
-        weights: None (random), `"imagenet"` (Keras downloads the file), or the path of a file of
-            weights of the network without its classifier.
-        embedding: Units of a linear layer on the features; None: no such layer.
+        input_shape: `(height, width, 3)`, with height and width at least 32.
+        weights: `"imagenet"` (Keras downloads the file), or the path of a file with weights of the
+            network without its classification layer. Default: random weights.
+        embedding: Units of a linear layer on the features. Default: no such layer.
 
     Returns:
         A `keras.Model` with 23.6 million weights.
 
     Raises:
-        ValueError: If the shape is invalid, or the weights' file does not exist.
+        ValueError: If the shape is invalid, or the file of weights does not exist.
 
     Example:
         >>> resnet50((32, 32, 3), embedding=64).output_shape

@@ -1,4 +1,4 @@
-"""The sequence encoder of Abdelwahab2019: convolutions and an aggregation over time."""
+"""The sequence encoder of Abdelwahab2019: convolutions and then an aggregation over time."""
 
 from keras_dml._backend import keras
 from keras_dml.layers import (
@@ -13,15 +13,16 @@ from keras_dml.layers import (
 from keras_dml.models._choices import choose
 from keras_dml.models._normalization import batch_normalization
 
-# Filters of the sixteen convolutions. Abdelwahab2019 only says "16 stacked convolutions"; we chose
-# the widths of "paper". A quantized file of "edge" has 180 KB.
+# Number of filters of each of the sixteen convolutions. Abdelwahab2019 only says "16 stacked
+# convolutions", so the numbers for "paper" are our choice. A quantized model of size "edge" has
+# 180 KB.
 SIZES = {
     "paper": (64,) * 4 + (128,) * 4 + (256,) * 8,
     "edge": (32,) * 4 + (48,) * 4 + (64,) * 8,
 }
 HALVINGS = {"paper": 0, "edge": 3}
-HALVE_EVERY = {1: 1, 2: 2, 3: 3, 4: 4, 5: 5}  # at most 5, so that three halvings fit
-# Initial slope of a PReLU (He2015). With Keras's default of zero it would start as a ReLU.
+HALVE_EVERY = {1: 1, 2: 2, 3: 3, 4: 4, 5: 5}  # three halvings fit into 16 layers only up to 5
+# Initial slope of a PReLU (He2015). With Keras's default of zero, a PReLU would start as a ReLU.
 SLOPE = 0.25
 
 HEADS = {
@@ -51,40 +52,43 @@ def sequence_encoder(
     """Builds an encoder of sixteen convolutions whose embedding is the distribution of activations
     over time (Abdelwahab2019, section 5.3).
 
-    Each convolution covers three steps. Batch normalization follows (export folds it into the
-    convolution), then a PReLU with one slope per filter. All layers handle masks exactly: padding
-    does not change the embedding of a recording.
+    Each convolution covers three time steps. Batch normalization follows, and then a PReLU with one
+    slope per filter. (Export merges batch normalization with the convolution.) All layers handle
+    masks exactly: padding does not change the embedding of a recording.
 
     Functional model:
-        Input: `signal`, shape `(batch, time, channels)`, in the sensor's units; any time, with or
-            without a mask.
-        Output: `(batch, filters + 1, knots + 2)` for `"quantile"` (see `QuantileLayer`), otherwise
-            `(batch, features)`.
+        Input: `signal`, shape `(batch, time, channels)`, in the units of the sensor, of any length,
+            with or without a mask.
+        Output: Shape `(batch, filters + 1, knots + 2)` for `"quantile"` (see `QuantileLayer`), and
+            `(batch, features)` for other aggregations.
 
     Args:
-        channels: Channels of a recording.
-        size: `"edge"` (32, 48, 64 filters, the rate halved three times) or `"paper"` (64, 128, 256
-            filters).
+        channels: Number of channels of a recording.
+        size: `"edge"` (32, 48 and 64 filters, and three halvings of the sample rate) or `"paper"`
+            (64, 128 and 256 filters).
         aggregation: Aggregation over time: `"quantile"`, `"max"` or `"mean"`.
         knots: Number of learned knots of the quantile functions (M in Abdelwahab2019).
-        flatten: Whether quantiles are flattened into one vector, compared by cosine (methods QP-NPL
-            and QP-CLS).
-        halvings: Number of layers that average pairs of steps, 0 to 3; None: 3 for `"edge"` and 0
-            for `"paper"`.
+        flatten: Whether the embedding is one vector of all quantiles, to be compared by cosine
+            (methods QP-NPL and QP-CLS).
+        halvings: Number of layers that average pairs of time steps, 0 to 3. Default: 3 for
+            `"edge"` and 0 for `"paper"`.
         halve_every: Number of convolutions before each halving. With a smaller number the last
-            layers have a longer receptive field and compute less. With three halvings the field is
-            128 steps at 4, and 196 steps in half the time at 2.
-        normalization: `"channel"` (training statistics; call `adapt` of the model's layer
-            `normalization`), `"instance"` (statistics of each recording) or `"difference"`
-            (differences of steps, with statistics of each recording).
+            layers have a longer receptive field and need less computation. With three halvings, the
+            receptive field is 128 time steps if `halve_every` is 4. If `halve_every` is 2, the
+            receptive field is 196 time steps and the encoder needs half the time.
+        normalization: `"channel"` (by statistics of the training data; call `adapt` of the layer
+            `normalization` before training), `"instance"` (by statistics of each recording) or
+            `"difference"` (differences of consecutive time steps, normalized by statistics of each
+            recording).
         slope_l2: Weight of the L2 penalty on the slopes of the PReLUs (Abdelwahab2019,
             section 5.3).
 
     Returns:
-        A `keras.Model` whose last layer names its distance.
+        A `keras.Model` whose last layer defines the distance between embeddings.
 
     Raises:
-        ValueError: If a choice is unknown.
+        ValueError: If `size`, `aggregation`, `halvings`, `halve_every` or `normalization` is not an
+            allowed choice.
     """
     filters = choose("size", size, SIZES)
     head = choose("aggregation", aggregation, HEADS)(knots, flatten)

@@ -1,4 +1,4 @@
-"""The SPD network of Kim2020: covariance matrices reduced, rectified and mapped to vectors."""
+"""SPDNet (Huang2017, Kim2020), an encoder of symmetric positive definite (SPD) matrices."""
 
 import itertools
 import numbers
@@ -10,8 +10,8 @@ from keras_dml.models._choices import choose
 from keras_dml.models.sequence_encoder import NORMALIZATIONS
 
 # Number of channels, then units of each BiMap (Kim2020, section 4). The paper prints "64 x 32" for
-# DEAP, whose recordings have 32 channels: this corresponds to one stacked lag. Without a lag we use
-# 32 -> 16.
+# DEAP, whose recordings have 32 channels: the 64 rows correspond to the 32 channels and a lagged
+# copy of each channel. For recordings without lagged copies we use 32 and 16.
 SIZES = {
     "deap": (32, 16),
     "deap_lagged": (64, 32),
@@ -30,38 +30,43 @@ def spdnet(
     normalization: str | None = None,
     solver: str = "eigh",
 ) -> keras.Model:
-    """Builds an SPDNet, BiMap and ReEig layers on covariance matrices or recordings (Huang2017;
-    Kim2020, section 4).
+    """Builds an SPDNet, which applies BiMap and ReEig layers to covariance matrices or recordings
+    (Huang2017; Kim2020, section 4).
 
-    The network has no ReEig after the first one, in contrast to Kim2020, because later ReEigs are
-    the identity: W has orthonormal columns, so the smallest eigenvalue of W'XW is at least the
-    smallest eigenvalue of X (Poincaré), which the first ReEig raised to `epsilon`. They would only
-    set the gradient at the floor to zero, where the gradient of the identity is not zero. A tangent
-    head, `TangentMap`, rectifies in the eigendecomposition of its logarithm.
+    In contrast to Kim2020 the network has only one ReEig layer, after the first BiMap, because
+    later ReEig layers would not change their inputs. The weights W of a BiMap have orthonormal
+    columns, so the smallest eigenvalue of W'XW is at least the smallest eigenvalue of X (Poincaré),
+    which the first ReEig raised to `epsilon`. A later ReEig would only set the gradient of
+    eigenvalues equal to `epsilon` to zero. With `output="tangent"` the last layer is `TangentMap`,
+    which raises small eigenvalues in the same eigendecomposition as its logarithm.
 
     Functional model:
-        Input: `matrix`, shape `(batch, n, n)`, symmetric; or with an estimator `signal`, shape
-            `(batch, time, n)`, any time, with or without a mask.
-        Output: `(batch, k (k + 1) / 2)` for `"tangent"`, compared by Euclidean distance, which is
-            the log-Euclidean distance of the matrices; `(batch, k, k)` for `"spd"`, positive
-            definite, compared by the affine-invariant distance. k is the last size.
+        Input: `matrix`, shape `(batch, n, n)`, symmetric. With `estimator`, the input is `signal`,
+            shape `(batch, time, n)`, of any length, with or without a mask.
+        Output: For `"tangent"`, vectors of shape `(batch, k (k + 1) / 2)`, where k is the last
+            size. Their Euclidean distance is the log-Euclidean distance of the matrices. For
+            `"spd"`, positive definite matrices of shape `(batch, k, k)`, which are compared by the
+            affine-invariant distance.
 
     Args:
-        sizes: n and the units of each `BiMap`, in non-increasing order; or `"deap"` (32, 16),
-            `"deap_lagged"` (64, 32), `"afew"` (400, 200, 100, 50) or `"hdm05"` (93, 80, 40, 20).
+        sizes: Number of rows n of the input matrices and then the units of each `BiMap`, in
+            non-increasing order. The names `"deap"` (32, 16), `"deap_lagged"` (64, 32), `"afew"`
+            (400, 200, 100, 50) and `"hdm05"` (93, 80, 40, 20) are also allowed.
         output: `"tangent"` or `"spd"`.
-        epsilon: Smallest eigenvalue, in squared units of the signal; see `ReEig`.
-        estimator: Estimator of `Covariance` for recordings; None: inputs are matrices.
+        epsilon: Smallest eigenvalue, in squared units of the signal (see `ReEig`).
+        estimator: Estimator of the `Covariance` of recordings. Default: no estimator, so that the
+            inputs are matrices.
         normalization: Normalization of recordings before their covariance: None,
             `"channel"`, `"instance"` or `"difference"`, as in `sequence_encoder`.
-        solver: `"eigh"`, or `"polynomial"` for devices; `with_solver` changes it later.
+        solver: `"eigh"`, or `"polynomial"` for devices. `with_solver` changes the solver of a
+            built model.
 
     Returns:
-        A `keras.Model` whose last layer names its distance.
+        A `keras.Model` whose last layer defines the distance between embeddings.
 
     Raises:
-        ValueError: If a choice is unknown, a size is missing or larger than the one before, or a
-            normalization is given for matrices.
+        ValueError: If a choice is unknown, `sizes` has fewer than two entries or is not in
+            non-increasing order, or `normalization` is given without `estimator`.
 
     Example:
         >>> spdnet("hdm05").output_shape
@@ -74,8 +79,8 @@ def spdnet(
         raise ValueError(f"`output` must be one of {OUTPUTS}. Received output={output!r}.")
     if estimator is None and normalization is not None:
         raise ValueError(
-            f"normalization={normalization!r} is for recordings, and this model takes matrices. "
-            'Set `estimator`, for example to "sample", to begin the model with `Covariance`.'
+            f"normalization={normalization!r} is for recordings, but this model takes matrices. "
+            'To use recordings, set `estimator`, for example to "sample".'
         )
     stack = [BiMap(units, name=f"bimap_{i}") for i, units in enumerate(sizes[1:], start=1)]
     if output == "tangent":
@@ -104,8 +109,8 @@ def _checked_sizes(value):
     whole = all(isinstance(size, numbers.Integral) and size >= 1 for size in sizes)
     if len(sizes) < 2 or not whole or any(a < b for a, b in itertools.pairwise(sizes)):
         raise ValueError(
-            "`sizes` must hold the size of the matrices and the units of each BiMap, whole numbers "
-            "in non-increasing order such as (93, 80, 40, 20), or be one of "
+            "`sizes` must be the size of the matrices and the units of each BiMap, whole numbers "
+            "in non-increasing order such as (93, 80, 40, 20), or one of the names "
             f"{tuple(SIZES)}. Received {value!r}."
         )
     return sizes

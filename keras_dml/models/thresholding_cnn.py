@@ -7,7 +7,7 @@ import numpy as np
 from keras_dml._backend import keras, ops
 from keras_dml.models.images import embedding_of, image_input
 
-SLOPE = 4.0  # of the first filters: a quarter of the range above the threshold gives an output of 1
+SLOPE = 4.0  # slope of the first filters: a pixel 0.25 above the threshold gives an output of 1
 LOWEST, HIGHEST = 0.3, 0.7
 NOISE = 0.25  # factor of the random initialization of the first kernels
 
@@ -19,34 +19,36 @@ def thresholding_cnn(
     embedding: int = 64,
     gray_band: float | None = None,
 ) -> keras.Model:
-    """Builds a small CNN that thresholds pixels, by its initial filters or by a fixed first step.
+    """Builds a small CNN that thresholds pixels by its initial filters or by a fixed first step.
 
     The network has a 3 by 3 convolution, two strided 4 by 4 convolutions and a hidden layer, each
-    with ReLU, and a linear embedding. The first convolution starts as `relu(4 (x - t))` and
-    `relu(4 (t - x))` of single pixels, with thresholds t from 0.3 to 0.7, plus a scaled random
-    initialization. Adversarially trained networks on MNIST learn such filters (Madry2018, appendix
-    C), which takes most of their training time. After six epochs from these initial filters, 97.8 %
-    of held-out training images are classified correctly under PGD-40 at 0.3.
+    with ReLU, and then a linear embedding layer. The initial filters of the first convolution
+    compute `relu(4 (x - t))` and `relu(4 (t - x))` of single pixels x, with thresholds t from 0.3
+    to 0.7, plus a scaled random kernel. Adversarially trained networks on MNIST learn such filters
+    (Madry2018, appendix C), which takes most of their training time. After six epochs of training
+    from these initial filters, 97.8 % of held-out images of the MNIST training set were classified
+    correctly under an attack by PGD with 40 steps and an epsilon of 0.3.
 
-    With `gray_band` the network first stretches the pixels, so that pixels below a band about 0.5
-    become black and pixels above it white. A change of at most 0.3 then affects only gray pixels.
-    The gradient ignores the clipping (a straight-through estimator, BPDA), so that attacks by
-    gradients are not misled by the step, in training and afterwards (Athalye2018).
+    With `gray_band` the network first stretches the gray values: pixels below a band around 0.5
+    become black, and pixels above the band become white. A change of at most 0.3 then affects only
+    gray pixels. The gradient ignores the clipping (a straight-through estimator, BPDA). Clipping
+    therefore does not mislead gradient-based attacks, neither in training nor in an evaluation
+    (Athalye2018).
 
     Functional model:
         Input: `image`, shape `(batch, height, width, channels)`, in [0, 1], not standardized.
         Output: `(batch, embedding)`.
 
     Args:
-        input_shape: `(height, width, channels)`, each side at least 4.
-        width: Filters of the first convolution; the next have two and four times as many, the
-            hidden layer 32 times.
+        input_shape: `(height, width, channels)`, with height and width at least 4.
+        width: Number of filters of the first convolution. The other convolutions have twice and
+            four times as many filters, and the hidden layer has 32 times as many units.
         embedding: Units of the last layer.
-        gray_band: Width of the band of gray that remains, above 0 and at most 1. The first filters
-            are then random. None: no stretching.
+        gray_band: Width of the band of gray values that are not clipped, above 0 and at most 1. The
+            initial filters are then random. Default: no stretching.
 
     Returns:
-        A `keras.Model`; 1,680,192 weights by default.
+        A `keras.Model`, with 1,680,192 weights by default.
 
     Raises:
         ValueError: If the shape is invalid, or the band is out of range.
@@ -72,7 +74,7 @@ def thresholding_cnn(
 
 
 def _stretched(x, band):
-    """Stretches a band of pixels about 0.5 to [0, 1] and clips the other pixels.
+    """Stretches a band of gray values around 0.5 to [0, 1] and clips all other values.
 
     The gradient ignores the clipping.
     """
@@ -81,9 +83,9 @@ def _stretched(x, band):
 
 
 def _initialize_thresholds(convolution):
-    """Sets alternately rising and falling filters with increasing thresholds."""
+    """Sets the filters to alternately rising and falling ramps with increasing thresholds."""
     kernel, bias = (np.array(keras.ops.convert_to_numpy(w)) for w in convolution.weights)
     slopes = np.where(np.arange(len(bias)) % 2, -SLOPE, SLOPE)
     kernel *= NOISE
-    kernel[1, 1] += slopes / kernel.shape[2]  # the pixel itself, over its channels
+    kernel[1, 1] += slopes / kernel.shape[2]  # at the central pixel, divided among the channels
     convolution.set_weights([kernel, -slopes * np.linspace(LOWEST, HIGHEST, len(bias))])

@@ -7,7 +7,7 @@ from keras_dml.models._normalization import batch_normalization
 from keras_dml.models.images import convolution, embedding_of, image_input
 
 STEM = 16
-GROUPS = ((16, 1), (32, 2), (64, 2))  # filters at width 1, stride of the first block
+GROUPS = ((16, 1), (32, 2), (64, 2))  # number of filters at width 1, and stride of the first block
 # Mean and standard deviation of CIFAR-10's training images, RGB in [0, 1].
 CIFAR_MEAN, CIFAR_STDDEV = (0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)
 
@@ -24,30 +24,32 @@ def wide_resnet(
 ) -> keras.Model:
     """Builds a wide residual network (Zagoruyko2016), which Monteiro2020 uses for CIFAR-10.
 
-    The network has three groups of pre-activation blocks. Its features are the mean over the image.
-    A block is twice batch normalization, ReLU and a 3 by 3 convolution, with dropout between. If
-    the shape changes, the shortcut of a block is a 1 by 1 convolution.
+    The network has three groups of pre-activation blocks, and its features are means over the
+    positions of the image. A block applies batch normalization, ReLU and a 3 by 3 convolution
+    twice, with dropout in between. If a block changes the shape, its shortcut is a 1 by 1
+    convolution.
 
     Functional model:
         Input: `image`, shape `(batch, height, width, channels)`, in [0, 1].
-        Output: `(batch, 64 * width)` non-negative features, or `(batch, embedding)`.
+        Output: Non-negative features, shape `(batch, 64 * width)`. With `embedding`, the output is
+            `(batch, embedding)`.
 
     Args:
-        depth: Number of layers, 6 n + 4 for n blocks in a group.
-        width: Factor of the numbers of filters 16, 32 and 64.
-        input_shape: `(height, width, channels)`, each side at least 8.
-        dropout: Fraction of activations dropped inside a block.
-        embedding: Units of a linear layer on the features; None: no such layer.
-        mean: Mean for the standardization of images, a number or a list of one per channel; by
-            default the mean of CIFAR-10.
-        stddev: Standard deviation for the standardization, a number or a list of one per channel;
-            by default the standard deviation of CIFAR-10.
+        depth: Number of layers, 6 n + 4 for n blocks per group.
+        width: Factor by which the numbers of filters 16, 32 and 64 are multiplied.
+        input_shape: `(height, width, channels)`, with height and width at least 8.
+        dropout: Fraction of activations dropped inside each block.
+        embedding: Units of a linear layer on the features. Default: no such layer.
+        mean: Mean for the standardization of images, a number or a list with a number per channel.
+            Default: the mean of CIFAR-10.
+        stddev: Standard deviation for the standardization of images, a number or a list with a
+            number per channel. Default: the standard deviation of CIFAR-10.
 
     Returns:
-        A `keras.Model`; 36.5 million weights at depth 28 and width 10.
+        A `keras.Model`, with 36.5 million weights at depth 28 and width 10.
 
     Raises:
-        ValueError: If the depth is not 6 n + 4, or the shape is invalid.
+        ValueError: If the depth is not 6 n + 4 for a positive n, or the shape is invalid.
     """
     blocks, rest = divmod(depth - 4, 6)
     if blocks < 1 or rest:
@@ -65,7 +67,10 @@ def wide_resnet(
 
 
 def _block(x, filters, stride, dropout, name):
-    """Adds a block; if it changes the shape, its shortcut starts after the first activation."""
+    """Applies a residual block.
+
+    If the block changes the shape, its shortcut starts after the first activation.
+    """
     shortcut, x = x, _activated(x, f"{name}_1")
     if stride != 1 or shortcut.shape[-1] != filters:
         shortcut = convolution(filters, 1, f"{name}_shortcut", stride)(x)

@@ -9,7 +9,7 @@ from keras_dml.layers.statistics_pooling import StatisticsPooling
 from keras_dml.models._choices import choose
 from keras_dml.models._normalization import batch_normalization
 
-# Channels, width and dilation of the frame layers (Snyder2018, Table 1).
+# Number of channels, width and dilation of each frame layer (Snyder2018, Table 1).
 FRAME_LAYERS = ((512, 5, 1), (512, 3, 2), (512, 3, 3), (512, 1, 1), (1500, 1, 1))
 
 
@@ -22,31 +22,33 @@ def xvector(
 ) -> keras.Model:
     """Builds the x-vector network for raw audio (Snyder2018).
 
-    The network is a time-delay neural network (TDNN) on log-mel bands, statistics pooling over the
-    frames, and a linear layer. The embedding is the affine output of segment 6 in Snyder2018.
-    Monteiro2020 replaces segment 7 by other heads. Each frame layer is a convolution, ReLU and
-    batch normalization. All layers handle masks exactly: padding does not change the embedding of a
-    recording.
+    The network consists of a time-delay neural network (TDNN) on log-mel bands, statistics pooling
+    over the frames, and a linear layer. The embedding is the output of layer "segment6" in
+    Snyder2018, before the nonlinearity. Monteiro2020 replaces the next layer, "segment7", by other
+    heads. Each frame layer applies a convolution, ReLU and batch normalization. All layers handle
+    masks exactly: padding does not change the embedding of a recording.
 
     Functional model:
-        Input: `audio`, shape `(batch, samples, 1)`, 16 kHz, in [-1, 1]; any length of at least
-            2,640 samples (165 ms, the 15 frames that the standard layers cover at once), with or
-            without a mask.
+        Input: `audio`, shape `(batch, samples, 1)`, 16 kHz, in [-1, 1], with or without a mask. The
+            minimum length is 2,640 samples (165 ms), because the default layers cover 15 frames at
+            once.
         Output: `(batch, embedding)`.
 
     Args:
-        frame_layers: Channels, width in frames and dilation of each frame layer; fewer channels
-            give a compact network.
+        frame_layers: Number of channels, width in frames and dilation of each frame layer. Fewer
+            channels give a compact network.
         embedding: Units of the last layer.
-        bands: Mel bands of `LogMel`.
-        padding: `"valid"`, as published; or `"same"`: frames beyond the ends count as zero, and one
-            frame (400 samples) is enough.
+        bands: Number of mel bands (see `LogMel`).
+        padding: `"valid"`, as in Snyder2018, or `"same"`. With `"same"`, convolutions pad
+            recordings with zeros at the start and end, and the minimum length is one frame (400
+            samples).
 
     Returns:
-        A `keras.Model`; 4.2 million weights at 24 bands.
+        A `keras.Model`, with 4.2 million weights at 24 bands.
 
     Raises:
-        ValueError: If a layer is not given by three whole numbers, or the padding is unknown.
+        ValueError: If a layer does not consist of three positive numbers, or the padding is
+            unknown.
     """
     layers = [tuple(layer) for layer in frame_layers]
     if not layers or any(len(layer) != 3 or min(layer) < 1 for layer in layers):

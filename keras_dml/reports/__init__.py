@@ -1,6 +1,6 @@
-"""Plots of evaluation results in one style, and an HTML page that contains them.
+"""Plots of evaluation results in one style, and an HTML page that contains such plots.
 
-Names load on first use. This package does not load Keras.
+The modules of this package are imported on first use. The package does not import Keras.
 """
 
 import lazy_loader

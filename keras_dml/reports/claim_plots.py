@@ -1,4 +1,4 @@
-"""Plots of claims: the closeness of each recording to each person that it is claimed to be."""
+"""Plots of claims: the score of each recording for the person that it is claimed to be from."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from keras_dml.reports import style
 
 SPREAD = 0.36  # half the width of a column of points
 TRUE = "true claim"
-OTHER = "false claim by another person enrolled"
+OTHER = "false claim by another enrolled person"
 STRANGER = "false claim by a stranger"
 _LOOKS = {  # mark and color of each kind of claim
     TRUE: ("o", style.GENUINE),
@@ -28,32 +28,35 @@ def claims(
     title: str | None = None,
     caption: str = "",
 ) -> Figure:
-    """Plots claims: a column per person claimed, a point per recording, and the threshold.
+    """Plots claims with a column for each claimed person and a point for each claim.
 
-    Higher points are closer. The points of a column are in the order of the recordings, true claims
-    first.
+    A line shows the threshold. Higher points are closer to the claimed person. In each column the
+    true claims come first, and claims of one kind follow the order of `decisions`.
 
     Args:
-        decisions: `keras_dml.gallery.Decision` of each claim, all with one threshold.
-        people: Person of the recording of each claim. People who are never claimed are strangers.
-        title: Finding, in one sentence; None: the number of claims that are decided correctly.
+        decisions: `keras_dml.gallery.Decision` of each claim. All decisions must have the same
+            threshold.
+        people: For each claim, the person who made the recording. People whom no claim names are
+            strangers.
+        title: Main result, in one sentence. Default: the number of correct decisions.
         caption: Data, model and source of the recordings.
 
     Returns:
-        `matplotlib.figure.Figure`; `reports.save` writes it.
+        `matplotlib.figure.Figure`, which `reports.save` writes to files.
 
     Raises:
-        ValueError: If a list is empty, the two have different lengths, or the thresholds differ.
+        ValueError: If `decisions` or `people` is empty, their lengths differ, or the decisions have
+            different thresholds.
     """
     if not decisions or len(decisions) != len(people):
         raise ValueError(
-            "`decisions` and `people` must have one entry per claim, at least one. Received "
-            f"{len(decisions)} and {len(people)}."
+            "`decisions` and `people` must each have one entry per claim, for at least one claim. "
+            f"Received {len(decisions)} decisions and {len(people)} people."
         )
     thresholds = {decision.threshold for decision in decisions}
     if len(thresholds) > 1:
         raise ValueError(
-            "`decisions` must have one threshold. Received "
+            "All `decisions` must have the same threshold. Received the thresholds "
             f"{', '.join(f'{value:.4g}' for value in sorted(thresholds))}."
         )
     claimed = list(dict.fromkeys(decision.person for decision in decisions))
@@ -76,13 +79,13 @@ def claims(
         axes.tick_params(axis="x", length=0, labelsize=13)
         axes.grid(visible=False, axis="x")
         has_scale = decisions[0].scale is not None
-        axes.set_ylabel("closeness (0 to 100)" if has_scale else "similarity (minus the distance)")
+        axes.set_ylabel("score from 0 to 100" if has_scale else "similarity (minus the distance)")
         axes.legend(loc="lower left", bbox_to_anchor=(-0.02, 1), ncols=3, handletextpad=0.1)
     return figure
 
 
 def _draw_limit(axes, limit, end):
-    """Draws the threshold and names its two sides."""
+    """Draws the threshold and labels the regions above and below it."""
     axes.axhspan(limit, end, color=style.GENUINE, alpha=0.08, linewidth=0)
     axes.axhline(limit, color=style.BLACK, linestyle="--", linewidth=1.2)
     for word, points, va in (("accepted", 4, "bottom"), ("rejected", -4, "top")):
@@ -99,7 +102,7 @@ def _draw_limit(axes, limit, end):
 
 
 def _draw_column(axes, column, rows, claimed):
-    """Draws the claims to be a person."""
+    """Draws all claims that name one person."""
     groups = {label: [] for label in _LOOKS}
     for decision, who in rows:
         groups[_kind(decision, who, claimed)].append(_nearness(decision, decision.score))
@@ -120,7 +123,7 @@ def _draw_column(axes, column, rows, claimed):
 
 
 def _kind(decision, who, claimed):
-    """Returns the kind of a claim."""
+    """Returns the kind of a claim: a true claim, or a false claim by a person or a stranger."""
     if decision.person == who:
         return TRUE
     return OTHER if who in claimed else STRANGER
@@ -132,7 +135,7 @@ def _nearness(decision, distance):
 
 
 def _end(decisions):
-    """Returns the upper end of the axis."""
+    """Returns the upper end of the vertical axis."""
     values = [
         _nearness(d, value)
         for d in decisions

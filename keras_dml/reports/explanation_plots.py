@@ -1,4 +1,4 @@
-"""Plots of explanations: the moments, channels and regions that contribute to a distance."""
+"""Plots of explanations, which show how moments, channels and regions contribute to a distance."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from keras_dml.reports import style
 if TYPE_CHECKING:
     from keras_dml.explanations import Explanation
 
-BARS = 8  # channels, regions or pairs drawn
-CHANNELS = 12  # of a recording that are drawn
-OFFSET = 5.0  # between two channels, in standard deviations
+BARS = 8  # number of channels, regions or pairs that are drawn
+CHANNELS = 12  # number of channels of a recording that are drawn
+OFFSET = 5.0  # vertical offset between two channels, in standard deviations
 STRONGEST = 0.6  # opacity of the moment with the largest part
-COLORS = "Orange keeps the recordings apart, blue makes them alike."
+COLORS = "Orange increases the distance between the recordings, and blue decreases it."
 
 
 def explanation(result: Explanation, *, title: str | None = None, caption: str = "") -> Figure:
-    """Plots an explanation: the parts of a distance in time, channels, pairs and regions.
+    """Plots the parts of a distance by moments, channels, pairs of channels and regions.
 
-    Moments of the recordings that keep them apart are orange, and moments that make them alike are
-    blue. Moments with a larger part are darker. Below are the largest parts by channels, by pairs
-    of channels and by regions.
+    The plot shows the recordings over time. Moments that increase the distance are orange, and
+    moments that decrease it are blue. Moments with a larger part are darker. Bars below the
+    recordings show the largest parts of channels, pairs of channels and regions.
 
     Args:
         result: Explanation of a distance.
-        title: Finding, in one sentence; None: the moment, channel or region that changes the
+        title: Main result, in one sentence. Default: the moment, channel or region that changes the
             distance most.
         caption: Data, model and source of the recordings.
 
     Returns:
-        `matplotlib.figure.Figure`; `reports.save` writes it.
+        `matplotlib.figure.Figure`, which `reports.save` writes to files.
     """
     lists = {"channels": result.channels, "pairs": result.pairs(BARS), "regions": result.regions}
     lists = {name: parts for name, parts in lists.items() if parts}
@@ -103,4 +103,4 @@ def _draw_bars(axes, name, parts, by_removal):
     axes.barh(places, list(parts.values()), color=colors, height=0.7)
     axes.set_yticks(places, list(parts))
     axes.set_title(f"largest {name}", color=style.GRAY)
-    axes.set_xlabel("fall of the distance without it" if by_removal else "part of the distance")
+    axes.set_xlabel("decrease of the distance by removal" if by_removal else "part of the distance")

@@ -1,4 +1,4 @@
-"""Plots of identifications: the people nearest to each recording, and the person identified."""
+"""Plots of identifications, which show the people who are nearest to each recording."""
 
 from __future__ import annotations
 
@@ -10,31 +10,32 @@ from matplotlib.figure import Figure
 
 from keras_dml.reports import style
 
-MARKS = "osD^vP*X"  # of people, in addition to their colors
+MARKS = "osD^vP*X"  # one marker per person, in addition to the color
 STRANGER = "a stranger"
 
 
 def identifications(
     results: Mapping[str, Any], *, title: str | None = None, caption: str = ""
 ) -> Figure:
-    """Plots identifications: distances of each recording to the nearest people, and the result.
+    """Plots the distances between recordings and the nearest enrolled people.
 
-    Each recording has a bar that ends at the threshold.
+    Each recording has a bar that ends at the threshold. The marker of the nearest person is filled.
+    The name of the identified person is to the right of the bar.
 
     Args:
         results: Dict from the name of a recording to its `keras_dml.gallery.Identification`.
-        title: Finding, in one sentence; None: the number of recordings that were identified.
+        title: Main result, in one sentence. Default: the number of recordings that were identified.
         caption: Data, model and source of the recordings.
 
     Returns:
-        `matplotlib.figure.Figure`; `reports.save` writes it.
+        `matplotlib.figure.Figure`, which `reports.save` writes to files.
 
     Raises:
         ValueError: If `results` is empty.
     """
     if not results:
         raise ValueError(
-            "`results` is empty: pass a dict from the name of a recording to its `Identification`."
+            "`results` is empty. Pass a dict from the name of a recording to its `Identification`."
         )
     people = sorted(
         {candidate.person for result in results.values() for candidate in result.candidates}
@@ -44,8 +45,7 @@ def identifications(
     with style.house_style():
         figure = style.new_figure(
             title or _title(results.values()),
-            "Bars: distances that are accepted. Filled: the nearest person enrolled. "
-            f"{caption}".strip(),
+            f"Bars: accepted distances. Filled markers: nearest enrolled person. {caption}".strip(),
             width=9.0,
             height=1.9 + 0.5 * len(results),
         )
@@ -57,13 +57,16 @@ def identifications(
         axes.set_ylim(-0.6, len(results) - 0.4)
         axes.set_xlim(start, end)
         axes.grid(visible=False)
-        axes.set_xlabel("distance to a person enrolled")
+        axes.set_xlabel("distance to an enrolled person")
         _add_legend(axes, looks)
     return figure
 
 
 def _limits(results):
-    """Returns the ends of the axis: from 0, or from below the least distance if it is negative."""
+    """Returns the ends of the axis.
+
+    The axis starts at 0, or below the smallest distance if this distance is negative.
+    """
     values = [value for result in results for value in (result.threshold, *_scores(result))]
     finite = [value for value in values if np.isfinite(value)] or [1.0]
     low, high = min(finite), max(finite)

@@ -1,8 +1,9 @@
 """Plots that compare losses on held-out people (Kim2020, Table I and Figures 2 to 5).
 
-Each plot is drawn from a table, a dict of columns by name, which `reports.save` writes in the same
-folder. Figures are fractions. Error bars are standard errors over seeds, from the columns
-`..._stderr`. A missing standard error has no bar.
+Each function draws a plot from a table, a dict from names to columns. `reports.save` writes the
+table in the same folder as the plot. All measured values are fractions. Error bars show standard
+errors over seeds, which are in the columns `..._stderr`. A value without a standard error has no
+error bar.
 """
 
 from __future__ import annotations
@@ -35,18 +36,19 @@ def loss_comparison(
     title: str,
     caption: str = "",
 ) -> Figure:
-    """Plots the figures of all losses side by side, with the figures of a paper.
+    """Plots measures of all losses side by side, and compares them with the values of a paper.
 
     Args:
-        table: Column `method`, and for each figure `x` the columns `x`, `x_stderr` and `x_paper`.
+        table: Column `method`, and for each measure `x` the columns `x`, `x_stderr` and `x_paper`.
             Missing values are None.
-        figures: Names of the figures by column. Each figure has a panel.
-        own: Method proposed by the paper, highlighted.
-        title: Finding, in one sentence.
-        caption: Data, people, protocol and seeds, after an explanation of dots and diamonds.
+        figures: Dict from columns to names of the measures. Each measure has a panel.
+        own: Method that the paper proposes. The plot highlights this method.
+        title: Main result, in one sentence.
+        caption: Data, people, protocol and seeds. The function puts an explanation of dots and
+            diamonds before this text.
 
     Returns:
-        `matplotlib.figure.Figure`; `reports.save` writes it.
+        `matplotlib.figure.Figure`, which `reports.save` writes to files.
     """
     caption = (
         f"Dots: this run, ± standard error. Diamonds: the paper, on its clips. {caption}".strip()
@@ -83,12 +85,12 @@ def loss_comparison(
 def loss_people(
     table: Mapping[str, Sequence], *, own: str, title: str, caption: str = ""
 ) -> Figure:
-    """Plots Recall@1 of every loss on every person.
+    """Plots the Recall@1 of each loss on each person.
 
     Args:
         table: Columns `method`, `person`, `value` and `value_stderr`.
-        own: Method proposed by the paper, in bold.
-        title: Finding, in one sentence.
+        own: Method that the paper proposes, whose name is printed in bold.
+        title: Main result, in one sentence.
         caption: Data, people, protocol and seeds.
 
     Returns:
@@ -124,12 +126,12 @@ def loss_people(
 
 
 def loss_spread(table: Mapping[str, Sequence], *, title: str, caption: str = "") -> Figure:
-    """Plots distances to the center of the class and of other classes, by loss (Kim2020, Fig. 2).
+    """Plots distances to the centers of the own and of other classes per loss (Kim2020, Fig. 2).
 
     Args:
-        table: Columns `method`, `kind` (`"own"` or `"other"`), `fraction` from 0 to 1 and
-            `distance`, the quantile at this fraction.
-        title: Finding, in one sentence.
+        table: Columns `method`, `kind` (`"own"` or `"other"`), `fraction` from 0 to 1, and
+            `distance`, the quantile of the distances at this fraction.
+        title: Main result, in one sentence.
         caption: Data, people, protocol and seeds.
 
     Returns:
@@ -168,7 +170,7 @@ def draw_quantiles(
 
     Args:
         axes: Axes to draw on.
-        height: Height of the lines.
+        height: Vertical position of the dot and the lines.
         fractions: Fractions from 0 to 1, ascending.
         values: Quantiles at these fractions.
         color: Color of the dot and the lines.
@@ -189,15 +191,15 @@ def loss_sweep(
     caption: str = "",
     logarithmic: bool = False,
 ) -> Figure:
-    """Plots Recall@1 over the values of one hyperparameter (Kim2020, Figs. 3 and 4).
+    """Plots the Recall@1 for several values of one hyperparameter (Kim2020, Figs. 3 and 4).
 
     Args:
         table: Columns `value`, `recall_at_1` and `recall_at_1_stderr`.
-        value: Name of the hyperparameter, for the axis.
-        unit: Unit of the hyperparameter, or the name of the things that it counts.
-        title: Finding, in one sentence.
+        value: Name of the hyperparameter, which labels the horizontal axis.
+        unit: Unit of the hyperparameter, or a noun for what the hyperparameter counts.
+        title: Main result, in one sentence.
         caption: Data, people, protocol and seeds.
-        logarithmic: Whether the axis of the values is logarithmic.
+        logarithmic: Whether the axis of the hyperparameter is logarithmic.
 
     Returns:
         `matplotlib.figure.Figure`.
@@ -226,13 +228,14 @@ def loss_sweep(
 def loss_curves(
     table: Mapping[str, Sequence], *, value: str, title: str, caption: str = ""
 ) -> Figure:
-    """Plots loss and Recall@1 during training by value of one hyperparameter (Kim2020, Fig. 5).
+    """Plots loss and Recall@1 during training, with a curve per hyperparameter value (Kim2020,
+    Fig. 5).
 
     Args:
-        table: Columns `value`, `seen`, `loss`, `loss_stderr`, `recall_at_1` and
-            `recall_at_1_stderr`.
-        value: Name of the hyperparameter, for the legend.
-        title: Finding, in one sentence.
+        table: Columns `value`, `seen` (number of training matrices so far), `loss`, `loss_stderr`,
+            `recall_at_1` and `recall_at_1_stderr`.
+        value: Name of the hyperparameter, which labels the legend.
+        title: Main result, in one sentence.
         caption: Data, people, protocol and seeds.
 
     Returns:
@@ -266,7 +269,7 @@ def loss_curves(
 
 
 def _recall_axis(axes):
-    """Limits the axis to the points; the lower end is the next multiple of 5 % below them."""
+    """Limits the axis to the points, from the next multiple of 5 % below the lowest point."""
     axes.set_ylabel("Recall@1, % of the clips")
     axes.yaxis.set_major_formatter(FuncFormatter(_percent))
     points = axes.dataLim
@@ -278,5 +281,5 @@ def _percent(fraction, _):
 
 
 def _numbers(column):
-    """Converts a column to floats, and None to NaN."""
+    """Converts a column to an array of floats, in which None becomes NaN."""
     return np.array([math.nan if value is None else value for value in column], float)

@@ -1,4 +1,4 @@
-"""Self-contained HTML page of a comparison: tables, pictures, and facts about the run."""
+"""Writes a comparison as one HTML page with tables, pictures and facts about the run."""
 
 import base64
 import datetime
@@ -18,12 +18,13 @@ class Section(NamedTuple):
     """Table with a heading and an explanation.
 
     Attributes:
-        title: Heading.
-        text: Explanation: the quantity that is measured, and the data.
-        columns: Heads of the columns; `""` for a column of marks.
-        rows: Rows of the table; each entry is printed by `str`.
-        note: Small print below the table.
-        groups: Labels above the columns, pairs of a label and its number of columns; none if empty.
+        title: Heading above the table.
+        text: Explanation of the measured quantity and the data.
+        columns: Headings of the columns. A column of marks has the heading `""`.
+        rows: Rows of the table. `str` converts each entry to text.
+        note: Text in small print below the table.
+        groups: Labels above groups of columns, as pairs of a label and its number of columns. If
+            empty, the table has no such labels.
     """
 
     title: str
@@ -38,8 +39,8 @@ class Picture(NamedTuple):
     """Picture with its caption.
 
     Attributes:
-        path: An SVG file, which is embedded in the page.
-        caption: Description of the picture, also its alternative text for screen readers.
+        path: Path of an SVG file, which is embedded in the page.
+        caption: Description of the picture, which is also the alternative text for screen readers.
     """
 
     path: Path
@@ -55,23 +56,24 @@ def write_page(
     pictures: Sequence[Picture] = (),
     facts: Mapping[str, Any] | None = None,
 ) -> Path:
-    """Writes a page as one file that loads no other file and runs no script.
+    """Writes an HTML page as one file that loads no other files and runs no script.
 
     Args:
-        path: The HTML file to write.
+        path: Path of the HTML file.
         title: Title of the page.
         lead: Paragraphs below the title.
         sections: Tables, in order.
         pictures: Pictures, in order.
-        facts: Facts about the run by name, such as command, seeds and time. The date is added.
+        facts: Dict from names to facts about the run, such as command, seeds and time. The function
+            adds the date.
 
     Returns:
         `path`.
 
     Raises:
-        ValueError: If a row has another length than the columns, the groups have another number of
-            columns, or a picture is not an `.svg` file.
-        TypeError: If `lead` is one text, not a list of paragraphs.
+        ValueError: If a row does not have one entry per column, the groups do not cover each column
+            once, or a picture is not an `.svg` file.
+        TypeError: If `lead` is a text instead of a list of paragraphs.
         OSError: If a picture cannot be read, or the page cannot be written.
     """
     if isinstance(lead, str):
@@ -87,7 +89,7 @@ def write_page(
         if section.groups and grouped != len(section.columns):
             raise ValueError(
                 f"The groups of {section.title!r} have {grouped} columns, but the table has "
-                f"{len(section.columns)}. Count each column in one group."
+                f"{len(section.columns)} columns. Put each column into exactly one group."
             )
     import jinja2
 
@@ -108,10 +110,10 @@ def write_page(
 
 
 def _data_address(path):
-    """Returns a picture as a data URL; inline, the ids of two SVG files in a page could clash."""
+    """Returns a picture as a data URL, because ids of inline SVG pictures could be the same."""
     path = pathlib.Path(path)
     if path.suffix != ".svg":
         raise ValueError(
-            f"A picture must be an .svg file, as `reports.save` writes. Received {path}."
+            f"A picture must be an .svg file. Received {path}. `reports.save` writes such files."
         )
     return "data:image/svg+xml;base64," + base64.b64encode(path.read_bytes()).decode("ascii")

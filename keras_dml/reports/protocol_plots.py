@@ -1,8 +1,8 @@
 """Plots of the protocol of Abdelwahab2019.
 
-Figures of methods by observed recordings and by people enrolled, distances within and between
-people, and maps of embeddings. Each plot is drawn from a table, a dict of columns by name, which
-`reports.save` writes in the same folder.
+The plots show the accuracy of methods for several numbers of recordings and enrolled people,
+distances within and between people, and maps of embeddings. Each function draws a plot from a
+table, a dict from names to columns. `reports.save` writes the table in the same folder as the plot.
 """
 
 from __future__ import annotations
@@ -27,19 +27,22 @@ MARKERS = "osD^vPX*"
 
 
 def protocol_curves(table: Mapping[str, Sequence], *, title: str, caption: str = "") -> Figure:
-    """Plots the figures of a protocol (Abdelwahab2019, Table 1 and Figures 3, 6 and 8).
+    """Plots results of the protocol of Abdelwahab2019 (Table 1 and Figures 3, 6 and 8).
 
-    Verification is drawn by the number of recordings observed. Identification and imposters are
-    drawn by the fraction of people enrolled, for the largest number of recordings observed.
+    The panel of verification shows the AUC over the number of observed recordings. The panels of
+    identification and imposters show accuracy and AUC over the fraction of people who are enrolled,
+    for the largest number of observed recordings.
 
     Args:
         table: Columns `method`, `protocol`, `n`, `fraction`, `metric`, `value` and `stderr`, as
-            in the records of `evaluation.paper_protocol`, and `paper`, the paper's value or None.
-        title: Finding, in one sentence.
-        caption: Data, people, protocol and seeds, after an explanation of bars and diamonds.
+            in the records of `evaluation.paper_protocol`, and column `paper`, which holds the value
+            of the paper or None.
+        title: Main result, in one sentence.
+        caption: Data, people, protocol and seeds. The function puts an explanation of bars and
+            diamonds before this text.
 
     Returns:
-        `matplotlib.figure.Figure`; `reports.save` writes it.
+        `matplotlib.figure.Figure`, which `reports.save` writes to files.
     """
     most = max(table["n"])
     explanation = "Bars: ± one standard error over the draws of recordings. "
@@ -73,8 +76,9 @@ def person_distances(table: Mapping[str, Sequence], *, title: str, caption: str 
 
     Args:
         table: Columns `method`, `stage`, `kind` (`"same"` or `"other"` person), `fraction` from 0
-            to 1, and `distance`, the quantile at this fraction. Each stage has a panel.
-        title: Finding, in one sentence.
+            to 1, and `distance`, the quantile of the distances at this fraction. Each stage has a
+            panel.
+        title: Main result, in one sentence.
         caption: Data, people, protocol, seeds, and the unit of the distances.
 
     Returns:
@@ -105,12 +109,13 @@ def person_distances(table: Mapping[str, Sequence], *, title: str, caption: str 
 
 
 def embedding_maps(table: Mapping[str, Sequence], *, title: str, caption: str = "") -> Figure:
-    """Plots maps of embeddings, with a panel for each method and a mark for each person.
+    """Plots maps of embeddings, with a panel for each method and a marker for each person.
 
     Args:
-        table: Columns `panel`, `person` (a pseudonym, not a name), and the coordinates `x` and `y`
-            of `embedding_plane`. At most 8 people have different marks.
-        title: Finding, in one sentence.
+        table: Columns `panel`, `person` (a pseudonym instead of a name), and `x` and `y`, the
+            coordinates that `embedding_plane` returns. With more than 8 people, some people have
+            the same marker.
+        title: Main result, in one sentence.
         caption: Data, people and protocol.
 
     Returns:
@@ -146,16 +151,16 @@ def embedding_maps(table: Mapping[str, Sequence], *, title: str, caption: str = 
 
 
 def embedding_plane(distances: ArrayLike) -> np.ndarray:
-    """Computes coordinates in the plane that approximate distances (Torgerson1952).
+    """Computes coordinates in the plane whose Euclidean distances approximate given distances.
 
-    The method is classical multidimensional scaling (MDS).
+    The method is classical multidimensional scaling (MDS; Torgerson1952).
 
     Args:
         distances: Distances between all embeddings, shape `(n, n)`, symmetric.
 
     Returns:
-        Coordinates, shape `(n, 2)`, in the unit of the distances. The coordinate with the largest
-        absolute value of each axis is positive.
+        Coordinates, shape `(n, 2)`, in the unit of the distances. On each axis, the coordinate with
+        the largest absolute value is positive.
 
     >>> embedding_plane(np.array([[0, 3, 3.0], [3, 0, 0], [3, 0, 0]])).round(2) + 0.0
     array([[ 2.,  0.],

@@ -1,4 +1,4 @@
-"""Plots of the quantile functions of two people, in the filters that differ most."""
+"""Plots the quantile functions of two people in the filters in which the two people differ most."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from keras_dml._typing import ArrayLike
 from keras_dml.reports import style
 
-SAME_KNOTS = 1e-3  # a float16 file rounds knots by less
+SAME_KNOTS = 1e-3  # largest difference of equal knots, which is more than rounding to float16
 
 
 def quantile_curves(
@@ -22,39 +22,39 @@ def quantile_curves(
 ) -> Figure:
     """Plots the quantile functions of two people in the filters in which they differ most.
 
-    Each thin line is one recording, each thick line the median of a person's recordings at each
-    knot. The shaded area between the two thick lines is their 1-Wasserstein distance in that filter
-    (Abdelwahab2019, Eq. 9). Filters are ranked by the mean distance between the two people minus
-    the mean distance between recordings of the same person.
+    Each thin line is a recording. Each thick line is the median of the recordings of a person at
+    each knot. The shaded area between the two thick lines is the 1-Wasserstein distance between the
+    two medians in this filter (Abdelwahab2019, Eq. 9). Filters are ranked by the mean distance
+    between the two people minus the mean distance between recordings of the same person.
 
     Args:
-        first: Quantile embeddings of one person, shape `(recordings, filters + 1, knots)`; the last
-            row holds the knots.
-        second: Quantile embeddings of the other person, with the same knots.
-        names: Labels of the two people in the plot: pseudonyms, not names.
-        filters: Number of filters drawn.
-        title: Finding, in one sentence; None generates it from the distances.
+        first: Quantile embeddings of the first person, shape `(recordings, filters + 1, knots)`.
+            The last row holds the knots.
+        second: Quantile embeddings of the second person, with the same knots.
+        names: Labels of the two people in the plot. Use pseudonyms instead of names.
+        filters: Number of filters that are drawn.
+        title: Main result, in one sentence. Default: a sentence about the distances.
         caption: Data, model and source of the recordings.
 
     Returns:
-        `matplotlib.figure.Figure`; `reports.save` writes it.
+        `matplotlib.figure.Figure`, which `reports.save` writes to files.
 
     Raises:
-        ValueError: If the inputs are not quantile embeddings, their knots differ, they are not
-            finite, or `filters` exceeds the number of filters.
+        ValueError: If `first` or `second` does not hold finite quantile embeddings, their knots
+            differ, or `filters` exceeds the number of filters.
     """
     first, second, knots = _check(first, second)
     if not 1 <= filters <= first.shape[1]:
         raise ValueError(
-            f"`filters` must lie between 1 and {first.shape[1]}, the number of filters of the "
-            f"embeddings. Received {filters}."
+            f"`filters` must be between 1 and {first.shape[1]}, the number of filters of the "
+            f"embeddings. Received filters={filters}."
         )
     between, within = filter_distances(first, second, knots)
     order = np.argsort(within - between, kind="stable")[:filters]
     with style.house_style():
         figure = style.new_figure(
             title or _title(names, order, between),
-            f"Thin lines: recordings ({len(first)} and {len(second)}). Thick lines: medians of a "
+            f"Thin lines: recordings ({len(first)} and {len(second)}). Thick lines: median of each "
             f"person. Shaded area: distance between the medians. {len(between)} filters in total. "
             f"{caption}".strip(),
             width=max(6.0, 3.6 * filters),
@@ -72,16 +72,16 @@ def quantile_curves(
 
 
 def filter_distances(first, second, knots):
-    """Computes the mean 1-Wasserstein distance in each filter, between and within two people.
+    """Computes mean 1-Wasserstein distances between and within two people in each filter.
 
     Args:
-        first: Quantile values of one person, shape `(recordings, filters, knots)`.
-        second: Quantile values of the other person, same shape except the number of recordings.
+        first: Quantile values of the first person, shape `(recordings, filters, knots)`.
+        second: Quantile values of the second person. Only the number of recordings may differ.
         knots: Knots, shape `(knots,)`.
 
     Returns:
-        `(between, within)`, each of shape `(filters,)`; `within` is 0 if both people have a
-        single recording.
+        `(between, within)`, two arrays of shape `(filters,)`. `within` is 0 if each of the two
+        people has a single recording.
     """
     between = _pairs(first, second, knots).mean(axis=(0, 1))
     within = []
@@ -93,7 +93,10 @@ def filter_distances(first, second, knots):
 
 
 def _pairs(x, y, knots):
-    """Computes distances of all pairs in each filter: trapezoids, corrected at changes of sign."""
+    """Computes distances of all pairs in each filter by the trapezoidal rule.
+
+    The rule is corrected in segments in which the difference changes its sign.
+    """
     gap = x[:, None] - y[None]  # (m, n, filters, knots)
     left, right = np.abs(gap[..., :-1]), np.abs(gap[..., 1:])
     total = left + right
@@ -132,13 +135,14 @@ def _check(first, second):
     if first.ndim != 3 or second.ndim != 3 or first.shape[1:] != second.shape[1:]:
         raise ValueError(
             "Quantile embeddings of two people must have shape (recordings, filters + 1, knots), "
-            f"with the same filters and knots. Received {first.shape} and {second.shape}. Vectors, "
-            "such as the output of max pooling, have no quantile functions."
+            f"with the same filters and knots. Received shapes {first.shape} and {second.shape}. "
+            "Use a model that ends with a `QuantileLayer`. Other embeddings, such as the output of "
+            "max pooling, have no quantile functions."
         )
     if not len(first) or not len(second):
         raise ValueError(
-            f"At least one recording of each person is needed. Received {len(first)} and "
-            f"{len(second)}."
+            "Each person must have at least one recording. Received "
+            f"{len(first)} and {len(second)} recordings."
         )
     if not (np.isfinite(first).all() and np.isfinite(second).all()):
         raise ValueError("Embeddings must be finite. Received NaN or infinite values.")

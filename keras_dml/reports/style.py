@@ -1,6 +1,6 @@
 """Style of all plots: colors, fonts, titles, captions and files.
 
-Figures are created without pyplot, so they need no window system and no global state.
+The functions create figures without pyplot, so they need neither a window system nor global state.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from keras_dml._files import path_with_name, replaceable_file, staged
 from keras_dml._typing import Path
 
 # Color Universal Design (Okabe-Ito, Okabe2008): color-blind people can distinguish these colors. In
-# grayscale, two colors of one plot differ by lightness or dash.
+# grayscale, two curves of one plot differ by lightness or by dash pattern.
 BLACK, ORANGE, SKY_BLUE, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
 GRAY, FAINT = "#595959", "#D9D9D9"
@@ -26,7 +26,7 @@ PALETTE = (VERMILLION, BLUE, GREEN, ORANGE, PURPLE, SKY_BLUE, BLACK, GRAY)  # fo
 
 GENUINE, IMPOSTER = BLUE, ORANGE
 PEOPLE = (BLACK, PURPLE)
-METHODS = {  # one color and one dash per method, in all plots
+METHODS = {  # color and dash pattern of each method, which are the same in all plots
     "QP-WL": (VERMILLION, "-"),
     "QP-NPL": (SKY_BLUE, "--"),
     "MP-NPL": (GREEN, "-."),
@@ -80,16 +80,16 @@ def new_figure(title: str, caption: str, *, width: float, height: float) -> Figu
     """Creates a figure with a title above and a caption below.
 
     Args:
-        title: Finding, in one sentence.
+        title: Main result, in one sentence.
         caption: Data, people, protocol and seeds.
         width: Width in inches.
         height: Height in inches.
 
     Returns:
-        `matplotlib.figure.Figure`, laid out when it is drawn. Call it within `house_style`.
+        `matplotlib.figure.Figure`. Call the function and draw the figure within `house_style`.
     """
     figure = Figure(figsize=(width, height), layout="constrained")
-    # characters that fit: about 7.8 per inch in the title's font, 14.5 in the caption's
+    # About 7.8 characters per inch fit into the title, and 14.5 into the caption.
     figure.suptitle(
         textwrap.fill(title, int(7.8 * width)), x=0.012, ha="left", fontsize=14, fontweight="bold"
     )
@@ -100,7 +100,10 @@ def new_figure(title: str, caption: str, *, width: float, height: float) -> Figu
 
 
 def method_look(name: str, position: int) -> tuple:
-    """Returns color and dash of a method: from `METHODS`, otherwise by its position."""
+    """Returns the color and dash pattern of a method.
+
+    A method that is not in `METHODS` gets a color and a dash pattern by its position in the plot.
+    """
     return METHODS.get(name, _OTHERS[position % len(_OTHERS)])
 
 
@@ -110,12 +113,12 @@ def sentence(text: str) -> str:
 
 
 def percent(fraction: float, digits: int = 1) -> str:
-    """Returns a fraction in percent: 0.021 gives `2.1 %`."""
+    """Formats a fraction in percent. For example, 0.021 gives `2.1 %`."""
     return f"{100 * fraction:.{digits}f} %"
 
 
 def join_words(words: Iterable) -> str:
-    """Joins words as in a sentence: `a, b and c`."""
+    """Joins words with commas and "and", as in `a, b and c`."""
     words = [str(word) for word in words]
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
@@ -123,21 +126,21 @@ def join_words(words: Iterable) -> str:
 def save(
     figure: Figure, stem: Path, table: Mapping[str, Sequence] | None = None
 ) -> list[pathlib.Path]:
-    """Saves a figure as PNG (150 dpi) and SVG, and its data as CSV in the same folder.
+    """Saves a figure as PNG (150 dpi) and SVG, and its table as CSV in the same folder.
 
-    Files are written atomically, so that an interrupted run leaves no partial file.
+    The function writes files atomically, so an interrupted run leaves no partial file.
 
     Args:
         figure: A figure of this package.
-        stem: Path without suffix; its folder is created.
-        table: Columns of equal length by name; None writes no CSV.
+        stem: Path of the files without suffix. The function creates the folder.
+        table: Dict from names to columns of equal length. Default: no CSV file.
 
     Returns:
         Paths of the files, in the order PNG, SVG, CSV.
 
     Raises:
-        ValueError: If `stem` ends without a name, or one of the files exists and is not a regular
-            file.
+        ValueError: If `stem` does not end with a name, or one of the files exists and is not a
+            regular file.
         OSError: If a file cannot be written.
     """
     stem = path_with_name(stem)
@@ -155,14 +158,14 @@ def save(
 
 
 def save_table(table: Mapping[str, Sequence], path: pathlib.Path) -> pathlib.Path:
-    """Writes columns as CSV, atomically.
+    """Writes a table to a CSV file atomically.
 
     Args:
-        table: Columns of equal length by name.
-        path: A `pathlib.Path`.
+        table: Dict from names to columns of equal length.
+        path: Path of the CSV file.
 
     Returns:
-        The path.
+        `path`.
     """
     with staged(path) as candidate, candidate.open("w", newline="") as file:
         rows = csv.writer(file)

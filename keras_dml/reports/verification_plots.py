@@ -13,7 +13,7 @@ from scipy.special import ndtr, ndtri
 from keras_dml.evaluation import Verification
 from keras_dml.reports import style
 
-MIN_RATE = 1e-4  # lower rates are not drawn: no model card has enough trials for them
+MIN_RATE = 1e-4  # lower rates are not drawn, because no model card has enough trials for them
 DET_TICKS = (0.0001, 0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8)
 GRID_POINTS = 400
 
@@ -24,20 +24,22 @@ def verification_curves(
     title: str | None = None,
     caption: str = "",
 ) -> Figure:
-    """Plots the ROC with a logarithmic false accept rate, and the DET on normal deviate axes.
+    """Plots the ROC curve and the DET curve of verification results.
 
-    On DET axes normally distributed scores give straight lines, and low error rates are spread out.
-    The dot on the diagonal is the equal error rate.
+    The ROC has a logarithmic axis of false accept rates. The DET has normal deviate axes, on which
+    normally distributed scores give straight lines and low error rates are easy to read. A dot on
+    each DET curve marks the equal error rate.
 
     Args:
-        results: A `Verification`, or a dict from the name of a method to a `Verification` or a list
-            of them. A list has one result per repetition, and is drawn as their mean with a band of
-            one standard error.
-        title: Finding, in one sentence; None generates it from the figures.
-        caption: Data, people, protocol and seeds, after the numbers of trials.
+        results: A `Verification`, or a dict from names of methods to results. A result is a
+            `Verification`, or a list with one `Verification` per repetition. For a list the
+            function draws the mean, with a band of plus and minus one standard error.
+        title: Main result, in one sentence. Default: a sentence about the equal error rates.
+        caption: Data, people, protocol and seeds. The function puts the numbers of trials before
+            this text.
 
     Returns:
-        `matplotlib.figure.Figure`; `reports.save` writes it.
+        `matplotlib.figure.Figure`, which `reports.save` writes to files.
 
     Raises:
         ValueError: If `results` is empty.
@@ -66,7 +68,8 @@ def verification_curves(
             look = {"color": color, "linestyle": dash}
             label = f"{name}  EER {style.percent(eers[name])}".strip()
             roc.plot(far, tar, label=label, **look)
-            det.plot(far, np.maximum(1 - tar, lowest / 2), **look)  # no error: below the axes
+            # points without false rejects are drawn below the lower end of the axis
+            det.plot(far, np.maximum(1 - tar, lowest / 2), **look)
             if error is not None:
                 shade = {"color": color, "alpha": 0.2, "linewidth": 0}
                 roc.fill_between(far, tar - error, np.minimum(tar + error, 1), **shade)
@@ -93,13 +96,14 @@ def score_histogram(
     """Plots histograms of genuine and imposter scores, with the threshold at the equal error rate.
 
     Args:
-        result: Figures with the scores of their trials.
-        title: Finding, in one sentence; None generates it from the figures.
-        caption: Data, people, protocol and seeds, after the numbers of trials.
-        unit: Name of the score, for the axis.
+        result: A `Verification`, which holds the scores of all trials.
+        title: Main result, in one sentence. Default: a sentence about the equal error rate.
+        caption: Data, people, protocol and seeds. The function puts the numbers of trials before
+            this text.
+        unit: Name of the score, which labels the horizontal axis.
 
     Returns:
-        `matplotlib.figure.Figure`; `reports.save` writes it.
+        `matplotlib.figure.Figure`, which `reports.save` writes to files.
     """
     genuine, imposter = result.scores[result.genuine], result.scores[~result.genuine]
     edges = _edges(result.scores)
@@ -118,7 +122,7 @@ def score_histogram(
         )
         for name, scores, color, hatch in looks:
             fractions = np.histogram(scores, edges)[0] / scores.size
-            fractions[fractions == 0] = np.nan  # no line along an empty bin
+            fractions[fractions == 0] = np.nan  # draws no line for an empty bin
             label = f"{name}, {scores.size:,} trials"
             look = {"facecolor": (color, 0.6), "edgecolor": color, "linewidth": 1.5}
             axes.stairs(fractions, edges, fill=True, hatch=hatch, label=label, **look)
@@ -141,7 +145,10 @@ def score_histogram(
 def verification_table(
     results: Verification | Mapping[str, Verification | Sequence[Verification]],
 ) -> dict[str, list]:
-    """Returns the points of `verification_curves`: method, repetition, threshold, far, tar."""
+    """Returns the points of `verification_curves` as a dict of columns.
+
+    The columns are method, repetition, threshold, false accept rate and true accept rate.
+    """
     table = {"method": [], "repetition": [], "threshold": [], "far": [], "tar": []}
     for name, runs in _by_name(results).items():
         for repetition, run in enumerate(runs):
@@ -158,7 +165,7 @@ def verification_table(
 
 
 def scores_table(result: Verification) -> dict[str, list]:
-    """Returns the trials of `score_histogram` as columns, score and kind, without names."""
+    """Returns the score and the kind of each trial as a dict of columns, without names."""
     kinds = np.where(result.genuine, "genuine", "imposter")
     order = np.lexsort((result.scores, kinds))
     return {"score": result.scores[order].tolist(), "kind": kinds[order].tolist()}
@@ -168,8 +175,8 @@ def _by_name(results):
     methods = {"": results} if isinstance(results, Verification) else dict(results)
     if not methods:
         raise ValueError(
-            "`results` must hold at least one method. Received none. Pass a `Verification`, or "
-            "a dict from the names of methods to them."
+            "`results` must contain at least one method. Received an empty dict. Pass a "
+            "`Verification`, or a dict from names of methods to results."
         )
     return {
         name: [runs] if isinstance(runs, Verification) else list(runs)
@@ -178,11 +185,15 @@ def _by_name(results):
 
 
 def _mean_curve(runs, lowest):
-    """Returns FAR, mean TAR and its standard error (None for one run), from FAR `lowest` on."""
+    """Computes the mean curve of several runs, from the false accept rate (FAR) `lowest` on.
+
+    Returns:
+        FAR, mean true accept rate (TAR), and the standard error of the TAR or None for one run.
+    """
     if len(runs) == 1:
         far, tar, _ = runs[0].roc
         inside = far > lowest
-        start = tar[~inside][-1]  # the last point left of the axes, drawn on their edge
+        start = tar[~inside][-1]  # the last point left of the axes is drawn on their edge
         return np.r_[lowest, far[inside]], np.r_[start, tar[inside]], None
     grid = np.geomspace(lowest, 1.0, GRID_POINTS)
     tars = np.stack([_tar_at(run.roc, grid) for run in runs])
@@ -190,7 +201,7 @@ def _mean_curve(runs, lowest):
 
 
 def _tar_at(roc, grid):
-    """Interpolates TAR linearly; if points share a FAR, the uppermost point is used."""
+    """Interpolates the TAR linearly. Of several points with equal FAR, the highest TAR is used."""
     last = np.append(np.diff(roc.far) > 0, True)
     return np.interp(grid, roc.far[last], roc.tar[last])
 
@@ -207,7 +218,7 @@ def _roc_axes(axes, lowest):
 
 
 def _floor_of_lines(axes):
-    """Returns the multiple of 10 % below the lowest point, at most 90 %."""
+    """Returns the largest multiple of 10 % below the lowest point, but at most 90 %."""
     lowest = min(line.get_ydata().min() for line in axes.get_lines())
     return min(0.9, math.floor(10 * lowest) / 10)
 
@@ -227,7 +238,7 @@ def _det_axes(axes, lowest, highest):
 
 
 def _edges(scores):
-    """Returns edges of 15 to 40 equal bins, by the rule of Freedman and Diaconis."""
+    """Computes the edges of 15 to 40 bins of equal width by the Freedman-Diaconis rule."""
     edges = np.histogram_bin_edges(scores, "fd") if np.ptp(scores) > 0 else scores[:1]
     bins = int(np.clip(len(edges) - 1, 15, 40))
     return np.histogram_bin_edges(scores, bins)

@@ -1,7 +1,8 @@
-"""Trained models by name: `list_models`, `info`, `card`, `load` and `check`.
+"""Functions that list, describe, load and check the trained models of the zoo.
 
-`list_models`, `info` and `card` read JSON and load neither Keras nor a backend. The recipes in the
-checkout's folder `zoo` train and write the models.
+The functions are `list_models`, `info`, `card`, `load` and `check`. `list_models`, `info` and
+`card` read JSON files and import neither Keras nor a backend. The recipes in the folder `zoo` of
+the repository train the models and write their files.
 """
 
 import lazy_loader

@@ -1,8 +1,8 @@
-"""Checks of zip files before their contents are used.
+"""Checks zip files before the package uses their contents.
 
 A zip or HDF5 file of a few kilobytes can expand to gigabytes. Keras stores its files without
-compression, and NumPy compresses moderately. A file that would grow far beyond its size was written
-by neither, and is refused.
+compression, and NumPy compresses moderately. Therefore neither Keras nor NumPy writes files that
+expand to many times their size, and the functions refuse such files.
 """
 
 import collections
@@ -13,28 +13,29 @@ import zipfile
 from collections.abc import Collection
 from typing import BinaryIO
 
-MAX_TEXT = 32 * 2**20  # bytes of a JSON member; a network of 250 layers needs 1/200 of this
+MAX_TEXT = 32 * 2**20  # bytes of a JSON member. A network of 250 layers needs 1/200 of this size.
 MAX_SMALL = 32 * 2**20  # bytes to which any file may expand
-# Larger files may expand to 20 times their size: weights compress to nine tenths, constant arrays
-# further.
+# Larger files may expand to 20 times their size. Compressed weights have nine tenths of their
+# original size, and compressed constant arrays have less.
 MAX_GROWTH = 20
 PIECE = 2**20
 METHODS = {zipfile.ZIP_STORED: "stored", zipfile.ZIP_DEFLATED: "deflated"}
 
 
 def check(opened: BinaryIO, texts: Collection[str] = ()) -> list[str]:
-    """Checks the declared sizes of a zip file, then reads it piece by piece.
+    """Checks the declared sizes of the members of a zip file, and then reads each member in pieces.
 
     Args:
-        opened: The file, open for reading bytes.
-        texts: Names of members that contain JSON, which needs many times its size in memory.
+        opened: The zip file, open for reading bytes.
+        texts: Names of members that contain JSON. They have a stricter limit, because parsed JSON
+            needs much more memory than the text.
 
     Returns:
-        The names of its members.
+        Names of the members.
 
     Raises:
-        ValueError: If the file is not a zip file, is damaged, unusual or too large. The message is
-            worded to follow the file's name.
+        ValueError: If the file is not a zip file, is damaged, has unusual features or is too large.
+            The message begins with "it", so that callers can put the name of the file before it.
     """
     try:
         with zipfile.ZipFile(opened) as archive:
@@ -43,19 +44,20 @@ def check(opened: BinaryIO, texts: Collection[str] = ()) -> list[str]:
             for member in members:
                 _read_through(archive, member)
             return archive.namelist()
-    except Exception as error:  # on other bytes zipfile raises more than BadZipFile
+    except Exception as error:  # on invalid bytes, zipfile raises errors other than BadZipFile
         raise ValueError(first_line(error)) from error
 
 
 def check_weights(opened: BinaryIO, name: str) -> None:
-    """Checks that HDF5 weights do not declare more numbers than their file can hold.
+    """Checks that a file of HDF5 weights does not declare more numbers than it can hold.
 
     Args:
-        opened: A zip file that `check` has passed, open for reading bytes.
-        name: Name of the member.
+        opened: A zip file that passed `check`, open for reading bytes.
+        name: Name of the member that holds the weights.
 
     Raises:
-        ValueError: See `check`.
+        ValueError: If the weights are damaged or too large. As in `check`, callers can put the name
+            of the file before the message.
     """
     import h5py
 
@@ -71,13 +73,13 @@ def check_weights(opened: BinaryIO, name: str) -> None:
             plain = member if is_stored else io.BytesIO(member.read())  # HDF5 reads at random
             with h5py.File(plain, "r") as weights:
                 weights.visititems(note)
-    except Exception as error:  # like zipfile, h5py raises many types on other bytes
+    except Exception as error:  # on invalid bytes, h5py raises many types of errors
         raise ValueError(f"{name} inside it is damaged: {first_line(error)}") from error
     _check_growth(f"{name} inside it", sum(sizes), _size(opened))
 
 
 def first_line(error: Exception) -> str:
-    """Returns the first line of an error's message, ending in a period."""
+    """Returns the first line of the message of an error, with a period at the end."""
     line = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(" ,:;")
     return line if line.endswith(".") else f"{line}."
 
@@ -117,9 +119,11 @@ def _check_growth(what, grown, size):
 
 
 def _read_through(archive, member):
-    """Checks that size and checksum of a member are the declared ones."""
+    """Checks that a member has the size and the checksum that the zip file declares."""
     longer = copy.copy(member)
-    longer.file_size += 1  # zipfile stops at the declared size and would hide a longer member
+    longer.file_size += (
+        1  # without this, zipfile would stop at the declared size of a longer member
+    )
     count = 0
     with archive.open(longer) as stream:
         while piece := stream.read(PIECE):

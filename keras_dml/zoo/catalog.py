@@ -1,4 +1,4 @@
-"""Names, cards and short descriptions of the models, without loading Keras."""
+"""Lists the models of the zoo, reads their cards and describes them, without importing Keras."""
 
 import fnmatch
 import json
@@ -10,21 +10,21 @@ from keras_dml.zoo import lookup, schema
 
 TRIES = ("FAR wanted", "FAR, once", "FAR, best of tries", "TAR, once", "TAR, best of tries")
 ACRONYMS = ("auc", "eer", "tar", "far")
-MAX_DIGITS = 20  # digits of an integer; a count of bytes has fewer
-LESS = " less "  # marks the difference of two heads in the `head` of a figure
+MAX_DIGITS = 20  # largest number of digits of an integer. Numbers of bytes have fewer digits.
+LESS = " less "  # in the `head` of a figure, marks a difference between the figures of two heads
 SHOTS = {"ways": "way", "shots": "shot"}
 # Prefixes of the metrics that are given in percent.
 RATES = ("eer", "accuracy", "misidentification", "tar_at_far", "recall_at")
 
 
 def list_models(pattern: str = "*") -> list[str]:
-    """Lists the names of the models, sorted.
+    """Returns the sorted names of the models.
 
     Args:
-        pattern: A shell-style wildcard that the names must match, such as `"eeg_*"`.
+        pattern: Shell-style wildcard that the names must match, such as `"eeg_*"`.
 
     Returns:
-        List of names; empty if no name matches.
+        List of names, which is empty if no name matches.
 
     Raises:
         NotADirectoryError: If KERAS_DML_ZOO is not the path of a folder.
@@ -37,17 +37,20 @@ def list_models(pattern: str = "*") -> list[str]:
 
 
 def card(name: str | pathlib.Path) -> dict:
-    """Reads the card of a model: input, data and license, figures, limits, recipe.
+    """Reads the card of a model.
+
+    The card describes the input, the data and their license, the error rates, the limits and the
+    recipe of the model.
 
     Args:
-        name: Name of a model of the zoo, or the path of a model's folder.
+        name: Name of a model of the zoo, or the path of the folder of a model.
 
     Returns:
-        The card as a dict; `keras_dml.zoo.schema.CARD` describes its keys.
+        The card as a dict, whose keys `keras_dml.zoo.schema.CARD` describes.
 
     Raises:
-        ValueError: If the model does not exist (the message gives similar names), or its card is
-            damaged or belongs to a model of another name.
+        ValueError: If the model does not exist (the message lists similar names), or its card is
+            damaged or names another model.
         FileNotFoundError: If the path is not a folder with a card.
         TypeError: If `name` is neither a string nor a path.
     """
@@ -63,16 +66,16 @@ def card(name: str | pathlib.Path) -> dict:
 
 
 def info(name: str | pathlib.Path) -> str:
-    """Describes a model in one line: task, input, size, error rates.
+    """Describes the task, input, size and error rates of a model in one line.
 
     Args:
         name: Name of the model.
 
     Returns:
-        A string without line breaks.
+        Text without line breaks.
 
     Raises:
-        ValueError, TypeError: See `card`.
+        ValueError, TypeError: Same as in `card`.
     """
     content = card(name)
     parts = [
@@ -85,7 +88,8 @@ def info(name: str | pathlib.Path) -> str:
 
 
 def input_in_words(card: dict) -> str:
-    """Describes the input: `6 channels at 100 Hz`, `images of 28 × 28 pixels, 1 channel`."""
+    """Describes the input of a model, as in `6 channels at 100 Hz` or `images of 28 × 28 pixels, 1
+    channel`."""
     described = card["input"]
     channels = counted(len(described["channels"]), "channel")
     if "size" in described:
@@ -94,7 +98,7 @@ def input_in_words(card: dict) -> str:
 
 
 def extent_in_words(card: dict) -> str:
-    """Describes the size of the input: `64 steps or more at 100 Hz`, `28 × 28 pixels`."""
+    """Describes the size of the input, as in `64 steps or more at 100 Hz` or `28 × 28 pixels`."""
     described = card["input"]
     if "size" in described:
         return f"{' × '.join(map(str, described['size']))} pixels"
@@ -109,10 +113,11 @@ def extent_in_words(card: dict) -> str:
 
 
 def known_in_words(card: dict) -> tuple[str, str]:
-    """Describes the people or classes of the training and the test.
+    """Describes the numbers of people or classes in the training data and in the test data.
 
-    Examples are `("people", "135 trained on, 45 tested on")` and `("classes", ...)`. For a model
-    that users made, possibly without training, it is `("people", "made with 6")`.
+    Results are, for example, `("people", "135 trained on, 45 tested on")` and `("classes", ...)`.
+    For a model that users made, possibly without training, an example is `("people", "made with
+    6")`.
     """
     data = card["data"]
     if card.get("is_own"):
@@ -133,10 +138,10 @@ def is_classifier(card: dict) -> bool:
 
 
 def figures_in_words(card: dict) -> Iterator[str]:
-    """Describes the headline, and the figure under the strongest attack.
+    """Describes the main result, and the accuracy under the strongest attack.
 
     Yields:
-        `EER 2.3 % [0.6 to 3.0] (168 probes of 45 people)`,
+        Texts such as `EER 2.3 % [0.6 to 3.0] (168 probes of 45 people)` and
         `PGD-100 accuracy 94.1 % ± 0.2 (10,000 trials)`.
     """
     yield _headline_in_words(card["headline"])
@@ -161,10 +166,12 @@ def _headline_in_words(headline):
 
 
 def setting(row: dict) -> str:
-    """Describes the conditions of a figure: `20-way 1-shot`, `fgsm at 0.3, dol head`, or nothing.
+    """Describes the conditions of a figure, as in `20-way 1-shot` or `fgsm at 0.3, dol head`.
+
+    The text is empty if the card gives no conditions.
 
     Args:
-        row: Row of a card's `figures`.
+        row: Row of the `figures` of a card.
     """
     attack = row.get("attack")
     if attack and "epsilon" in row:
@@ -180,14 +187,14 @@ def setting(row: dict) -> str:
 
 
 def protocol_in_words(card: dict, row: dict) -> str:
-    """Describes the protocol of a figure: `few shot`, `block verification`.
+    """Describes the protocol of a figure, as in `few shot` or `block verification`.
 
-    If all recordings of a person are from one session, the sessions of a protocol are blocks of
-    this session.
+    If all recordings of a person are from one session, the text says "block" instead of "session",
+    because the protocol then divides this session into blocks.
 
     Args:
-        card: A card.
-        row: Row of its `figures`.
+        card: Card of a model.
+        row: Row of the `figures` of the card.
     """
     words = row["protocol"].replace("_", " ")
     one_sitting = card["headline"].get("repeats") == "blocks"
@@ -195,13 +202,14 @@ def protocol_in_words(card: dict, row: dict) -> str:
 
 
 def value_in_words(row: dict) -> str:
-    """Formats a figure with its 95 % interval or its standard error.
+    """Formats a figure with its 95 % confidence interval or its standard error.
 
     Examples are `2.3 % [0.6 to 3.1]`, `99.31 % ± 0.08` and `0.9982 ± 0.0009`. If no error was
-    observed, a rate has the 95 % bound by the rule of three: `0 %, at most 7.7 %`.
+    observed, the text gives the upper 95 % confidence bound by the rule of three, as in
+    `0 %, at most 7.7 %`.
 
     Args:
-        row: Row of a card's `figures`.
+        row: Row of the `figures` of a card.
     """
     if "ci95" in row:
         if is_rate(row):
@@ -219,10 +227,10 @@ def value_in_words(row: dict) -> str:
 
 
 def change_in_words(row: dict) -> str:
-    """Formats the change of a figure by an export: `-0.0004`, or a dash if it is unknown.
+    """Formats the change of a figure by an export, as in `-0.0004`, or a dash if it is unknown.
 
     Args:
-        row: Entry of a card's `exports`.
+        row: Entry of the `exports` of a card.
     """
     change = row.get("auc_change", row.get("accuracy_change"))
     return "–" if change is None else f"{round(change, 4) + 0.0:+.4f}"  # no minus before zeros
@@ -234,7 +242,7 @@ def _head(row):
 
 
 def _without_error(row):
-    """Formats a value that is equal in each repetition or fold."""
+    """Formats a value that is the same in all repetitions or folds."""
     if not is_rate(row):
         return f"{row['value']:.4g}"
     bound = min(1, 3 / row.get("people", row["trials"]))
@@ -243,56 +251,57 @@ def _without_error(row):
 
 
 def is_rate(row: dict) -> bool:
-    """Returns whether a figure is given in percent."""
+    """Returns whether a figure is printed in percent."""
     return row["metric"].startswith(RATES)
 
 
 def counted(count: int, word: str) -> str:
-    """Formats a count: `1 channel`, `6 channels`."""
+    """Formats a count with its noun, as in `1 channel` or `6 channels`."""
     return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
 def percent(value: float, stderr: float) -> str:
-    """Formats a fraction and its standard error in percent: `2.1 % ± 0.3`."""
+    """Formats a fraction and its standard error in percent, as in `2.1 % ± 0.3`."""
     digits = 1 if 100 * stderr >= 0.1 else 2
     return f"{100 * value:.{digits}f} % ± {100 * stderr:.{digits}f}"
 
 
 def metric_in_words(name: str) -> str:
-    """Formats the name of a metric: `EER`, `TAR at FAR 1 %`."""
+    """Formats the name of a metric, as in `EER` or `TAR at FAR 1 %`."""
     start, at, far = name.partition("_at_far_")
     words = " ".join(word.upper() if word in ACRONYMS else word for word in start.split("_"))
     return f"{words} at FAR {100 * float(far):g} %" if at else words
 
 
 def with_interval(value: float, bounds: Sequence[float]) -> str:
-    """Formats a fraction with its interval in percent: `2.3 % [0.6 to 3.1]`."""
+    """Formats a fraction with its confidence interval in percent, as in `2.3 % [0.6 to 3.1]`."""
     return f"{100 * value:.{_digits(bounds)}f} % [{percents(bounds, unit='')}]"
 
 
 def points(value: float, bounds: Sequence[float]) -> str:
-    """Formats a difference of fractions in percentage points: `-2.3 points [-4.0 to -0.6]`."""
+    """Formats a difference in percentage points, as in `-2.3 points [-4.0 to -0.6]`."""
     return f"{100 * value:.{_digits(bounds)}f} points [{percents(bounds, unit='')}]"
 
 
 def far_interval(row: dict) -> Sequence[float]:
-    """Returns the 95 % interval of the false accept rate of a threshold.
+    """Returns the 95 % confidence interval of the false accept rate of a threshold.
 
-    If the threshold was chosen on the people who show its rate, this is the interval of its
-    certificate. A bootstrap interval over these people would treat the threshold as fixed and would
-    contain the true rate far too rarely.
+    If the threshold was chosen on the same people on whom its rate was measured, the function
+    returns the interval that is stored as `certificate`. A bootstrap interval over these people
+    would ignore that the threshold was chosen on them, and would contain the true rate far too
+    rarely.
 
     Args:
-        row: Entry of a card's `thresholds`.
+        row: Entry of the `thresholds` of a card.
     """
     return row["certificate"]["ci95"] if "certificate" in row else row["far_ci95"]
 
 
 def tries_in_words(row: dict) -> tuple[str, ...]:
-    """Formats the rates of a threshold with one and with several tries, for the columns `TRIES`.
+    """Formats the rates of a threshold for one try and for several tries, for the columns `TRIES`.
 
     Args:
-        row: Entry of a card's `thresholds` with `best_of_tries`.
+        row: Entry of the `thresholds` of a card that has `best_of_tries`.
     """
     rates = row["best_of_tries"]
     return (
@@ -305,10 +314,10 @@ def tries_in_words(row: dict) -> tuple[str, ...]:
 
 
 def people_in_words(count: int | Sequence[int]) -> str:
-    """Formats the number of people that a rate needs: `29 to 600`, or `about 59`.
+    """Formats the number of people that a false accept rate needs, as in `29 to 600` or `about 59`.
 
     Args:
-        count: The smallest and the largest number, or one number in older cards.
+        count: Smallest and largest number of people. Older cards have one number.
     """
     if isinstance(count, int):
         return f"about {count:,}"
@@ -317,20 +326,24 @@ def people_in_words(count: int | Sequence[int]) -> str:
 
 
 def percents(bounds: Sequence[float], unit: str = " %") -> str:
-    """Formats an interval in percent: `0.6 to 3.1 %`."""
+    """Formats an interval in percent, as in `0.6 to 3.1 %`."""
     low, high = (f"{100 * bound:.{_digits(bounds)}f}" for bound in bounds)
     return f"{low} to {high}{unit}"
 
 
 def _digits(bounds):
-    """Returns the decimals of percents: two for an interval narrower than half a percent."""
+    """Returns the number of decimals of a percentage.
+
+    An interval narrower than half a percent has two decimals.
+    """
     return 2 if bounds[1] - bounds[0] < 0.005 else 1
 
 
 def read_json(path: pathlib.Path) -> dict:
     """Reads a JSON file.
 
-    A number too large for a float becomes infinity, which `schema.validate` refuses with its place.
+    A number that is too large for a float becomes infinity. `schema.validate` then raises an error
+    that names the entry with this number.
 
     Raises:
         ValueError: If the file is damaged.

@@ -1,4 +1,4 @@
-"""Headline of a card as text and as a table: the model's figures next to those of other methods."""
+"""Formats the main result of a card as text and as a table that compares it with other methods."""
 
 from collections.abc import Callable
 
@@ -22,9 +22,10 @@ _KINDS = {
 
 
 def verdict(card: dict) -> str:
-    """Returns sentences about methods without a network that the model does not beat.
+    """Returns sentences about the methods without a network that the model does not beat.
 
-    The text is part of the page's first paragraph. It is empty if the model beats all of them.
+    The text is part of the first paragraph of a model page. It is empty if the model beats all
+    methods without a network.
     """
     sentences = [_unbeaten(each) for each in card["baselines"] if each["kind"] == "no network"]
     return "".join(f" {sentence}" for sentence in sentences if sentence)
@@ -34,11 +35,11 @@ def gain(baseline: dict) -> tuple[float, float]:
     """Returns how much better the model is than a method, and the lower bound of this gain.
 
     Args:
-        baseline: Entry of a card's `baselines`.
+        baseline: Entry of the `baselines` of a card.
 
     Returns:
-        The gain and the lower end of its 95 % interval. If the second is above 0, the model beats
-        the method significantly.
+        The gain, and the lower end of the 95 % confidence interval of the gain. If the lower end is
+        above 0, the model is significantly better than the method.
     """
     difference = baseline["difference"]
     sign = -1 if difference["metric"] in _LOWER_IS_BETTER else 1
@@ -46,7 +47,7 @@ def gain(baseline: dict) -> tuple[float, float]:
 
 
 def _unbeaten(baseline):
-    """Returns a sentence about one method; None if the model beats it."""
+    """Returns a sentence about one method, or None if the model is significantly better."""
     difference, (value, least) = baseline["difference"], gain(baseline)
     if least > 0:
         return None
@@ -61,7 +62,7 @@ def _unbeaten(baseline):
 
 
 def words(card: dict) -> str:
-    """Describes the trials of a headline, the choice of its method and its intervals."""
+    """Describes the trials, the choice of the method and the intervals of the main result."""
     headline = card["headline"]
     if "unmeasured" in headline:
         return headline["unmeasured"]
@@ -98,21 +99,21 @@ def _tests(card):
 
 
 def described(baseline: dict) -> str:
-    """Describes a method by its name, its kind and its function."""
+    """Returns a text with the name, the kind and the description of a method."""
     return f"{baseline['name']} ({_KINDS[baseline['kind']]}): {baseline['what']}"
 
 
 def table(
     card: dict, describe: Callable[[dict], str] = described
 ) -> tuple[list[str], list[list[str]]]:
-    """Returns a table with the model's figures, and one row per baseline.
+    """Returns a table with a row for the model and a row for each baseline.
 
     Args:
-        card: A card.
-        describe: Function that returns the first cell of a baseline.
+        card: Card of a model.
+        describe: Function that returns the first cell of the row of a baseline.
 
     Returns:
-        Headings and rows of cells; both are empty if nothing was measured.
+        Headings, and rows of cells. The two lists are empty if nothing was measured.
     """
     if "unmeasured" in card["headline"]:
         return [], []
@@ -131,7 +132,7 @@ def table(
 
 
 def _difference(row):
-    """Formats the difference from a method, with the p-value of a test if there is one."""
+    """Formats the difference between model and method, and the p-value if the card has one."""
     text = catalog.points(row["value"], row["ci95"])
     if "mcnemar_p" not in row:
         return text
@@ -140,7 +141,7 @@ def _difference(row):
 
 
 def _cell(row):
-    """Formats a figure of the card with its interval; a dash if it is missing."""
+    """Formats a figure of the card with its confidence interval, or a dash if it is missing."""
     if row is None:
         return "–"
     if row["metric"] == "auc" or not catalog.is_rate(row):

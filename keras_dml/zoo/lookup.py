@@ -1,4 +1,4 @@
-"""Search for models: in a custom folder, in the installed package, in the checkout."""
+"""Finds models in a custom folder, in the installed package, or in a clone of the repository."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ _PACKAGE = pathlib.Path(__file__).resolve().parent.parent
 def folders() -> list[pathlib.Path]:
     """Returns the existing folders with models, in the order of the search.
 
-    The first is the folder in the environment variable KERAS_DML_ZOO, the second `keras_dml/_zoo`
-    in an installed wheel, the third the checkout's `zoo`. Each model is a subfolder, and a model in
-    an earlier folder hides one in a later folder. The checkout is recognized by its
-    `pyproject.toml`, because in site-packages a folder `zoo` may belong to another package.
+    The first folder is named by the environment variable KERAS_DML_ZOO. The second folder is
+    `keras_dml/_zoo` of an installed wheel, and the third is `zoo` in a clone of the repository.
+    Each model has a subfolder of its name. A model in an earlier folder hides a model of the same
+    name in a later folder. The third folder is used only if the `pyproject.toml` of this project is
+    next to it, because in site-packages a folder `zoo` may belong to another package.
 
     Raises:
         NotADirectoryError: If KERAS_DML_ZOO is set to something that is not a folder.
@@ -33,13 +34,14 @@ def folders() -> list[pathlib.Path]:
         custom = pathlib.Path(variable).expanduser()
         if not custom.is_dir():
             raise NotADirectoryError(
-                f"{VARIABLE} is {variable!r}, which is not a folder. It must name a folder with "
-                "one subfolder per model. Correct the variable or unset it."
+                f"{VARIABLE} is {variable!r}, which is not a folder. The variable must name a "
+                "folder with one subfolder per model. Correct the variable or unset it."
             )
         if (custom / CARD).is_file():
             raise ValueError(
-                f"{VARIABLE} is {variable!r}, the folder of a single model: it holds {CARD}. Name "
-                f"{str(custom.resolve().parent)!r}, the folder that contains it."
+                f"{VARIABLE} is {variable!r}, which is the folder of a single model, because it "
+                f"holds {CARD}. Name {str(custom.resolve().parent)!r} instead, the folder that "
+                "contains the model."
             )
         result.append(custom)
     checkout = _PACKAGE.parent
@@ -50,7 +52,7 @@ def folders() -> list[pathlib.Path]:
 
 
 def names() -> list[str]:
-    """Returns the names of all models, sorted. A subfolder with a card is a model."""
+    """Returns the sorted names of all models. A model is a subfolder that contains a card."""
     return sorted({path.parent.name for folder in folders() for path in folder.glob(f"*/{CARD}")})
 
 
@@ -58,15 +60,15 @@ def find(name: str) -> pathlib.Path:
     """Returns the folder of a model.
 
     Args:
-        name: Name of the model, see `names`.
+        name: Name of the model, one of `names()`.
 
     Raises:
-        ValueError: If the model does not exist; the message gives similar names.
+        ValueError: If the model does not exist. The message lists similar names.
         TypeError: If `name` is not a string.
     """
     if not isinstance(name, str):
         raise TypeError(
-            "A model of the zoo is given by its name, a text such as 'gait_qp_wl'. Received "
+            "The name of a model must be a text such as 'gait_qp_wl'. Received "
             f"{type(name).__name__}."
         )
     for folder in folders():
@@ -88,13 +90,13 @@ def find(name: str) -> pathlib.Path:
 
 
 def folder_at(path: Path) -> pathlib.Path:
-    """Returns the folder of a model by its path.
+    """Returns `path` as the folder of a model, after checking that it contains a card.
 
     Args:
-        path: Path of a folder that contains a card.
+        path: Path of the folder of a model.
 
     Raises:
-        FileNotFoundError: If the folder has no card.
+        FileNotFoundError: If the folder contains no card.
     """
     folder = pathlib.Path(path).expanduser()
     if not (folder / CARD).is_file():
@@ -106,17 +108,15 @@ def folder_at(path: Path) -> pathlib.Path:
 
 
 def is_path(name: Path) -> bool:
-    """Returns whether a model is given by its path and not by its name.
+    """Returns True if `name` is the path of a model, and False if it is the name of a model.
 
-    A path is a `pathlib.Path`, or a text that contains a separator or ends in `.keras`.
+    A path is a `pathlib.Path`, or a text that contains a path separator or ends in `.keras`.
 
     Raises:
         TypeError: If `name` is neither a text nor a path.
     """
     if not isinstance(name, (str, os.PathLike)):
-        raise TypeError(
-            f"A model is given by its name or its path. Received {type(name).__name__}."
-        )
+        raise TypeError(f"Give a model by its name or its path. Received {type(name).__name__}.")
     text = os.fspath(name)
     separators = {os.sep, os.altsep or os.sep}
     return isinstance(name, os.PathLike) or text.endswith(SUFFIX) or bool(separators & set(text))

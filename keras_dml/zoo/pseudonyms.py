@@ -1,21 +1,21 @@
-"""Numbers instead of names on a card, and digests by which names can be recognized."""
+"""Replaces names on a card by numbers, and stores digests that can recognize a given name."""
 
 import hashlib
 import unicodedata
 from collections.abc import Iterable
 
-COST = 2**12  # cost of scrypt: about 10 ms per name, so that trying lists of names takes long
+COST = 2**12  # cost of scrypt, about 10 ms per name, which slows down tests of lists of names
 BYTES = 16
 
 
 def numbered(names: Iterable[str]) -> dict:
-    """Returns the entries of a card's `data` without the names of the people.
+    """Returns entries for the `data` of a card that do not contain the names of the people.
 
     Args:
         names: Names of the people.
 
     Returns:
-        `train_subjects`, numbers in an order that does not follow the names, and `digests`.
+        Dict with `train_subjects`, numbers whose order does not follow the names, and `digests`.
     """
     # The salt depends on the names only, so a repeated training writes the same card.
     salt = hashlib.sha256("\0".join(sorted(map(_composed, names))).encode()).digest()[:BYTES]
@@ -25,10 +25,10 @@ def numbered(names: Iterable[str]) -> dict:
 
 
 class TrainedOn:
-    """Set of the people whom a model has seen, from a card's `data`: `name in TrainedOn(data)`.
+    """Set of the people in the training data of a model, for tests like `name in TrainedOn(data)`.
 
     Args:
-        data: `data` of a card.
+        data: Entry `data` of a card.
     """
 
     def __init__(self, data: dict) -> None:

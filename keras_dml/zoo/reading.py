@@ -1,4 +1,4 @@
-"""Loading of models, after their SHA-256 is verified against the card."""
+"""Loads models, after comparing the SHA-256 of their files with their cards."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from keras_dml._typing import ArrayLike, Path
 from keras_dml.contract import Contract
 from keras_dml.zoo import archive, catalog, lookup, schema
 
-CONTENT = ("config.json", "metadata.json")  # members of every file of Keras except the weights
+CONTENT = ("config.json", "metadata.json")  # members of every .keras file besides the weights
 WEIGHTS = "model.weights.h5"
-# Fraction of the golden embedding's root mean square. Another model has a relative error above 1.
+# Largest tolerance, as a fraction of the root mean square of the golden embedding (the published
+# embedding of a test recording). The embedding of another model has a relative error above 1.
 MAX_TOLERANCE = 0.1
-MAX_MESSAGE = 300  # characters of a message of Keras, which may quote the whole file
+MAX_MESSAGE = 300  # characters printed of a message of Keras, which may quote the whole file
 OWN_CARD = {key: schema.CARD[key.removesuffix("?")] for key in ("model", "golden?")} | {
     "quality?": schema.QUALITY
 }
@@ -44,19 +45,21 @@ _WRAPPED = ("Exception encountered: ", "Error encountered during deserialization
 def load(name: Path) -> keras.Model:
     """Loads a trained model as a plain `keras.Model`.
 
-    The SHA-256 of the file is compared with the card before Keras reads it. Then the number of
-    weights is compared. Keras reads in safe mode, so a file cannot run code.
+    Before Keras reads the file, the function compares the SHA-256 of the file with the card. After
+    reading, it compares the number of weights with the card. Keras reads files in safe mode, so a
+    file cannot run code.
 
     Args:
         name: Name of a model of the zoo, or the path of a custom `.keras` file or of a folder
-            that contains `model.keras`. A `card.json` in the same folder is compared with the file.
+            that contains `model.keras`. If the folder also contains a `card.json`, the function
+            compares the file with this card.
 
     Returns:
-        The model, compiled if it was saved compiled.
+        The model, which is compiled if it was compiled before saving.
 
     Raises:
-        ValueError: If the model does not exist (the message gives similar names), or its file is
-            damaged, truncated, or differs from the card.
+        ValueError: If the model does not exist (the message lists similar names), or its file is
+            damaged, truncated or different from the card.
         FileNotFoundError: If the path does not exist.
     """
     file, card = _file_and_card(name)
@@ -75,34 +78,41 @@ def load(name: Path) -> keras.Model:
 
 
 def card_of(model: keras.Model) -> dict | None:
-    """Returns the card of a model that `load` has read, or of its encoder; None without a card."""
+    """Returns the card of a model that `load` returned, or None.
+
+    The function also accepts the encoder of such a model.
+    """
     return _CARDS.get(model)
 
 
 def folder_of(model: keras.Model) -> pathlib.Path | None:
-    """Returns the folder from which a model with a card was read; None without a card."""
+    """Returns the folder from which `load` read a model, or None if the model has no card."""
     return _FOLDERS.get(model)
 
 
 def check(name: Path) -> float:
-    """Computes the golden embedding again and compares it with the published one.
+    """Computes the embeddings of test recordings again and compares them with published embeddings.
+
+    The published embeddings and their recordings are stored in the golden file of the model.
 
     Args:
-        name: See `load`. A custom model needs a card and a golden file in its folder.
+        name: Name or path of a model, as in `load`. A custom model needs a card and a golden file
+            in its folder.
 
     Returns:
-        The largest difference, at most the card's tolerance.
+        The largest difference, which is at most the tolerance on the card.
 
     Raises:
-        ValueError: If the difference is larger than the card's tolerance, that tolerance is so
-            loose that another model would pass, or `load` raises it.
+        ValueError: If the difference is larger than the tolerance on the card, or the tolerance is
+            so large that another model would pass. Also for the reasons of `load`.
         FileNotFoundError: If the model has no card with a golden file.
     """
     model = load(name)
     file, card = _file_and_card(name)
     if card is None or "golden" not in card:
         raise FileNotFoundError(
-            f"The folder of {file} has no card with a golden embedding; nothing to check."
+            f"The folder of {file} has no card with a golden embedding, so there is nothing to "
+            "check."
         )
     recordings, expected = read_golden(file.parent / card["golden"]["input"])
     computed = np.concatenate([embed_one(model, recording) for recording in recordings])
@@ -110,37 +120,38 @@ def check(name: Path) -> float:
     _check_tolerance(tolerance, expected, file)
     if computed.shape != expected.shape:
         raise ValueError(
-            f"{file} gives embeddings of shape {computed.shape}, its golden file contains "
-            f"{expected.shape}. {_AGAIN}"
+            f"{file} computes embeddings of shape {computed.shape}, but its golden file contains "
+            f"embeddings of shape {expected.shape}. {_AGAIN}"
         )
     difference = float(np.abs(computed - expected).max())
     if not difference <= tolerance:  # NaN fails too
         raise ValueError(
-            f"{file} does not reproduce its golden embedding: the difference is up to "
-            f"{difference:.3g}, the card allows {tolerance:g}. Compare the versions in the card's "
-            "recipe with the installed versions."
+            f"{file} does not reproduce its golden embedding. The largest difference is "
+            f"{difference:.3g}, and the card allows {tolerance:g}. Compare the package versions on "
+            "the card with the installed versions."
         )
     return difference
 
 
 def loaded(model: Any) -> Any:
-    """Loads a model if its name or path is given, and returns anything else unchanged."""
+    """Loads a model if `model` is a name or a path, and returns other objects unchanged."""
     return load(model) if isinstance(model, str | os.PathLike) else model
 
 
 def lasting(name: Path) -> str:
-    """Returns a name unchanged and makes a path absolute, so that it is valid in any folder."""
+    """Makes a path absolute, so that it is valid in any folder, and returns a name unchanged."""
     return str(pathlib.Path(name).expanduser().resolve()) if lookup.is_path(name) else name
 
 
 def read_golden(path: pathlib.Path) -> tuple[list[np.ndarray], np.ndarray]:
-    """Reads recordings and their embeddings from a file of `keras_dml.training.publish`.
+    """Reads recordings and their embeddings from a file that `keras_dml.training.publish` wrote.
 
     Args:
-        path: An `.npz` file with `recording_0`, `recording_1`, ... and `embedding`.
+        path: Path of an `.npz` file with `recording_0`, `recording_1`, ... and `embedding`.
 
     Returns:
-        `(recordings, embedding)`: list of arrays `(time, channels)`, array `(recordings, ...)`.
+        `(recordings, embedding)`, a list of arrays of shape `(time, channels)` and an array of
+        shape `(recordings, ...)`.
 
     Raises:
         ValueError: If the file is damaged.
@@ -153,15 +164,16 @@ def read_golden(path: pathlib.Path) -> tuple[list[np.ndarray], np.ndarray]:
                 count = sum(key.startswith("recording_") for key in golden)
                 names = [*(f"recording_{i}" for i in range(max(1, count))), "embedding"]
                 *recordings, embedding = (_arrays.real(name, golden[name]) for name in names)
-        except Exception as error:  # damaged archives and arrays raise many types
+        except Exception as error:  # damaged archives and arrays raise many types of errors
             raise ValueError(
-                f"{path} is not a golden file: {archive.first_line(error)} It is damaged. {_AGAIN}"
+                f"{path} is not a golden file, because it is damaged: "
+                f"{archive.first_line(error)} {_AGAIN}"
             ) from error
     return recordings, embedding
 
 
 def embed_one(model: keras.Model, recording: ArrayLike) -> np.ndarray:
-    """Computes the embedding of one recording `(time, channels)`, shape `(1, ...)`."""
+    """Computes the embedding of a recording `(time, channels)`, with shape `(1, ...)`."""
     encoder = inputs.encoder(model)
     return keras.ops.convert_to_numpy(
         encoder(np.asarray(recording, np.float32)[None], training=False)
@@ -175,7 +187,7 @@ def sha256(path: Path) -> str:
 
 
 def _file_and_card(name):
-    """Returns the model's file, and its card; None if a custom file has no card."""
+    """Returns the file and the card of a model. The card is None if a custom file has no card."""
     if not lookup.is_path(name):
         card = catalog.card(name)
         return lookup.find(name) / card["model"]["file"], card
@@ -196,7 +208,7 @@ def _file_and_card(name):
 
 
 def _contract(card):
-    """Returns the input contract of a card; None without an input of recordings."""
+    """Returns the input contract on a card, or None if the inputs are not recordings."""
     described = card.get("input", {})
     if "size" in described or schema.problems(described, schema.RECORDINGS):
         return None
@@ -213,8 +225,8 @@ def _check_digest(file, expected):
     digest = sha256(file)
     if digest != expected:
         raise ValueError(
-            f"{file} is not the file that its card describes: its SHA-256 is {digest}, the card "
-            f"has {expected}. It is damaged, cut, or was replaced. {_AGAIN}"
+            f"{file} is not the file that its card describes. The SHA-256 of the file is {digest}, "
+            f"and the card has {expected}. The file is damaged, cut, or was replaced. {_AGAIN}"
         )
 
 
@@ -223,15 +235,15 @@ def _check_tolerance(tolerance, expected, file):
     if not tolerance < MAX_TOLERANCE * size:
         raise ValueError(
             f"The card of {file} allows a deviation of {tolerance:g} from its golden embedding, "
-            f"whose root mean square is {size:.3g}. Another model would pass this check. Allow "
-            f"less than {MAX_TOLERANCE * size:.2g}, or run the model's recipe."
+            f"whose root mean square is {size:.3g}. Another model would pass this check. Set a "
+            f"tolerance below {MAX_TOLERANCE * size:.2g}, or run the recipe of the model."
         )
 
 
 def _check_parameters(model, file, expected):
     count = model.count_params()
     if count != expected:
-        raise ValueError(f"{file} has {count:,} weights, its card has {expected:,}. {_AGAIN}")
+        raise ValueError(f"{file} has {count:,} weights, but its card has {expected:,}. {_AGAIN}")
 
 
 def _read(file):
@@ -239,15 +251,15 @@ def _read(file):
         _check_archive(opened, file)
     try:
         model = keras.saving.load_model(file, safe_mode=True)
-    except Exception as error:  # Keras raises many types
+    except Exception as error:  # Keras raises many types of errors
         reason, advice = _explain(error)
         raise ValueError(
             f"Keras {keras.__version__} cannot read {file}: {reason} {advice}"
         ) from error
     if not isinstance(model, keras.Model):
         raise ValueError(
-            f"{file} contains a {type(model).__name__}, not a keras.Model. Save the model that "
-            "contains it."
+            f"{file} contains an object of type {type(model).__name__}, which is not a "
+            "keras.Model. Save a keras.Model that contains this object."
         )
     return model
 
@@ -267,12 +279,12 @@ def _check_archive(opened, file):
 
 
 def _explain(error):
-    """Returns the cause of an error of Keras without the quoted configuration, and advice."""
+    """Returns the cause of an error of Keras, without the quoted configuration, and advice."""
     text = str(error)
     for wrapped in _WRAPPED:
         text = text.rpartition(wrapped)[2]
     if "safe_mode" in text:
-        return "it contains code, which is never run.", _AS_CLASS
+        return "it contains code, and this function never runs code of files.", _AS_CLASS
     text = re.sub(r"(error message for object .*:)\s*", r"\1 ", text)
     reason = archive.first_line(re.split("Make sure custom|Full object config", text)[0])
     is_unknown = "Could not locate" in text or "is a custom class" in text

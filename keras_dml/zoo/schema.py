@@ -1,6 +1,7 @@
-"""Schema of a card: the required keys and the checks of their values.
+"""Schema of a model card, which lists the required keys and checks their values.
 
-Further keys are allowed. The docstring of each check completes the sentence "must be".
+A card may have further keys. The docstring of each function below that checks a value completes an
+error message after the words "must be".
 """
 
 import re
@@ -87,8 +88,8 @@ def mapping(value: Any) -> bool:
 
 LARGEST = sys.float_info.max
 
-# In a schema, a dict lists keys, a list of one entry describes each item, a tuple lists
-# alternatives, and a function checks a value. A key that ends in ? may be missing.
+# In a schema, a dict lists keys, a list of one entry describes each item of a list, a tuple lists
+# alternatives, and a function checks a value. A key that ends with ? may be missing.
 RECORDINGS = {
     "channels": [text],
     "units": [text],
@@ -105,8 +106,8 @@ OF_PEOPLE = {
     "consent": text,
     "digests?": {"salt": text, "people": [text]},  # if `train_subjects` contains numbers
 }
-# `split` describes the separation of test data: other images of the same classes, other classes,
-# or another domain.
+# `split` says how test data differ from training data: other images of the same classes, other
+# classes, or another domain.
 OF_CLASSES = {
     "builder": text,
     "licence": text,
@@ -134,9 +135,10 @@ FIGURE = {
     "folds?": [number],
     "ci95?": [number],
 }
-# `people` is the number of tested people, and `gallery` the number that a probe is compared with.
-# Intervals are over people, or over `unit`, such as motions. `repeats` describes the recordings of
-# a person: other days, blocks of one session, or enrolled recordings of other people.
+# `people` is the number of test people, and `gallery` is the number of people that each probe is
+# compared with. Confidence intervals are computed over people, or over `unit`, such as motions.
+# `repeats` says how the recordings of a person were made: on several days, as blocks of one
+# session, or with enrolled recordings of other people.
 POOLED = {"metric": text, "value": number, "ci95": interval}
 HEADLINE_OF_PEOPLE = {
     "trials": text,
@@ -151,8 +153,8 @@ HEADLINE_OF_PEOPLE = {
 }
 UNMEASURED = {"unmeasured": text}  # reason why there are no figures
 HEADLINE_OF_IMAGES = {"trials": text, "images": whole, "unit?": text, "rows": [POOLED]}
-# Another method on the same trials. `difference` is the model's figure minus the method's figure,
-# for classifiers of images with the p-value of McNemar's exact test.
+# Results of another method on the same trials. `difference` is the figure of the model minus the
+# figure of the method. Classifiers of images also have the p-value of McNemar's exact test.
 BASELINE = {
     "name": text,
     "what": text,
@@ -160,17 +162,19 @@ BASELINE = {
     "rows": [POOLED],
     "difference": {**POOLED, "mcnemar_p?": number},
 }
-# Certificate of a threshold: the interval of the rate on equally many other people, the number of
-# independent pairs of people that the trials are worth, the lowest rate that these pairs support,
-# and the number of people that lower rates need: the smallest and the largest, or one number.
+# Evidence for the false accept rate of a threshold. `ci95` is the interval of the rate on equally
+# many other people. `independent` is the number of independent pairs of people that would give the
+# same information as the trials. `strictest` is the lowest rate that these pairs support.
+# `people_needed` maps lower rates to the number of people that they need, as a smallest and a
+# largest number or as one number.
 CERTIFICATE = {
     "ci95": interval,
     "independent": number,
     "strictest": number,
     "people_needed": mapping,
 }
-# The rates if a claim is accepted as soon as one of several tries is accepted, and the rates of a
-# single try of the same people.
+# Rates if a claim is accepted as soon as one of several tries is accepted, and rates for a single
+# try of the same people.
 BEST_OF_TRIES = {
     "tries": whole,
     "far": number,
@@ -182,10 +186,11 @@ BEST_OF_TRIES = {
     "people": whole,
     "pairs": whole,
 }
-# `within` is the rate between people of one group of a known confounder. `carried` describes how a
-# threshold was derived from the models of a cross-validation; it is missing if the threshold was
-# set with the published file. `method` tells whether the rate was counted or extrapolated. The
-# interval of the rate is in the certificate, or in `far_ci95` for cards without a certificate.
+# `within` is the false accept rate between people who have the same value of a known confounder.
+# `carried` describes how a threshold was derived from the models of a cross-validation, and is
+# missing if the threshold was set with the published file. `method` says whether the rate was
+# counted or extrapolated. The interval of the rate is in `certificate`, or in `far_ci95` for cards
+# without `certificate`.
 THRESHOLD = {
     "far": number,
     "value": number,
@@ -202,9 +207,9 @@ THRESHOLD = {
     "within?": [{"confounder": text, "far": number, "far_ci95": interval, "trials": whole}],
     "best_of_tries?": BEST_OF_TRIES,
 }
-# Distances of false claims by people whom the models have not seen, in units of the published file.
+# Distances of false claims by people outside the training data, in units of the published file.
 IMPOSTERS = {"mean": number, "stddev": above_zero}
-# Thresholds of another distance that files for devices compute instead of the model's distance.
+# Thresholds for another distance, which files for devices compute instead of the model's distance.
 DEVICE_THRESHOLD = {**THRESHOLD, "distance": text}
 EXPORT = {
     "format": text,
@@ -263,11 +268,11 @@ def problems(card: Any, wanted: Any = CARD) -> list[str]:
     """Lists the missing and invalid values of a card.
 
     Args:
-        card: The parsed JSON, or a part of it.
-        wanted: Schema of that part.
+        card: The parsed JSON of a card, or a part of it.
+        wanted: Schema for `card`.
 
     Returns:
-        List of sentences; empty if the card is valid.
+        List of sentences, which is empty if the card is valid.
     """
     result = [*_infinite_numbers(card), *_differences(card, wanted, "card")]
     return result if result or wanted is not CARD else list(_contradictions(card))
@@ -277,18 +282,18 @@ def validate(card: Any, title: str, wanted: Any = CARD) -> dict:
     """Checks a card and returns it unchanged.
 
     Args:
-        card: The parsed JSON.
-        title: Origin of the card, for the error.
+        card: The parsed JSON of a card.
+        title: Origin of the card, which begins the error message.
         wanted: Schema of the card.
 
     Raises:
-        ValueError: If the card is invalid; the message lists all problems.
+        ValueError: If the card is invalid. The message lists all problems.
     """
     errors = problems(card, wanted)
     if errors:
         raise ValueError(
-            f"{title} is not a valid card: {'; '.join(errors)}. Correct it, or write it by running "
-            "the model's recipe."
+            f"{title} is not a valid card: {'; '.join(errors)}. Correct the card, or run the "
+            "recipe of the model, which writes the card."
         )
     return card
 
@@ -312,7 +317,7 @@ def _differences(value, wanted, path):
             yield from _differences(item, wanted[0], f"{path}[{i}]")
     elif isinstance(wanted, tuple):
         alternatives = [list(_differences(value, part, path)) for part in wanted]
-        yield from min(alternatives, key=len)  # of the most similar alternative, else the first
+        yield from min(alternatives, key=len)  # differences from the most similar alternative
     elif not wanted(value):
         yield f"{path} must be {wanted.__doc__}"
 
@@ -320,8 +325,8 @@ def _differences(value, wanted, path):
 def _infinite_numbers(card):
     """Yields a sentence for each number that is not finite.
 
-    NaN passes comparisons, infinity passes any tolerance, and an integer too large for a float
-    causes an error when it is formatted.
+    Such numbers would do harm: NaN passes comparisons, every difference is within an infinite
+    tolerance, and an integer that is too large for a float causes an error when it is formatted.
     """
     rest = [("card", card)]
     while rest:

@@ -1,11 +1,12 @@
-"""Ways to keep BiMap's kernel on the Stiefel manifold: projection after each step by the polar
-factor (as in the layer) or by QR, or a kernel that the forward pass computes from a free matrix.
+"""Compares ways to keep the kernel of BiMap on the Stiefel manifold.
 
 python -m tests.bench.bimap
 
-One SPD network, 64 -> 16, on synthetic classes, trained by Adam. The script measures the time of a
-training step. After a number of steps it prints the distance from the manifold, the loss, and the
-accuracy on new matrices.
+The kernel is projected after each step by its polar factor (as in the layer) or by QR, or the
+forward pass computes the kernel from a free matrix. The script trains an SPD network from 64 to 16
+channels on synthetic classes by Adam, and measures the time of a training step. After a number of
+steps it prints the distance of the kernel from the manifold, the loss, and the accuracy on new
+matrices.
 """
 
 import numpy as np
@@ -19,7 +20,8 @@ ROWS = (timing.Row(PUT_BACK), timing.Row(BY_QR, PUT_BACK), timing.Row(FREE, PUT_
 
 
 def examples(count, seed):
-    """Draws covariances of 200 steps; classes differ in strong directions and share the noise."""
+    """Draws covariances of 200 steps. Classes differ in directions of large variance, and have the
+    same noise."""
     shared, rng = np.random.default_rng(0), np.random.default_rng(seed)
     mixing = shared.normal(size=(CLASSES, N, 4)) * 0.12
     y = rng.integers(CLASSES, size=count)
@@ -29,7 +31,7 @@ def examples(count, seed):
 
 
 def network(way):
-    """Returns the compiled network and a function that returns its kernel."""
+    """Returns the compiled network and a function that returns the kernel of its BiMap."""
     from keras_dml._backend import keras
     from keras_dml.geometry import spd
     from keras_dml.geometry.spd import stiefel
@@ -68,7 +70,7 @@ def network(way):
 
 def main():
     options = timing.parser(__doc__.splitlines()[0], 15)
-    options.add_argument("--steps", type=int, default=1000, help="of training (default 1000)")
+    options.add_argument("--steps", type=int, default=1000, help="training steps (default 1000)")
     options.add_argument("--cpu-time", action="store_true", help="processor time of one thread")
     arguments = smoke.parse(options, globals(), SMOKE)
     if arguments.cpu_time:

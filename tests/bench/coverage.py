@@ -1,11 +1,11 @@
-"""Coverage of 95 % intervals over people, by simulation.
+"""Measures the coverage of 95 % confidence intervals over people by simulation.
 
 python -m tests.bench.coverage
 python -m tests.bench.coverage --fresh
 
-The people come from two synthetic worlds, see `tests/evaluation/worlds.py`. Each row has the
-coverage of the percentile bootstrap over people, which earlier versions used, and of the intervals
-of `evaluation.verification`, with the median ends of these intervals.
+The people come from two simulated populations ("worlds", see `tests/evaluation/worlds.py`). Each
+row has the coverage of the percentile bootstrap over people, which earlier versions used, and the
+coverage of the intervals of `evaluation.verification`, with the median ends of these intervals.
 
 `--fresh` uses the five worlds of `tests/evaluation/fresh_worlds.py`, which were not used to tune
 any rule. It compares the coverage and the median width of three rules: the intervals of
@@ -27,7 +27,7 @@ from tests.bench import smoke
 from tests.evaluation import fresh_worlds, worlds
 
 DRAWS, REPLICATES = 200, 200
-PEOPLE = {10: 4, 25: 2, 100: 1}  # recordings of a person by the number of people
+PEOPLE = {10: 4, 25: 2, 100: 1}  # from the number of people to the recordings per person
 FRESH_PEOPLE = {10: 4, 25: 2, 50: 1}
 FRESH_NAMES = ("EER", "AUC", "TAR at FAR 1 %", "FAR at a threshold", "TAR at a threshold")
 RULES = ("weighted people", "drawn people", "jackknife")
@@ -53,7 +53,7 @@ def drawn_people(trials):
 
 
 def measure(world, eer, people, recordings):
-    """Prints the coverage of each figure."""
+    """Prints the coverage of the intervals of each figure."""
     truth = worlds.truth(world, eer)
     truths = dict(zip(NAMES, (truth.eer, truth.auc, truth.tar), strict=True))
     before, after = ({name: [] for name in NAMES} for _ in range(2))
@@ -75,7 +75,7 @@ def measure(world, eer, people, recordings):
 
 
 def measure_fresh(world, people, recordings):
-    """Prints coverage and median width of each rule for each figure of a fresh world."""
+    """Prints the coverage and the median width of each rule, for each figure of a fresh world."""
     truth = fresh_worlds.truth(world, people)
     truths = (truth.eer, truth.auc, truth.tar, 0.01, truth.tar)
     ends = np.array(
@@ -118,7 +118,7 @@ def intervals_of_rules(trials, threshold):
         )
     )
     values = five_figures(*curves(np.ones((1, scores.size))), point)[0]
-    most = rate_without_errors(people, genuine)  # of a rate that is zero, by the rule of three
+    most = rate_without_errors(people, genuine)  # bound of a rate of 0, by the rule of three
     errs = values * [1, -1, -1, 1, -1] + [0, 1, 1, 0, 1] > 0
     bounds = [(0, most), (1 - most, 1), (1 - most, 1), (0, most), (1 - most, 1)]
     drawn = [
@@ -129,7 +129,7 @@ def intervals_of_rules(trials, threshold):
 
 
 def five_figures(far, tar, point):
-    """Computes `FRESH_NAMES` of error curves, with the threshold at a point of the curves."""
+    """Computes the figures `FRESH_NAMES` from error curves and a point that sets the threshold."""
     at_far = last_point_within(far, 0.01)[:, None]
     return np.stack(
         [
@@ -146,7 +146,7 @@ def five_figures(far, tar, point):
 def jackknife(curves, genuine, people, point, values, errs):
     """Computes intervals by the jackknife over people on the logit, with Satterthwaite's t.
 
-    Without errors they equal Clopper-Pearson intervals for the number of people.
+    If there are no errors, the intervals equal Clopper-Pearson intervals for the number of people.
     """
     count = int(people[1].max()) + 1
     left_out = np.arange(count)[:, None]
@@ -168,7 +168,7 @@ def jackknife(curves, genuine, people, point, values, errs):
 
 
 def coverage_text(intervals, value):
-    """Formats the fractions of intervals that contain a value and that end below or above it."""
+    """Formats the fractions of intervals that contain, are below and are above a value."""
     low, high = np.transpose(intervals)
     return (
         f"{100 * np.mean((low <= value) & (value <= high)):.1f} % "
@@ -198,7 +198,7 @@ def main():
 
 
 def print_fresh():
-    """Prints the table of the fresh worlds, and the mean of each figure over them."""
+    """Prints the table of the fresh worlds, and the mean of each figure over these worlds."""
     columns = " | ".join(f"{rule}: covered % | width" for rule in RULES)
     print(f"| world | people | figure | truth % | {columns} |")
     print("| --- " * (4 + 2 * len(RULES)) + "|")

@@ -1,11 +1,12 @@
-"""Effect of the moments that an explanation names: scores of walks without these moments, compared
-with scores of the same walks without random moments of equal length.
+"""Measures whether the moments that an explanation names change the score of a claim.
 
 python -m tests.bench.explanations
 
-One probe of each person outside the training of `gait_qp_wl` makes an imposter claim and a genuine
-claim. The score is the smallest distance to the enrolled recordings of the claimed person. The
-moments come from an explanation of the probe by the nearest enrolled recording.
+The script removes these moments from walks, and compares the score with the score after removing
+random moments of equal length. One recording of each person who is not in the training data of
+`gait_qp_wl` makes an imposter claim and a genuine claim. The score is the smallest distance to the
+enrolled recordings of the claimed person. The moments come from an explanation of the distance to
+the nearest enrolled recording.
 """
 
 import argparse
@@ -19,7 +20,7 @@ from tests.bench import smoke
 from zoo import gait
 
 FRACTION = 0.2  # fraction of the steps of a probe that are removed
-ELSEWHERE = 8  # random places
+ELSEWHERE = 8  # number of random places
 SMOKE = {"pairs": 2, "ELSEWHERE": 2}
 CASES = (("imposter", "moments"), ("genuine", "alike"), ("genuine", "moments"))
 
@@ -47,8 +48,10 @@ WAYS = {"a mask": masked, "cutting": cut, "interpolation": interpolated}
 
 
 def named(found, which):
-    """Steps of the first moments of recording `a`, a fifth of it or just above if they are as
-    long."""
+    """Selects the steps of the first moments of recording `a`.
+
+    Moments are added until the selected steps are at least a fifth of the recording.
+    """
     out = np.zeros(len(found.timelines["a"].recording), bool)
     for moment in getattr(found, which):
         if moment.recording == "a" and out.mean() < FRACTION:
@@ -57,8 +60,10 @@ def named(found, which):
 
 
 def claims(walks, kind, rng, count):
-    """Probes of the last sessions of people, one a person, and the recordings they are compared
-    with, those of earlier sessions."""
+    """Yields a recording from the last session of each person, and the enrolled recordings.
+
+    The enrolled recordings are from earlier sessions of the claimed person.
+    """
     people, sessions = np.array(walks.subjects), np.array(walks.sessions)
     last = {name: sessions[people == name].max() for name in set(walks.subjects)}
     enrolled = {
@@ -73,8 +78,12 @@ def claims(walks, kind, rng, count):
 
 
 def changes(model, probe, enrolled, which, rng):
-    """Changes of the score, as fractions of it: by way, `(1 + ELSEWHERE,)`, the named moments
-    first."""
+    """Computes changes of the score, as fractions of the score, after removing moments.
+
+    Returns:
+        Dict from a way of removal to changes, shape `(1 + ELSEWHERE,)`. The first change is for the
+        moments of the explanation.
+    """
     stored = keras_dml.embed(model, enrolled, progress=False)
     score = keras_dml.distance(model, keras_dml.embed(model, [probe]), stored)
     out = named(keras_dml.explain(model, probe, enrolled[score.argmin()]), which)
@@ -116,7 +125,7 @@ def main():
         for way in WAYS:
             table = 100 * np.array(
                 [item[way] for item in result]
-            )  # (claims, 1 + ELSEWHERE), percent
+            )  # (claims, 1 + ELSEWHERE), in percent
             cells = [f"{len(result)} {kind}", NAMES[which], way]
             cells += [f"{table[:, 0].mean():+.1f} %", f"{table[:, 1:].mean():+.1f} %"]
             for values in (table, np.abs(table)):

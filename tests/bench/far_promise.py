@@ -1,14 +1,14 @@
-"""False accept rates on new people, compared with the certified rates.
+"""Compares false accept rates on new people with the guaranteed rates.
 
-People are divided at random into two halves. A threshold is set on one half, and its false accept
-rate on the other half is compared with the interval that was printed.
+The script divides people at random into two halves and sets a threshold on one half. It compares
+the false accept rate of the other half with the printed confidence interval.
 
 python -m tests.bench.far_promise --out build/far_promise
 
 The people are walkers (`gait_lda`), walkers with a phone in the pocket (log-Euclidean distances
-without training) and callers (`voice_logcov_lda`), all outside the training of the models.
-Embeddings are stored in `--out`, so an interrupted run continues. `KERAS_DML_DATA` is the folder of
-the recordings.
+without training) and callers (`voice_logcov_lda`). No person is in the training data of the models.
+The script stores embeddings in `--out`, so that it can continue after an interruption.
+`KERAS_DML_DATA` is the folder of the recordings.
 """
 
 import dataclasses
@@ -40,16 +40,17 @@ INDEPENDENT = 20
 
 @dataclasses.dataclass(frozen=True)
 class Set:
-    """People outside the training of a model.
+    """People who are not in the training data of a model.
 
     Attributes:
-        walkers: Function that gives their recordings.
-        model: Function of these that gives a model.
-        rate_hz: Rate of the recordings.
-        probe: Steps of the recordings that set a threshold; None: as they are.
-        window: Steps of a window that is listened to.
-        windows: Windows of a claim; shorter recordings are left out.
-        far: Rate of the threshold, and the rate that `listen` promises.
+        walkers: Function that returns the recordings of the people.
+        model: Function from the recordings to a model.
+        rate_hz: Sample rate of the recordings.
+        probe: Number of time steps of the recordings that set a threshold. None: recordings are not
+            cut.
+        window: Number of time steps per window of `listen`.
+        windows: Number of windows per claim. Shorter recordings are left out.
+        far: False accept rate of the threshold, and the false accept rate that `listen` guarantees.
     """
 
     walkers: Callable
@@ -93,7 +94,7 @@ SETS = {
 
 
 def made_up_walks(people=24, each=3, steps=1024):
-    """Draws walks of noise with different axes per person, for a smoke run without archives."""
+    """Draws noise as walks, with different axes per person, for a smoke run without archives."""
     rng = np.random.default_rng(0)
     mixing = np.eye(6) + 0.5 * rng.normal(size=(people, 6, 6))
     signals = [rng.normal(size=(steps, 6)) @ mixing[i] for i in range(people) for _ in range(each)]
@@ -108,11 +109,11 @@ SMOKE = {
 
 
 def embedded(model, name, signals, folder):
-    """Returns embeddings, from a file if it exists.
+    """Returns embeddings, which are read from a file if it exists and computed otherwise.
 
     Args:
         model: `GalleryModel`.
-        name: Begins the file's name.
+        name: Beginning of the file name.
         signals: Recordings.
         folder: Folder of the file.
     """
@@ -126,7 +127,11 @@ def embedded(model, name, signals, folder):
 
 
 def of_thresholds(name, chosen, folder):
-    """Imposter claims as `Gallery.calibrate` makes them: scores, and the people of both sides."""
+    """Makes imposter claims in the same way as `Gallery.calibrate`.
+
+    Returns:
+        Scores, the people who made the recordings, and the claimed people.
+    """
     walkers = chosen.walkers()
     model = GalleryModel(chosen.model(walkers))
     if chosen.probe is not None:
@@ -138,8 +143,12 @@ def of_thresholds(name, chosen, folder):
 
 
 def of_listening(name, chosen, folder):
-    """All claims as `Gallery.calibrate_listening` makes them: scores of their windows, shape
-    `(claims, windows)`, and the people of both sides."""
+    """Makes all claims in the same way as `Gallery.calibrate_listening`.
+
+    Returns:
+        Scores of the windows, shape `(claims, windows)`, the people who made the recordings, and
+        the claimed people.
+    """
     long = chosen.walkers().at_least(chosen.window * chosen.windows, 2)
     model = GalleryModel(chosen.model(chosen.walkers()))
     cut = [signal[: chosen.window * chosen.windows] for signal in long.signals]
@@ -157,7 +166,7 @@ def of_listening(name, chosen, folder):
 
 
 def halves(names, splits, seed):
-    """Yields random halves of people: for the threshold and for its test."""
+    """Yields pairs of random halves of people: one half for the threshold and one for the test."""
     rng = np.random.default_rng(seed)
     for _ in range(splits):
         drawn = rng.permutation(names)
@@ -165,15 +174,17 @@ def halves(names, splits, seed):
 
 
 def among(trials, people):
-    """Selects the trials in which both people are among `people`."""
+    """Selects the trials in which the claimant and the claimed person are among `people`."""
     scores, probes, claims = trials
     rows = np.isin(probes, people) & np.isin(claims, people)
     return scores[rows], probes[rows], claims[rows]
 
 
 def threshold_keeps(trials, far, splits, seed):
-    """Rates of the others under `evaluation.certificate`, with the interval it printed; refused
-    splits have none."""
+    """Computes false accept rates of the test halves and the intervals of `evaluation.certificate`.
+
+    Splits for which `evaluation.certificate` raises an error are left out.
+    """
     result = []
     for calibrating, tested in halves(np.unique(trials[1]), splits, seed):
         scores, *people = among(trials, calibrating)
@@ -188,7 +199,7 @@ def threshold_keeps(trials, far, splits, seed):
 
 
 def accepted(found, scores):
-    """Returns whether a boundary accepts each claim when it stops, and the number of windows."""
+    """Returns whether `listen` accepts each claim, and the number of windows until the decision."""
     heard = np.arange(1, scores.shape[1] + 1)
     mean = np.cumsum(scores, axis=1) / heard
     limits = np.array([found.limits(k) for k in heard])
@@ -200,8 +211,11 @@ def accepted(found, scores):
 
 
 def listening_keeps(trials, chosen, splits, seed):
-    """The same under a `Boundary` at the moment it stops, with TAR and steps to accept of the
-    others."""
+    """Computes false accept rates of the test halves for the decision threshold of `listen`.
+
+    The result also has the intervals, and the true accept rate and the number of steps until a
+    claim is accepted in the test halves.
+    """
     result = []
     for calibrating, tested in halves(np.unique(trials[1]), splits, seed):
         certificate = compute_boundary(*among(trials, calibrating), chosen.far[1], chosen.window)
@@ -220,9 +234,9 @@ def listening_keeps(trials, chosen, splits, seed):
 
 
 def least_kept(splits):
-    """Returns the smallest plausible number of splits inside their intervals at 95 % coverage.
+    """Returns the smallest plausible fraction of rates inside their intervals at 95 % coverage.
 
-    The 1 % quantile of a binomial distribution, of at most `INDEPENDENT` splits.
+    This fraction is the 1 % quantile of a binomial distribution of at most `INDEPENDENT` splits.
 
     Args:
         splits: Number of splits.
@@ -232,10 +246,10 @@ def least_kept(splits):
 
 
 def verdict(inside, splits):
-    """Formats the conclusion from the number of splits inside their intervals.
+    """Formats the conclusion from the number of splits whose rate is inside the interval.
 
     Args:
-        inside: Number of splits whose others' rate was inside of the interval.
+        inside: Number of splits in which the rate of the test half is inside the interval.
         splits: Number of splits.
     """
     least = least_kept(splits)
@@ -246,9 +260,9 @@ def verdict(inside, splits):
 def rates_text(rates):
     """Formats the rates and the number of rates inside their intervals.
 
-    All splits have the same people, so they count as fewer independent splits. The conclusion is a
-    binomial test of `INDEPENDENT` splits at a level of 1 %, see `least_kept`. "kept" means that the
-    test does not reject a coverage of 95 %; it does not show that the coverage is 95 %.
+    All splits have the same people, so the splits are not independent. The conclusion is therefore
+    a binomial test of `INDEPENDENT` splits at a level of 1 % (see `least_kept`). "kept" means that
+    the test does not reject a coverage of 95 %. It does not show that the coverage is 95 %.
     """
     rate, low, high = rates[:, :3].T
     inside = int(((low <= rate) & (rate <= high)).sum())
@@ -269,7 +283,7 @@ def main(
     seed: Annotated[int, typer.Option(help="Of the splits.")] = 0,
     smoke: Annotated[bool, typer.Option("--smoke", help=smoke_run.HELP)] = False,
 ):
-    """Prints the fraction of splits in which the rate of new people is inside the interval."""
+    """Prints how often the false accept rate of new people is inside the printed interval."""
     if smoke:
         with tempfile.TemporaryDirectory() as folder:
             measure(SMOKE, pathlib.Path(folder), 2, seed)
@@ -282,9 +296,9 @@ def measure(sets, out, splits, seed):
     """Prints two lines for each set of people.
 
     Args:
-        sets: Dict of `Set`.
+        sets: Dict from names to `Set`.
         out: Folder of the embeddings.
-        splits: Random splits of the people.
+        splits: Number of random splits of the people.
         seed: Seed of the splits.
     """
     for name, settings in sets.items():

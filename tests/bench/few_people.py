@@ -1,12 +1,13 @@
-"""False and true accept rates of galleries that few people calibrate, for random groups.
+"""Measures false and true accept rates of galleries that are calibrated with few people.
 
 python -m tests.bench.few_people --out build/few_people
 
-Each group has four enrolled people with three recordings each, some volunteers for the threshold,
-and strangers. The card comes from different people: from half of the population, or from a
-population with other sensors if `card` names one. The populations come from all data sets with at
-least twelve people outside of training; vowels have only nine speakers, HDM05 five actors.
-Distances are computed once and stored in `--out`.
+The script draws random groups. Each group has four enrolled people with three recordings each, some
+volunteers who set the threshold, and strangers. The model card comes from other people. These are
+half of the population, or a population with other sensors if `card` names such a population. The
+populations come from all data sets with at least twelve people who are not in the training data.
+(The vowels have only nine speakers, and HDM05 has five actors.) The script computes distances once
+and stores them in `--out`.
 """
 
 import csv
@@ -42,19 +43,20 @@ from zoo import (
     watch_baselines,
 )
 
-ENROLLED, RECORDINGS, PROBES = 4, 3, 10  # people; of each person, enrolled and as probes
-ON_CARD = 10  # recordings of a person against which imposters of the card are compared
-TYPISTS = 300  # the first ones of the archive: distances of all 1,829 take 3 GB
-LEVELS = np.linspace(0.05, 0.95, 19)  # of the quantiles of the times of keys
+# Number of enrolled people, and numbers of enrolled recordings and of probes per person.
+ENROLLED, RECORDINGS, PROBES = 4, 3, 10
+ON_CARD = 10  # recordings per person with which imposters of the card are compared
+TYPISTS = 300  # the first typists of the archive, because distances of all 1,829 take 3 GB
+LEVELS = np.linspace(0.05, 0.95, 19)  # levels of the quantiles of key times
 
 
 class Population(NamedTuple):
-    """People outside of training.
+    """People who are not in the training data.
 
     Attributes:
-        people: Function that gives `keras_dml.training.People`.
-        distances: Function of these people that gives the distances between all recordings.
-        card: Name of another population, of which the card is; None: half of this one.
+        people: Function that returns `keras_dml.training.People`.
+        distances: Function from these people to the distances between all recordings.
+        card: Name of the population of the model card. Default: half of this population.
     """
 
     people: Callable
@@ -63,7 +65,7 @@ class Population(NamedTuple):
 
 
 def of_model(name):
-    """Returns a function of people: the distances of a model of the zoo."""
+    """Returns a function from people to the distances between their recordings by a zoo model."""
     return lambda people: measure.pairwise_distances(zoo.load(name), people.signals)
 
 
@@ -77,8 +79,11 @@ def _eeg(people):
 
 
 def typists():
-    """Returns sentences that people typed: for each key the time that it was held and the time
-    until the next key, in milliseconds. They are of one sitting."""
+    """Returns sentences that people typed.
+
+    For each key, a recording has the time that the key was held and the time until the next key, in
+    milliseconds. All sentences of a person are from one session.
+    """
     folder = recordings.data_dir() / "aalto_keystrokes"
     people = People([], [], [])
     with tarfile.open(folder / "aalto_keystrokes_subset.tar.xz") as archive:
@@ -100,7 +105,7 @@ def typists():
 
 
 def _typing(people):
-    """Distances between the quantiles of the logarithms of these times. Nothing is trained."""
+    """Computes distances between quantiles of the logarithms of key times, without training."""
     logs = [np.log(np.clip(keys, 10, 2000)) for keys in people.signals]
     return baselines.euclidean([np.quantile(keys, LEVELS, axis=0).ravel() for keys in logs])
 
@@ -143,15 +148,16 @@ SMOKE = {
 
 
 def scores_of(distances, people, enrolled):
-    """Scores of the later recordings of each person against everybody's first ones.
+    """Computes scores of later recordings of each person for the first recordings of all people.
 
     Args:
         distances: Distances between all recordings.
         people: Person of each recording.
-        enrolled: Most recordings of a person that probes are compared with.
+        enrolled: Largest number of enrolled recordings per person.
 
     Returns:
-        `(scores, owners)`: shape `(probes, people)`, and the index of each probe's person.
+        `(scores, owners)`. The scores have shape `(probes, people)`, and the owners are the indices
+        of the people who made the probes.
     """
     columns, rows, owners = [], [], []
     for name in np.unique(people):
@@ -169,14 +175,14 @@ def scores_of(distances, people, enrolled):
 
 
 def claims_among(scores, owners, group):
-    """Scores of all claims among a group, and the two people of each claim."""
+    """Returns the scores of all claims in a group, and the claimant and claimed person of each."""
     rows = np.isin(owners, group)
     probes, claimed = np.broadcast_arrays(owners[rows, None], np.array(group))
     return scores[np.ix_(rows, group)].ravel(), probes.ravel(), claimed.ravel()
 
 
 def card_of(scores, owners, group, far):
-    """A card with the imposters of a group and one threshold."""
+    """Returns a card that has the imposters of a group and one threshold."""
     result, probes, claimed = claims_among(scores, owners, group)
     false = result[probes != claimed]
     row = {"far": far, "value": float(np.quantile(false, far)), "tar": 1.0, "tar_ci95": [0, 1]}
@@ -186,19 +192,21 @@ def card_of(scores, owners, group, far):
 
 
 def groups_of(own, card, far, volunteers, draws, seed):
-    """Rates of random groups.
+    """Computes false and true accept rates of random groups.
 
     Args:
-        own: `(scores, owners)` of the population, and those for a card of it.
-        card: `(scores, owners)` of the population of the card; None: half of this one.
-        far: Rate that is wanted.
+        own: `(scores, owners)` of the population for galleries, and for a card of this population.
+        card: `(scores, owners)` of the population of the model card, or None if the card comes from
+            half of the population `own`.
+        far: Desired false accept rate.
         volunteers: Number of people who set the threshold.
         draws: Number of groups.
         seed: Seed of the groups.
 
     Returns:
-        Shape `(draws, 5)`: false and true accepts by the calibrated threshold, its upper bound, and
-        false and true accepts by the card's threshold; None where the people are too few.
+        Array of shape `(draws, 5)`, or None if there are too few people. The columns are the false
+        and the true accept rate for the calibrated threshold, the upper bound of its false accept
+        rate, and the false and the true accept rate for the threshold of the card.
     """
     (scores, owners), of_card = own
     people, needed = scores.shape[1], ENROLLED + volunteers + 2
@@ -227,7 +235,10 @@ def groups_of(own, card, far, volunteers, draws, seed):
 
 
 def distances_of(name, population, folder):
-    """Returns distances between all recordings and the person of each, from a file if it exists."""
+    """Returns the distances between all recordings and the person of each recording.
+
+    The function reads them from a file if it exists.
+    """
     path = folder / f"{name}.npz"
     if not path.exists():
         people = population.people()
@@ -239,7 +250,7 @@ def distances_of(name, population, folder):
 
 
 def rates_text(rates, far):
-    """Formats the rates of groups."""
+    """Formats the false and true accept rates of groups as text."""
     false, true, highest = 100 * rates[:, 0], 100 * rates[:, 1], 100 * rates[:, 2]
     card = 100 * rates[:, 3:].mean(axis=0)
     return (
@@ -254,7 +265,9 @@ def main(
     out: Annotated[pathlib.Path, typer.Option(help="Folder of the distances.")] = pathlib.Path(
         "build/few_people"
     ),
-    volunteers: Annotated[list[int] | None, typer.Option(help="Their number. [default: 6]")] = None,
+    volunteers: Annotated[
+        list[int] | None, typer.Option(help="Number of volunteers. [default: 6]")
+    ] = None,
     only: Annotated[list[str] | None, typer.Option(help="Populations, instead of all.")] = None,
     draws: Annotated[int, typer.Option(help="Random groups of each population.")] = 200,
     seed: Annotated[int, typer.Option(help="Of the groups.")] = 0,
@@ -271,13 +284,13 @@ def main(
 
 
 def measure_groups(populations, out, counts, fars, draws, seed):
-    """Prints a line for each number of volunteers, rate and population, and one for all of them.
+    """Prints a line for each number of volunteers, rate and population, and a line for all groups.
 
     Args:
-        populations: Dict of `Population`, with those that are the card of another.
+        populations: Dict from names to `Population`, including the populations of cards.
         out: Folder of the distances.
         counts: Numbers of volunteers.
-        fars: Rates that are wanted.
+        fars: Desired false accept rates.
         draws: Number of groups.
         seed: Seed of the groups.
     """

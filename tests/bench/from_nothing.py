@@ -1,10 +1,11 @@
-"""The whole way from a folder of recordings to decisions, by commands, with their times.
+"""Runs and times all commands of a new user, from a folder of recordings to decisions.
 
 python -m tests.bench.from_nothing walks --out build/from_nothing
 
 The script writes recordings in common formats (walks with a phone in the pocket as csv, telephone
-voices as wav, EEG as npy), trains a model on most of the people, enrolls people outside of training
-and identifies them. `KERAS_DML_DATA` is the folder of the recordings; `--out` is overwritten.
+voices as wav, EEG as npy). It trains a model on most of the people, enrolls people who are not in
+the training data and identifies these people. `KERAS_DML_DATA` is the folder of the recordings. The
+script overwrites the folder `--out`.
 """
 
 import contextlib
@@ -31,11 +32,11 @@ from tests.bench import smoke as smoke_run
 from zoo import eeg, people
 
 ERROR = 2  # exit status
-STRANGERS = 2  # of the people whom the model has not seen: they come, and are not enrolled
+STRANGERS = 2  # people who are neither in the training data nor enrolled, but are identified
 
 
 def walks(folder):
-    """Writes walks with their times, in the order in which they were walked."""
+    """Writes walks and their times in chronological order."""
     for records in people.read("gaitauth_walks/walks").values():
         for record in records:
             seconds = (record["time_ms"] - record["time_ms"][0]) / 1000
@@ -47,7 +48,7 @@ def walks(folder):
 
 
 def voices(folder):
-    """Writes lines as the telephone has them."""
+    """Writes recordings of telephone lines without changes."""
     for records in people.read("hyke_voice/telephone8k").values():
         for record in records:
             if not record["same_as"]:
@@ -66,7 +67,7 @@ def trials(folder):
 
 
 def noise(folder, persons=10, each=4, steps=200):
-    """Writes noise with different axes per person, for a smoke run without archives."""
+    """Writes noise as recordings, with different axes per person, for a smoke run."""
     rng = np.random.default_rng(0)
     for person in range(persons):
         mixing = np.eye(3) + 0.5 * rng.normal(size=(3, 3))
@@ -83,11 +84,11 @@ class Set:
     """Recordings of a new user.
 
     Attributes:
-        write: Function that writes them, one folder for each person.
-        unseen: Number of people whom the model does not see.
+        write: Function that writes the recordings, with one folder for each person.
+        unseen: Number of people who are not used in training.
         train: Options of `keras-dml train` that the recordings need.
-        add: Options of the commands on a gallery.
-        far: Rate of the threshold.
+        add: Options of the commands for a gallery.
+        far: False accept rate of the threshold.
         recipe: Model of the zoo from the same archive.
     """
 
@@ -120,7 +121,7 @@ SMOKE = Set(noise, 4, "--rate-hz 50 --channels x,y,z --steps 0", "--rate-hz 50",
 
 
 def in_a_process(folder, words):
-    """Runs a command in a folder as a separate process; returns its status and output."""
+    """Runs a command in a folder as a separate process, and returns its status and output."""
     command = [sys.executable, "-m", "keras_dml.cli", *words]
     done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True)
     return done.returncode, done.stdout
@@ -144,11 +145,11 @@ def keras_dml(folder, line, statuses=(0,)):
     """Runs a command in a folder and prints its time.
 
     Args:
-        line: What follows `keras-dml`.
-        statuses: Exit statuses after which the next command is typed.
+        line: Command line without `keras-dml`.
+        statuses: Exit statuses that do not end the script.
 
     Returns:
-        Output of the command; None if it ends with an error.
+        Output of the command, or None if it ends with an error.
     """
     start = time.monotonic()
     status, printed = RUN(folder, [*shlex.split(line), "--json"])
@@ -159,10 +160,10 @@ def keras_dml(folder, line, statuses=(0,)):
 
 
 def divided(folder, unseen):
-    """Moves the folders of some people away, which training must not use.
+    """Moves the folders of people away who must not be used in training.
 
     Returns:
-        Names of those, at even distances among all.
+        Names of these people, who are evenly spaced among all people.
     """
     names = sorted(path.name for path in (folder / "own").iterdir())
     excluded = [names[i] for i in np.linspace(0, len(names) - 1, unseen).round().astype(int)]
@@ -180,7 +181,7 @@ def divided(folder, unseen):
 
 
 def asked(folder, line, files):
-    """Returns the output of a command for the first valid recording; phone data has gaps."""
+    """Returns the output for the first valid recording, because phone data has gaps."""
     for file in files:
         result = keras_dml(folder, line.format(file=file.relative_to(folder)), (0, 1, ERROR))
         if result is not None:
@@ -189,10 +190,11 @@ def asked(folder, line, files):
 
 
 def decisions(folder, chosen, people):
-    """Enrolls people, and asks of a recording of each who it is, and whether it is them.
+    """Enrolls people, and then identifies and verifies a recording of each person.
 
     Returns:
-        How many are verified, how many identified, and how many strangers rejected.
+        Number of people who were verified, number of people who were identified, and number of
+        strangers who were rejected.
     """
     add, strangers = chosen.add, people[-STRANGERS:]
     for item in people[:-STRANGERS]:
@@ -218,7 +220,7 @@ def main(
     minutes: Annotated[float, typer.Option(help="For the training.")] = 10,
     smoke: Annotated[bool, typer.Option("--smoke", help=smoke_run.HELP)] = False,
 ):
-    """Prints each command with its time, and what came of it."""
+    """Prints each command with its time and its result."""
     if not smoke:
         shutil.rmtree(out / name, ignore_errors=True)
         tried(SETS[name], out / name, minutes)
@@ -229,7 +231,7 @@ def main(
 
 
 def tried(chosen, folder, minutes):
-    """Writes a set of recordings, trains, enrolls, asks, and prints what came of it."""
+    """Writes recordings, trains, enrolls, identifies and verifies people, and prints results."""
     chosen.write(folder / "own")
     excluded = divided(folder, chosen.unseen)
     keras_dml(folder, f"train own {chosen.train} --out model --minutes {minutes:g}")

@@ -1,10 +1,11 @@
-"""State of a gallery after two enrolling processes are killed at random moments.
+"""Tests the state of a gallery after two enrolling processes were killed at random moments.
 
 python -m tests.bench.gallery_killed --times 300
 python -m tests.bench.gallery_killed --times 300 --place server
 
-The gallery must contain every acknowledged enrollment and no incomplete one, and the file must be
-valid. With a server, the script kills the server and all its processes while both enroll.
+The gallery must contain every acknowledged enrollment and no incomplete enrollment, and the file
+must be valid. With `--place server`, the script kills the server and all its processes while two
+processes enroll people.
 """
 
 import argparse
@@ -26,14 +27,14 @@ from keras_dml.gallery.records import Records
 from tests.bench import smoke
 
 KEY = bytes(range(32))
-RECORDINGS, NUMBERS = 3, 64  # of each person
-LONGEST_SECONDS = 0.3  # that a process lives
+RECORDINGS, NUMBERS = 3, 64  # recordings per person, and numbers per embedding
+LONGEST_SECONDS = 0.3  # longest life of a process
 SMOKE = {"times": 1, "place": "file"}
 PLACES = ("file", "encrypted file", "server", "encrypted server")
 
 
 class Flat:
-    """An index of the numbers as they are."""
+    """Index that uses embeddings as vectors without changes."""
 
     metric, numbers = "l1", NUMBERS
 
@@ -48,8 +49,10 @@ def opened(place):
 
 
 def enroll(place, name, acknowledged):
-    """Enrolls `name 0`, `name 1`, ... until it is killed or the server is; the number of each
-    goes into a pipe when it has returned."""
+    """Enrolls `name 0`, `name 1`, ... until the process or the server is killed.
+
+    After each enrollment the function writes the number to a pipe.
+    """
     with contextlib.suppress(OSError), opened(place) as store:
         for i in range(10**6):
             store.add(f"{name} {i}", np.full((RECORDINGS, NUMBERS), i))
@@ -58,7 +61,7 @@ def enroll(place, name, acknowledged):
 
 
 class Writer:
-    """A process that enrolls."""
+    """Process that enrolls people."""
 
     def __init__(self, place, name):
         self.name = name
@@ -97,7 +100,10 @@ def kill_server(server):
 
 
 def lost_and_halved(place, acknowledged):
-    """Enrollments found, those acknowledged that are not there, and those that are not whole."""
+    """Counts the enrollments in the gallery, the lost enrollments and the incomplete enrollments.
+
+    An enrollment is lost if it was acknowledged but is not in the gallery.
+    """
     with opened(place) as store:
         names, _, flat = store.templates()
         people = store.people()
@@ -130,12 +136,15 @@ def integrity(place):
 
 
 def run(place, times, server=None):
-    """Kills `times` processes, or the server so often; prints what is there, returns whether all
-    is as promised."""
+    """Kills processes or the server `times` times, and prints the state of the gallery.
+
+    Returns:
+        True if no enrollment is lost or incomplete and the file is valid.
+    """
     acknowledged, killed, begin = {}, 0, time.perf_counter()
     while killed < times:
         writers = [Writer(place, f"writer {killed}.{i}") for i in range(2)]
-        if random.random() < 0.7:  # else while they open the gallery, or wait for its lock
+        if random.random() < 0.7:  # otherwise while they open the gallery or wait for its lock
             writers[0].wait()
         if server is None:
             kill_writers(writers)

@@ -1,14 +1,15 @@
-"""Identification among many people, exactly in a file and by an index on a server, compared with
-the flat search of faiss (`pip install faiss-cpu`).
+"""Measures identification among many people and compares it with faiss (`pip install faiss-cpu`).
 
 python -m tests.bench.gallery_scale
 python -m tests.bench.gallery_scale --server --minutes 10
 
-People are mixtures of the embeddings of synthetic recordings under the model: valid embeddings of
-its size, one a person. Half of the probes are an enrolled person's, moved towards somebody else's
-by a twentieth to a third of the way; the others are strangers, for whom bounds save least. Times
-of `identify` start after the recording is embedded. The index of a server is made once all are
-loaded, as `keras_dml/README.md` says.
+A gallery in a file uses an exact search, a gallery on a server uses an index, and faiss uses its
+flat search. Each person has one embedding, which is a mixture of embeddings that the model computed
+for synthetic recordings. Half of the probes are embeddings of an enrolled person, moved toward the
+embedding of another person by a twentieth to a third of the way. The other probes are strangers,
+for whom lower bounds of distances save least time. Times of `identify` do not include the embedding
+of the recording. The index of a server is built after all people are loaded, as
+`keras_dml/README.md` recommends.
 """
 
 import argparse
@@ -34,17 +35,17 @@ SERVER = "-c shared_buffers=2GB -c max_wal_size=8GB -c maintenance_work_mem=4GB"
 
 
 class Searched(Gallery):
-    """A gallery whose probes are embedded already."""
+    """Gallery whose probes are embeddings instead of recordings."""
 
     def _embed_fit(self, recordings):
         return recordings
 
 
 class People:
-    """Embeddings of as many people as one likes.
+    """Generator of embeddings of any number of people.
 
     Args:
-        gallery: Gallery with the model.
+        gallery: Gallery whose model computes the embeddings.
     """
 
     def __init__(self, gallery):
@@ -57,7 +58,7 @@ class People:
         self.embedding_ms = 1e3 * (time.perf_counter() - start) / BASES
 
     def __call__(self, count, seed):
-        """Embeddings of other people for each seed."""
+        """Draws embeddings of people. Each seed gives different people."""
         rng = np.random.default_rng(seed)
         weights = np.zeros((count, BASES), "float32")
         mixed = rng.integers(0, BASES, (count, MIXED))
@@ -81,7 +82,10 @@ def probes_of(people, enrolled, count):
 
 
 def milliseconds(function, probes):
-    """Median and 99th percentile of one call a probe, and what the calls gave."""
+    """Measures the median and the 99th percentile of the time per probe in ms.
+
+    The function also returns the results of all calls.
+    """
     for probe in probes[:5]:
         function(probe)
     seconds, result = [], []
@@ -97,7 +101,11 @@ def nearest(gallery):
 
 
 def load(gallery, people, seconds, count):
-    """Enrolls up to a number of people within a time; their embeddings and the rate."""
+    """Enrolls people until a number or a time is reached.
+
+    Returns:
+        Embeddings of the enrolled people, and the number of people per second.
+    """
     rows, start = [], time.perf_counter()
     while len(rows) * CHUNK < count and time.perf_counter() - start < seconds:
         z = people(min(CHUNK, count - len(rows) * CHUNK), seed=len(rows))
@@ -196,7 +204,7 @@ def on_a_server(folder, given):
 
 @contextlib.contextmanager
 def index_made_afterwards(url):
-    """Drops the index of a server's gallery and makes it again after the block, in parallel."""
+    """Drops the index of a gallery on a server, and builds it again in parallel after the block."""
     import psycopg
 
     with psycopg.connect(url, autocommit=True) as connection:
@@ -227,8 +235,8 @@ def main():
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--people", type=int, default=10_000, help="in the file")
     options.add_argument("--probes", type=int, default=300)
-    options.add_argument("--server", action="store_true", help="a server in place of a file")
-    options.add_argument("--minutes", type=float, default=10, help="of loading the server")
+    options.add_argument("--server", action="store_true", help="a server instead of a file")
+    options.add_argument("--minutes", type=float, default=10, help="longest time to load people")
     options.add_argument("--most", type=int, default=1_000_000, help="people on the server")
     options.add_argument("--options", default=SERVER, help="of the server")
     arguments = smoke.parse(options, globals(), SMOKE)

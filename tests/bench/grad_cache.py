@@ -1,10 +1,11 @@
-"""Memory and time of a training step by batch size, with `GradCache` and without (Linux, CPU).
+"""Measures memory and time of a training step with and without `GradCache` (Linux, CPU).
 
 python -m tests.bench.grad_cache --rows 64 256 1024
 
-The script trains the encoder of `gait_qp_npl` on recordings of six channels. It measures each row
-of the table in a separate process: the memory that the first step adds after a step on four rows,
-including compilation, and the seconds of the fastest later step.
+The script trains the encoder of `gait_qp_npl` on recordings of six channels, with several batch
+sizes. It measures each row of the table in a separate process. The memory is the increase in the
+first step after a step on four rows, including compilation. The time is the time of the fastest
+later step in seconds.
 """
 
 import argparse
@@ -28,7 +29,7 @@ def encoder():
 
 
 def small_encoder():
-    """Returns an encoder that compiles in a second."""
+    """Returns a small encoder that compiles within a second."""
     from keras_dml import layers
     from keras_dml._backend import keras
 
@@ -39,7 +40,7 @@ SMOKE = {"encoder": small_encoder, "rows": [8], "steps": 20, "chunk": 4, "repeat
 
 
 def trained(rows, steps, chunk, repeats):
-    """Measures the megabytes and seconds of a step."""
+    """Measures the memory of a step in megabytes and its time in seconds."""
     from keras_dml import losses, models
     from keras_dml._backend import keras
     from tests.bench.memory import growth_megabytes
@@ -73,7 +74,7 @@ def main():
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--rows", type=int, nargs="+", default=[64, 256, 1024], help="batch sizes")
     options.add_argument("--steps", type=int, default=256, help="steps of a recording")
-    options.add_argument("--chunk", type=int, default=32, help="rows embedded at once")
+    options.add_argument("--chunk", type=int, default=32, help="rows that are embedded at once")
     options.add_argument("--repeats", type=int, default=2, help="steps timed")
     options.add_argument("--one", type=int, metavar="CHUNK", help=argparse.SUPPRESS)
     arguments = smoke.parse(options, globals(), SMOKE)

@@ -1,15 +1,15 @@
-"""Hill climbing against `Gallery.verify` and its server: how many rejected recordings are accepted
-in the end.
+"""Measures how often hill climbing makes `Gallery.verify` or a server accept rejected recordings.
 
 python -m tests.bench.hill_climbing
 python -m tests.bench.hill_climbing --rest
 
-Speakers whom `vowels_qp_wl` has not seen are enrolled with their earlier utterances. Rejected later
-utterances claim to be of another speaker. An evolution strategy with one parent and one child (step
-size by the 1/5 success rule, Rechenberg 1973) changes each utterance, guided by the score. The
-table compares no limit of tries with the default limit, for an attacker who does not wait and for
-an attacker who waits for the end of each pause. The clock is simulated. `--rest` attacks by HTTP
-instead: the server tells no score by default, and closeness from 0 to 100 with `--scores`.
+Speakers who are not in the training data of `vowels_qp_wl` are enrolled with their earlier
+utterances. Rejected later utterances claim to be from another speaker. An evolution strategy with
+one parent and one child (step size by the 1/5 success rule, Rechenberg 1973) changes each
+utterance, guided by the score. The table compares attacks without a limit of tries and with the
+default limit. With the limit, the attacker either does not wait or waits for the end of each pause.
+The clock is simulated. With `--rest` the script attacks a server over HTTP. The server sends no
+score by default, and a score from 0 to 100 ("closeness") with `--scores`.
 """
 
 import argparse
@@ -31,16 +31,16 @@ from tests import speakers
 from tests.bench import smoke
 from tests.gallery import stub_server
 
-FAR = 0.01  # of the card's threshold
+FAR = 0.01  # false accept rate of the card's threshold
 ENROLLED = 8  # utterances of each speaker
 QUERIES, RECORDINGS = 2000, 27
 SMOKE = {"QUERIES": 12, "RECORDINGS": 1}
-FIRST_STEP = 0.05  # of the standard deviation of a channel
-LONGER, SHORTER = 1.5, 0.9  # one success in five keeps the step about as it is
+FIRST_STEP = 0.05  # fraction of the standard deviation of a channel
+LONGER, SHORTER = 1.5, 0.9  # with one success in five tries, the step size stays about the same
 
 
 class Clock:
-    """A clock that stands still unless the attacker waits."""
+    """Clock that moves only if the attacker waits."""
 
     def __init__(self):
         self.now = time.time()
@@ -54,7 +54,7 @@ class Attempt(NamedTuple):
 
     Attributes:
         accepted: Whether the recording was accepted in the end.
-        queries: Number of claims until then.
+        queries: Number of claims until the end of the attack.
         answered: Number of claims that were not refused because of a pause.
         seconds: Time that the attacker waited.
     """
@@ -84,7 +84,7 @@ def rejected_claims(gallery, later, count, rng):
 
 
 def by_python(gallery, client):
-    """Returns a function of a claim that asks a gallery: `(accepted, score)`."""
+    """Returns a function that makes a claim in a gallery and returns `(accepted, score)`."""
 
     def ask(person, recording):
         answer = gallery.verify(person, recording, far=FAR, client=client)
@@ -94,7 +94,10 @@ def by_python(gallery, client):
 
 
 def by_rest(address, token):
-    """Returns a function of a claim that asks a server: `(accepted, score)`, the score or None."""
+    """Returns a function that makes a claim at a server and returns `(accepted, score)`.
+
+    The score is None if the server sends no score.
+    """
 
     def ask(person, recording):
         body = json.dumps({"recordings": [recording.tolist()], "far": FAR})
@@ -117,12 +120,12 @@ def attack(ask, person, recording, clock, waits, rng):
     """Changes a recording step by step until it is accepted, and returns the `Attempt`.
 
     Args:
-        ask: Function of a claim that returns `(accepted, score)`; without a score, None.
-        person: The claimed person.
-        recording: The rejected recording.
+        ask: Function that makes a claim and returns `(accepted, score)`. The score may be None.
+        person: Claimed person.
+        recording: Rejected recording.
         clock: `Clock`.
         waits: Whether the attacker waits for the end of each pause.
-        rng: NumPy generator.
+        rng: NumPy random generator.
     """
     spread, step = recording.std(axis=0), FIRST_STEP
     parent, least, answered, begin = recording, np.inf, 0, clock.now
@@ -138,7 +141,7 @@ def attack(ask, person, recording, clock, waits, rng):
         if accepted:
             return Attempt(True, query, answered, clock.now - begin)
         if score is None:
-            continue  # nothing guides the search
+            continue  # without a score, nothing guides the search
         if score < least:
             parent, least, step = child, score, step * LONGER
         else:
@@ -184,7 +187,7 @@ def attack_rest(path, claims, clock, seed):
         ("REST, `--scores`, waits for each pause", True, True),
     )
     for row, (name, scores, waits) in enumerate(rows):
-        # a client is a token, and each recording begins with free tries
+        # The limit counts tries per token. Each recording begins without earlier tries.
         clients = [f"token-{row}-{i:016}" for i in range(len(claims))]
         allowed = tokens.Tokens(verify=[token.encode() for token in clients])
         options = settings.Settings(scores=scores, tokens=allowed)

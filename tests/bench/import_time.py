@@ -1,4 +1,4 @@
-"""Time of `import keras_dml` in a fresh interpreter, minus the start of the interpreter.
+"""Measures the time of `import keras_dml` in a fresh interpreter, without the interpreter start.
 
 python -m tests.bench.import_time
 """

@@ -1,11 +1,12 @@
-"""Steps of the largest networks on several devices, compared with one device.
+"""Compares training steps of the largest networks on several devices with steps on one device.
 
 KERAS_BACKEND=jax python -m tests.bench.large_models          # four virtual devices
 KERAS_BACKEND=tensorflow python -m tests.bench.large_models   # two replicas
 
-The tests do not include them, because they are so deep that the order of float32 sums changes a
-step from random weights. The script prints both losses and the difference of the steps in % of a
-step. A step by the sum of the replicas' losses instead of their mean would differ by 100 %.
+The tests do not include these networks. They are so deep that the order of float32 sums changes a
+step from random weights. The script prints the two losses, and the difference of the two steps in %
+of a step. If a step used the sum of the losses of the replicas instead of their mean, the
+difference would be 100 %.
 """
 
 import argparse
@@ -26,7 +27,7 @@ SMOKE = {"BUILDS": {"lenet": models.lenet}}
 
 
 def of_replicas():
-    """Function of a case that gives the steps of two replicas and of one device."""
+    """Returns a function from a case to the steps on two replicas and on one device."""
     import tensorflow as tf
 
     cpu = tf.config.list_physical_devices("CPU")[0]
@@ -36,7 +37,7 @@ def of_replicas():
 
 
 def of_jax_devices(case):
-    """The steps of all devices and of one."""
+    """Returns the steps on all devices and on one device."""
     expected = family_step.after_a_step(case, family_step.compiled(case))
     devices = keras.distribution.list_devices("cpu")
     keras.distribution.set_distribution(keras.distribution.DataParallel(devices=devices))
@@ -46,7 +47,7 @@ def of_jax_devices(case):
 
 
 def flat(weights):
-    """Weights as one vector, in float64."""
+    """Returns all weights as one float64 vector."""
     return np.concatenate([np.ravel(weight) for weight in weights]).astype(np.float64)
 
 

@@ -1,12 +1,12 @@
-"""False accept rates of `listen` for imposters who repeat, select or change windows.
+"""Measures false accept rates of `listen` for imposters who repeat, select or change windows.
 
 python -m tests.bench.listen_attacks --out build/listen_attacks
 
-People outside of training are drawn at random. Some of them set a boundary, and the others claim to
-be each other. Each claim is made in several ways, from the plain recording to the best window in a
-loop. The script applies the boundary and the rule of earlier versions, which accepted by the mean
-score. Scores of windows are computed once and stored in `--out`. `KERAS_DML_DATA` is the folder of
-the recordings.
+The script draws people at random who are not in the training data. Some people set the decision
+threshold of `listen`, and the other people claim to be each other. Each claim is made in several
+ways, from the plain recording to the best window in a loop. The script applies the current rule and
+the rule of earlier versions, which compared the mean score with the threshold. It computes scores
+of windows once and stores them in `--out`. `KERAS_DML_DATA` is the folder of the recordings.
 """
 
 import dataclasses
@@ -24,9 +24,9 @@ from keras_dml.gallery.model import GalleryModel
 from tests.bench import far_promise
 from tests.bench import smoke as smoke_run
 
-RECORDINGS = 6  # at most, of each person
-STARTS = 2  # windows that start within the length of one, of the imposter who chooses the start
-COPIES = 3  # changed copies of each window
+RECORDINGS = 6  # largest number of recordings per person
+STARTS = 2  # possible starts per window length, for imposters who choose the start
+COPIES = 3  # number of changed copies of each window
 SETS = {
     "gait": dataclasses.replace(far_promise.SETS["gait"], far=(0.1, 0.3)),
     "phone": dataclasses.replace(far_promise.SETS["phone"], far=(0.1, 0.3)),
@@ -44,7 +44,7 @@ def _with_noise(window, fraction, rng):
 
 
 def chosen_recordings(people, steps):
-    """At most `RECORDINGS` recordings of each person, cut to a number of steps."""
+    """Selects at most `RECORDINGS` recordings per person, and cuts them to a number of steps."""
     long = people.at_least(steps, 2)
     subjects = np.array(long.subjects)
     rows = [np.flatnonzero(subjects == name)[:RECORDINGS] for name in np.unique(subjects)]
@@ -53,15 +53,15 @@ def chosen_recordings(people, steps):
 
 
 def scores_of(chosen):
-    """Scores of windows against everybody enrolled by all of their other recordings.
+    """Computes the scores of windows for each person, enrolled with all other recordings.
 
     Args:
         chosen: `far_promise.Set`.
 
     Returns:
-        Dict of arrays. `owner` is the number of each recording's person. The scores have the shape
-        `(recordings, windows, people)`, those of changed copies `(recordings, windows, copies,
-        people)`.
+        Dict of arrays. `owner` is the number of the person of each recording. Scores have the shape
+        `(recordings, windows, people)`, and scores of changed copies have the shape `(recordings,
+        windows, copies, people)`.
     """
     everybody, size = chosen.walkers(), chosen.window
     model = GalleryModel(chosen.model(everybody))
@@ -94,7 +94,7 @@ def scores_of(chosen):
 
 
 def stored_scores(name, chosen, folder):
-    """Returns `scores_of`, from a file if it exists."""
+    """Returns the result of `scores_of`, which is read from a file if it exists."""
     path = folder / f"{name}.npz"
     if not path.exists():
         with staged(path) as part, part.open("wb") as file:
@@ -104,10 +104,10 @@ def stored_scores(name, chosen, folder):
 
 
 def trajectories(scores):
-    """Scores of the windows of each claim in the order in which they are heard.
+    """Arranges the scores of windows in the order in which `listen` receives them in each attack.
 
     Args:
-        scores: See `scores_of`.
+        scores: Result of `scores_of`.
 
     Returns:
         Dict from the name of an attack to an array of shape `(recordings, windows, people)`.
@@ -144,13 +144,13 @@ def _looped(window_scores, count):
 
 
 def claims_among(scores, owner, people, genuine):
-    """Scores of claims among people, and the two people of each.
+    """Returns the scores of claims in a group, and the claimant and the claimed person of each.
 
     Args:
-        scores: Shape `(recordings, windows, people)`.
+        scores: Scores, shape `(recordings, windows, people)`.
         owner: Number of the person of each recording.
-        people: Numbers of people.
-        genuine: Whether to return the claims of people to be themselves; else all others.
+        people: Numbers of the people in the group.
+        genuine: Whether to return genuine claims. If False, all imposter claims.
     """
     rows = np.flatnonzero(np.isin(owner, people))
     probes, claims = np.broadcast_arrays(owner[rows, None], people)
@@ -160,12 +160,12 @@ def claims_among(scores, owner, people, genuine):
 
 
 class Earlier:
-    """Boundary of earlier versions, which accepted by the length-aware mean score.
+    """Decision threshold of earlier versions, which used the mean score and the number of windows.
 
     Args:
         scores: Scores of all claims, shape `(claims, windows)`.
-        probes: Person of the recording of each.
-        claims: Person claimed of each.
+        probes: Person who made the recording of each claim.
+        claims: Claimed person of each claim.
         far: False match rate.
     """
 
@@ -181,7 +181,7 @@ class Earlier:
         self._reject_above = max(self._threshold, undecided[~false].max())
 
     def accepts(self, scores):
-        """Returns whether the boundary accepts each claim before it rejects it."""
+        """Returns whether each claim is accepted before it is rejected."""
         mean = np.cumsum(scores, axis=1) / np.arange(1, scores.shape[1] + 1)
         accepts = mean + self._errors <= self._threshold
         rejects = mean - self._errors > self._reject_above
@@ -191,17 +191,18 @@ class Earlier:
 
 
 def rates_of(scores, far, known, draws, seed):
-    """Rates of random draws of people.
+    """Computes accept rates for random draws of people.
 
     Args:
-        scores: See `scores_of`.
-        far: False match rate that is promised.
-        known: Number of people who set the boundary.
+        scores: Result of `scores_of`.
+        far: Guaranteed false match rate.
+        known: Number of people who set the decision threshold.
         draws: Number of draws.
         seed: Seed of the draws.
 
     Returns:
-        Dict from an attack, or "genuine", to the rates before and now, shape `(draws, 2)`.
+        Dict from the name of an attack, or "genuine", to the rates of the earlier rule and of the
+        current rule, shape `(draws, 2)`.
     """
     owner, ways, rng = scores["owner"], trajectories(scores), np.random.default_rng(seed)
     rates = {name: [] for name in [*ways, "genuine"]}
@@ -224,14 +225,14 @@ def rates_of(scores, far, known, draws, seed):
 
 
 def _mean_of_pairs(accepted, people):
-    """Returns the mean over pairs of people of the fraction of claims that are accepted."""
+    """Returns the fraction of accepted claims, averaged over pairs of people."""
     probes, claims = people
     _, pairs = np.unique(probes * (claims.max() + 1) + claims, return_inverse=True)
     return (np.bincount(pairs, accepted) / np.bincount(pairs)).mean()
 
 
 def in_words(rates):
-    """Returns the mean of rates, and where 95 % of the draws lie."""
+    """Formats the mean of rates and the range of 95 % of the draws."""
     low, high = 100 * np.quantile(rates, [0.025, 0.975])
     return f"{100 * rates.mean():.1f} % [{low:.1f} to {high:.1f}]"
 
@@ -245,7 +246,7 @@ def main(
     seed: Annotated[int, typer.Option(help="Of the draws.")] = 0,
     smoke: Annotated[bool, typer.Option("--smoke", help=smoke_run.HELP)] = False,
 ):
-    """Prints a table of false accept rates for each population, promise and number of people."""
+    """Prints a table of false accept rates for each population and guaranteed rate."""
     if smoke:
         with tempfile.TemporaryDirectory() as folder:
             measure(SMOKE, pathlib.Path(folder), 2, seed)
@@ -255,12 +256,12 @@ def main(
 
 
 def measure(sets, out, draws, seed):
-    """Prints a table for each population and promise.
+    """Prints a table for each population and guaranteed rate.
 
     Args:
-        sets: Dict of `far_promise.Set`.
+        sets: Dict from names to `far_promise.Set`.
         out: Folder of the scores.
-        draws: Draws of people.
+        draws: Number of draws of people.
         seed: Seed of the draws.
     """
     for name, selected in sets.items():

@@ -1,12 +1,13 @@
-"""The loss family, forward and backward, against pytorch-metric-learning and TensorFlow Similarity.
+"""Compares the time of losses with pytorch-metric-learning and TensorFlow Similarity.
 
 python -m tests.bench.losses --torch /path/to/python --similarity /path/to/python
 
-The first interpreter has PyTorch and pytorch-metric-learning 2.9, the second TensorFlow 2.15 and
-tensorflow-similarity 0.17 (`pip install "tensorflow-cpu==2.15.*" tensorflow-similarity "numpy<2"`).
-The reductions of the libraries differ from ours; the script compares the times of losses with equal
-names and batches. TensorFlow Similarity uses one triplet per anchor, with the hardest positive.
-Except for "hard" mining, ours use all pairs, which are fifteen times as many triplets here.
+The first interpreter has PyTorch and pytorch-metric-learning 2.9. The second has TensorFlow 2.15
+and tensorflow-similarity 0.17 (`pip install "tensorflow-cpu==2.15.*" tensorflow-similarity
+"numpy<2"`). The script measures the forward and backward pass of losses with equal names on equal
+batches. The libraries reduce losses in different ways. TensorFlow Similarity uses one triplet per
+anchor, with the hardest positive. keras-dml uses all pairs except for "hard" mining, which gives
+fifteen times as many triplets.
 """
 
 import contextlib
@@ -24,14 +25,16 @@ SIZES = {"batch": 256, "features": 128, "classes": 16}
 SMOKE = {"SIZES": {"batch": 8, "features": 3, "classes": 2}, "steps": 1, "repeats": 5}
 BOUND, MEMORY_BOUND_MB = 1.0, 60
 LIBRARIES = {"torch": "metric_learning", "similarity": "similarity"}
-SLOW = {"metric_learning": {"lifted structure"}}  # half a minute a call: timed once
-STANDS_FOR = {"lifted structure": "generalized lifted"}  # the nearest that is fast there
+SLOW = {"metric_learning": {"lifted structure"}}  # timed once, because a call takes half a minute
+STANDS_FOR = {"lifted structure": "generalized lifted"}  # the most similar fast loss
 SERVER = Path(__file__).with_name("losses_peer.py")
 
 
 def losses():
-    """Our losses by the peers' names, each with the labels of its batch: `"classes"` or
-    `"pairs"`."""
+    """Returns a dict from the names of losses in other libraries to losses of keras-dml.
+
+    Each loss comes with the kind of labels of its batch, `"classes"` or `"pairs"`.
+    """
     from keras_dml import losses
 
     return {
@@ -48,7 +51,10 @@ def losses():
 
 
 def step(name, batch, features, classes):
-    """One loss and its gradients in the embeddings (and in the proxies), as a compiled function."""
+    """Returns a compiled function that computes a loss and its gradients.
+
+    The gradients are with respect to the embeddings, and to the proxies if the loss has proxies.
+    """
     import tensorflow as tf
 
     from keras_dml.layers import Proxies
@@ -73,15 +79,19 @@ def step(name, batch, features, classes):
 
 
 def peak_megabytes(name):
-    """Growth of this process in the first step of a batch, tracing included; in a fresh one."""
+    """Measures the growth of memory in the first step, including tracing, in a fresh process."""
     step(name, **{**SIZES, "batch": 2 * SIZES["classes"]})()  # loads code and starts threads
     return growth_megabytes(step(name, **SIZES))[0]
 
 
 @contextlib.contextmanager
 def library(name, python, cpu_time):
-    """A function from the name of a loss and a number of consecutive steps to the mean seconds of
-    one there, and what it says of itself; `(None, {"tasks": []})` without an interpreter."""
+    """Starts a process of another library.
+
+    Yields:
+        A function from the name of a loss and a number of steps to the mean seconds per step, and a
+        dict of facts about the library. `(None, {"tasks": []})` without an interpreter.
+    """
     if python is None:
         yield None, {"tasks": []}
         return
@@ -108,12 +118,14 @@ def library(name, python, cpu_time):
 
 
 def compare(name, peers, given):
-    """Times one loss in turn with the peers' and prints the table, ours against the fastest.
+    """Times a loss in turn with losses of other libraries, and prints the table.
+
+    The table compares keras-dml with the fastest library.
 
     Args:
         name: Name of the loss.
-        peers: Dict from a library's name to its function and facts.
-        given: The options.
+        peers: Dict from the name of a library to its function and facts.
+        given: Options of the command line.
     """
     runs, steps = {}, given.steps
     for peer, (ask, facts) in peers.items():

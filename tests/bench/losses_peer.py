@@ -1,8 +1,9 @@
-"""The loss family of another library. Run by `losses.py` with the interpreter of its environment.
+"""Runs losses of another library, for `losses.py`, with the interpreter of another environment.
 
-Usage: `python losses_peer.py LIBRARY JSON wall|cpu`. Prints one line about itself, with the names
-of its tasks; then, for every name and number of steps read, runs that task so often and prints the
-mean seconds. Imports the library and the standard library only.
+Usage: `python losses_peer.py LIBRARY JSON wall|cpu`. The script prints one line with facts about
+the library and the names of its tasks. It then reads the name of a task and a number of steps, runs
+the task, prints the mean seconds per step, and repeats this. It imports only the library and the
+standard library.
 """
 
 import importlib.util
@@ -13,7 +14,7 @@ from unittest import mock
 
 
 def metric_learning(batch, features, classes):
-    """pytorch-metric-learning. Embeddings are normalized inside, as its distances do."""
+    """Tasks of pytorch-metric-learning, whose distances normalize embeddings."""
     import pytorch_metric_learning
     import torch
     from pytorch_metric_learning import distances, losses, miners
@@ -56,7 +57,7 @@ def metric_learning(batch, features, classes):
 
 
 def similarity(batch, features, classes):
-    """TensorFlow Similarity, each step a compiled function."""
+    """Tasks of TensorFlow Similarity, in which each step is a compiled function."""
     # Its search engine and its data sets, which no loss uses; the first has no wheel.
     for name in ("nmslib", "tensorflow_datasets", "distinctipy"):
         sys.modules[name] = mock.MagicMock(__name__=name)
@@ -110,7 +111,7 @@ def one_thread(library):
 
 
 def smoke():
-    """Runs each task of the libraries that this environment has once, on a small batch."""
+    """Runs each task of the installed libraries once, on a small batch."""
     available = [name for name in LIBRARIES if importlib.util.find_spec(PACKAGES[name])]
     if not available:
         print(f"losses_peer needs one of {', '.join(PACKAGES.values())}.", file=sys.stderr)

@@ -1,13 +1,13 @@
-"""Growth of the memory of this process in one call (Linux)."""
+"""Measures how much the memory of this process grows in one call (Linux)."""
 
 from pathlib import Path
 
 
 def growth_megabytes(function):
-    """Measures the growth of the maximum resident size during a call; returns its result too.
+    """Measures the growth of the maximum resident size in a call. Also returns the result.
 
-    Memory that the process has freed before is used again without growth. Therefore call this in a
-    fresh process, after a small call that loads the code.
+    A process uses freed memory again without growth. Therefore call this function in a fresh
+    process, after a small call that loads the code.
     """
     Path("/proc/self/clear_refs").write_text("5")  # the high-water mark begins anew
     before = _resident("VmRSS")

@@ -1,4 +1,4 @@
-"""All 1-Wasserstein distances of two sets, forward and backward, against weighted L1 distances.
+"""Compares the time of pairwise 1-Wasserstein distances with that of weighted L1 distances.
 
 python -m tests.bench.pairwise --torch /path/to/python
 """
@@ -26,14 +26,14 @@ ROWS = (
 
 
 def arrays(n, filters, knots):
-    """Two sets of quantile functions, and knots, float32."""
+    """Draws two sets of quantile functions and their knots, float32."""
     rng = np.random.default_rng(0)
     x, y = np.sort(rng.normal(size=(2, n, filters, knots)), axis=-1).astype(np.float32)
     return x, y, np.linspace(0, 1, knots, dtype=np.float32)
 
 
 def gradient_step(table, *tensors):
-    """Gradients of the sum of squared distances in all tensors, as a compiled function."""
+    """Returns a compiled function for the gradients of the sum of squared distances."""
     import tensorflow as tf
 
     tensors = [tf.constant(tensor) for tensor in tensors]
@@ -49,14 +49,14 @@ def gradient_step(table, *tensors):
 
 
 def ours(sizes):
-    """All distances by this package, with gradients in both sets and the knots."""
+    """Computes all distances by this package, with gradients for the two sets and the knots."""
     from keras_dml.geometry.quantile import wasserstein
 
     return gradient_step(wasserstein.pairwise, *arrays(**sizes))
 
 
 def weighted_l1(sizes):
-    """All weighted L1 distances by broadcasting, with gradients in both sets."""
+    """Computes all weighted L1 distances by broadcasting, with gradients for the two sets."""
     from keras_dml._backend import ops
     from keras_dml.geometry.quantile import wasserstein
 
@@ -70,7 +70,7 @@ def weighted_l1(sizes):
 
 
 def peak_megabytes():
-    """Growth of this process's greatest resident size in one call; run it in a fresh process."""
+    """Measures the growth of the maximum resident size in one call. Needs a fresh process."""
     ours({**SIZES, "n": 32})()  # loads code and starts threads
     step = ours(SIZES)
     Path("/proc/self/clear_refs").write_text("5")  # the high-water mark begins anew

@@ -1,8 +1,8 @@
-"""Parsers of data sets on files of the archives' sizes.
+"""Measures parsers of data sets on files of the same sizes as in the archives.
 
-The bench compares EEG as text with a loop over its lines, and a table of gaze with polars. It
-measures the rate of each text parser, and time and memory of three days of movement cut into
-minutes.
+The script compares the parser of EEG texts with a loop over the lines, and the parser of a gaze
+table with polars. It also measures the speed of each text parser, and the time and memory to cut
+three days of movement data into minutes.
 
 python -m tests.bench.parsers
 
@@ -45,13 +45,13 @@ ROWS = (
     timing.Row("parsers.gazebase", POLARS, 1.0),
 )
 SMOKE = {"GAZE_SAMPLES": 1000, "TEXT_SAMPLES": 1000, "DAYS": 1, "steps": 1, "repeats": 5}
-GAZE_SAMPLES = 60_000  # a minute
-TEXT_SAMPLES, LEAST_RATE = 20_000, 50.0  # samples of a text file; the least MB per second
-DAYS, SECONDS, MEGABYTES = 3, 60, 300  # of movement; the greatest time and memory allowed
+GAZE_SAMPLES = 60_000  # one minute
+TEXT_SAMPLES, LEAST_RATE = 20_000, 50.0  # samples per text file, and smallest MB per second
+DAYS, SECONDS, MEGABYTES = 3, 60, 300  # days of movement data, largest time and largest memory
 
 
 def by_line(trial):
-    """Returns the values of a trial of EEG, unchecked."""
+    """Parses a trial of EEG without checks, and returns its values."""
     columns = {name: column for column, name in enumerate(smni.CHANNELS)}
     values = np.empty((smni.SAMPLES, len(columns)), np.float32)
     for line in trial.decode().splitlines():
@@ -62,7 +62,7 @@ def by_line(trial):
 
 
 def candidates(cpu_time, steps):
-    """Times each reader on its file, and polars if it is installed."""
+    """Measures the time of each reader on its file, and of polars if it is installed."""
     trial, gaze = smni_trial(), gazebase_file(samples=GAZE_SAMPLES)
     readers = {
         LOOP: lambda: by_line(trial),
@@ -77,7 +77,7 @@ def candidates(cpu_time, steps):
 
 
 def show_rates(samples, repeats):
-    """Prints the rate of each text parser on a file of some samples, by processor time."""
+    """Prints the speed of each text parser on a file, in MB per second of processor time."""
     (windows, *_) = (text for name, text in har_files().items() if "total_acc_x_train" in name)
     files = {
         coord: coord_file(samples=samples),
@@ -101,7 +101,7 @@ def show_rates(samples, repeats):
 
 
 def record(folder, days):
-    """Writes a record of LTMM of noise, and returns its number of samples."""
+    """Writes noise as a record of LTMM, and returns its number of samples."""
     samples, rng = days * ltmm.DAY, np.random.default_rng(0)
     (folder / "CO001.hea").write_bytes(record_header(samples=samples))
     with (folder / "CO001.dat").open("wb") as file:
@@ -112,14 +112,14 @@ def record(folder, days):
 
 
 def windowed(folder, config):
-    """Returns the number of minutes that a config makes of the record."""
+    """Cuts a record into minutes by a configuration of the data set, and returns their number."""
     source = open_source(folder, ltmm.WANTED.limits)
     recording, repeats = ltmm.Recording("CO001", "CO001.hea"), Repeats("LTMM", "recordings", "kept")
     return sum(1 for _ in ltmm.examples_of(recording, repeats, source, config))
 
 
 def show_windows(days):
-    """Prints time and memory of each config of minutes on a record of some days."""
+    """Prints the time and memory that each data set configuration needs to cut a record."""
     print(
         f"\nLTMM, {days} days at 100 Hz cut into minutes: at most {SECONDS} s and {MEGABYTES} MB,"
     )

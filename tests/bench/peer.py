@@ -1,4 +1,4 @@
-"""A process in a separate environment with PyTorch that runs tasks for comparison."""
+"""Runs tasks for comparison in a process of another environment that has PyTorch."""
 
 import contextlib
 import json
@@ -10,18 +10,18 @@ SERVER = Path(__file__).with_name("torch_peer.py")
 
 @contextlib.contextmanager
 def peer(python, task, cpu_time=False, steps=1, **sizes):
-    """A task of `torch_peer.py`, ready to be run.
+    """Starts a process for a task of `torch_peer.py`.
 
     Args:
-        python: Interpreter that has PyTorch; None for no yardstick.
+        python: Interpreter that has PyTorch. None: no comparison.
         task: Name of a task of `torch_peer.py`.
         cpu_time: Whether to measure processor time of one thread instead of elapsed time.
-        steps: Consecutive runs of a call.
-        **sizes: Its arguments.
+        steps: Number of consecutive runs per call.
+        **sizes: Arguments of the task.
 
     Yields:
-        A function that runs the task and returns the mean seconds of a run, and a dict of what the
-        peer says about itself; `(None, {})` without an interpreter.
+        A function that runs the task and returns the mean seconds per run, and a dict of facts
+        about the libraries. `(None, {})` without an interpreter.
     """
     if python is None:
         yield None, {}

@@ -1,5 +1,7 @@
-"""Learned similarities of many prototypes against the matrix products they need, and a training
-step of a prototypical classifier against the same network with a plain softmax.
+"""Compares the time of learned similarities and of a prototypical classifier with simpler parts.
+
+Learned similarities of many prototypes are compared with the matrix products that they need. A
+training step of a prototypical classifier is compared with a step of the same network with softmax.
 
 python -m tests.bench.prototypes
 """
@@ -22,7 +24,7 @@ STEPS = (timing.Row(SOFTMAX), timing.Row(STEP, SOFTMAX, 1.2))
 
 
 def tables():
-    """Candidates: all similarities; the two projections and the products of ready hidden units."""
+    """Returns candidates that compute all similarities, or only the matrix products."""
     import tensorflow as tf
 
     from keras_dml.geometry import similarity
@@ -47,7 +49,7 @@ def tables():
         )
         return tf.reduce_sum(right), answers
 
-    layer(x, y)  # compiles
+    layer(x, y)  # compiles the function
     grown, _ = memory.growth_megabytes(lambda: layer(x, y).numpy())
     verdict = timing.verdict(grown, MEGABYTES)
     print(f"\nextra memory of {N} x {CLASSES:,}: {grown:.0f} MB of {MEGABYTES} allowed, {verdict}")
@@ -58,7 +60,7 @@ def tables():
 
 
 def steps():
-    """Candidates: one training step of each."""
+    """Returns candidates that take one training step of each network."""
     import keras
 
     from keras_dml.models import PrototypicalClassifier, wide_resnet

@@ -1,4 +1,4 @@
-"""Quantile layer, forward and backward, against `torch.sort` along time plus a gather of the ranks.
+"""Compares the time of the quantile layer with `torch.sort` along time and a gather of the ranks.
 
 python -m tests.bench.quantile_layer --torch /path/to/python
 """
@@ -19,7 +19,7 @@ ROWS = (
 
 
 def layer_step(host_sort):
-    """Gradient of the sum of squares in the activations and the knots, as a compiled function."""
+    """Returns a compiled function for the gradient of the sum of squares of the output."""
     import tensorflow as tf
 
     from keras_dml.layers import QuantileLayer

@@ -1,11 +1,11 @@
-"""Resampling of recordings: attenuation of images and aliases, and loss in the passband.
+"""Measures the attenuation of images and aliases and the loss in the passband of the resampler.
 
 python -m tests.bench.resampling
 
-Each row is measured on tones. Passband: the largest change of a tone's level up to 90 % of the
-lower Nyquist frequency. Image or alias: the strongest tone that appears at another frequency, for
-tones up to 90 % of the lower Nyquist frequency when the rate is raised, and for tones above the new
-Nyquist frequency when it is lowered.
+Each row is measured on tones. The column "passband" has the largest change of the level of a tone
+up to 90 % of the lower Nyquist frequency. The column "image or alias" has the level of the
+strongest tone at another frequency. If the rate is raised, it is measured for tones up to 90 % of
+the lower Nyquist frequency, and otherwise for tones above the new Nyquist frequency.
 """
 
 import argparse
@@ -32,18 +32,18 @@ PAIRS = (
     (60, 50),
 )
 SMOKE = {"PAIRS": PAIRS[:2], "TONES": 3, "SECONDS_OF_STEPS": 1500}
-TONES = 25  # frequencies per pair
-SECONDS_OF_STEPS = 6000  # steps at the lower rate
-EDGE = 200  # steps at either end that are not measured
+TONES = 25  # number of frequencies per pair of rates
+SECONDS_OF_STEPS = 6000  # number of time steps at the lower rate
+EDGE = 200  # time steps at the start and at the end that are not measured
 
 
 def tone(frequency, rate_hz, count):
-    """A tone of level 1, shape `(time, 1)`."""
+    """Returns a tone of level 1, shape `(time, 1)`."""
     return np.cos(2 * np.pi * frequency * np.arange(count) / rate_hz + 1)[:, None]
 
 
 def level(values, frequency, rate_hz):
-    """Level of a tone in values of shape `(time,)`, by least squares, and the RMS of the rest."""
+    """Computes the level of a tone in a signal by least squares, and the RMS of the residual."""
     times = np.arange(len(values)) / rate_hz
     waves = np.stack([f(2 * np.pi * frequency * times) for f in (np.cos, np.sin)], axis=1)
     weights = np.linalg.lstsq(waves, values, rcond=None)[0]
@@ -51,7 +51,7 @@ def level(values, frequency, rate_hz):
 
 
 def measured(native_hz, rate_hz):
-    """The largest change of level in the passband, and the strongest image or alias, in dB."""
+    """Measures the largest change in the passband and the strongest image or alias, in dB."""
     lower = min(native_hz, rate_hz)
     count = int(SECONDS_OF_STEPS * native_hz / lower)
     ratio = _resampling.ratio_of(rate_hz, native_hz)

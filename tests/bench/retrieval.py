@@ -1,4 +1,4 @@
-"""Retrieval figures of many queries among themselves: seconds, and memory beyond the embeddings.
+"""Measures time and memory of the retrieval figures of many queries among themselves.
 
 python -m tests.bench.retrieval
 """
@@ -14,11 +14,11 @@ from tests.bench.memory import growth_megabytes
 
 QUERIES, FEATURES, CLASSES = 100_000, 128, 1000
 SMOKE = {"queries": 600, "features": 4, "classes": 9}
-MEMORY_BOUND_MB = 500  # the embeddings in float64 are 102 MB, all distances would be 80 GB
+MEMORY_BOUND_MB = 500  # embeddings in float64 take 102 MB, and all distances would take 80 GB
 
 
 def embeddings(queries, features, classes):
-    """Vectors of classes that overlap, float32, and their labels."""
+    """Draws float32 vectors of overlapping classes, and their labels."""
     rng = np.random.default_rng(0)
     labels = rng.integers(0, classes, queries)
     centers = rng.normal(size=(classes, features)).astype(np.float32)

@@ -1,11 +1,11 @@
-"""Response times of a served gallery for one client and for several clients at the same time.
+"""Measures response times of a gallery server for one client and for several parallel clients.
 
 A server processes requests one after the other. Several servers may share a gallery.
 
 python -m tests.bench.serve
 python -m tests.bench.serve --servers 2
 
-The clients identify utterances among four speakers, under a small model.
+The clients identify utterances among four speakers with a small model.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from tests import speakers
 from tests.bench import smoke
 from tests.speakers import MODEL
 
-WARM_UP = 3  # requests
+WARM_UP = 3  # number of requests before the measurement
 SMOKE = {"WARM_UP": 1, "clients": 2, "requests": 1}
 STARTED_SECONDS = 600  # at most, on a busy machine
 
@@ -65,7 +65,7 @@ def main():
 
 
 def enrolled(folder):
-    """Makes a gallery of the speakers in a folder; returns the probes as contents of files."""
+    """Makes a gallery of speakers in a folder, and returns the contents of files with probes."""
     card = zoo.card(MODEL)
     earlier, later = speakers.unseen()
     with Gallery(folder / "people.db", MODEL) as gallery:
@@ -105,7 +105,7 @@ def serving(path, port):
 
 
 def asked(url, probes, count):
-    """Measures the seconds until each response to one client."""
+    """Measures the seconds until each response for one client."""
     seconds = []
     with httpx2.Client(timeout=600) as client:
         for probe in itertools.islice(itertools.cycle(probes), count):

@@ -1,13 +1,14 @@
-"""Smoke runs: every script takes `--smoke`, which runs all of it on sizes that take seconds.
+"""Adds the option `--smoke` to the benchmarks, which runs a whole script within seconds.
 
-The figures of a smoke run mean nothing. `tests/test_bench.py` runs each script so. A script that
-lacks another library or recordings says so and ends with the status `SKIPPED`.
+A smoke run uses small sizes, so its figures have no meaning. `tests/test_bench.py` runs each script
+with `--smoke`. If a library or recordings are missing, a script prints a message and ends with the
+status `SKIPPED`.
 """
 
 import sys
 
-SKIPPED = 77  # exit status of a test that cannot run here, as GNU Automake has it
-HELP = "sizes of seconds, to see whether the script runs; its figures mean nothing"
+SKIPPED = 77  # exit status of tests that cannot run, as in GNU Automake
+HELP = "run on small sizes within seconds, to test the script; the figures have no meaning"
 
 
 def parse(options, constants, sizes):

@@ -1,11 +1,11 @@
-"""BiMap, ReEig, LogEig and affine-invariant distances, forward and backward, against spd_learn;
-and the two solvers.
+"""Compares the time of SPD layers and distances with spd_learn, and the time of the two solvers.
 
 python -m tests.bench.spd_layers --torch /path/to/python
 
-With KERAS_BACKEND=jax the networks alone, on JAX: quicker for small matrices, where waking threads
-takes TensorFlow as long as its eigendecompositions, and slower for great ones, which TensorFlow
-spreads over its threads.
+The script measures BiMap, ReEig, LogEig and affine-invariant distances, forward and backward. With
+KERAS_BACKEND=jax it measures only the networks. JAX is faster for small matrices, for which
+TensorFlow needs as much time to wake threads as for eigendecompositions. JAX is slower for large
+matrices, because TensorFlow distributes them over its threads.
 """
 
 import os
@@ -20,10 +20,10 @@ from tests.bench.peer import peer
 BATCH, EPSILON = 64, 1e-4
 NETWORKS = ((20, 10), (64, 32), (93, 80), (93, 80, 40, 20))
 SMOKE = {"NETWORKS": ((6, 3),), "BATCH": 4, "steps": 1, "repeats": 5}
-RANK = 30  # of the singular matrices, as clips shorter than their channels have
+RANK = 30  # rank of the singular matrices, as for clips with fewer steps than channels
 PEER, OURS, SINGULAR = "spd_learn", "spdnet", "spdnet, singular matrices"
 DISTANCES = (10, 20, 40)  # sizes of the matrices
-REFERENCES = 16  # one for each class, as in the potato ranking loss
+REFERENCES = 16  # one reference per class, as in the potato ranking loss
 ROWS = (timing.Row(PEER), timing.Row(OURS, PEER, 0.6), timing.Row(SINGULAR, PEER, 0.6))
 DISTANCE = "affine_invariant_pairwise, float64 inside"
 IN_FLOAT64 = "spd_learn, float64"
@@ -44,7 +44,7 @@ def covariances(n, batch, steps):
 
 
 def training_step(sizes, steps, solver="eigh"):
-    """Gradient of the sum of squares of the embeddings in the kernels, as a compiled function."""
+    """Returns a compiled function for the gradient of the squared embeddings in the kernels."""
     from keras_dml._backend import keras
     from keras_dml.models import spdnet
 
@@ -93,7 +93,7 @@ def against_spd_learn(given, sizes):
 
 
 def distance_step(n):
-    """Gradient of the sum of squared distances to references, as a compiled function."""
+    """Returns a compiled function for the gradient of squared distances to references."""
     from keras_dml._backend import keras
     from keras_dml.geometry import spd
 
@@ -146,7 +146,7 @@ def solvers(given, sizes):
 
 
 def devices(given, sizes):
-    """One matrix, as a device sees it."""
+    """Measures the time for one matrix, as on a device."""
     import tensorflow as tf
     from ai_edge_litert.interpreter import Interpreter
 

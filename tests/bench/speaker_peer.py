@@ -1,10 +1,9 @@
-"""Embeddings of a pretrained speaker encoder. Run by `speakers.py`, and by
-`tests/parity/resemblyzer.py`, with the interpreter of its environment.
+"""Computes embeddings by Resemblyzer, for `speakers.py` and `tests/parity/resemblyzer.py`.
 
-Usage: `python speaker_peer.py SOUNDS.npz EMBEDDINGS.npy [whole]`. `SOUNDS.npz` holds all recordings
-one after another (`samples`, float32, 16 kHz) and where each ends (`ends`). Imports Resemblyzer and
-NumPy only; silence and level are what Resemblyzer's own preparation makes of them. With `whole` the
-level alone is prepared, and no silence is cut out.
+Usage: `python speaker_peer.py SOUNDS.npz EMBEDDINGS.npy [whole]`. The script runs in an environment
+with Resemblyzer, and imports only Resemblyzer and NumPy. `SOUNDS.npz` contains all recordings one
+after another (`samples`, float32, 16 kHz) and the end of each recording (`ends`). Resemblyzer
+removes silence and sets the level of the recordings. With `whole` it only sets the level.
 """
 
 import sys

@@ -1,12 +1,12 @@
-"""Speaker verification by Resemblyzer (pretrained on thousands of speakers) on the trials of the
-recipe `voice_logcov_lda`, and with `--table` on the trials of `zoo.voice_table`, as an alternative
-to the models of the zoo.
+"""Measures speaker verification by Resemblyzer, which was pretrained on thousands of speakers.
 
 python -m tests.bench.speakers --resemblyzer /path/to/python
 
-The interpreter has Resemblyzer 0.1.4 (`pip install --no-deps resemblyzer`, then `librosa
-webrtcvad-wheels torch`: two of its requirements have no wheel). It is given the recordings as they
-are in the set, and those that `zoo.speech` has trimmed and brought to one level.
+Resemblyzer is an alternative to the models of the zoo. The trials are those of the recipe
+`voice_logcov_lda`, or with `--table` those of `zoo.voice_table`. The interpreter has Resemblyzer
+0.1.4 (`pip install --no-deps resemblyzer`, and then `librosa webrtcvad-wheels torch`, because two
+requirements of Resemblyzer have no wheel). Resemblyzer receives the original recordings, and the
+recordings that `zoo.speech` trimmed and set to one level.
 """
 
 import pathlib
@@ -25,12 +25,12 @@ SERVER = pathlib.Path(__file__).with_name("speaker_peer.py")
 
 
 def embeddings(python, signals, kept="speech"):
-    """Unit vectors of the peer, shape `(recordings, 256)`.
+    """Computes embeddings (unit vectors) by Resemblyzer, shape `(recordings, 256)`.
 
     Args:
         python: Interpreter that has Resemblyzer.
-        signals: Recordings, `(samples, 1)`, 16 kHz.
-        kept: `"speech"`: the peer cuts out silence; `"whole"`: it does not.
+        signals: Recordings, shape `(samples, 1)`, 16 kHz.
+        kept: `"speech"` if Resemblyzer removes silence, and `"whole"` if it does not.
     """
     samples = np.concatenate([signal[:, 0] for signal in signals])
     with tempfile.TemporaryDirectory() as folder:
@@ -59,7 +59,7 @@ def main(
     table: Annotated[bool, typer.Option("--table", help="Score for `zoo.voice_table`.")] = False,
     smoke: Annotated[bool, typer.Option("--smoke", help=smoke_run.HELP)] = False,
 ):
-    """Prints equal error rates over the pooled trials, and that of each fold."""
+    """Prints the equal error rate over the trials of all folds, and the rate of each fold."""
     if resemblyzer is None:
         smoke_run.skip(
             "speakers needs `--resemblyzer`, the interpreter of an environment that has "

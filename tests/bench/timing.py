@@ -1,4 +1,4 @@
-"""Shared parts of the benchmarks: timing of candidates in turn, and the printed table."""
+"""Functions that time the candidates of a benchmark in turn and print tables."""
 
 import argparse
 import os
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-WARM_UP_ROUNDS = 2  # tracing, page faults, thread pools
-PAUSE_SECONDS = 0.05  # the threads of the candidate before go to sleep
+WARM_UP_ROUNDS = 2  # for tracing, page faults and thread pools
+PAUSE_SECONDS = 0.05  # pause in which the threads of the previous candidate go to sleep
 
 
 @dataclass
 class Row:
-    """Line of the table: a candidate, the candidate to compare with, the largest allowed ratio."""
+    """Row of the table: two candidates, and the largest allowed ratio of their times."""
 
     name: str
     against: str | None = None
@@ -30,12 +30,12 @@ def parser(description, repeats):
 
 
 def add_cpu_time(options, help):
-    """The option of a comparison that can be made on a busy machine."""
+    """Adds the option `--cpu-time`, for comparisons on a busy machine."""
     options.add_argument("--cpu-time", action="store_true", help=help)
 
 
 def add_torch(options):
-    """The options of a comparison: the yardstick's interpreter and what is measured."""
+    """Adds the options of a comparison with PyTorch: the interpreter and the kind of time."""
     add_cpu_time(options, "processor time of one thread on either side, for a busy machine")
     options.add_argument(
         "--torch",
@@ -45,7 +45,7 @@ def add_torch(options):
 
 
 def add_steps(options):
-    """The option of a comparison of training steps that take no longer than waking up does."""
+    """Adds the option for consecutive steps, for steps that are shorter than waking threads."""
     options.add_argument(
         "--steps",
         type=int,
@@ -56,7 +56,7 @@ def add_steps(options):
 
 
 def one_thread():
-    """Keeps TensorFlow to one thread; to be called before its first operation."""
+    """Limits TensorFlow to one thread. Call it before the first operation of TensorFlow."""
     import tensorflow as tf
 
     tf.config.threading.set_intra_op_parallelism_threads(1)
@@ -64,8 +64,10 @@ def one_thread():
 
 
 def timed(function, cpu_time=False, steps=1):
-    """`function`, which must wait for its result, as a candidate: a call returns its seconds, the
-    mean of `steps` consecutive ones."""
+    """Returns a candidate whose call runs `function` `steps` times and returns the mean seconds.
+
+    `function` must wait for its result.
+    """
     clock = time.process_time if cpu_time else time.perf_counter
 
     def candidate():
@@ -78,14 +80,14 @@ def timed(function, cpu_time=False, steps=1):
 
 
 def alternate(candidates, repeats):
-    """Times the candidates in turn, so that other load on the machine falls on all of them alike.
+    """Times the candidates in turn, so that other load on the machine affects all of them equally.
 
     Args:
         candidates: Dict from a name to a function that returns the seconds of one run.
-        repeats: Rounds, at least 5.
+        repeats: Number of rounds, at least 5.
 
     Returns:
-        Dict from the name to its seconds, NumPy array of shape `(repeats,)`.
+        Dict from the name of a candidate to its seconds, a NumPy array of shape `(repeats,)`.
     """
     if repeats < 5:
         raise ValueError(f"`repeats` must be at least 5 for a median. Received {repeats}.")
@@ -100,7 +102,7 @@ def alternate(candidates, repeats):
 
 
 def show(title, rows, seconds):
-    """Prints the table: medians and minima in ms, and their ratios to the yardstick's."""
+    """Prints medians and minima in milliseconds, and their ratios to the compared candidate."""
     print(f"\n{title}; load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     line = "{:<44} {:>10} {:>10} {:>8} {:>8} {:>6}  {}"
     print(line.format("", "median ms", "least ms", "ratio", "of least", "bound", ""))
@@ -119,5 +121,5 @@ def show(title, rows, seconds):
 
 
 def verdict(value, bound):
-    """`met` or `MISSED`."""
+    """Returns `met` or `MISSED` for a ratio and its largest allowed value."""
     return "met" if value <= bound else "MISSED"

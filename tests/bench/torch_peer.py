@@ -1,8 +1,8 @@
-"""Tasks for comparison in plain PyTorch, run by `peer.py` in another environment.
+"""Runs tasks in plain PyTorch for comparison, in another environment, for `peer.py`.
 
-Usage: `python torch_peer.py TASK JSON wall|cpu`. Prints one line about itself; then, for every
-number of steps read, runs the task so often and prints the mean seconds. Imports PyTorch and the
-standard library only, and spd_learn for the task that is measured against it.
+Usage: `python torch_peer.py TASK JSON wall|cpu`. The script prints one line with facts about the
+libraries. It then reads a number of steps, runs the task, prints the mean seconds per step, and
+repeats this. It imports only PyTorch, the standard library and, for one task, spd_learn.
 """
 
 import itertools
@@ -20,7 +20,7 @@ except ImportError as error:
 
 
 def pairwise(n, filters, knots):
-    """L1 distances of all pairs, forward and backward; the weights are already in the arrays."""
+    """Computes L1 distances of all pairs, forward and backward. The arrays contain the weights."""
     x, y = (torch.randn(n, filters * knots, requires_grad=True) for _ in range(2))
 
     def run():
@@ -31,7 +31,7 @@ def pairwise(n, filters, knots):
 
 
 def sort_gather(batch, time, filters, ranks):
-    """A sort along time and a gather of ranks, forward and backward."""
+    """Sorts along time and gathers ranks, forward and backward."""
     x = torch.randn(batch, time, filters, requires_grad=True)
     index = torch.randint(0, time, (batch, ranks, filters))
 
@@ -43,7 +43,7 @@ def sort_gather(batch, time, filters, ranks):
 
 
 class Encoder(nn.Module):
-    """The network of `keras_dml.models.sequence_encoder`, on `(batch, channels, time)`."""
+    """Network of `keras_dml.models.sequence_encoder`, for input `(batch, channels, time)`."""
 
     def __init__(self, channels, widths, halving_before, knots):
         super().__init__()
@@ -62,7 +62,7 @@ class Encoder(nn.Module):
         self.alpha = nn.Parameter(torch.log(share / (1 - share)))
 
     def forward(self, x):
-        """Values at the knots `(batch, filters, knots)`, and the knots."""
+        """Returns the values at the knots, shape `(batch, filters, knots)`, and the knots."""
         x = self.stages(x)
         inner = torch.sigmoid(self.alpha.sort().values)
         knots = torch.cat([torch.zeros(1), inner, torch.ones(1)])
@@ -76,7 +76,7 @@ class Encoder(nn.Module):
 
 
 def wasserstein_loss(values, knots):
-    """Abdelwahab2019, Eq. 13 on rows 2i and 2i + 1, with the 1-Wasserstein distance of Eq. 9."""
+    """Computes Eq. 13 of Abdelwahab2019 for pairs of rows 2i and 2i + 1, with distance Eq. 9."""
     gap = values[0::2, None] - values[None, 1::2]  # (pairs, pairs, filters, knots)
     u, v = gap[..., :-1], gap[..., 1:]
     total = u.abs() + v.abs()
@@ -88,7 +88,7 @@ def wasserstein_loss(values, knots):
 
 
 def training_step(pairs, time, channels, widths, halving_before, knots):
-    """One step of Adam on batches of pairs."""
+    """Takes one step of Adam on batches of pairs."""
     model = Encoder(channels, widths, halving_before, knots)
     optimizer = torch.optim.Adam(model.parameters())
     x = torch.randn(2 * pairs, time, channels)
@@ -104,9 +104,9 @@ def training_step(pairs, time, channels, widths, halving_before, knots):
 
 
 def spd_network(sizes, batch, epsilon):
-    """spd_learn's BiMap and ReEig for each size, then LogEig; forward, and backward to the kernels.
+    """Runs spd_learn's BiMap and ReEig for each size, and then LogEig, forward and backward.
 
-    Its kernels are plain, so that what keeps them orthonormal is timed on neither side.
+    The kernels are plain tensors, so that neither library spends time to keep them orthonormal.
     """
     import spd_learn
     from spd_learn.modules import BiMap, LogEig, ReEig
@@ -166,7 +166,7 @@ SMOKE = {
 
 
 def smoke():
-    """Runs each task once on small sizes, except the one that needs spd_learn too."""
+    """Runs each task once on small sizes, except the task that needs spd_learn."""
     for task, sizes in SMOKE.items():
         run, facts = TASKS[task](**sizes)
         run()

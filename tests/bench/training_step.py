@@ -1,4 +1,4 @@
-"""One training step of the gait model against the same step in plain PyTorch.
+"""Compares the time of a training step of the gait model with the same step in plain PyTorch.
 
 python -m tests.bench.training_step --torch /path/to/python
 """
@@ -15,7 +15,7 @@ ROWS = (timing.Row(TORCH), timing.Row(OURS, TORCH, 1.2))
 
 
 def compiled_model():
-    """The gait model with its loss and Adam."""
+    """Returns the gait model, compiled with its loss and Adam."""
     import keras
 
     from keras_dml.losses import WassersteinLoss
@@ -28,14 +28,14 @@ def compiled_model():
 
 
 def step(model):
-    """One call of `train_on_batch`, the step that `fit` takes."""
+    """Returns a function that calls `train_on_batch`, which takes the same step as `fit`."""
     x = np.random.default_rng(0).normal(size=(2 * PAIRS, TIME, CHANNELS)).astype(np.float32)
     labels = np.repeat(np.arange(PAIRS), 2)
     return lambda: model.train_on_batch(x, labels)
 
 
 def architecture():
-    """Widths of the convolutions, and which of them follow a halving."""
+    """Returns the widths of the convolutions, and which convolutions follow a halving."""
     from keras_dml.models.sequence_encoder import HALVINGS, SIZES
     from zoo.gait_qp_wl.train import Settings
 

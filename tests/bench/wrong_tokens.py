@@ -1,11 +1,11 @@
-"""Waits of other clients while an attacker sends 10,000 wrong tokens to a server within a minute.
+"""Measures how long clients wait while an attacker sends 10,000 wrong tokens within a minute.
 
 python -m tests.bench.wrong_tokens
 
-The server runs in a process of its own, on a stub gallery that needs no model. Eight threads send
-wrong tokens at an even pace. Meanwhile a client with the right token asks for the people. The
-script exits with status 1 if the client waits longer than two seconds, or if the wrong tokens take
-longer than a minute.
+The server runs in a separate process and uses a stub gallery, which needs no model. Eight threads
+send wrong tokens to the server at an even pace. At the same time a client with the right token
+requests the list of people. The script exits with status 1 if the client waits longer than two
+seconds, or if the wrong tokens take longer than a minute.
 """
 
 import argparse
@@ -24,15 +24,15 @@ import numpy as np
 from tests.bench import smoke
 
 GUESSES, SECONDS, THREADS = 10_000, 60, 8
-MOST_SECONDS = 2  # that the other client may wait
-USUAL = 50  # requests of the other client without an attack
+MOST_SECONDS = 2  # longest allowed wait of the client with the right token
+USUAL = 50  # number of requests of this client without an attack
 SMOKE = {"GUESSES": 100, "SECONDS": 2, "USUAL": 5}
 TOKEN = "0123456789abcdef"
 
 
 @contextlib.contextmanager
 def serving():
-    """Serves a stub gallery; yields the host and the port."""
+    """Serves a stub gallery, and yields the host and the port."""
     with tempfile.TemporaryDirectory() as folder:
         token = pathlib.Path(folder, "token")
         token.touch(0o600)
@@ -48,7 +48,7 @@ def serving():
 
 
 def ask(address, token):
-    """Returns the status of `GET /people`, and the seconds until the answer."""
+    """Returns the status of `GET /people`, and the seconds until the response."""
     start = time.perf_counter()
     connection = http.client.HTTPConnection(*address, timeout=60)
     with contextlib.closing(connection):
@@ -58,13 +58,13 @@ def ask(address, token):
 
 
 def guess(address, number, start):
-    """Sends a wrong token at its time, and returns the status of the answer."""
+    """Sends a wrong token at a given time, and returns the status of the response."""
     time.sleep(max(0.0, start + number * SECONDS / GUESSES - time.perf_counter()))
     return ask(address, f"guess-{number:020}")[0]
 
 
 def show(name, waits):
-    """Prints the waits of the client with the right token."""
+    """Prints how long the client with the right token waits."""
     median, longest = np.median(waits), max(waits)
     print(
         f"{name}: {len(waits):,} requests with the right token, median {1e3 * median:.0f} ms, "

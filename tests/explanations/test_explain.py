@@ -1,4 +1,4 @@
-"""Distances that are sums of parts, with the moments and channels they come from."""
+"""Tests explanations of distances that are sums of parts, by moments and channels."""
 
 import numpy as np
 import pytest
@@ -15,21 +15,21 @@ CONTRACT = {"channels": list(NAMES), "units": "g", "rate_hz": 50.0}
 
 
 def recordings(seed=0, steps=(60, 45)):
-    """Of channels at other levels, and mixed otherwise."""
+    """Draws two recordings whose channels have different levels and are mixed differently."""
     rng = np.random.default_rng(seed)
     mixed = [rng.normal(i, 1 + i, (count, CHANNELS)) for i, count in enumerate(steps)]
     return [item @ rng.normal(size=(CHANNELS, CHANNELS)) for item in mixed]
 
 
 def quantiles(p=1, **options):
-    """Quantile functions of the channels as they are, at 50 Hz."""
+    """Returns a model that computes quantile functions of the channels at 50 Hz."""
     signal = keras.Input((None, CHANNELS))
     x = layers.InputContract(**CONTRACT)(signal)
     return keras.Model(signal, layers.QuantileLayer(8, p=p, **options)(x))
 
 
 def covariances(*after):
-    """Layers behind the covariances of standardized channels."""
+    """Returns a model with the given layers after the covariances of standardized channels."""
     before = [
         layers.InputContract(**CONTRACT),
         layers.InstanceStandardization(),
@@ -106,7 +106,7 @@ def test_the_moment_that_differs_is_named_in_seconds_and_by_its_recording():
 
 
 def test_a_moment_that_makes_recordings_alike_has_a_negative_part():
-    """Both recordings are loud for a while, the first for longer."""
+    """Uses two recordings that are loud for some time. The first recording is loud for longer."""
     a, b = (np.random.default_rng(seed).normal(size=(100, CHANNELS)) for seed in (0, 1))
     a[40:60], b[10:20] = a[40:60] + 8, b[10:20] + 8
     result = explain(quantiles(), a, b)
@@ -127,7 +127,7 @@ def test_a_recording_that_was_not_kept_carries_the_other_half():
 
 @pytest.mark.parametrize("padding", ["same", "valid"])
 def test_an_activation_stands_for_steps_and_saw_their_neighbors(padding):
-    """The moments of an encoder are where its activations change."""
+    """Tests that the moments of an encoder are the steps that its activations cover."""
     model = keras.Sequential(
         [
             keras.Input((None, CHANNELS)),
@@ -184,7 +184,7 @@ def test_moments_are_found_by_removal_if_the_network_moves_time_in_an_unknown_wa
 
 
 def test_channels_that_differ_are_found_through_the_maps_of_a_network():
-    """A square map turns the channels, which moves no part."""
+    """Tests a square map, which rotates the channels and does not change their parts."""
     plain, turned = covariances(layers.BiMap(3)), covariances(layers.BiMap(3))
     plain.layers[-1].set_weights([np.eye(3)])
     a, b = (np.random.default_rng(seed).normal(size=(500, CHANNELS)) for seed in (0, 1))
@@ -223,5 +223,5 @@ def test_embeddings_of_another_model_and_bad_recordings_are_refused():
     nameless = keras.Sequential(
         [keras.Input((None, CHANNELS)), keras.layers.GlobalAveragePooling1D()]
     )
-    with pytest.raises(ValueError, match="names no distance"):
+    with pytest.raises(ValueError, match="no distance"):
         explain(nameless, a, b)

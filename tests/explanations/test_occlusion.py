@@ -1,4 +1,7 @@
-"""Moments, channels and regions by removal, checked by removing what they name in another way."""
+"""Tests explanations by removal of moments, channels and regions.
+
+Some tests remove the same moments and channels in another way and compare the results.
+"""
 
 import pathlib
 
@@ -15,11 +18,11 @@ ZOO = pathlib.Path(__file__).parents[2] / "zoo"
 NAMES = sorted(path.parent.name for path in ZOO.glob("*/golden.npz"))
 CHANNELS = ("x", "y", "z")
 STEPS = 100
-REMOVALS = 20  # of a random span or channel
+REMOVALS = 20  # number of random spans or channels that are removed
 
 
 class Reads(keras.layers.Layer):
-    """Reads one channel between two steps, and names a distance."""
+    """Layer that returns the values of one channel between two steps, and defines a distance."""
 
     def __init__(self, distance="euclidean", channel=1, start=0, end=None):
         super().__init__()
@@ -35,7 +38,7 @@ class Reads(keras.layers.Layer):
 
 
 class Matrix(keras.layers.Layer):
-    """Passes matrices on and names their distance."""
+    """Layer that returns its input matrices, and defines a distance between them."""
 
     takes_matrices = True
 
@@ -54,13 +57,13 @@ def reader(**options):
 
 
 def recordings(seed=0, steps=STEPS):
-    """Two recordings of channels with other levels and spreads."""
+    """Draws two recordings whose channels have different levels and spreads."""
     rng = np.random.default_rng(seed)
     return [rng.normal(i, 1 + i, (steps, len(CHANNELS))).astype(np.float32) for i in (1, 3)]
 
 
 def first(explanation):
-    """The moment that changes the distance most."""
+    """Returns the moment whose removal changes the distance most."""
     return max((*explanation.moments, *explanation.alike), key=lambda moment: abs(moment.part))
 
 
@@ -151,7 +154,7 @@ def test_a_recording_and_itself():
 
 
 def test_zeros_that_a_contract_refuses_as_padding_are_no_obstacle():
-    """Without channel y, the recordings are zero throughout."""
+    """Tests recordings that are zero everywhere if channel y is removed."""
     a, b = recordings()
     for recording in (a, b):
         recording[:, [0, 2]] = 0
@@ -185,7 +188,7 @@ def test_a_covariance_that_is_singular_without_a_channel_has_no_change():
 
 
 def test_memory_is_bounded_for_long_recordings():
-    """Batches hold few recordings if these are long."""
+    """Tests that batches of long recordings have few rows."""
     rows = []
 
     class Counts(Reads):
@@ -227,17 +230,18 @@ def cut(recording, start, end):
 
 
 def scrambled(recording, channel, rng):
-    """A recording with the steps of one channel in random order."""
+    """Returns a recording in which the steps of one channel are in random order."""
     result = recording.copy()
     result[:, channel] = rng.permutation(result[:, channel])
     return result
 
 
 def ranks(model, pairs, rng):
-    """For each pair the fraction of other spans, or channels, whose removal changes the distance
-    less than the removal of those that the explanation names first.
+    """Compares the first span and channel of each explanation with other spans and channels.
 
-    Spans are cut out and channels are scrambled, while explanations replace them by a constant.
+    Explanations replace spans and channels by constants. This function cuts out spans and shuffles
+    channels instead. For each pair of recordings, it computes the fraction of other spans or
+    channels whose removal changes the distance less than removal of the first span or channel.
     """
     fractions = []
     for probe, enrolled in pairs:
@@ -260,8 +264,10 @@ def ranks(model, pairs, rng):
 
 
 def made_up(name, count):
-    """Pairs of recordings in the magnitude of the model's golden ones, with louder moments and
-    channels."""
+    """Draws pairs of recordings with louder moments and channels.
+
+    The recordings have the same magnitude as the golden recordings of the model.
+    """
     golden = np.load(ZOO / name / "golden.npz")["recording_0"]
     steps, channels = golden.shape
     for seed in range(count):

@@ -1,4 +1,4 @@
-"""Models for tests of exports: small models of every kind, and the zoo's encoder for devices."""
+"""Fixtures with models for tests of exports: small models and the encoder for devices."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ CHANNELS = 3
 
 
 def build(head, *, steps=None, convolution=layers.MaskedConv1D):
-    """Returns a model of two convolutions and a head, for 3 channels."""
+    """Returns a model for 3 channels that has two convolutions and a head."""
     keras.utils.set_random_seed(2)
     return lived_in(
         keras.Sequential(
@@ -30,7 +30,7 @@ def build(head, *, steps=None, convolution=layers.MaskedConv1D):
 
 
 def lived_in(model):
-    """Sets statistics and slopes of a model to values other than the initial ones."""
+    """Sets the statistics and slopes of a model to values that differ from the initial values."""
     rng = np.random.default_rng(3)
     steps, channels = model.inputs[0].shape[1:]
     for _ in range(8):
@@ -77,7 +77,7 @@ def images():
 
 @pytest.fixture(scope="session")
 def classifier(images):
-    """Returns a classifier of images after ten steps of training."""
+    """Returns a classifier of images after ten training steps."""
     x, y = images
     keras.utils.set_random_seed(4)
     encoder = keras.Sequential(
@@ -102,7 +102,7 @@ def classifier(images):
 
 @pytest.fixture(scope="session")
 def speaker():
-    """Returns a classifier of audio with two voices."""
+    """Returns a classifier of audio for two voices."""
     keras.utils.set_random_seed(5)
     encoder = models.xvector(((8, 3, 1), (8, 3, 2)), embedding=FEATURES, bands=6)
     for seed in range(3):
@@ -111,7 +111,7 @@ def speaker():
 
 
 def voice(length, seed=0, loudness=0.1):
-    """Draws a hum with noise, `(length, 1)`."""
+    """Draws a hum with noise, shape `(length, 1)`."""
     rng = np.random.default_rng(seed)
     hum = np.sin(2 * np.pi * rng.uniform(80, 300) * np.arange(length) / 16000)
     return (loudness * (hum + 0.1 * rng.normal(size=length)))[:, None].astype(np.float32)

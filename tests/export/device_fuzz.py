@@ -2,8 +2,8 @@
 
     python -m tests.export.device_fuzz build/export/*.tflite --calls 1000
 
-Prints a row for each file: calls, crashes, and the numbers of expected and actual outcomes:
-NaN, finite, refused.
+The script prints a row for each file with the number of calls, the number of crashes, and the
+numbers of expected and actual outcomes. An outcome is NaN, finite, or refused.
 """
 
 import argparse
@@ -23,16 +23,16 @@ COLUMNS = (
 
 
 def fuzz(file, calls, seed=0, limits=(1, None)):
-    """Calls a file and compares its outputs with the expected outcomes.
+    """Calls a file with random inputs and compares its outputs with the expected outcomes.
 
     Args:
-        file: A .tflite file.
+        file: Path of a .tflite file.
         calls: Number of calls.
         seed: Seed of the inputs.
-        limits: Fewest and most steps of a file without a contract.
+        limits: Smallest and largest number of time steps, for a file without a contract.
 
     Returns:
-        Number of crashes, and a Counter of `(kind, due, given)`.
+        Number of crashes, and a Counter of (kind of input, expected outcome, actual outcome).
     """
     least, most = _limits(file, limits)
     crashes, counts, first = 0, collections.Counter(), 0
@@ -56,12 +56,12 @@ def fuzz(file, calls, seed=0, limits=(1, None)):
 
 
 def wrong(counts):
-    """Returns the outcomes that differ from the expected ones."""
+    """Returns the outcomes that differ from the expected outcomes."""
     return {key: count for key, count in counts.items() if key[1] not in ("any", key[2])}
 
 
 def row(name, crashes, counts):
-    """Returns the cells of a row, in the order of `COLUMNS`."""
+    """Returns the cells of a row of the table, in the order of `COLUMNS`."""
     cells = [name, counts.total(), crashes]
     for due in ("nan", "finite", "refused"):
         cells.append(sum(count for key, count in counts.items() if key[1] == due))
@@ -91,7 +91,7 @@ def main():
 def _limits(file, limits):
     try:
         contract = export.contract(file)
-    except ValueError:  # a file without one
+    except ValueError:  # the file has no contract
         return limits
     return contract.get("min_steps", limits[0]), contract.get("max_steps", limits[1])
 

@@ -1,8 +1,9 @@
 """Calls a .tflite file with inputs that break its contract: `fuzz_worker.py FILE FIRST LAST SEED
 LEAST MOST`.
 
-Prints the number of each call before it is made, and its outcome after it, so that a caller of this
-process sees which call ended it. Needs NumPy and ai-edge-litert only.
+The script prints the number of each call before the call, and the outcome after the call. If a call
+crashes this process, the parent process therefore knows which call. The script needs only NumPy and
+ai-edge-litert.
 """
 
 import json
@@ -12,7 +13,7 @@ import numpy as np
 from ai_edge_litert.interpreter import Interpreter
 
 INT32 = np.iinfo(np.int32)
-MOST_STEPS = 600  # of a random recording, beyond the smallest number that the model accepts
+MOST_STEPS = 600  # a random recording has at most this many steps more than the smallest number
 NAN, FINITE, REFUSED, ANY = "nan", "finite", "refused", "any"
 KINDS = (
     *("plain",) * 4,
@@ -47,13 +48,13 @@ def main(file, first, last, seed, least, most):
 
 
 def usual(embed, draw, seed):
-    """Computes embeddings of two valid inputs."""
+    """Computes the embeddings of two valid inputs."""
     rng = np.random.default_rng(seed)
     return np.concatenate([embed(**draw.plain(rng))["embedding"].copy() for _ in range(2)])
 
 
 def outcome(embed, distance, inputs, gallery):
-    """Returns the outcome of `embed` and `distance`: NaN, finite, or refused by LiteRT."""
+    """Returns the outcome of `embed` and `distance`, which is NaN, finite or refused by LiteRT."""
     try:
         embedding = embed(**inputs)["embedding"].copy()
     except (RuntimeError, ValueError):
@@ -67,7 +68,7 @@ def outcome(embed, distance, inputs, gallery):
 
 
 class Recordings:
-    """Draws recordings `(1, time, channels)` with their length."""
+    """Generator of random recordings `(1, time, channels)` and their lengths."""
 
     def __init__(self, shape, least, most):
         self.channels, self.least = shape[-1], least
@@ -113,7 +114,7 @@ class Recordings:
 
 
 class Arrays:
-    """Draws images, or symmetric matrices, `(1, ...)`."""
+    """Generator of random images or symmetric matrices, shape `(1, ...)`."""
 
     def __init__(self, name, shape):
         self.name, self.shape = name, shape

@@ -1,4 +1,4 @@
-"""Exports of models of raw audio, whose mel bands stay float."""
+"""Tests exports of models of raw audio, whose mel bands stay in float."""
 
 import timeit
 
@@ -24,7 +24,7 @@ def sound(samples, seed):
 @pytest.mark.slow
 @pytest.mark.parametrize("quantization, bound", [("dynamic", 1e-5), ("float16", 0.01)])
 def test_mel_bands_on_a_device_are_those_of_keras(quantization, bound, tmp_path):
-    """Tests quiet bands, which int8 weights would move by 10 log units."""
+    """Tests quiet mel bands, which int8 weights would change by 10 log units."""
     audio = keras.Input((None, 1))
     bands = layers.LogMel(30, name="log_mel")(audio)
     model = keras.Model(audio, layers.SequencePooling("max")(bands))
@@ -32,7 +32,7 @@ def test_mel_bands_on_a_device_are_those_of_keras(quantization, bound, tmp_path)
     recordings = [sound(length, length) for length in (400, 3000, 9999)]
     actual, expected = litert.embed(file, recordings), keras_dml.embed(model, recordings)
     assert parity.relative_rms(actual[1:], expected[1:]) < bound
-    np.testing.assert_allclose(actual[0], 0, rtol=0, atol=1e-5)  # the only frame equals its mean
+    np.testing.assert_allclose(actual[0], 0, rtol=0, atol=1e-5)  # one frame equals the mean
 
 
 @pytest.mark.slow
@@ -51,7 +51,7 @@ def test_a_speech_network_takes_raw_audio_of_any_length(quantization, tmp_path):
 
 @pytest.mark.slow
 def test_a_classifier_on_covariances_of_the_frames_with_speech(tmp_path):
-    """Tests a mask inside the model, matrices and a learned similarity together."""
+    """Tests a model that has a mask inside, matrices and a learned similarity."""
     keras.utils.set_random_seed(4)
     audio = keras.Input((None, 1))
     x = layers.LogMel(12, min_frames=20)(audio)
@@ -68,7 +68,7 @@ def test_a_classifier_on_covariances_of_the_frames_with_speech(tmp_path):
 
 
 def test_a_long_recording_is_amplified_on_a_device_as_by_keras(tmp_path):
-    """Tests a long sum of squares, whose rounding error would change the gain by 1e-5."""
+    """Tests a long sum of squares, in which rounding errors would change the gain by 1e-5."""
     audio = keras.Input((None, 1))
     louder = layers.MinimumLevel(10.0)(audio)
     model = keras.Model(audio, layers.SequencePooling("max")(louder))
@@ -80,7 +80,7 @@ def test_a_long_recording_is_amplified_on_a_device_as_by_keras(tmp_path):
 
 @pytest.fixture(scope="module")
 def speech_classifier():
-    """Returns a recurrent network and a classifier on the output of `SilenceRemoval`."""
+    """Returns a classifier with a recurrent network after a layer `SilenceRemoval`."""
     keras.utils.set_random_seed(5)
     audio, window = keras.Input((None, 1)), keras.Input((4000, 1))
     frames = layers.MelPower(8)(window)
@@ -92,7 +92,7 @@ def speech_classifier():
 
 
 def recordings_with_silence():
-    """Draws speech with zeros, noise, a click and an offset around it and within it."""
+    """Draws speech with zeros, noise, a click and an offset before, after and within the speech."""
     noise = np.random.default_rng(4).normal(scale=1e-3, size=(24_000, 1)).astype("float32")
     zeros, first, second = np.zeros((48_000, 1), "float32"), sound(12_000, 1), sound(9_000, 2)
     click = zeros.copy()
@@ -139,7 +139,7 @@ def test_a_saved_model_cuts_out_silence_in_padded_batches(speech_classifier, tmp
 
 @pytest.mark.slow
 def test_silence_costs_no_time_on_a_device(speech_classifier, tmp_path):
-    """Tests that silence does not increase the time of a recurrent network after the removal."""
+    """Tests that a recurrent network after `SilenceRemoval` needs no more time for silence."""
     file = export.tflite(speech_classifier, tmp_path / "speech.tflite", None).path
     speech = sound(16_000, 1)
     padded = np.concatenate([speech, np.zeros((320_000, 1), "float32")])

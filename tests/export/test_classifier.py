@@ -1,4 +1,7 @@
-"""Exported classifiers of images and audio: scores by prototypes of the caller and of the model."""
+"""Tests exported classifiers of images and audio.
+
+The tests compute scores with prototypes of the caller and with prototypes of the model.
+"""
 
 import numpy as np
 import pytest
@@ -24,7 +27,7 @@ SIGNATURES = {
 
 @pytest.fixture(scope="module")
 def exported(classifier, images, tmp_path_factory):
-    """Returns files of the classifier of images by quantization, each written once."""
+    """Returns a function from a quantization to the file of the classifier of images."""
     folder = tmp_path_factory.mktemp("classifier")
     made = {}
 
@@ -40,7 +43,7 @@ def exported(classifier, images, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def spoken(speaker, tmp_path_factory):
-    """Returns files of the classifier of audio by quantization."""
+    """Returns files of the classifier of audio for each quantization."""
     folder = tmp_path_factory.mktemp("speaker")
     representative = [voice(length, length) for length in (2000, 3100, 4600)]
     with pytest.MonkeyPatch.context() as patch:
@@ -64,7 +67,7 @@ def runner(made, signature):
 
 
 def float_outputs(made, signature):
-    """Returns the names of a signature's operators, and whether each output is float."""
+    """Returns the operator names of a signature, and whether the output of each is float."""
     place, graph = operators.subgraph(made.path, signature)
     float32 = _flatbuffer.schema().TensorType.FLOAT32
     kinds = [graph.tensors[op.outputs[0]].type == float32 for op in graph.operators]
@@ -172,7 +175,7 @@ def test_a_saved_model_takes_batches(served, classifier, images):
 
 
 def test_saved_model_loads_without_messages(served, caplog):
-    """Tests that no gradient names remain, of which TensorFlow would warn."""
+    """Tests that no gradient names remain, because TensorFlow would warn about them."""
     tf.saved_model.load(str(served))
     assert not caplog.messages
 
@@ -226,7 +229,7 @@ def test_a_saved_model_of_audio_takes_padded_batches(speaker, tmp_path):
 
 
 def test_a_plain_encoder_of_images_keeps_its_two_signatures(classifier, images, tmp_path):
-    with pytest.raises(ValueError, match="names no distance.*`distance=`"):
+    with pytest.raises(ValueError, match="no distance.*`distance=`"):
         export.tflite(classifier.encoder, tmp_path / "plain.tflite")
     made = export.tflite(classifier.encoder, tmp_path / "plain.tflite", None, distance="cosine")
     names = Interpreter(model_path=str(made.path)).get_signature_list()

@@ -1,4 +1,4 @@
-"""Input contracts and thresholds in exported files."""
+"""Tests input contracts and thresholds in exported files."""
 
 import collections
 import json
@@ -97,7 +97,7 @@ def test_a_zoo_model_brings_its_thresholds_and_their_rule(tmp_path):
 
 @pytest.mark.slow
 def test_a_file_carries_the_thresholds_of_the_distance_that_it_computes(tmp_path):
-    """Tests a model whose device distance compares tangent vectors instead of matrices."""
+    """Tests a model of matrices whose file compares tangent vectors instead of matrices."""
     card = zoo.card("eeg_spdnet_rpl")
     made = export.tflite("eeg_spdnet_rpl", tmp_path / "eeg.tflite", None)
     actual = export.contract(made.path)

@@ -1,4 +1,4 @@
-"""Exported files return NaN or raise an error for inputs that break the contract."""
+"""Tests that exported files return NaN or raise errors for inputs that break the contract."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from tests.export.conftest import CHANNELS, build, sample, voice
 QUANTIZATIONS = [None, "float16", "dynamic", "int8"]
 LEAST, MOST = 4, 90
 INT32 = np.iinfo(np.int32)
-CALLS = 60  # `python -m tests.export.device_fuzz FILES` makes 1,000 for each file
+CALLS = 60  # `python -m tests.export.device_fuzz FILES` makes 1,000 calls per file
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def model():
 
 @pytest.fixture(scope="module")
 def embed(model, tmp_path_factory):
-    """Returns a function from a quantization to the signatures `embed` and `distance` of a file."""
+    """Returns a function from a quantization to the signatures of a file."""
     folder, made = tmp_path_factory.mktemp("guards"), {}
 
     def runners(quantization):
@@ -55,7 +55,7 @@ def test_lengths_outside_of_the_contract_and_the_signal_give_nan(embed, quantiza
         assert np.isnan(distance(embedding=z, gallery=usual)["distance"]).all()
     for length in (LEAST, MOST):
         assert np.isfinite(ask(signal=signal, length=np.int32(length))["embedding"]).all()
-    for steps in (0, 1, LEAST - 1):  # the signal is too short for any length
+    for steps in (0, 1, LEAST - 1):  # the signal is too short for every length
         for length in (0, steps, LEAST, 40):
             z = ask(signal=signal[:, :steps], length=np.int32(length))["embedding"]
             assert np.isnan(z).all(), (steps, length)

@@ -1,4 +1,4 @@
-"""Distances of matrices in exported files: computed on the device, or replaced."""
+"""Tests distances of matrices in exported files, which are computed or replaced on devices."""
 
 import functools
 
@@ -13,7 +13,7 @@ from tests.geometry import matrices
 
 
 class Frobenius(distances.Distance):
-    """Distance of matrices whose device version differs by `error`."""
+    """Distance of matrices whose implementation for devices differs by `error`."""
 
     rank = 3
     embeddings = "matrices"
@@ -86,7 +86,7 @@ def test_invalid_degenerate_embeddings_are_refused(kind):
 
 
 def kinds(graph):
-    """Returns the operator names of a TensorFlow graph and of the functions that it calls."""
+    """Returns the operator names of a TensorFlow graph and of all functions that it calls."""
     bodies = (function.node_def for function in graph.library.function)
     return {node.op for nodes in (graph.node, *bodies) for node in nodes}
 
@@ -100,7 +100,10 @@ def test_the_affine_invariant_distance_of_a_saved_model_has_an_eigendecompositio
 @pytest.mark.slow
 @pytest.mark.parametrize("write", [export.tflite, export.saved_model])
 def test_bures_wasserstein_exports_without_an_eigendecomposition(model, write, tmp_path):
-    """Tests operators, and errors of 1e-5 of the largest distance; 2e-3 with singular matrices."""
+    """Tests operators and errors of distances.
+
+    Errors are at most 1e-5 of the largest distance, and 2e-3 with singular matrices.
+    """
     distance = distances.BuresWasserstein()
     path = write(model, tmp_path / "model", distance=distance).path
     if path.is_dir():

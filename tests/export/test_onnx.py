@@ -1,7 +1,7 @@
-"""Models give the same embeddings in ONNX Runtime as in Keras.
+"""Tests that models compute the same embeddings in ONNX Runtime as in Keras.
 
-tf2onnx writes `Select` as `c * x + (1 - c) * y`, so a NaN in the branch that is not taken reaches
-the output. The tests that need no ONNX package rewrite the graph in the same way.
+tf2onnx converts `Select` to `c * x + (1 - c) * y`, so a NaN in the branch that is not selected
+reaches the output. The tests that need no ONNX package rewrite the graph in the same way.
 """
 
 import importlib.util
@@ -22,7 +22,7 @@ STEPS = (7, 40, 100)
 
 
 def masked(head):
-    """Returns a model that masks steps of zeros in its graph."""
+    """Returns a model that masks time steps of zeros."""
     signal = keras.Input((None, CHANNELS))
     x = layers.MaskedConv1D(5, 3, padding="same")(keras.layers.Masking()(signal))
     return keras.Model(signal, head(x))
@@ -50,7 +50,7 @@ MODELS = {
 def model(request):
     keras.utils.set_random_seed(1)
     made = MODELS[request.param]()
-    for steps in STEPS:  # Keras exports models that were called
+    for steps in STEPS:  # Keras exports only models that were called
         made(sample(steps, CHANNELS)[None])
     return made
 
@@ -60,9 +60,9 @@ def expected(model, recording):
 
 
 def assert_answers(model, answer):
-    """Compares a function of a batch with Keras, and tests that a step with NaN gives NaN.
+    """Compares a function with Keras, and tests that it returns NaN for a time step with NaN.
 
-    Models with a maximum are not tested with NaN, because ONNX Runtime's maximum ignores NaN.
+    Models with a maximum are not tested with NaN, because the maximum of ONNX Runtime ignores NaN.
     """
     for steps in STEPS:
         recording = sample(steps, CHANNELS, steps)
@@ -76,7 +76,7 @@ def assert_answers(model, answer):
 
 
 def with_arithmetic_selects(model):
-    """Returns the graph of a model as a function, with selections of floats like in tf2onnx."""
+    """Returns the graph of a model as a function whose `Select` operators are as in tf2onnx."""
     spec = tf.TensorSpec((1, None, CHANNELS), tf.float32, "signal")
     traced = tf.function(lambda x: model(x, training=False)).get_concrete_function(spec)
     frozen = convert_variables_to_constants_v2(traced)
@@ -127,7 +127,7 @@ def test_the_rewriting_of_selections_sees_a_nan_in_the_other_branch():
 
 
 @pytest.mark.skipif(bool(MISSING), reason=f"needs {', '.join(MISSING)}, which are not installed")
-@pytest.mark.filterwarnings("ignore")  # tf2onnx uses names that NumPy has deprecated
+@pytest.mark.filterwarnings("ignore")  # tf2onnx uses deprecated names of NumPy
 def test_a_file_of_keras_answers_in_onnx_runtime_as_keras(model, tmp_path):
     import onnxruntime
 

@@ -1,4 +1,4 @@
-"""The online detector of artifacts as a SavedModel with state."""
+"""Tests the export of the Riemannian potato, an online detector, as a SavedModel with state."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ def windows(rng, count, n=3):
 
 
 def loaded(path):
-    """Returns the loaded object and its two signatures as functions of NumPy matrices."""
+    """Loads a SavedModel and returns it with its two signatures as functions of NumPy matrices."""
     model = tf.saved_model.load(str(path))
     ask = {
         name: lambda matrix, f=f: {k: v.numpy() for k, v in f(matrix=tf.constant(matrix)).items()}
@@ -64,6 +64,6 @@ def test_an_unfitted_potato_and_a_foreign_folder_are_refused(rng, tmp_path):
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "diary.txt").write_text("mine")
     with pytest.raises(ValueError, match="is not a SavedModel"):
-        export.potato(Potato(), tmp_path / "notes")  # before the check of the potato
+        export.potato(Potato(), tmp_path / "notes")  # this check comes before that of the potato
     with pytest.raises(ValueError, match="is not a SavedModel"):
         export.potato(Potato().fit(windows(rng, 9)), tmp_path / "notes")

@@ -1,4 +1,4 @@
-"""Figures by which the export scripts measure a file."""
+"""Tests the accuracy and the AUC that the export scripts measure for a file."""
 
 import sys
 import types
@@ -31,7 +31,7 @@ def measured(images):
 
 @pytest.fixture
 def recipe(images, monkeypatch, tmp_path):
-    """Adds a recipe of the model `pictures` whose examples are available."""
+    """Adds a recipe of a model `pictures` whose examples are available."""
     made = types.ModuleType("zoo.pictures.train")
     made.examples = lambda split: images if split == "test" else (images[0][:6], images[1][:6])
     monkeypatch.setitem(sys.modules, "zoo.pictures.train", made)
@@ -46,7 +46,7 @@ def test_metric_comes_from_the_figures_of_the_card():
 def test_accuracy_is_the_share_of_right_classes(measured):
     scores = np.eye(3)[measured.people]
     assert quality.accuracy(scores, measured) == 1
-    scores[:12] = scores[:12, ::-1]  # the class in the middle stays
+    scores[:12] = scores[:12, ::-1]  # the scores of the middle class stay the same
     assert quality.accuracy(scores, measured) == pytest.approx(1 - 8 / 48)
 
 
@@ -65,7 +65,7 @@ def test_file_of_matrices_is_measured_by_the_device_distance():
 
 
 def test_vectors_of_matrices_are_compared_by_their_distance(monkeypatch, rng):
-    """Tests a model of matrices whose embeddings are vectors, compared by their angles."""
+    """Tests a model of matrices whose embeddings are vectors that are compared by their angles."""
     directions = rng.standard_normal((2, 6))
     lengths = rng.permutation(np.geomspace(0.01, 100, 12))[:, None]
     z = lengths * (np.repeat(directions, 6, axis=0) + 0.01 * rng.standard_normal((12, 6)))
@@ -109,7 +109,10 @@ def test_the_scripts_write_the_change_in_accuracy_into_the_card(
 
 @pytest.fixture
 def folds(monkeypatch, tmp_path, rng):
-    """Adds two networks of the model `tiny`, measured on different matrices."""
+    """Adds a cross-validation of a model `tiny` with two networks.
+
+    The networks are measured on different matrices.
+    """
     keras.utils.set_random_seed(4)
     networks = [models.spdnet((5, 3), output="spd") for _ in range(2)]
     factors = rng.standard_normal((2, 16, 5, 5)).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Silent output while an export is written, and restored output afterwards."""
+"""Tests that output is silent during an export and restored afterwards."""
 
 import os
 import subprocess

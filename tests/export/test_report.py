@@ -1,4 +1,4 @@
-"""The table that the export scripts write."""
+"""Tests the table that the export scripts write."""
 
 import pathlib
 import subprocess

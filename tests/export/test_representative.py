@@ -1,4 +1,4 @@
-"""Representative recordings for the calibration and the trials of a file."""
+"""Tests the recordings that calibrate an int8 file and on which the file must agree with Keras."""
 
 import numpy as np
 import pytest

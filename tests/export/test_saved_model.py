@@ -1,4 +1,4 @@
-"""SavedModels give the same outputs as Keras for any batch and length, without Keras."""
+"""Tests that SavedModels give the same outputs as Keras for any batch size and length."""
 
 import dataclasses
 import pathlib
@@ -136,7 +136,7 @@ def test_layers_that_drop_masks_are_named(tmp_path):
 
 
 def normalizing(name, layer):
-    """Returns a model with a layer that declares masks but counts padding."""
+    """Returns a model with a layer that declares support for masks but uses padding."""
     signal = keras.Input((None, CHANNELS))
     x = layer(layers.MaskedConv1D(8, 3, padding="same")(signal))
     return lived_in(keras.Model(signal, layers.QuantileLayer(3)(x), name=name))
@@ -190,7 +190,7 @@ def test_saved_model_with_other_files_is_not_replaced(exported, tmp_path, name):
 
 
 def test_all_written_files_may_be_replaced(exported, loaded):
-    """Tests that the library recognizes all files that TensorFlow writes, including assets."""
+    """Tests that the package recognizes all files of a SavedModel, including assets."""
     assert _files.replaceable_saved_model(exported.path) == exported.path
 
 

@@ -1,4 +1,4 @@
-"""Exports of models on covariance matrices, without an eigendecomposition."""
+"""Tests exports of models of covariance matrices, which contain no eigendecomposition."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,8 @@ from keras_dml.models.copies import in_float64
 
 HDM05_BYTES = 300_000
 REGULAR, SINGULAR = 1e-4, 1e-3
-WIDEST = 1e5  # norm of a matrix over epsilon; float32 has seven digits, the floor needs two
+# Norm of a matrix divided by epsilon. float32 has seven digits, of which the floor needs two.
+WIDEST = 1e5
 
 
 def covariances(n, steps, count=4, seed=0):
@@ -35,7 +36,7 @@ def hdm05(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def recorder():
-    """Returns a model from recordings to positive definite matrices."""
+    """Returns a model that computes positive definite matrices from recordings."""
     return network(
         (6, 5, 3), estimator="oas", normalization="difference", output="spd", epsilon=1e-2
     )

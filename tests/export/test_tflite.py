@@ -1,4 +1,4 @@
-"""TFLite files give Keras's outputs, contain only builtin operators, and are small."""
+"""Tests that TFLite files agree with Keras, have only builtin operators and are small."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ EDGE_BYTES = 180_000
 
 @pytest.fixture(scope="module")
 def exported(edge, tmp_path_factory):
-    """Returns exports of the edge encoder by quantization, each written once."""
+    """Returns a function from a quantization to the export of the edge encoder."""
     folder = tmp_path_factory.mktemp("edge")
     made = {}
 
@@ -310,7 +310,7 @@ def test_a_file_with_custom_operators_is_refused(exported, tmp_path):
 
 @pytest.mark.parametrize("quantization", ["dynamic", "int8"])
 def test_unused_names_and_tables_are_removed(exported, quantization):
-    """Tests that names of intermediate results and empty quantization tables are removed."""
+    """Tests that files contain no names of intermediate results and no empty tables."""
     for graph in _flatbuffer.read(exported(quantization).path.read_bytes()).subgraphs:
         outside = {*graph.inputs.tolist(), *graph.outputs.tolist()}
         named = {i for i, tensor in enumerate(graph.tensors) if tensor.name}

@@ -1,4 +1,4 @@
-"""Exports of every model of the zoo with default options, without recordings."""
+"""Tests that every model of the zoo can be exported with default options and no recordings."""
 
 import numpy as np
 import pytest

@@ -1,7 +1,7 @@
-"""Steps of every loss and model of the library, on several devices and on one device.
+"""Takes a training step of every loss and model on several devices and on one device.
 
-`one_step.py` has the losses of pairs. `prototype_step.py` has the prototypical classifier, whose
-expected steps are not the mean of two losses.
+`one_step.py` contains the losses of pairs. `prototype_step.py` contains the prototypical
+classifier, whose expected step is not a step on the mean of two losses.
 """
 
 import dataclasses
@@ -13,24 +13,26 @@ from keras_dml import layers, losses, models
 from keras_dml._backend import keras
 
 RATE, CHANNELS = 0.1, 3
-# the second half lacks a class, has a class with one row, and a pair that the first half lacks
+# The second half has no rows of one class, one row of another class, and a pair of a class that has
+# no pair in the first half.
 LABELS = np.array([0, 0, 1, 1, 2, 2, 2, 1])
 PAIRS = np.repeat(np.arange(4), 2)
 
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """Model that is not compiled, its loss, and its batch."""
+    """Test case with a model that is not compiled, its loss, and its batch."""
 
     build: Callable
     loss: Callable
     shape: tuple = (4,)
-    pairs: bool = False  # whether each label comes twice in a half
-    # statistics after a step of two replicas: a key of `STATES`; None: no statistics
+    pairs: bool = False  # whether each label occurs twice in each half
+    # key of `STATES` for the statistics after a step of two replicas, or None without statistics
     state: str | None = None
 
 
-# Statistics after a step of two replicas, from those after each half and on one device.
+# Computes the statistics after a step of two replicas from the statistics after the first half,
+# after the second half, and after a step of the whole batch on one device.
 STATES = {
     "first": lambda first, second, whole: first,
     "mean": lambda first, second, whole: (first + second) / 2,
@@ -49,7 +51,7 @@ def in_chunks():
 
 
 def exact_vectors():
-    """Draws vectors without rounding errors, which would change a hash."""
+    """Draws vectors that floats represent exactly, because rounding errors would change a hash."""
     return keras.Sequential(
         [keras.Input((4,)), keras.layers.Dense(4, kernel_initializer="identity")]
     )
@@ -65,7 +67,7 @@ def proxies():
 
 
 def matrices(*more):
-    head = [layers.ReEig(0.01), keras.layers.Rescaling(1.0)]  # the last one accepts any distance
+    head = [layers.ReEig(0.01), keras.layers.Rescaling(1.0)]  # `Rescaling` allows any distance
     return keras.Sequential([keras.Input((4, 4)), layers.BiMap(3), *more, *head])
 
 
@@ -173,7 +175,7 @@ CASES = {
 
 
 def some(shape):
-    """Draws rows in [0, 1], the range of attacks; positive definite matrices; sound around 0."""
+    """Draws rows in [0, 1] (the range of attacks), positive definite matrices, or audio."""
     rng = np.random.default_rng(6)
     if shape[1:] in (SOUND, LONG_SOUND):
         return rng.normal(scale=0.1, size=shape).astype("float32")
@@ -200,7 +202,7 @@ def lists(weights):
 
 
 def after_a_step(case, model):
-    """Returns the weights and statistics after a step, the reported loss, and the step's length."""
+    """Returns the weights and statistics after a step, the reported loss and the step length."""
     (x, y), before = batch(case), [np.array(weight) for weight in lists(model.trainable_weights)]
     reported = model.fit(x, y, batch_size=len(x), shuffle=False, verbose=0).history["loss"][0]
     after = lists(model.trainable_weights)
@@ -210,7 +212,7 @@ def after_a_step(case, model):
 
 
 def averaging_step(case):
-    """Takes a step on one device by the mean of the losses of the batch's halves."""
+    """Takes a step on one device with the mean of the losses of the two halves of the batch."""
     import tensorflow as tf
 
     model, (x, y) = compiled(case), batch(case)
@@ -236,7 +238,7 @@ def averaging_step(case):
 
 
 def on_devices():
-    """Returns the state after a step, by case."""
+    """Returns a dict from each case to the state after a step on all devices."""
     return {name: after_a_step(case, compiled(case)) for name, case in CASES.items()}
 
 
@@ -248,5 +250,5 @@ def of_replicas(case, strategy):
 
 
 def on_replicas(strategy):
-    """Returns the states after a step on two replicas and the expected states, by case."""
+    """Returns, for each case, the state after a step on two replicas and the expected state."""
     return {name: of_replicas(case, strategy) for name, case in CASES.items()}

@@ -1,4 +1,4 @@
-"""Prints steps on four devices and on one; run by `test_distribution.py`."""
+"""Prints training steps on four devices and on one device, for `test_distribution.py`."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from tests.models.one_step import LOSSES, after_fit, batch, network, report
 
 
 def steps(x, y):
-    """Returns the states after a step of each method, loss and model."""
+    """Returns the states after a training step of each method, loss and model."""
     return {
         "pairs": {method: after_fit(network(method), x, y) for method in LOSSES},
         "prototypes": prototype_step.on_devices(),
@@ -19,7 +19,7 @@ def steps(x, y):
 
 def main():
     x, y = batch()
-    order = np.random.default_rng(9).permutation(len(y))  # pairs lie on different devices
+    order = np.random.default_rng(9).permutation(len(y))  # puts rows of pairs on different devices
     x, y = x[order], y[order]
     one_device = steps(x, y)
     devices = keras.distribution.list_devices("cpu")

@@ -1,4 +1,4 @@
-"""One step of gradient descent, shared by the scripts that train on several devices."""
+"""Takes one step of gradient descent, for the scripts that train on several devices."""
 
 import json
 
@@ -13,7 +13,7 @@ LOSSES = {"QP-WL": WassersteinLoss, "QP-NPL": NPairLoss}
 
 
 def batch():
-    """Draws a batch in which rows `2 i` and `2 i + 1` are a pair, as in the samplers."""
+    """Draws a batch in which rows `2 i` and `2 i + 1` are a pair, as in batches of the samplers."""
     rng = np.random.default_rng(4)
     x = rng.normal(size=(2 * PAIRS, TIME, CHANNELS)).astype("float32")
     return x, np.repeat(np.arange(PAIRS), 2).astype("int32")
@@ -40,5 +40,5 @@ def after_fit(net, x, y):
 
 
 def report(**results):
-    """Prints the last line of the script."""
+    """Prints the results as the last line of the script."""
     print(json.dumps(results))

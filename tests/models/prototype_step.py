@@ -1,4 +1,4 @@
-"""Steps of a prototypical classifier and of adversarial training, on several devices and one."""
+"""Takes steps of a prototypical classifier and of adversarial training on several devices."""
 
 import numpy as np
 
@@ -9,7 +9,10 @@ CLASSES, RATE = 3, 0.1
 
 
 def batch():
-    """Draws a batch whose halves differ in the counts of classes; one half lacks a class."""
+    """Draws a batch whose halves have different numbers of rows per class.
+
+    One half has no rows of one class.
+    """
     x = np.random.default_rng(6).random(size=(8, 4)).astype("float32")
     return x, np.array([0, 0, 0, 1, 0, 1, 1, 2])
 
@@ -48,7 +51,10 @@ def after_a_step(model):
 
 
 def averaging_step(model):
-    """Takes a step on one device by the mean loss of the halves; prototypes follow all rows."""
+    """Takes a step on one device with the mean loss of the two halves.
+
+    The rows of the whole batch update the prototypes.
+    """
     import tensorflow as tf
 
     x, y = batch()
@@ -66,7 +72,7 @@ def averaging_step(model):
 
 
 def _joined(model, x, y):
-    """Returns the inputs and labels of the first step of a replica."""
+    """Returns the inputs and labels of the first training step of a replica."""
     if not isinstance(model, models.AdversarialTraining):
         return x, y
     model.steps_taken.assign(0)
@@ -74,12 +80,13 @@ def _joined(model, x, y):
 
 
 def on_devices():
-    """Returns the state after a step, by model."""
+    """Returns a dict from each model to the state after a step on all devices."""
     return {name: after_a_step(build()) for name, build in BUILDS.items()}
 
 
 def on_replicas(strategy):
-    """Returns the states on two replicas, the expected states, and the states on one device."""
+    """Returns the states after a step on two replicas, the expected states, and the states after a
+    step on one device."""
     results = {}
     for name, build in BUILDS.items():
         with strategy.scope():

@@ -1,4 +1,4 @@
-"""Prints steps on two replicas and the expected steps; run by `test_distribution.py`."""
+"""Prints training steps on two replicas and the expected steps, for `test_distribution.py`."""
 
 import tensorflow as tf
 
@@ -10,7 +10,7 @@ from tests.models.one_step import LOSSES, RATE, after_fit, batch, network, repor
 
 
 def averaging_step(method, x, y):
-    """Takes a step on one device by the mean of the losses of the batch's halves."""
+    """Takes a step on one device with the mean of the losses of the two halves of the batch."""
     net = network(method)
     loss, half = LOSSES[method](), len(x) // 2
     with tf.GradientTape() as tape:
@@ -27,7 +27,7 @@ def averaging_step(method, x, y):
 
 
 def dropped(strategy):
-    """Returns the output of dropout for ones on each replica."""
+    """Returns the output of dropout on each replica, for an input of ones."""
     with strategy.scope():
         layer = keras.layers.Dropout(0.5, seed=1)
     actual = strategy.run(lambda: layer(tf.ones((4, 8)), training=True))

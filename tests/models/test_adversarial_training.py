@@ -1,4 +1,4 @@
-"""AdversarialTraining: attacks, steps of all methods, saved files, errors."""
+"""Tests attacks, training steps, saved files and errors of `AdversarialTraining`."""
 
 import numpy as np
 import pytest
@@ -10,13 +10,13 @@ from keras_dml.models.adversarial_training import METHODS
 
 EPSILON, STEPS, CLASSES = 0.2, 3, 3
 ON_JAX = keras.backend.backend() == "jax"
-QUICK = {"jit_compile": ON_JAX}  # small sizes, which compile faster
+QUICK = {"jit_compile": ON_JAX}  # for small models, which train faster without XLA on TensorFlow
 
 pytestmark = pytest.mark.shares_nothing
 
 
 def data(rows=12, seed=5):
-    """Draws inputs in [0, 1] around one point for each class."""
+    """Draws inputs in [0, 1] around a central point for each class."""
     rng = np.random.default_rng(seed)
     y = np.arange(rows) % CLASSES
     centers = np.random.default_rng(1).random((CLASSES, 6))
@@ -93,7 +93,7 @@ def test_the_attack_of_prototypes_is_on_both_heads():
 
 @pytest.mark.slow_on_jax
 def test_step_equals_the_classifiers_step_on_clean_and_attacked_inputs():
-    """Compares a step of the wrapper with a step of the classifier on the attacked inputs."""
+    """Compares a step of `AdversarialTraining` with a step of the classifier on the same inputs."""
     x, y = data()
     model, plain = training(), classifier(dropout=0.0)
     model = training(inner=classifier(dropout=0.0))
@@ -278,7 +278,7 @@ def test_wrong_classifiers_losses_labels_and_weights_are_refused():
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("method", METHODS)
 def test_invalid_label_stops_a_compiled_step(method):
-    """Tests a label outside of the classes, whose score the attack needs too."""
+    """Tests a label that is not a class. The attack needs the score of the label, too."""
     model, (x, y) = training(method), data(6)
     model.compile("sgd", **QUICK)
     with pytest.raises(Exception, match="class ids from 0 to.*Received.*7"):

@@ -1,4 +1,4 @@
-"""Attacks for training (FGSM, PGD): golden values, bounds of a step, compilation."""
+"""Tests golden values, bounds and compilation of the attacks for training (FGSM, PGD)."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ CLOSE = {"rtol": 1e-5, "atol": 1e-6}
 
 
 def compiled(function):
-    """Returns the compiled function."""
+    """Returns a function that TensorFlow or JAX compiles."""
     if keras.backend.backend() == "jax":
         import jax
 
@@ -26,7 +26,7 @@ def compiled(function):
 
 
 def linear(name):
-    """Returns inputs, the loss of a linear network, and the golden values."""
+    """Returns inputs, the loss function of a linear network, and the golden values."""
     actual = golden(name, "seeds_p2")
     inputs = {
         key: np.array(value, "int32" if key == "y" else "float32")
@@ -52,7 +52,7 @@ def test_fgsm_of_the_golden_network(wrap):
     inputs, loss, actual = linear("fgsm-linear-model")
     epsilon, x, expected = actual["inputs"]["epsilon"], inputs["x"], actual["expected"]
     twin = wrap(lambda x: _attacks.pgd(loss, x, x, epsilon, epsilon, 1))(ops.convert_to_tensor(x))
-    # the last column's gradient is 0 in exact arithmetic only
+    # In exact arithmetic the gradient of the last column is 0, but not in floats.
     np.testing.assert_allclose(
         np.asarray(twin)[:, :3], np.array(expected["x_adversarial"])[:, :3], **CLOSE
     )

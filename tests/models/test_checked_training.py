@@ -1,4 +1,4 @@
-"""`fit`, `evaluate` and `predict` of the models that train by embeddings."""
+"""Tests `fit`, `evaluate` and `predict` of models whose loss needs embeddings."""
 
 import inspect
 
@@ -12,7 +12,9 @@ CLASSES = 3
 ON_JAX = keras.backend.backend() == "jax"
 METHODS = ["prototypes", "trades"] if ON_JAX else ["prototypes", "at", "alp", "tla", "trades"]
 KINDS = ["classifier", *METHODS[:2]]
-once = pytest.mark.skipif(ON_JAX, reason="the same on every backend, and JAX compiles for long")
+once = pytest.mark.skipif(
+    ON_JAX, reason="results are the same on every backend, and compilation on JAX takes long"
+)
 TERMS = ("class_loss", "pair_loss", "aux_loss")
 
 pytestmark = pytest.mark.shares_nothing
@@ -55,7 +57,7 @@ def test_signatures_are_those_of_keras(kind, name):
 def test_arguments_may_be_positional_as_in_keras(kind):
     model, (x, y) = build(kind), data()
     model.fit(x, y, 4, 2, 0)
-    assert int(model.optimizer.iterations) == 2 * 4  # ceil(14 / 4) steps an epoch
+    assert int(model.optimizer.iterations) == 2 * 4  # two epochs of ceil(14 / 4) steps
     reported = model.evaluate(x, y, 4, 0)
     assert np.isfinite(reported).all()
     assert model.predict(x, 4, 0).shape == (14, CLASSES)
@@ -74,7 +76,10 @@ def test_arguments_may_be_positional_as_in_keras(kind):
     ids=["weighted", "of the batch", "default"],
 )
 def test_validation_has_the_terms_of_training(loss):
-    """Tests that equal batches have equal losses if nothing moves, also the smaller last batch."""
+    """Tests that validation has the same loss as training if no weight changes.
+
+    The last batch is smaller.
+    """
     model, (x, y) = build("classifier", rate=0.0, loss=loss, decay=1.0), data()
     actual = model.fit(x, y, batch_size=6, shuffle=False, validation_data=(x, y), verbose=0).history
     names = {"loss", "accuracy", "positives", *TERMS}
@@ -93,7 +98,7 @@ def test_validation_has_the_terms_of_training(loss):
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_validation_has_the_terms_of_the_method_of_adversarial_training(method):
-    """Uses an attack without effect, for which the training loss equals the clean loss."""
+    """Uses an attack without effect, so that the training loss equals the loss on clean inputs."""
     model, (x, y) = build(method, rate=0.0, epsilon=1e-7, decay=1.0), data(12)
     actual = model.fit(x, y, batch_size=6, shuffle=False, validation_data=(x, y), verbose=0).history
     names = {"loss", "accuracy"} | ({"positives", *TERMS} if method == "prototypes" else set())

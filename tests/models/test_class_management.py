@@ -1,4 +1,4 @@
-"""Removal of classes from a prototypical classifier."""
+"""Tests the removal of classes from a prototypical classifier."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def data():
 
 
 def classifier(aux="softmax"):
-    """Returns a classifier that is trained for two steps on three people."""
+    """Returns a classifier of three people after two training steps."""
     keras.utils.set_random_seed(2)
     encoder = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3, activation="tanh")])
     model = models.PrototypicalClassifier(
@@ -128,7 +128,7 @@ def test_add_classes_and_refit_accept_names():
 @pytest.mark.slow
 @once
 def test_added_classes_compete_with_old_ones_also_after_loading(tmp_path, rng):
-    """Uses an encoder that separates five clusters, and a similarity trained on three of them."""
+    """Uses an encoder that separates five clusters, and a similarity trained on three clusters."""
     keras.utils.set_random_seed(2)
     means = 4 * rng.normal(size=(5, 4))
     y = np.repeat(np.arange(5), 24)

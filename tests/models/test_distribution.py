@@ -1,6 +1,7 @@
-"""Training on several devices takes the documented steps, tested on virtual CPU devices.
+"""Tests that training on several devices takes the documented steps, on virtual CPU devices.
 
-A backend counts its devices once, before its first operation, so each run is a separate process.
+A backend sets its number of devices before its first operation. Therefore each run with several
+devices is a separate process.
 """
 
 import json
@@ -25,7 +26,7 @@ PROTOTYPES = pytest.mark.parametrize("name", prototype_step.BUILDS)
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(
-        keras.backend.backend() == "jax", reason="both run from the tests on TensorFlow"
+        keras.backend.backend() == "jax", reason="the tests on TensorFlow start both backends"
     ),
 ]
 
@@ -56,7 +57,7 @@ def assert_close(found, expected, atol=1e-6):
 
 
 def assert_same_prototypes(found, expected):
-    """Compares weights, prototypes with their visits, and the reported loss."""
+    """Compares weights, prototypes with their counts of visits, and the reported loss."""
     (trained, prototypes, reported), (expected, expected_prototypes, wanted) = found, expected
     assert_close([*trained, *prototypes], [*expected, *expected_prototypes])
     for name, value in wanted.items():
@@ -64,9 +65,10 @@ def assert_same_prototypes(found, expected):
 
 
 def assert_same_leavings(found, expected):
-    """Compares weights, statistics and the reported loss after a step, which must not be zero.
+    """Compares weights, statistics and the reported loss after a step that changes the weights.
 
-    Another order of sums changes sixteen layers with batch normalization by 2e-5 in float32.
+    In float32, another order of summation changes the results of sixteen layers with batch
+    normalization by 2e-5.
     """
     assert found["moved"] > 1e-4
     np.testing.assert_allclose(found["loss"], expected["loss"], rtol=1e-5)
@@ -94,7 +96,7 @@ def devices():
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_two_replicas_take_the_step_that_averages_their_losses(replicas, method):
-    """Tests the scale of the step, and that no pair is divided, whose loss would be NaN."""
+    """Tests the size of the step. If the rows of a pair were divided, the loss would be NaN."""
     result = replicas[method]
     assert replicas["replicas"] == 2
     assert_same_step(result["found"], result["expected"])
@@ -102,7 +104,7 @@ def test_two_replicas_take_the_step_that_averages_their_losses(replicas, method)
 
 @pytest.mark.parametrize("method", METHODS)
 def test_replicas_use_only_their_negatives(replicas, method):
-    """Tests that the step differs from the step of one device on the whole batch."""
+    """Tests that the step differs from a step on the whole batch on one device."""
     (_, actual), (_, one_device) = replicas[method]["found"], replicas[method]["one_device"]
     assert actual < 0.9 * one_device
 
@@ -120,7 +122,7 @@ def test_four_jax_devices_take_the_step_of_one_device_if_pairs_are_divided(devic
 
 @PROTOTYPES
 def test_two_replicas_move_prototypes_by_the_global_batch(replicas, name):
-    """Tests also that the weights follow the mean of the losses of the replicas."""
+    """Also tests that the weights take a step on the mean of the losses of the replicas."""
     result = replicas["prototypes"][name]
     assert_same_prototypes(result["found"], result["expected"])
 
@@ -138,13 +140,13 @@ def test_four_jax_devices_move_prototypes_as_one_does(devices, name):
 
 @FAMILY
 def test_two_replicas_average_the_losses_of_every_loss_and_model(replicas, name):
-    """Tests that pairs come from one replica, and statistics as documented."""
+    """Tests that pairs come from one replica and that statistics are updated as documented."""
     result = replicas["family"][name]
     assert_same_leavings(result["found"], result["expected"])
 
 
 def test_replicas_drop_the_same_units(replicas):
-    """Tests the documented behavior, which follows from equal random generators."""
+    """Tests the documented behavior that replicas have equal random generators."""
     first, second = replicas["dropped"]
     assert first == second and 0 < np.mean(first) < 2
 

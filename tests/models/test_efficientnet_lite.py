@@ -18,14 +18,14 @@ def network():
 
 
 def test_it_has_the_published_weights(network):
-    """Tests the count 4,652,008 of Lite0 minus the weights of its classifier."""
+    """Compares with the published number of weights (4,652,008) minus those of the classifier."""
     trained = sum(int(np.prod(weight.shape)) for weight in network.trainable_weights)
     assert trained == 4_652_008 - (1280 * 1000 + 1000)
     assert network.output_shape == (None, 1280)
 
 
 def test_activations_are_relu6(network):
-    """Tests that ReLU6 is the only activation, without swish and squeeze-and-excite."""
+    """Tests that ReLU6 is the only activation, so there is no swish and no squeeze-and-excite."""
     kinds = {type(layer).__name__ for layer in network.layers}
     assert kinds == {
         *("Add", "BatchNormalization", "Conv2D", "DepthwiseConv2D", "GlobalAveragePooling2D"),
@@ -57,7 +57,7 @@ def test_other_shapes_are_refused(shape):
 
 
 def published(network, rng):
-    """Returns arrays with the names and shapes of PyTorch's file."""
+    """Returns arrays with the names and shapes of the arrays in the published PyTorch file."""
     arrays = {"_fc.weight": (1000, 1280), "_fc.bias": (1000,)}
     for layer in network.layers:
         if not layer.weights:

@@ -1,4 +1,4 @@
-"""The network of slow and fast eye velocities."""
+"""Tests the network of slow and fast eye velocities."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def velocity(rng):
 
 
 def weights_by_hand(filters, steps):
-    """Counts the weights of a part without its output layer, with batch normalization."""
+    """Counts the weights of a part, with batch normalization and without the output layer."""
     count, channels = 0, 2
     for width, kernel in zip(filters, KERNELS, strict=True):
         count += kernel * channels * width + width + 4 * width

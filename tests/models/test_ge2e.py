@@ -10,7 +10,7 @@ SMALL = {"units": 5, "depth": 2, "bands": 12}
 
 
 def small():
-    """Returns a random network whose embeddings of weak noise are not zero."""
+    """Returns a small random network whose embeddings of weak noise are not zero."""
     keras.utils.set_random_seed(20)
     model = models.ge2e(**SMALL)
     network = model.get_layer("embedding").network
@@ -26,7 +26,7 @@ def noise(rng, *lengths):
 
 def test_the_default_network_is_the_published_one():
     model = models.ge2e()
-    # three LSTM layers with one bias each, where PyTorch has two, and a linear layer
+    # The network has three LSTM layers and a dense layer. An LSTM has one bias, and two in PyTorch.
     lstm = 4 * 256 * (40 + 256 + 1) + 2 * 4 * 256 * (256 + 256 + 1)
     assert model.count_params() == lstm + 256 * 256 + 256
     assert model.output_shape == (None, 256)
@@ -62,7 +62,7 @@ def test_weights_are_read_and_missing_files_are_named(tmp_path):
 
 
 def of_pytorch(rng, bands=12, units=5, depth=2):
-    """Returns arrays by PyTorch's names, and the embedding of mel bands by PyTorch's equations."""
+    """Draws weights with the names and shapes of the arrays in a PyTorch file."""
     weights = {"linear.weight": (units, units), "linear.bias": (units,)}
     for i in range(depth):
         weights[f"lstm.weight_ih_l{i}"] = (4 * units, units if i else bands)

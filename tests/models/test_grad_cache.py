@@ -1,4 +1,4 @@
-"""GradCache takes the same step as a network that embeds the chunks and keeps all activations."""
+"""Tests that a step of `GradCache` equals the step of a network that keeps all activations."""
 
 import numpy as np
 import pytest
@@ -8,13 +8,15 @@ from keras_dml._backend import keras, ops
 
 ROWS = 8
 ON_JAX = keras.backend.backend() == "jax"
-once = pytest.mark.skipif(ON_JAX, reason="the same on every backend, and JAX compiles for long")
+once = pytest.mark.skipif(
+    ON_JAX, reason="results are the same on every backend, and compilation on JAX takes long"
+)
 pytestmark = pytest.mark.shares_nothing
 
 
 @keras.saving.register_keras_serializable(package="tests")
 class InChunks(keras.Model):
-    """Model that embeds the chunks of GradCache one by one and keeps all activations."""
+    """Model that embeds the same chunks as `GradCache` and keeps all activations."""
 
     def __init__(self, encoder, chunk):
         super().__init__()
@@ -82,7 +84,7 @@ def batch(model, rows=ROWS):
 
 
 def step(build, loss, wrap=lambda encoder: encoder, **options):
-    """Returns all weights before and after a step on a batch, and the reported loss."""
+    """Takes a step on a batch and returns all weights before and after it, and the loss."""
     keras.utils.set_random_seed(1)
     model = wrap(build())
     model.compile(keras.optimizers.SGD(1.0), loss, **options)
@@ -93,7 +95,7 @@ def step(build, loss, wrap=lambda encoder: encoder, **options):
 
 
 def assert_same(found, expected):
-    """Compares changes of weights, which are gradients at a learning rate of 1, and not zero."""
+    """Compares changes of weights, which equal the gradients if the learning rate is 1."""
     np.testing.assert_allclose(found[2], expected[2], rtol=1e-6)
     assert max(np.abs(new - old).max() for old, new in zip(*found[:2], strict=True)) > 1e-2
     for first, second in zip(found[1], expected[1], strict=True):
@@ -112,7 +114,7 @@ def test_gradients_equal_those_of_the_large_batch(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STATES)
 def test_state_and_random_numbers_equal_one_pass_over_the_chunks(name):
-    """Tests that both passes drop the same units, and that statistics move once per chunk."""
+    """Tests that both passes drop the same units, and that each chunk updates statistics once."""
     layer, chunk = STATES[name]
     loss = losses.TripletLoss(mining="all")
     expected = step(lambda: vectors(layer()), loss, lambda one: InChunks(one, chunk))
@@ -141,7 +143,7 @@ def test_dropout_draws_again_in_the_next_step():
 
 @once
 def test_pairs_across_chunks_count():
-    """Uses chunks of one row, in which all pairs are across chunks."""
+    """Uses chunks of one row, so that the rows of each pair are in different chunks."""
     _, _, actual = step(vectors, losses.ContrastiveLoss(), lambda one: models.GradCache(one, 1))
     keras.utils.set_random_seed(1)
     encoder = vectors()
@@ -203,7 +205,7 @@ def test_smaller_last_batch_and_sample_weights_train():
 
 
 def test_a_loop_does_not_grow_with_the_chunks():
-    """Tests the size of the compiled step and, on JAX, its memory compared with one piece."""
+    """Tests the size of the compiled step and, on JAX, its memory compared with one chunk."""
     encoder = keras.Sequential([keras.Input((16,)), *(keras.layers.Dense(64) for _ in range(4))])
     weights = [
         ops.convert_to_tensor(trainable_variable)
@@ -222,7 +224,7 @@ def two_inputs():
 
 
 def compiled_size(model, weights):
-    """Returns the operations of a gradient step on 512 rows and, on JAX, its temporary bytes."""
+    """Returns the number of operations of a step on 512 rows and, on JAX, its temporary bytes."""
     x = np.ones((512, 16), "float32")
 
     def total(weights, x):

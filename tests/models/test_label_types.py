@@ -1,6 +1,7 @@
-"""Labels of small integer types in the models that have their own loss.
+"""Tests labels of small integer types in the models that have their own loss.
 
-`tests/losses/test_label_types.py` has all types; a step of a model is compiled anew for each.
+`tests/losses/test_label_types.py` tests all integer types. This module tests few types, because the
+step of a model is compiled again for each type.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Batch normalization of the architectures, whose inference is right after few steps."""
+"""Tests that batch normalization gives correct inference after few training steps."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ def test_a_file_keeps_its_own_momentum(tmp_path):
 
 @pytest.mark.slow
 def test_inference_is_right_after_forty_steps():
-    """Trains on dark images with a bright left or right half."""
+    """Trains on dark images whose left or right half is bright."""
     rng = np.random.default_rng(0)
     y = np.arange(160) % 2
     x = 0.1 * rng.random((160, 8, 8, 1), "float32")

@@ -1,4 +1,4 @@
-"""PotatoNetwork: scores, updates of statistics, training by plain `fit`, saved files."""
+"""Tests scores, updates of statistics, training with `fit` and saved files of `PotatoNetwork`."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ N, CLASSES, EACH = 5, 3, 8
 
 
 def recordings(seed=3):
-    """Draws covariances of classes that differ in the scale of one channel."""
+    """Draws covariance matrices of classes that differ in the scale of one channel."""
     rng = np.random.default_rng(seed)
     labels = np.arange(CLASSES * EACH) % CLASSES
     x = rng.normal(size=(len(labels), 40, N))
@@ -50,7 +50,7 @@ def assert_same(actual, expected, **close):
 
 @pytest.fixture(scope="module")
 def trained():
-    """Returns a network after an epoch, which tests must not change."""
+    """Returns a network that was trained for an epoch. Tests must not change this network."""
     net = network()
     fit(net)
     return net
@@ -65,7 +65,7 @@ def evaluated(net, x, y):
 
 @pytest.mark.slow_on_jax
 def test_a_step_scores_before_it_moves_and_moves_each_class_once():
-    """Uses rows of two of the three classes."""
+    """Uses a batch with rows of two of the three classes."""
     net, (x, y) = network(update_rate=0.1), recordings()
     rows = np.flatnonzero(y != 1)[:6]
     labels = y[rows].astype("int32")
@@ -115,7 +115,7 @@ def test_repeated_eigenvalues_and_silence_take_a_finite_step():
 
 
 def test_nan_gives_a_nan_loss_and_invalid_labels_stop_a_compiled_step():
-    net = network()  # on JAX, a step that stops has taken over Keras's weights
+    net = network()  # a new network, because on JAX a step with an error destroys the weights
     x, y = recordings()
     nan = x.copy()
     nan[1, 0, 0] = np.nan
@@ -129,7 +129,10 @@ def test_nan_gives_a_nan_loss_and_invalid_labels_stop_a_compiled_step():
 
 @pytest.mark.slow
 def test_training_finds_discriminative_channels(rng):
-    """Trains on classes that differ in one channel of eight, from a kernel of two others."""
+    """Trains on classes that differ in one of eight channels.
+
+    The initial kernel selects two other channels.
+    """
     labels = np.arange(48) % 3
     x = rng.normal(size=(48, 60, 8))
     x[:, :, 2] *= 2.0 ** labels[:, None]
@@ -183,7 +186,7 @@ def test_recordings_of_different_lengths_calibrate_through_their_encoder(rng):
     np.testing.assert_allclose(weights(net)["potatoes/center"][1], expected.center, rtol=1e-3)
 
 
-# ---- what it is to others ---------------------------------------------------------------------
+# ---- embeddings and distances -----------------------------------------------------------------
 
 
 def test_embeddings_and_distances_equal_those_of_the_encoder(trained, tmp_path):
@@ -199,7 +202,7 @@ def test_embeddings_and_distances_equal_those_of_the_encoder(trained, tmp_path):
     assert not any("potatoes" in weight.path for weight in plain.weights)
 
 
-# ---- bad input --------------------------------------------------------------------------------
+# ---- invalid input ----------------------------------------------------------------------------
 
 
 def test_training_before_the_calibration_is_refused():

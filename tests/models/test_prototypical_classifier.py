@@ -1,4 +1,4 @@
-"""PrototypicalClassifier: Algorithm 1 with plain `fit`, saved files, new classes, errors."""
+"""Tests training by Algorithm 1, saved files, new classes and errors of PrototypicalClassifier."""
 
 import pathlib
 import subprocess
@@ -25,7 +25,7 @@ once = pytest.mark.skipif(JAX, reason="the same on every backend")
 
 
 def data(rows=12, seed=5, classes=CLASSES):
-    """Draws one cloud of points for each class."""
+    """Draws a cluster of points for each class."""
     rng = np.random.default_rng(seed)
     y = np.arange(rows) % classes
     centers = np.random.default_rng(1).normal(scale=2, size=(9, FEATURES))
@@ -35,7 +35,7 @@ def data(rows=12, seed=5, classes=CLASSES):
 def classifier(
     compiled=True, *, loss=None, jit_compile=JAX, optimizer=None, eager=False, **options
 ):
-    """Returns a classifier without dropout, whose random generator is not saved."""
+    """Returns a classifier without dropout, because model files do not contain its generator."""
     keras.utils.set_random_seed(2)
     encoder = keras.Sequential(
         [
@@ -78,7 +78,7 @@ def fit(model, x, y, epochs=1, batch_size=6):
 
 @pytest.fixture(scope="module")
 def trained():
-    """Returns a trained classifier, which tests must not change."""
+    """Returns a trained classifier. Tests must not change this classifier."""
     model = classifier()
     fit(model, *data())
     return model
@@ -135,9 +135,10 @@ def test_golden_step_of_algorithm_1():
 @pytest.mark.slow
 @pytest.mark.parametrize("jit_compile", [True] if JAX else [True, False])
 def test_prototypes_after_fit_equal_algorithm_1_in_numpy(jit_compile):
-    """Compares five steps with a moving encoder; the third class is only in the fourth batch.
+    """Compares five steps in which the encoder also changes.
 
-    A last batch with an invalid label moves nothing.
+    Only the fourth batch has rows of the third class. A last batch with an invalid label changes no
+    weights.
     """
     model = classifier(jit_compile=jit_compile)
     x, y = data(30)
@@ -165,7 +166,7 @@ def test_prototypes_after_fit_equal_algorithm_1_in_numpy(jit_compile):
     before = weights(model)
     for strange in (CLASSES, -1):
         labels = ops.convert_to_tensor(np.where(np.arange(6) == 2, strange, y[:6]))
-        if JAX:  # a step that stops has taken over Keras's weights
+        if JAX:  # a step with an error destroys the weights
             continue
         if jit_compile:  # XLA drops assertions
             assert np.isnan(fit(model, x[:6], labels)["loss"]).all()
@@ -222,7 +223,7 @@ def test_terms_of_weight_0_are_reported_as_0(left_out):
 
 @pytest.mark.parametrize("smoothing", [0.2] if JAX else [0.0, 0.2])
 def test_candidates_of_a_batch_with_all_classes_are_all_classes(smoothing):
-    """Tests values and gradients; without some classes the class term is smaller."""
+    """Tests values and gradients. With fewer candidates the class term is smaller."""
     x, y = data(6)
     labels, z = ops.convert_to_tensor(y.astype("int32")), None
     actual = {}
@@ -268,7 +269,7 @@ def test_heads_and_loss_are_float32_whatever_the_policy(policy):
         assert keras.backend.standardize_dtype(item.dtype) == "float32"
 
 
-# ---- what leaves prototypes alone -------------------------------------------------------------
+# ---- operations that do not change prototypes -------------------------------------------------
 
 
 @pytest.mark.slow_on_jax
@@ -324,7 +325,7 @@ def test_embed_and_distance_work_as_for_every_model(trained):
 
 @once
 def test_loaded_model_continues_training_bit_for_bit(tmp_path):
-    """Tests also added classes, the loss, the state of the optimizer and the counts."""
+    """Also tests added classes, the loss, the state of the optimizer and the counts."""
     x, y = data()
     original = classifier(
         loss=losses.PrototypicalLoss(pair_weight=0.5, label_smoothing=0.1),
@@ -399,8 +400,10 @@ def test_classes_are_added_extended_replaced_and_refitted():
 @pytest.mark.slow
 @once
 def test_training_continues_on_old_classes_after_adding_classes():
-    """Their prototypes move; the auxiliary head has no unit for a new class, so its label is
-    refused, in a compiled step too."""
+    """Tests that prototypes of old classes change and that labels of new classes raise an error.
+
+    The auxiliary head has no unit for a new class. A compiled step raises the error, too.
+    """
     model, (x, y) = classifier(), data()
     fit(model, x, y)
     model.add_classes(["new"], x[:2], [0, 0])
@@ -452,11 +455,11 @@ def test_untrained_prototypes_cause_a_warning():
     assert set(model.classify(x, among=["new"])) == {3}  # without a warning, which is an error
 
 
-# ---- bad input --------------------------------------------------------------------------------
+# ---- invalid input ----------------------------------------------------------------------------
 
 
 def test_failed_changes_leave_the_model_unchanged(trained):
-    """Tests labels, supports and options; the tests of the layer have more cases."""
+    """Tests labels, examples and options. The tests of the layer have more cases."""
     x, y = data()
     before = [*state(trained), trained.class_names]
     with_nan = np.where(np.arange(12)[:, None] == 3, np.nan, x)

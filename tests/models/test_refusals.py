@@ -1,4 +1,4 @@
-"""Errors of models with their own loss for invalid arrays, with the position of invalid values."""
+"""Tests that models with their own loss raise errors that name the position of invalid values."""
 
 import numpy as np
 import pytest

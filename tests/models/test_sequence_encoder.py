@@ -26,7 +26,10 @@ def numpy(tensor):
 
 @functools.cache
 def encoder(aggregation="quantile", halvings=3, **options):
-    """Returns an encoder with random statistics and slopes, for which padding is never zero."""
+    """Returns an encoder with random statistics and slopes.
+
+    The activations of padding are then never zero.
+    """
     keras.utils.set_random_seed(5)
     model = sequence_encoder(
         CHANNELS, aggregation=aggregation, halvings=halvings, knots=4, **options
@@ -39,13 +42,13 @@ def encoder(aggregation="quantile", halvings=3, **options):
 
 
 def assert_close(found, expected):
-    """Compares relative to the size of embeddings, which random statistics make large."""
+    """Compares embeddings relative to their size, which is large for random statistics."""
     size = max(1, np.abs(expected).max())
     np.testing.assert_allclose(found / size, expected / size, rtol=1e-5, atol=1e-5)
 
 
 def padded(signal, before, after, rng):
-    """Returns a recording with arbitrary numbers around it, and its mask."""
+    """Adds arbitrary numbers before and after a recording, and returns the result and its mask."""
     garbage = rng.normal(scale=1e3, size=(1, before + signal.shape[1] + after, CHANNELS))
     garbage[:, before : before + signal.shape[1]] = signal
     mask = np.zeros(garbage.shape[:2], bool)
@@ -89,13 +92,13 @@ def test_padding_in_front_by_whole_windows_changes_nothing_either(rng, aggregati
 def test_masked_steps_in_the_middle_are_ignored(rng, aggregation, halvings):
     model, x = encoder(aggregation, halvings), recording(rng, LONGEST)
     mask = np.ones((1, LONGEST), bool)
-    mask[:, [3, 9, 10, 11, 12, 13, 14, 15, 16, 21]] = False  # two whole windows of four among them
+    mask[:, [3, 9, 10, 11, 12, 13, 14, 15, 16, 21]] = False  # includes two whole windows of four
     actual = numpy(model(x, mask=mask))
     assert np.isfinite(actual).all()
     for garbage in (0, np.nan, 1e6):
         changed = np.where(mask[..., None], x, garbage).astype("float32")
         np.testing.assert_array_equal(numpy(model(changed, mask=mask)), actual)
-    assert np.abs(numpy(model(x)) - actual).max() > 1e-3  # the mask is not just ignored
+    assert np.abs(numpy(model(x)) - actual).max() > 1e-3  # the mask has an effect
 
 
 def test_no_gradient_reaches_masked_steps(rng):
@@ -137,7 +140,7 @@ def test_halvings_follow_every_halve_every_convolutions(options, expected):
 
 
 def test_earlier_halving_extends_the_receptive_field(rng):
-    """Counts the steps that change when one step of the signal changes."""
+    """Counts the output steps that change if one step of the signal changes."""
     signal = recording(rng, 512)
     seen = {}
     for every in (2, 4):
@@ -151,7 +154,10 @@ def test_earlier_halving_extends_the_receptive_field(rng):
 
 
 def test_edge_has_the_parameters_of_its_table():
-    """Counts by hand for six channels: kernels 3 * in * out, five more weights per filter."""
+    """Counts the weights for six channels by hand.
+
+    A kernel has 3 * in * out weights, and each filter has five more weights.
+    """
     model = sequence_encoder(6)
     kernels = 3 * (6 * 32 + 3 * 32 * 32 + 32 * 48 + 3 * 48 * 48 + 48 * 64 + 7 * 64 * 64)
     filters = 4 * 32 + 4 * 48 + 8 * 64

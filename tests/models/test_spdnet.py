@@ -1,4 +1,4 @@
-"""The SPD network: its values, omitted layers, and gradients at equal eigenvalues."""
+"""Tests values, omitted layers and gradients at equal eigenvalues of `spdnet`."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def network(*args, seed=4, **kwargs):
     return models.spdnet(*args, **kwargs)
 
 
-# ---- what it computes -------------------------------------------------------------------------
+# ---- values -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -58,7 +58,7 @@ def test_values_and_gradients_are_those_of_the_definition(solver):
 
 
 def with_every_reeig(model, sizes, epsilon):
-    """Returns the network of the paper with the kernels of `model`."""
+    """Returns the network of the paper, with all its ReEig layers and the kernels of `model`."""
     inputs = x = keras.Input((sizes[0], sizes[0]))
     for units in sizes[1:]:
         x = ReEig(epsilon)(BiMap(units)(x))
@@ -70,7 +70,7 @@ def with_every_reeig(model, sizes, epsilon):
 @pytest.mark.slow
 @pytest.mark.parametrize("steps", [30, 3])
 def test_later_reeigs_are_the_identity(steps, rng):
-    """Includes trained networks and singular matrices."""
+    """Also tests trained networks and singular matrices."""
     sizes, epsilon = (10, 8, 6, 4), 0.05
     model = network(sizes, epsilon=epsilon)
     x = covariances(rng, 16, 10, steps)
@@ -201,7 +201,10 @@ SPECTRA = {
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("name", SPECTRA)
 def test_gradient_of_the_first_layer_is_right_at_equal_eigenvalues(solver, name, rng):
-    """Tests a case in which autodiff of eigensolvers is 57 % off (TensorFlow) or NaN (JAX)."""
+    """Tests equal eigenvalues, for which automatic differentiation of eigensolvers is wrong.
+
+    Its error is 57 % on TensorFlow, and its result is NaN on JAX.
+    """
     model = network((12, 8, 4), epsilon=1e-2, solver=solver)
     x = np.stack([with_spectrum(SPECTRA[name], rng) for _ in range(6)]).astype("float32")
     target = rng.normal(size=(6, 10)).astype("float32")
@@ -230,7 +233,7 @@ def test_a_step_on_silence_and_singular_matrices_is_finite(solver, rng):
 
 
 def test_training_finds_discriminative_directions(rng):
-    """Trains on two classes that differ in the variance of one of ten channels."""
+    """Trains on two classes that differ only in the variance of one of ten channels."""
     labels = np.arange(64) % 2
     scale = np.ones((64, 1, 10))
     scale[labels == 1, :, 7] = 3

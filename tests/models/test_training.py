@@ -1,4 +1,4 @@
-"""Training by the four methods of Abdelwahab2019 with `fit`, also from a saved file."""
+"""Tests training by the four methods of Abdelwahab2019 with `fit`, also from a saved file."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ PEOPLE, EACH, TIME, CHANNELS = 4, 6, 24, 2
 
 
 def recordings():
-    """Draws people who differ in the spread and not in the mean of their signals."""
+    """Draws recordings of people whose signals differ in their spread but not in their mean."""
     rng = np.random.default_rng(8)
     people = np.repeat(np.arange(PEOPLE), EACH)
     x = rng.normal(size=(len(people), TIME, CHANNELS)) * (0.4 + people[:, None, None] / 2)
@@ -72,7 +72,7 @@ def fit(net, epochs, first=0):
 
 
 def assert_same_state(one, other):
-    """Compares weights and the state of the optimizer bit for bit."""
+    """Tests that weights and optimizer states are exactly equal."""
     for first, its in zip(one.variables, other.variables, strict=True):
         np.testing.assert_array_equal(ops.convert_to_numpy(first), ops.convert_to_numpy(its))
     first, its = one.optimizer.variables, other.optimizer.variables

@@ -10,7 +10,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def test_28_10_has_the_published_weights():
-    """Tests the count 36,479,194 of the reference minus the weights of its classifier."""
+    """Compares with the published number of weights (36,479,194) minus those of the classifier."""
     model = models.wide_resnet()
     trained = sum(int(np.prod(weight.shape)) for weight in model.trainable_weights)
     assert trained == 36_479_194 - (640 * 10 + 10)
@@ -21,7 +21,7 @@ def test_depth_counts_the_convolutions_of_the_blocks():
     model = models.wide_resnet(16, 1, (8, 8, 3))
     names = [layer.name for layer in model.layers if isinstance(layer, keras.layers.Conv2D)]
     shortcuts = [name for name in names if "shortcut" in name]
-    # all but the shortcuts and the classifier's layer, which is not here; 16 counts four more
+    # The network has 13 convolutions besides its shortcuts. The depth counts three more layers.
     assert len(names) - len(shortcuts) == 16 - 3
     assert shortcuts == ["group_2_block_1_shortcut", "group_3_block_1_shortcut"]
 

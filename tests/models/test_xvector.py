@@ -9,7 +9,7 @@ from keras_dml.models.xvector import FRAME_LAYERS
 from tests.goldens import golden
 
 COMPACT = {"frame_layers": [(8, 5, 1), (8, 3, 2), (12, 1, 1)], "embedding": 6, "bands": 10}
-SEEN = 9  # frames that the compact network covers at once
+SEEN = 9  # number of frames that the compact network covers at once
 
 
 def noise(rng, *lengths):
@@ -50,7 +50,7 @@ def test_a_recording_has_the_same_embedding_alone_and_in_a_padded_batch(padding,
     alone = np.concatenate([keras_dml.embed(model, [each]) for each in recordings])
     assert together.shape == (2, 6)
     np.testing.assert_allclose(together, alone, rtol=0, atol=1e-5)
-    assert (alone < 0).any() and (alone > 0).any()  # affine, no ReLU
+    assert (alone < 0).any() and (alone > 0).any()  # the last layer has no ReLU
 
 
 def test_shortest_recording_is_the_receptive_field(rng):

@@ -1,21 +1,21 @@
-"""Writes the quantile functions of POT and SciPy, which are steps, in the form that ours have.
+"""Converts step functions, which POT and SciPy use as quantile functions, to knots and values.
 
-Here a quantile function is linear between knots. A step is a segment of width 0, so that the same
-distance takes both forms exactly.
+In keras-dml a quantile function is linear between knots. A step then is a segment of width 0, so
+the distances of keras-dml are exact for step functions, too.
 """
 
 import numpy as np
 
 
 def cumulative(weights, count):
-    """Cumulative weights, from above 0 to 1, shape `(count,)`; None: equal weights."""
+    """Returns cumulative weights, which end at 1, shape `(count,)`. None means equal weights."""
     weights = np.ones(count) if weights is None else np.asarray(weights, np.float64)
     sums = np.cumsum(weights)
     return sums / sums[-1]
 
 
 def sorted_sample(sample, weights=None):
-    """Sample in ascending order and the cumulative weights in this order."""
+    """Sorts a sample, and returns it with its cumulative weights in the same order."""
     sample = np.asarray(sample, np.float64)
     order = np.argsort(sample, kind="stable")
     ordered_weights = None if weights is None else np.asarray(weights)[order]
@@ -23,16 +23,18 @@ def sorted_sample(sample, weights=None):
 
 
 def as_quantile_functions(x, y, x_weights=None, y_weights=None):
-    """Values of two samples at shared knots, each knot doubled: left and right limit.
+    """Computes the quantile values of two samples at shared knots.
+
+    Each knot occurs twice, once with the left limit and once with the right limit of a step.
 
     Args:
-        x: Sample, shape `(n,)`.
-        y: Sample, shape `(m,)`.
-        x_weights: Non-negative weights, shape `(n,)`; None: equal.
-        y_weights: Non-negative weights, shape `(m,)`; None: equal.
+        x: First sample, shape `(n,)`.
+        y: Second sample, shape `(m,)`.
+        x_weights: Non-negative weights of `x`, shape `(n,)`. Default: equal weights.
+        y_weights: Non-negative weights of `y`, shape `(m,)`. Default: equal weights.
 
     Returns:
-        Two arrays of shape `(1, knots)` and the knots, shape `(knots,)`.
+        The values of the two samples, shape `(1, knots)`, and the knots, shape `(knots,)`.
     """
     (x, x_ends), (y, y_ends) = sorted_sample(x, x_weights), sorted_sample(y, y_weights)
     ends = np.union1d(x_ends, y_ends)

@@ -23,7 +23,7 @@ def numpy(tensor):
 
 
 def speech(rng, seconds, rate):
-    """Harmonics that come and go in a little noise, in [-1, 1]."""
+    """Draws harmonics of changing loudness with little noise, in [-1, 1]."""
     t = np.arange(round(seconds * rate)) / rate
     voice = np.sin(2 * np.pi * 140 * t + np.sin(20 * t)) ** 3 * (1.1 + np.sin(30 * t)) * 0.2
     return voice + rng.normal(scale=0.01, size=len(t))
@@ -37,8 +37,12 @@ def test_filters_on_slaneys_mel_axis():
 
 
 def test_filters_on_the_mel_axis_of_htk():
-    """The edges are librosa's. Our triangles are straight on the mel axis, librosa's in hertz; both
-    are 0 at their edges and 1 at their peaks, and no weight differs by more than 0.06."""
+    """Tests that mel filters have the same edges as in librosa.
+
+    Triangles of keras-dml are straight on the mel axis, and triangles of librosa are straight in
+    hertz. All triangles are 0 at their edges and 1 at their peaks, and no weight differs by more
+    than 0.06.
+    """
     for rate, transform, bands in SETTINGS:
         low, high = 20.0, 0.475 * rate
         result = mel_filters(transform, bands, rate, low, high)
@@ -86,8 +90,12 @@ def test_power_spectra(rng):
 
 
 def test_logarithms_of_mel_bands(rng):
-    """Frame by frame: pre-emphasis whose first sample is its own predecessor, Hamming window, and
-    the mean over frames taken off. librosa emphasizes whole recordings and keeps the mean."""
+    """Compares log-mel bands that are computed from librosa's spectra frame by frame.
+
+    Each frame has pre-emphasis, in which the first sample counts as its own predecessor, and a
+    Hamming window. The mean over frames is subtracted. librosa itself applies pre-emphasis to whole
+    recordings and does not subtract the mean.
+    """
     rate, bands = 16000, 30
     audio = speech(rng, 0.3, rate)
     frames = librosa.util.frame(audio, frame_length=400, hop_length=160).T

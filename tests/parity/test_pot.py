@@ -26,12 +26,12 @@ def distance_of_samples(x, y, p, x_weights=None, y_weights=None):
 
 
 def of_pot(x, y, p, x_weights=None, y_weights=None):
-    """POT returns the p-th power."""
+    """Computes a Wasserstein distance by POT, which returns its p-th power."""
     return float(ot.wasserstein_1d(x, y, x_weights, y_weights, p=p)) ** (1 / p)
 
 
 def samples(rng):
-    """Pairs of samples by name."""
+    """Draws a dict from names to pairs of samples."""
     return {
         "equal lengths": rng.normal(size=(2, 9)),
         "unequal lengths": (rng.normal(size=7), rng.gamma(2, size=12)),
@@ -70,7 +70,7 @@ def test_distances_of_weighted_samples(rng, p):
 @pytest.mark.parametrize("p", ORDERS)
 @pytest.mark.parametrize("dtype", matrices.DTYPES)
 def test_distance_matrices_of_embeddings(rng, dtype, p):
-    """Of several filters the distances are added."""
+    """Tests that the distances of several filters are added."""
     x, y = rng.normal(size=(4, 3, 10)), rng.normal(size=(5, 3, 10))
     expected = [
         [sum(of_pot(a, b, p) for a, b in zip(first, second, strict=True)) for second in y]
@@ -83,15 +83,17 @@ def test_distance_matrices_of_embeddings(rng, dtype, p):
     ]
     result = wasserstein.pairwise(*(side[:, :-1].astype(dtype) for side in rows), knots, p)
     np.testing.assert_allclose(result, expected, rtol=1e-9 if dtype == "float64" else 1e-5)
-    # as embeddings, with knots that ascend as their check demands
+    # The check of embeddings requires ascending knots.
     rows[0][:, -1] = rows[1][:, -1] = knots + 1e-9 * np.arange(20)
     embedded = Wasserstein(p)(*(side.astype("float64") for side in rows))
     np.testing.assert_allclose(embedded, expected, rtol=1e-6)
 
 
 def test_quantile_functions_of_recordings_are_interpolated():
-    """Steps and lines between the same order statistics are different distributions, and their
-    distances differ: 0.75 here, 0.5 in POT, for the same two recordings."""
+    """Tests that linear interpolation and steps give different distances.
+
+    For the same two recordings the distance is 0.75 in keras-dml and 0.5 in POT.
+    """
     x, y, knots = np.array([0.0, 1.0]), np.array([0.0, 0.0]), np.array([0, 0.5, 1])
     first, second = (numpy(quantiles(side[None, :, None], knots))[0] for side in (x, y))
     assert float(wasserstein.distance(first, second, knots)) == pytest.approx(0.75)
@@ -99,8 +101,10 @@ def test_quantile_functions_of_recordings_are_interpolated():
 
 
 def test_interpolation_moves_a_distance_by_at_most_half_a_step_of_each_recording(rng):
-    """Between order statistics lines are off steps by `(max - min) / (2 steps)` on average, so that
-    the two distances approach each other as recordings get longer."""
+    """Tests that the distances by interpolation and by steps converge for longer recordings.
+
+    Linear interpolation differs from steps by `(max - min) / (2 steps)` on average.
+    """
     for n, m in ((2, 2), (3, 7), (20, 30), (400, 500)):
         x, y = rng.normal(size=n), 0.5 + rng.normal(size=m)
         knots = np.union1d(np.arange(n + 1) / n, np.arange(m + 1) / m)
@@ -111,7 +115,10 @@ def test_interpolation_moves_a_distance_by_at_most_half_a_step_of_each_recording
 
 
 def test_infinite_values_give_no_finite_distance():
-    """POT and SciPy give inf or NaN; here a recording with an infinite value has no embedding."""
+    """Tests that a recording with an infinite value has no embedding in keras-dml.
+
+    POT and SciPy return inf or NaN for its distance.
+    """
     x, y = np.array([0.0, np.inf]), np.array([0.0, 1.0])
     with np.errstate(invalid="ignore"):
         assert not np.isfinite(of_pot(x, y, 1))
@@ -120,7 +127,7 @@ def test_infinite_values_give_no_finite_distance():
 
 
 def objective(values, point, weights, p):
-    """Weighted sum of the p-th powers of POT's distances from a point."""
+    """Computes the weighted sum of the p-th powers of POT's distances from a point."""
     powers = [ot.wasserstein_1d(row, point, p=p) for row in values]
     return float(np.dot(weights, powers))
 
@@ -128,15 +135,17 @@ def objective(values, point, weights, p):
 @pytest.mark.parametrize("p", [1, 2])
 @pytest.mark.parametrize("count", [2, 3, 4, 5])
 def test_barycenters_reach_the_least_cost_of_pots_linear_program(rng, p, count):
-    """On a grid the linear program is exact; the samples are multiples of `count`, so that means
-    lie on the grid."""
+    """Compares barycenters with POT's linear program, which is exact on a grid.
+
+    The samples are multiples of `count`, so that their means are on the grid.
+    """
     grid = np.arange(0, 6 * count, dtype=float)
     values = np.sort(count * rng.integers(0, 6, size=(count, 4)), axis=1).astype(float)
     masses = np.stack([(grid[:, None] == row).mean(axis=1) for row in values], axis=1)
     for weights in (None, rng.dirichlet(np.ones(count))):
         shares = np.full(count, 1 / count) if weights is None else weights
         if p == 2 and weights is not None:
-            continue  # a weighted mean is not on the grid
+            continue  # because a weighted mean is not on the grid
         costs = np.abs(grid[:, None] - grid) ** p
         solution = ot.lp.barycenter(masses, costs, weights=shares)
         least = sum(
@@ -150,8 +159,10 @@ def test_barycenters_reach_the_least_cost_of_pots_linear_program(rng, p, count):
 
 @pytest.mark.parametrize("p", [1, 2])
 def test_without_weights_a_barycenter_is_that_of_equal_weights(rng, p):
-    """Between the two middle values all points cost the same at p = 1, so the cost alone does not
-    decide."""
+    """Tests the barycenter of an even number of samples at p = 1.
+
+    All points between the two middle values have the same cost.
+    """
     for count in (1, 2, 3, 4, 7, 8):
         values = np.sort(rng.normal(size=(count, 2, 6)), axis=-1)
         expected = barycenter(values, None, p)
@@ -175,7 +186,7 @@ def test_weighted_quadratic_barycenters_are_those_of_pots_free_support(rng):
 
 
 def test_a_mixture_is_as_far_from_a_sample_as_the_pooled_sample(rng):
-    """Segments weighted by their steps are the recording that they make together."""
+    """Tests that segments, weighted by their numbers of steps, give the whole recording."""
     segments, probe = [rng.normal(size=4), 3 + rng.normal(size=8)], rng.normal(size=5)
     knots = np.linspace(0, 1, 2001)
     values = [

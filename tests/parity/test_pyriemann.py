@@ -1,7 +1,7 @@
-"""Compares SPD geometry, covariance estimators and the potato with pyRiemann.
+"""Compares SPD geometry, covariance estimators and the Riemannian potato with pyRiemann.
 
-pyRiemann computes in float64. For float32 it gets the matrices after they were rounded, so that a
-difference is an error of the computation and not of the input.
+pyRiemann computes in float64. In tests of float32, pyRiemann receives the rounded matrices, so that
+differences are errors of the computation and not of the input.
 """
 
 import itertools
@@ -36,7 +36,7 @@ METRICS = {
 CASES = ((1, 1.0), (2, 1e12), (5, 1.0), (5, 1e-12), (20, 1.0))  # size, scale
 SPREADS = (1, 4, 6)  # half the logarithm of the condition number: up to 7, 3,000 and 160,000
 RTOL = {"float64": 1e-7, "float32": 5e-4}
-# Distances from traces and determinants cancel for close matrices, as their docstrings say.
+# Distances that are computed from traces and determinants lose digits for close matrices.
 CANCELLATION = {"stein": 1e-3, "bures_wasserstein": 2e-3}
 
 
@@ -45,7 +45,7 @@ def numpy(tensor):
 
 
 def root_of_traces(x, y):
-    """Unit of a Bures-Wasserstein distance."""
+    """Returns the unit of a Bures-Wasserstein distance."""
     return np.sqrt(np.trace(x, axis1=-2, axis2=-1) + np.trace(y, axis1=-2, axis2=-1))
 
 
@@ -78,7 +78,10 @@ def test_distance_matrices(rng, name):
 
 
 def test_the_distance_and_gradient_of_diagonal_matrices_far_apart():
-    """The pair spans eight orders of magnitude, each matrix four."""
+    """Tests a pair of matrices whose eigenvalues span eight orders of magnitude.
+
+    The eigenvalues of each matrix span four orders of magnitude.
+    """
     x, y = np.diag([1e-4, 1.0]), np.diag([1.0, 1e-4])
     expected = distance(x, y, metric="riemann")
     assert expected == pytest.approx(np.sqrt(2) * np.log(1e4))
@@ -92,8 +95,11 @@ def test_the_distance_and_gradient_of_diagonal_matrices_far_apart():
 
 
 def test_nearest_neighbors_of_short_recordings(rng):
-    """Rectified covariances of fewer steps than channels, in float32: the smallest eigenvalues of
-    two recordings lie in different directions, so that pairs span nine orders of magnitude."""
+    """Tests rectified covariances of recordings with fewer steps than channels, in float32.
+
+    The smallest eigenvalues of two recordings have different directions. Therefore the eigenvalues
+    of a pair span nine orders of magnitude.
+    """
     signals = (rng.normal(size=(24, 6, 8)) * np.linspace(0.5, 2, 8)).astype("float32")
     x = numpy(ReEig()(Covariance()(signals)))
     x = (x + np.swapaxes(x, 1, 2)) / 2  # pyRiemann needs exact symmetry
@@ -125,7 +131,7 @@ def test_the_axioms_of_a_metric_hold_on_badly_conditioned_matrices(rng, dtype, s
         least = table[~np.eye(len(x), dtype=bool)].min()
         np.testing.assert_allclose(table, table.T, rtol=RTOL[dtype], err_msg=f"{name}: symmetry")
         assert np.diag(table).max() < 0.05 * least, f"{name}: identity and separability"
-        longer = table[:, :, None] + table[None]  # from i over j to k
+        longer = table[:, :, None] + table[None]  # length of the way from i over j to k
         assert (table[:, None] <= longer + 0.05 * least).all(), f"{name}: triangle"
 
 
@@ -156,13 +162,17 @@ def test_maps_that_leave_distances_unchanged(rng):
 
 
 def average_referenced(rng, count, channels=8, steps=200):
-    """Covariances of signals less the mean of their channels: singular except for rounding."""
+    """Draws covariances of signals minus the mean of their channels.
+
+    The covariances are singular except for rounding.
+    """
     signals = rng.normal(size=(count, steps, channels)) * rng.uniform(0.5, 3, (count, 1, channels))
     signals -= signals.mean(axis=2, keepdims=True)
     return np.swapaxes(signals, 1, 2) @ signals / steps
 
 
-COMMON_RANGE = np.linalg.svd(np.eye(8) - 1 / 8)[0][:, :7]  # of signals whose channels sum to 0
+# Basis of the range of covariances of signals whose channels sum to 0.
+COMMON_RANGE = np.linalg.svd(np.eye(8) - 1 / 8)[0][:, :7]
 
 
 def in_common_range(x):
@@ -170,7 +180,7 @@ def in_common_range(x):
 
 
 def affine_invariant_or_refused(x, y):
-    """The distance of one pair, or None if it is refused."""
+    """Returns the distance of a pair of matrices, or None if the function raises an error."""
     try:
         return float(distances.get("affine_invariant")(x[None], y[None])[0, 0])
     except ValueError:
@@ -179,9 +189,11 @@ def affine_invariant_or_refused(x, y):
 
 @pytest.mark.parametrize("dtype", matrices.DTYPES)
 def test_affine_invariant_distances_of_singular_matrices(rng, dtype):
-    """Either all pairs are refused or all have the distance of the common range: rounding does not
-    decide. In pyRiemann it does: NaN, a number or an error. A singular and a definite matrix are
-    infinitely far from each other.
+    """Tests that rounding does not decide whether the distance of singular matrices exists.
+
+    In keras-dml, either all pairs raise an error or all pairs have the distance in their common
+    range. In pyRiemann rounding decides whether the result is NaN, a number or an error. The
+    distance between a singular and a definite matrix is infinite.
     """
     x, y = (average_referenced(rng, 12) for _ in range(2))
     expected = distance(in_common_range(x), in_common_range(y), metric="riemann")
@@ -201,8 +213,10 @@ def test_affine_invariant_distances_of_singular_matrices(rng, dtype):
 
 @pytest.mark.parametrize("dtype", matrices.DTYPES)
 def test_bures_wasserstein_distances_of_singular_matrices(rng, dtype):
-    """A distance of semidefinite matrices: pyRiemann's in the common range, where they are
-    definite."""
+    """Compares a distance of semidefinite matrices with pyRiemann's distance in their common range.
+
+    In the common range the matrices are definite.
+    """
     x, y = (average_referenced(rng, 12) for _ in range(2))
     expected = distance(in_common_range(x), in_common_range(y), metric="wasserstein")
     result = spd.bures_wasserstein(x.astype(dtype), y.astype(dtype))
@@ -211,8 +225,10 @@ def test_bures_wasserstein_distances_of_singular_matrices(rng, dtype):
 
 @pytest.mark.parametrize("dtype", matrices.DTYPES)
 def test_bures_wasserstein_distances_in_any_unit(rng, dtype):
-    """Signals in tesla have covariances of 1e-22, raw counts of 1e20: their squares leave
-    float32."""
+    """Tests very small and very large covariances, whose squares are outside the float32 range.
+
+    Signals in tesla have covariances of 1e-22, and raw counts have covariances of 1e20.
+    """
     x, y = matrices.spd(rng, 2, 6, 5)
     for scale in (1e-26, 1e-22, 1e-12, 1e12, 1e20, 1e26):
         pair = (scale * x).astype(dtype), (scale * y).astype(dtype)
@@ -268,7 +284,8 @@ def test_weights_that_do_not_fit_are_refused_as_pyriemann_refuses_them(rng, name
     for weights in ([2.0], np.ones(6), np.zeros(5), [1, 1, 1, 1, -1], [1, 1, 1, 1, np.nan]):
         with pytest.raises(ValueError, match="(?i)weights"):
             mean(x, weights)
-    for weights in ([2.0], np.ones(6)):  # it takes negative ones, and divides by a sum of 0
+    # pyRiemann accepts negative weights, and divides by a sum of 0
+    for weights in ([2.0], np.ones(6)):
         with pytest.raises(ValueError, match="(?i)weights"):
             peer(x, sample_weight=weights, **options)
     with pytest.raises(ValueError, match=r"\(0, 3, 3\)"):
@@ -304,8 +321,10 @@ def test_tangent_vectors(rng):
 
 
 def test_tangent_vectors_at_a_mean_have_pyriemanns_inner_products(rng):
-    """The vectors differ by a rotation: whitening here is by the Cholesky factor, there by the
-    inverse root."""
+    """Tests that tangent vectors differ from pyRiemann's tangent vectors only by a rotation.
+
+    keras-dml whitens by the Cholesky factor, and pyRiemann by the inverse square root.
+    """
     x = matrices.spd(rng, 6, 4)
     mean = spd.karcher_mean(x)
     whitener = numpy(spd.whitening(mean))
@@ -334,14 +353,14 @@ ESTIMATORS = {
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_covariance_matrices_of_any_length_and_unit(rng, estimator):
-    """Tesla is 1e-11 and less, volts 1e-5, raw counts go to 1e10."""
+    """Tests signals of very different sizes: tesla (at most 1e-11), volts (1e-5), counts (1e10)."""
     layers = [Covariance(estimator, dtype=dtype) for dtype in matrices.DTYPES]
     for steps, channels in ((2, 3), (4, 6), (300, 5), (20, 1)):
         x = rng.normal(size=(3, steps, channels)) @ rng.normal(size=(channels, channels))
         for layer, scale in itertools.product(layers, (1e-15, 1e-11, 1, 1e10)):
             dtype = layer.compute_dtype
             scaled = (scale * x).astype(dtype)
-            # in units of the signal, where float64 is far from its bounds
+            # In these units all values are far inside the float64 range.
             expected = ESTIMATORS[estimator](np.swapaxes(scaled.astype("float64") / scale, 1, 2))
             result = numpy(layer(scaled)).astype("float64")
             unit = 1 if estimator == "trace_normalized" else scale**2
@@ -354,7 +373,7 @@ def test_covariance_matrices_of_any_length_and_unit(rng, estimator):
 
 
 def windows(rng, count, n=4, artifacts=0):
-    """Covariance matrices, the first of them at ten times the amplitude."""
+    """Draws covariance matrices. The first `artifacts` matrices are 100 times as large."""
     x = rng.normal(size=(count, 10 * n, n))
     x[:artifacts] *= 10
     return np.swapaxes(x, 1, 2) @ x / (10 * n)
@@ -375,11 +394,14 @@ def test_potatoes_at_several_thresholds(rng):
 
 
 def test_labels_mark_artifacts(rng):
-    """1 is clean and 0 an artifact, as in pyRiemann; those marked take no part in the fit."""
+    """Tests labels, in which 1 means clean and 0 means artifact, as in pyRiemann.
+
+    Matrices with label 0 are not used by the fit.
+    """
     x, probes = windows(rng, 40), windows(rng, 20, artifacts=3)
     y = np.ones(40, int)
     y[::4] = 0
-    x[::4] *= 1.3  # too little to be rejected without the labels
+    x[::4] *= 1.3  # a small change, which is not rejected without labels
     ours, reference = Potato(3.0).fit(x, y), PyRiemannPotato(threshold=3.0).fit(x, y)
     assert_same_potato(ours, reference, probes)
     assert not ours.clean_[::4].any()
@@ -410,7 +432,7 @@ def test_weights_of_matrices_move_the_center(rng):
 
 @pytest.mark.parametrize("spread", [1e-2, 4e-5, 4e-6])
 def test_windows_that_hardly_differ(rng, spread):
-    """Distances of 1e-6 are far above the rounding of float64."""
+    """Tests distances of 1e-6, which are far larger than rounding errors of float64."""
     base = windows(rng, 1)[0]
     noise = rng.normal(size=(31, 4, 4))
     noise = (noise + np.swapaxes(noise, 1, 2)) / 2
@@ -423,8 +445,11 @@ def test_windows_that_hardly_differ(rng, spread):
 
 
 def test_partial_fit_moves_the_center_as_pyriemann_does(rng):
-    """With one clean matrix the centers agree. Mean and deviation do not: pyRiemann measures the
-    matrix after it has moved the center (`tests/test_potato.py`)."""
+    """Tests that centers agree after an update with one clean matrix.
+
+    Mean and standard deviation of the distances differ, because pyRiemann measures the matrix after
+    updating the center (`tests/test_potato.py`).
+    """
     x, matrix = windows(rng, 30), windows(rng, 1)
     ours, reference = Potato(9.0, update_rate=0.1).fit(x), PyRiemannPotato(threshold=9.0).fit(x)
     ours.partial_fit(matrix)

@@ -1,4 +1,4 @@
-"""Compares losses, miners and retrieval with pytorch-metric-learning: values and gradients."""
+"""Compares values and gradients of losses, miners and retrieval with pytorch-metric-learning."""
 
 import warnings
 
@@ -32,12 +32,15 @@ MARGINS = (0.2, 1.0, 3.0)
 
 
 def euclidean(power=1):
-    """Without their division by the length of the vectors."""
+    """Returns a distance of pytorch-metric-learning that does not normalize vectors."""
     return LpDistance(normalize_embeddings=False, p=2, power=power)
 
 
 def batches(rng):
-    """Embeddings and labels by name: balanced, uneven, and one class with a single row."""
+    """Draws a dict from names to embeddings and labels.
+
+    The batches are balanced, uneven, or have a class with a single row.
+    """
     return {
         "balanced": (rng.normal(size=(12, 5)), np.repeat([0, 1, 2, 3], 3)),
         "uneven": (rng.normal(size=(9, 4)), np.array([0, 0, 0, 0, 1, 1, 2, 2, 2])),
@@ -50,7 +53,7 @@ def batches(rng):
 
 
 def value_and_gradient(loss, embeddings, labels):
-    """Of one of their losses, a function of tensors."""
+    """Computes the value and the gradient of a loss of pytorch-metric-learning."""
     rows = torch.tensor(embeddings, requires_grad=True)
     value = loss(rows, torch.tensor(labels))
     value.backward()
@@ -65,8 +68,11 @@ def assert_equal_losses(ours, reference, embeddings, labels, case):
 
 
 def test_contrastive(rng):
-    """Theirs adds the means over positive and over negative pairs and has no square; here is half
-    the mean of all squares."""
+    """Compares contrastive losses, which have different definitions.
+
+    pytorch-metric-learning adds the means over positive and over negative pairs, without squares.
+    keras-dml computes half the mean of all squares.
+    """
     for name, (embeddings, labels) in batches(rng).items():
         for margin in MARGINS:
             parts = peer_losses.ContrastiveLoss(
@@ -83,7 +89,7 @@ def test_contrastive(rng):
 
 
 def test_triplets_of_all_kinds(rng):
-    """All triplets, in distances and in squares."""
+    """Compares the loss of all triplets, with distances and with squared distances."""
     for name, (embeddings, labels) in batches(rng).items():
         for margin, squared in ((0.2, False), (1.0, True), (3.0, False)):
             reference = peer_losses.TripletMarginLoss(
@@ -94,7 +100,10 @@ def test_triplets_of_all_kinds(rng):
 
 
 def test_hard_triplets(rng):
-    """Their miner leaves out rows without a positive, ours counts them with the value 0."""
+    """Compares hard mining for batches in which rows have no positive.
+
+    pytorch-metric-learning leaves out such rows, and keras-dml counts them with the value 0.
+    """
     for name, (embeddings, labels) in batches(rng).items():
         _, members = np.unique(labels, return_inverse=True)
         share = np.mean(np.bincount(members)[members] > 1)
@@ -115,7 +124,7 @@ def test_hard_triplets(rng):
 
 
 def nearest_negatives(triplets, table):
-    """Of triplets with one anchor and positive, the one with the nearest negative."""
+    """Selects, for each anchor and positive, the triplet with the nearest negative."""
     best = {}
     for anchor, positive, negative in zip(*(part.tolist() for part in triplets), strict=True):
         pair = anchor, positive
@@ -126,8 +135,11 @@ def nearest_negatives(triplets, table):
 
 
 def test_semi_hard_triplets(rng):
-    """Their miner gives all semi-hard triplets, of which Schroff2015 takes the nearest negative of
-    each pair."""
+    """Compares semi-hard mining with the nearest negatives among all semi-hard triplets.
+
+    The miner of pytorch-metric-learning returns all semi-hard triplets. Schroff2015 uses the
+    nearest negative of each pair.
+    """
     for name, (embeddings, labels) in batches(rng).items():
         for margin in (1.0, 4.0):
             miner = miners.TripletMarginMiner(margin, "semihard", distance=euclidean(power=2))
@@ -159,7 +171,7 @@ def test_lifted_structure(rng):
 
 
 def test_n_pairs(rng):
-    """Batches of one pair per class, which is all that ours takes."""
+    """Tests batches with one pair per class, the only batches that `NPairLoss` accepts."""
     labels = np.array([3, 0, 7, 0, 3, 7, 9, 9])
     for length in (0.1, 1.0, 5.0):
         embeddings = length * rng.normal(size=(8, 4))
@@ -173,7 +185,10 @@ def test_n_pairs(rng):
 
 
 def test_proxy_nca(rng):
-    """Theirs is a cross-entropy, that is `softmax=True` here, where proxies are a layer."""
+    """Compares `ProxyNCALoss(softmax=True)` with pytorch-metric-learning, which uses cross-entropy.
+
+    In keras-dml the proxies are a layer.
+    """
     embeddings, labels = rng.normal(size=(6, 4)), np.array([0, 1, 2, 2, 1, 0])
     reference = peer_losses.ProxyNCALoss(3, 4, softmax_scale=1, reducer=reducers.MeanReducer())
     reference.proxies = torch.nn.Parameter(torch.tensor(rng.normal(size=(3, 4))))
@@ -208,7 +223,7 @@ def test_triplets_by_signal_to_noise(rng):
 
 
 def test_batches_without_a_pair_cost_nothing_and_move_nothing(rng):
-    """One class only, or one row of each."""
+    """Tests batches with one class only, or with one row of each class."""
     embeddings = rng.normal(size=(4, 3))
     for labels in (np.zeros(4, int), np.arange(4)):
         for ours, reference in (
@@ -224,7 +239,7 @@ def test_batches_without_a_pair_cost_nothing_and_move_nothing(rng):
 
 
 def test_figures_of_retrieval(rng):
-    """Their figures rank the neighbors among the batch, the query itself left out."""
+    """Compares retrieval figures, in which each query is ranked against the rest of the batch."""
     figures = ("precision_at_1", "r_precision", "mean_average_precision_at_r")
     calculator = AccuracyCalculator(
         include=figures,

@@ -1,4 +1,4 @@
-"""Compares figures, neighbors, clusters, discriminants and shrinkage with scikit-learn."""
+"""Compares error rates, neighbors, clusters, discriminants and shrinkage with scikit-learn."""
 
 import itertools
 
@@ -25,7 +25,7 @@ def numpy(tensor):
 
 
 def trials(rng, decimals, genuine=40, imposter=60):
-    """Scores of trials, many of them tied if rounded to few decimals."""
+    """Draws scores of trials. If the scores are rounded to few decimals, many scores are tied."""
     scores = np.concatenate([rng.normal(0, 1, genuine), rng.normal(1, 1, imposter)])
     return np.round(scores, decimals), np.arange(genuine + imposter) < genuine
 
@@ -77,9 +77,9 @@ def test_equal_error_rates_are_where_the_interpolated_curve_crosses(rng):
 def test_detection_costs_are_the_least_on_the_det_curve(rng):
     for decimals, prior in itertools.product((0, 9), (0.05, 0.5)):
         scores, labels = trials(rng, decimals)
-        # their false positives are imposters accepted, their scores rise with similarity
+        # In scikit-learn, false positives are accepted imposters, and scores are similarities.
         far, frr, _ = metrics.det_curve(labels, -scores)
-        far, frr = np.append(far, [0, 1]), np.append(frr, [1, 0])  # nobody and everybody accepted
+        far, frr = np.append(far, [0, 1]), np.append(frr, [1, 0])  # accepts nobody, and everybody
         costs = (prior * frr + (1 - prior) * far) / min(prior, 1 - prior)
         result = evaluation.detection_cost(scores, labels, prior=prior)
         assert result.cost == pytest.approx(costs.min())
@@ -107,7 +107,7 @@ def test_scores_that_are_not_finite_are_refused_on_both_sides(rng):
 
 
 def test_one_kind_of_trial_has_no_area():
-    """scikit-learn warns and gives NaN; here it is refused."""
+    """Tests that trials of one kind raise an error. scikit-learn warns and returns NaN."""
     scores, labels = np.arange(4.0), np.ones(4, bool)
     with pytest.warns(metrics._ranking.UndefinedMetricWarning):
         assert np.isnan(metrics.roc_auc_score(labels, scores))
@@ -126,7 +126,7 @@ def test_nearest_entries(rng, name):
         expected = neighbors.kneighbors(queries, k, return_distance=False)
         result = evaluation.nearest_entries(queries, gallery=gallery, distance=name, k=k)
         np.testing.assert_array_equal(result, expected)
-    expected = neighbors.kneighbors(n_neighbors=5, return_distance=False)  # without itself
+    expected = neighbors.kneighbors(n_neighbors=5, return_distance=False)  # without the query
     result = evaluation.nearest_entries(gallery, distance=name, k=5)
     np.testing.assert_array_equal(result, expected)
 
@@ -147,8 +147,11 @@ def test_recall_at_one_is_the_accuracy_of_the_nearest_neighbor(rng):
 
 
 def test_precision_at_r_and_average_precision(rng):
-    """R-precision by scikit-learn's precision of the R nearest. MAP@R leaves out ranks beyond R, so
-    it is at most the mean average precision, and both are 1 for perfect rankings only."""
+    """Compares R-precision with scikit-learn's precision of the R nearest neighbors.
+
+    MAP@R ignores ranks beyond R, so it is at most the mean average precision. The two figures are 1
+    only for perfect rankings.
+    """
     for spread in (0.01, 0.8, 5.0):
         points, labels = clusters_of_points(rng, 4, 5, spread=spread)
         result = evaluation.retrieval(points, labels)
@@ -171,8 +174,11 @@ def test_precision_at_r_and_average_precision(rng):
 
 
 def test_tied_distances_count_as_the_mean_over_their_orders(rng):
-    """scikit-learn takes tied neighbors by index: the mean of its answers over shuffled galleries
-    approaches ours."""
+    """Tests that tied neighbors count as the mean over all their orders.
+
+    scikit-learn orders tied neighbors by index. The mean of its results over shuffled galleries
+    converges to the result of keras-dml.
+    """
     points = rng.integers(0, 2, size=(12, 2)).astype(float)
     labels, queries = np.arange(12) % 3, np.array([[0.0, 0.0], [1.0, 0.0]])
     classes = np.array([0, 1])
@@ -204,8 +210,11 @@ def test_neither_names_nor_numbers_of_classes_matter(rng):
 
 
 def euclidean(x, y):
-    """By differences. The default of scikit-learn takes products: 4e-5 between equal rows that are
-    1,000 away from 0."""
+    """Tests that Euclidean distances are computed from differences.
+
+    The default of scikit-learn uses products. It returns 4e-5 for equal rows at a distance of 1,000
+    from the origin.
+    """
     return metrics.pairwise_distances(x, y, metric="minkowski", p=2)
 
 
@@ -224,7 +233,10 @@ def test_distances_of_vectors(rng):
 
 
 def test_many_vectors_far_from_zero_keep_their_distances(rng):
-    """Large sets take products, which cancel; the mean is taken off first."""
+    """Tests large sets, whose distances are computed from products after subtracting the mean.
+
+    Without this subtraction, the products would suffer from cancellation.
+    """
     x = 1e4 + rng.normal(size=(400, 300))
     y = np.concatenate([x[:100], 1e4 + rng.normal(size=(300, 300))])
     expected = euclidean(x, y)
@@ -273,8 +285,7 @@ def test_clusters_of_embeddings(rng):
 
 @pytest.mark.parametrize("features", [5, 40])
 def test_linear_discriminants(rng, features):
-    """Kernel and bias stand for scaling, components and shrunk discriminants one after the
-    other."""
+    """Tests that kernel and bias equal scaling, components and shrunk discriminants in sequence."""
     points, people = clusters_of_points(rng, 5, 12, features)
     scaled = StandardScaler().fit_transform(points)
     components = PCA(svd_solver="full").fit_transform(scaled)
@@ -293,9 +304,13 @@ def test_linear_discriminants(rng, features):
 
 
 def test_features_that_do_not_vary_take_no_discriminant(rng):
-    """scikit-learn ranks directions without variance above weak discriminants: its shrunk total and
-    within-class covariances differ there. Five of eight discriminants were 0 with five such
-    features. More features than windows leave one such direction too."""
+    """Tests that directions without variance do not replace weak discriminants.
+
+    scikit-learn ranks such directions above weak discriminants, because its shrunk total covariance
+    and its shrunk within-class covariance differ in these directions. With five features without
+    variance, five of eight discriminants of scikit-learn were 0. If there are more features than
+    windows, there is one such direction, too.
+    """
     people = np.repeat(np.arange(12), 10)
     strengths = np.linspace(0.3, 1.5, 8)
     points = (rng.normal(size=(12, 8)) * strengths)[people] + rng.normal(size=(120, 8))

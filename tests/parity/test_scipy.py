@@ -1,5 +1,4 @@
-"""Compares distances, quantiles, intervals, permutation tests, matrix functions and spectra with
-SciPy."""
+"""Compares distances, quantiles, intervals, tests, matrix functions and spectra with SciPy."""
 
 import itertools
 import warnings
@@ -43,11 +42,14 @@ def test_wasserstein_distances_of_weighted_samples(rng):
 
 
 def test_quantiles_are_those_of_one_of_scipys_definitions(rng):
-    """Order statistic n at (n - 1) / N, the last one from there to 1: `alphap=1, betap=0`."""
+    """Compares quantiles with `mquantiles(alphap=1, betap=0)`.
+
+    Order statistic n is at (n - 1) / N, and the last order statistic extends to 1.
+    """
     knots = np.sort(np.concatenate([[0, 1], rng.uniform(size=9), np.arange(8) / 7]))
     for steps in (1, 2, 7, 50):
         x = rng.normal(size=(2, steps, 3))
-        x[1, :, 0] = 2.5  # a constant
+        x[1, :, 0] = 2.5  # a constant channel
         x[1, :, 1] = np.round(x[1, :, 1])  # ties
         result = numpy(quantiles(x, knots))
         for recording, channel in np.ndindex(2, 3):
@@ -63,7 +65,7 @@ def test_quantile_functions_between_knots(rng):
 
 
 def test_divergences_of_histograms(rng):
-    """Mass is spread evenly over cells of width 1, so that only the masses count."""
+    """Spreads the mass of each cell evenly over a width of 1, so that only the masses matter."""
     p, q = rng.dirichlet(np.ones(5), size=2)
     edges = np.arange(6.0)
     knots = np.union1d(np.cumsum(p)[:-1], np.cumsum(q)[:-1])
@@ -79,7 +81,7 @@ def test_divergences_of_histograms(rng):
 
 
 def test_clopper_pearson_intervals_of_false_accept_rates():
-    """The binomial form, at whole and broken numbers of pairs."""
+    """Compares the binomial interval for whole and fractional numbers of pairs."""
     for accepted, trials in ((1, 100), (5, 100), (50, 1000), (3, 61)):
         scores = np.concatenate([[0.5], np.arange(1.0, trials + 1)])
         genuine = np.arange(trials + 1) == 0
@@ -90,7 +92,7 @@ def test_clopper_pearson_intervals_of_false_accept_rates():
 
 
 def test_the_parts_of_korn_and_graubards_number_of_pairs():
-    """The number of independent pairs, step by step with SciPy's distributions."""
+    """Computes the number of independent pairs step by step with SciPy's distributions."""
     scores, people = claims(np.random.default_rng(3), 20, 0.3)
     threshold = float(np.quantile(scores, 0.1))
     result = evaluation.false_accepts(scores, people, threshold)
@@ -112,7 +114,7 @@ def test_the_parts_of_korn_and_graubards_number_of_pairs():
 
 
 def mmd2(kernel, x, y):
-    """Unbiased squared maximum mean discrepancy, by its definition."""
+    """Computes the unbiased squared maximum mean discrepancy by its definition."""
     within = [
         np.sum(kernel(side, side)[~np.eye(len(side), dtype=bool)]) / (len(side) * (len(side) - 1))
         for side in (x, y)
@@ -121,7 +123,7 @@ def mmd2(kernel, x, y):
 
 
 def test_the_permutation_test_of_two_samples(rng):
-    """SciPy takes each of the 252 splits once; here splits are drawn."""
+    """Compares random permutations with SciPy, which uses each of the 252 splits once."""
 
     def kernel(a, b):
         return np.exp(-np.square(a.reshape(-1, 1) - b.reshape(1, -1)) / 2)
@@ -144,7 +146,7 @@ def test_the_permutation_test_of_two_samples(rng):
 
 
 def test_the_area_under_the_curve_is_that_of_mann_and_whitney(rng):
-    for decimals in (0, 1, 8):  # many ties, some, none
+    for decimals in (0, 1, 8):  # many ties, some ties, no ties
         scores, genuine = np.round(rng.normal(size=60), decimals), np.arange(60) < 25
         u = scipy.stats.mannwhitneyu(scores[~genuine], scores[genuine]).statistic
         assert evaluation.verification(scores, genuine).auc == pytest.approx(u / (25 * 35))
@@ -154,7 +156,7 @@ def test_the_area_under_the_curve_is_that_of_mann_and_whitney(rng):
 
 
 def logm(x):
-    """SciPy's logarithm, without its warning that a residual of 1e-13 may be inaccurate."""
+    """Computes SciPy's logarithm without the warning that a residual of 1e-13 may be inaccurate."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "logm result may be inaccurate")
         return scipy.linalg.logm(x)
@@ -189,7 +191,10 @@ def test_the_exponential_and_its_inverse(rng):
 
 
 def test_derivatives_of_matrix_functions_are_those_of_frechet(rng):
-    """Also where eigenvalues coincide. `G = D[f](X, W)` for the gradient of `sum(W * f(X))`."""
+    """Compares gradients with Fréchet derivatives, also for equal eigenvalues.
+
+    The gradient G of `sum(W * f(X))` is the Fréchet derivative `D[f](X, W)`.
+    """
     weights = numpy(spd.symmetric(rng.normal(size=(3, 3))))
     for spectrum in ([0.5, 1, 3], [1, 1, 2], [1, 1, 1]):
         x = matrices.with_spectrum(rng, spectrum)
@@ -236,7 +241,10 @@ def test_power_spectra_of_any_length(rng):
 
 
 def test_a_periodogram_is_the_power_spectrum_in_units_of_density(rng):
-    """SciPy counts each frequency twice except 0 and, of even lengths, half the rate."""
+    """Compares power spectra with SciPy.
+
+    SciPy counts each frequency twice, except 0 and, for even lengths, half the sample rate.
+    """
     rate = 100.0
     for samples in (50, 51):
         x = rng.normal(size=samples)

@@ -1,9 +1,9 @@
-"""Writes tests/goldens/tfa.json with values of the real TensorFlow Addons, in a separate
+"""Writes tests/goldens/tfa.json with values that TensorFlow Addons computes in a separate
 environment.
 
 python tests/parity/tfa.py [--check]
 
-Standard library only, so that any interpreter runs it.
+The script imports only the standard library, so that any interpreter can run it.
 """
 
 import argparse
@@ -17,13 +17,13 @@ import sys
 import tempfile
 
 FOLDER = pathlib.Path(__file__).resolve().parent
-PYTHONS = [(3, 9), (3, 10), (3, 11)]  # that TensorFlow 2.15 has wheels for
+PYTHONS = [(3, 9), (3, 10), (3, 11)]  # versions for which TensorFlow 2.15 has wheels
 RTOL, ATOL = 1e-5, 1e-6  # float32 on another processor
 
 
 @dataclasses.dataclass(frozen=True)
 class Library:
-    """A library whose values are kept: `tests/goldens/KEY.json`, printed by `KEY_cases.py`."""
+    """Library whose values `KEY_cases.py` prints and `tests/goldens/KEY.json` stores."""
 
     title: str
     key: str
@@ -42,8 +42,7 @@ TFA = Library(
 
 
 def environment(library, folder, python):
-    """Returns the interpreter of a virtual environment with the library, and builds it first if it
-    does not exist."""
+    """Returns the interpreter of an environment with the library, which is built if needed."""
     result = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
     if not result.exists():
         print(f"Building an environment of {library.title} in {folder}", file=sys.stderr)
@@ -66,7 +65,7 @@ def values(library, interpreter):
 
 
 def differences(old, new, path):
-    """Places where two documents differ by more than float32 rounding, one line each."""
+    """Lists, one line each, the places where two documents differ by more than float32 rounding."""
     if isinstance(old, dict) and isinstance(new, dict) and old.keys() == new.keys():
         return [line for key in old for line in differences(old[key], new[key], f"{path}.{key}")]
     if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
@@ -79,7 +78,7 @@ def differences(old, new, path):
 
 
 def check_python(library, python):
-    """Exits with what to do where the interpreter is too new or too old for the requirements."""
+    """Ends the script with a message if the requirements do not support the interpreter."""
     command = [python, "-c", "import sys; print(*sys.version_info[:2])"]
     version = tuple(map(int, subprocess.check_output(command, text=True).split()))
     if version not in PYTHONS:
@@ -93,12 +92,12 @@ def check_python(library, python):
 def main(library):
     golden = library.golden
     options = argparse.ArgumentParser(
-        description=f"Makes tests/goldens/{golden.name} from the real {library.title}, in an "
-        "environment of its own."
+        description=f"Writes tests/goldens/{golden.name} with values of {library.title}, which "
+        "runs in a separate environment."
     )
     options.add_argument("--check", action="store_true", help="compare, write nothing")
     options.add_argument("--python", default=sys.executable, help="Python 3.9 to 3.11")
-    options.add_argument("--env", type=pathlib.Path, help="folder of an environment to keep")
+    options.add_argument("--env", type=pathlib.Path, help="folder in which to keep the environment")
     given = options.parse_args()
     check_python(library, given.python)
     with tempfile.TemporaryDirectory() as room:

@@ -1,6 +1,6 @@
-"""Calls TensorFlow Addons and prints values and gradients as JSON; `tfa.py` runs it.
+"""Calls TensorFlow Addons and prints values and gradients as JSON, for `tfa.py`.
 
-It runs in the environment of TensorFlow Addons (Keras 2), never in the environment of the tests.
+The script runs in the environment of TensorFlow Addons (Keras 2), never in that of the tests.
 Values are float32, because `pairwise_distance` of TensorFlow Addons refuses float64. Gradients are
 computed for the sum of the values.
 """
@@ -27,7 +27,7 @@ ABOUT = (
     "arrays by the names of the arguments; and `note`. Compare with rtol 1e-5, atol 1e-6. A number "
     "that is not finite is the string 'nan', 'inf' or '-inf'."
 )
-BATCHES = {  # embeddings and labels: what is special about them
+BATCHES = {  # from the names of embeddings and labels to a note about this batch
     ("emb12", "lab12"): None,
     ("emb12_unit", "lab12"): None,
     ("emb12_clustered", "lab12"): None,
@@ -39,7 +39,7 @@ BATCHES = {  # embeddings and labels: what is special about them
 
 
 def arrays():
-    """Every input by name. The order of the draws is part of the file."""
+    """Draws a dict from names to inputs. The file depends on the order of the draws."""
     rng = np.random.default_rng(20240531)
 
     def normal(*shape):
@@ -52,12 +52,12 @@ def arrays():
     result["lab12"] = rng.permutation(np.repeat(np.arange(4), 3)).astype("int32")
     lengths = np.linalg.norm(result["emb12"], axis=-1, keepdims=True)
     result["emb12_unit"] = result["emb12"] / lengths
-    centers = 3.0 * normal(4, 6)  # so far apart that most triplets are satisfied
+    centers = 3.0 * normal(4, 6)  # so far apart that most triplets have loss 0
     result["emb12_clustered"] = (centers[result["lab12"]] + 0.3 * normal(12, 6)).astype("float32")
     result["emb9"] = normal(9, 5)
     result["lab9_uneven"] = ids(0, 0, 0, 0, 1, 1, 2, 2, 7)
     twins = normal(8, 4)
-    twins[1], twins[5] = twins[0], twins[2]  # of one class, and of two
+    twins[1], twins[5] = twins[0], twins[2]  # equal rows of one class, and of two classes
     result["emb8_duplicates"] = twins
     result["lab8_duplicates"] = ids(0, 0, 1, 1, 2, 2, 3, 3)
     result["emb5"] = normal(5, 4)
@@ -85,13 +85,16 @@ def arrays():
 
 
 class Cases:
-    """The cases so far."""
+    """List of the cases that were computed so far."""
 
     def __init__(self, inputs):
         self.inputs, self.found = inputs, []
 
     def add(self, name, function, inputs, note=None, wrt=None, **args):
-        """Calls `function(**arrays, **args)`, with the gradient in its last array or in `wrt`."""
+        """Calls `function(**arrays, **args)` and computes its gradient.
+
+        The gradient is with respect to the arrays in `wrt`, or by default to the last array.
+        """
         wrt = next(reversed(inputs)) if wrt is None else wrt
         given = {key: tf.constant(self.inputs[source]) for key, source in inputs.items()}
         with tf.GradientTape() as tape:
@@ -106,7 +109,7 @@ class Cases:
 
 
 def metric_losses(cases):
-    """Triplets and lifted structure on batches of all kinds."""
+    """Computes cases of triplet losses and lifted structure losses for all kinds of batches."""
     for (embeddings, labels), note in BATCHES.items():
         io = {"y_true": labels, "y_pred": embeddings}
         for metric in ("L2", "squared-L2", "angular"):
@@ -128,7 +131,7 @@ def contrastive(y_true, y_pred, margin, reduction):
 
 
 def pair_losses(cases):
-    """Contrastive losses of given distances, N-pair losses of given similarities."""
+    """Computes cases of contrastive losses and N-pair losses."""
     io = {"y_true": "pair_label", "y_pred": "pair_distance"}
     for margin in (1.0, 0.5, 2.0):
         cases.add("tfa.losses.contrastive_loss", tfa.losses.contrastive_loss, io, margin=margin)
@@ -146,7 +149,7 @@ def pair_losses(cases):
 
 
 def distances(cases):
-    """The two tables of distances that the losses there use."""
+    """Computes cases of the two pairwise distances that losses of TensorFlow Addons use."""
     note = "1 - cosine similarity, not an angle; the diagonal is left as rounding gives it"
     prefix = "tfa.losses.metric_learning."
     for feature in ("emb9", "emb8_duplicates"):
@@ -159,7 +162,7 @@ def distances(cases):
 
 
 def other_losses_and_metrics(cases):
-    """Losses on quantiles and probabilities, F-scores and kappa."""
+    """Computes cases of losses on quantiles and probabilities, F-scores and kappa."""
     io = {"y_true": "target10", "y_pred": "guess10"}
     for tau in (0.1, 0.5, 0.9):
         cases.add("tfa.losses.pinball_loss", tfa.losses.pinball_loss, io, tau=tau)
@@ -182,7 +185,7 @@ def other_losses_and_metrics(cases):
 
 
 def layers(cases):
-    """Layers at their initial weights."""
+    """Computes cases of layers with their initial weights."""
 
     def layer(name, source, note=None, **args):
         make = getattr(tfa.layers, name)
@@ -201,7 +204,7 @@ def layers(cases):
 
 
 def plain(values):
-    """Nested lists of the shortest decimals that give the same float32."""
+    """Converts an array to nested lists of the shortest decimals that give the same float32."""
     values = np.asarray(values)
     if values.ndim:
         return [plain(value) for value in values]

@@ -1,9 +1,9 @@
-"""Writes tests/goldens/tfsim.json with values of the real TensorFlow Similarity, in a separate
+"""Writes tests/goldens/tfsim.json with values that TensorFlow Similarity computes in a separate
 environment.
 
 python tests/parity/tfsim.py [--check]
 
-Standard library only, so that any interpreter runs it.
+The script imports only the standard library, so that any interpreter can run it.
 """
 
 from tfa import Library, main

@@ -1,6 +1,6 @@
-"""Calls TensorFlow Similarity and prints values and gradients as JSON; `tfsim.py` runs it.
+"""Calls TensorFlow Similarity and prints values and gradients as JSON, for `tfsim.py`.
 
-Runs in the environment of TensorFlow Similarity (Keras 2), never in that of the tests.
+The script runs in the environment of TensorFlow Similarity (Keras 2), never in that of the tests.
 """
 
 import contextlib
@@ -19,11 +19,11 @@ ABOUT = (
     "tfa.json. `value` is the mean over the batch; of a sampler the shape of a batch, its number "
     "of classes, and the numbers of rows that its classes have."
 )
-ROWS, CLASSES = 24, 6  # of the set that samplers draw from
+ROWS, CLASSES = 24, 6  # numbers of rows and classes in the data from which samplers draw
 
 
 def arrays():
-    """Every input by name. The order of the draws is part of the file."""
+    """Draws a dict from names to inputs. The file depends on the order of the draws."""
     rng = np.random.default_rng(20240601)
 
     def unit(*shape):
@@ -40,13 +40,13 @@ def arrays():
 
 
 def plain(array):
-    """Nested lists of the float32 numbers, in as many digits as these have."""
+    """Converts a float32 array to nested lists of numbers with all their digits."""
     numbers = [float(f"{number:.9g}") for number in np.asarray(array).ravel()]
     return np.reshape(numbers, np.shape(array)).tolist()
 
 
 def triplets(inputs):
-    """The strategies that have a counterpart, with a margin and soft."""
+    """Computes cases of the mining strategies that have a counterpart in keras-dml."""
     for labels, strategies in (
         ("lab12", ("hard", "hard")),
         ("lab12_pairs", ("hard", "hard")),
@@ -95,7 +95,7 @@ def ranked(inputs):
 
 
 def batches():
-    """Shape and composition of a batch, of several examples a class."""
+    """Computes the shape and the classes of batches that have several examples per class."""
     x = np.arange(ROWS * 2, dtype="float32").reshape(ROWS, 2)
     y = np.repeat(np.arange(CLASSES), ROWS // CLASSES)
     for classes, examples in ((3, 4), (4, 2)):

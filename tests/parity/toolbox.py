@@ -1,9 +1,9 @@
-"""Writes tests/goldens/toolbox.json with values of the real Adversarial Robustness Toolbox, in a
-separate environment.
+"""Writes tests/goldens/toolbox.json with values that the Adversarial Robustness Toolbox computes in
+a separate environment.
 
 python tests/parity/toolbox.py [--check]
 
-Standard library only, so that any interpreter runs it.
+The script imports only the standard library, so that any interpreter can run it.
 """
 
 from tfa import Library, main
@@ -11,7 +11,7 @@ from tfa import Library, main
 TOOLBOX = Library(
     "the Adversarial Robustness Toolbox",
     "toolbox",
-    # it imports `packaging` and does not declare it
+    # The toolbox imports `packaging`, but does not declare this requirement.
     ("adversarial-robustness-toolbox==1.20.1", "numpy<2", "packaging"),
 )
 

@@ -1,11 +1,11 @@
-"""Attacks a small network by the Adversarial Robustness Toolbox and prints what it finds as JSON;
-`toolbox.py` runs it.
+"""Attacks a small network with the Adversarial Robustness Toolbox and prints the results as JSON,
+for `toolbox.py`.
 
-The network is NumPy's: the toolbox's own wrapper of TensorFlow needs Keras 2, that of PyTorch needs
-PyTorch. Its Auto-PGD differs from the authors' code in four points: its checkpoint comes one step
-later, it counts new maxima in place of rises, it resumes with another momentum, and it returns the
-last iterate. Up to the first checkpoint the iterates are the same. Its Square draws one square for
-the whole batch, and keeps a square that changes nothing.
+The network is written in NumPy, because the wrappers of the toolbox need Keras 2 or PyTorch. The
+toolbox's Auto-PGD differs from the code of its authors in four points. The first checkpoint comes
+one step later, new maxima are counted instead of increases, the attack resumes with another
+momentum, and it returns the last iterate. Up to the first checkpoint the iterates are the same. The
+toolbox's Square draws one square for the whole batch, and keeps a square that changes nothing.
 """
 
 import contextlib
@@ -33,7 +33,7 @@ SQUARES = (0, 1, 2, 3, 10, 11, 25, 26, 50, 51, 100, 101, 200, 300, 301, 400, 401
 
 
 def inputs():
-    """Weights, images and their labels, those that the network gives them."""
+    """Draws weights and images, and labels each image with the class that the network predicts."""
     rng = np.random.default_rng(20240602)
     made = {
         "first": rng.normal(size=(SIDE * SIDE, HIDDEN)) / 4,
@@ -46,7 +46,7 @@ def inputs():
 
 
 class Network(ClassifierMixin, LossGradientsMixin, NeuralNetworkMixin, BaseEstimator):
-    """Two layers with a ReLU, and the loss that an attack by gradients maximizes."""
+    """Network of two layers with a ReLU, and the loss that gradient-based attacks maximize."""
 
     estimator_params = BaseEstimator.estimator_params
     input_shape = (SIDE, SIDE, 1)
@@ -81,7 +81,7 @@ class Network(ClassifierMixin, LossGradientsMixin, NeuralNetworkMixin, BaseEstim
         return hidden, hidden @ self.weights["last"]
 
     def _loss(self, logits, y):
-        """Loss and its gradient in the logits; `y` is one-hot."""
+        """Computes the loss and its gradient with respect to the logits, for one-hot labels `y`."""
         if self.loss == "cross_entropy":
             shifted = logits - logits.max(axis=1, keepdims=True)
             normalizer = np.log(np.exp(shifted).sum(axis=1, keepdims=True))
@@ -97,7 +97,7 @@ class Network(ClassifierMixin, LossGradientsMixin, NeuralNetworkMixin, BaseEstim
 
 
 def apgd(given, loss):
-    """Auto-PGD from one random start."""
+    """Runs Auto-PGD from one random start."""
     network = Network(given, loss)
     np.random.seed(7)
     attack = AutoProjectedGradientDescent(
@@ -122,8 +122,7 @@ def apgd(given, loss):
 
 
 def square(given):
-    """Runs the square attack on each image separately, so that each image has its random
-    squares."""
+    """Runs the Square attack on each image separately, so that each image gets its own squares."""
     network, broken = Network(given), []
     np.random.seed(7)
     attack = SquareAttack(
@@ -137,7 +136,7 @@ def square(given):
 
 
 def plain(value):
-    """Lists of Python's numbers, in as many digits as float32 has."""
+    """Converts an array to lists of Python numbers with the digits of float32."""
     if isinstance(value, str):
         return value
     array = np.asarray(value)

@@ -1,4 +1,4 @@
-"""Tests the plot of claims."""
+"""Tests that plots of claims show each claim, the threshold and a correct title."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from keras_dml import reports
 from keras_dml.gallery import Decision
 
 LIMIT = -0.6
-SCORES = {  # score of a recording by its person and the person claimed
+SCORES = {  # from the person of a recording and the claimed person to the score
     ("ann", "ann"): -0.9,
     ("ann", "bob"): -0.2,
     ("bob", "ann"): -0.7,
@@ -22,7 +22,7 @@ DECISIONS = [
 
 
 def points(axes):
-    """Returns the points of the plot: `{(column, kind): similarities}`."""
+    """Returns the points of a plot as a dict from (column, kind) to similarities."""
     labels = [line.get_label() for line in axes.lines if len(line.get_xdata()) == 1]
     kinds = [label for label in labels if not label.startswith("_")]
     result = {}
@@ -71,7 +71,7 @@ def test_infinite_thresholds_and_scores_leave_the_axis_finite(tmp_path):
 
 @pytest.mark.parametrize("count", [0, 3])
 def test_lists_of_other_lengths_are_refused(count):
-    with pytest.raises(ValueError, match=f"{count} and 6"):
+    with pytest.raises(ValueError, match=f"{count} decisions and 6"):
         reports.claims(DECISIONS[:count], PEOPLE)
 
 

@@ -1,4 +1,4 @@
-"""Tests the plot of an explanation."""
+"""Tests that plots of explanations show moments, channels, pairs and regions."""
 
 import numpy as np
 import pytest

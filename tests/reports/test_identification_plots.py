@@ -1,4 +1,4 @@
-"""Tests the plot of identifications."""
+"""Tests that plots of identifications show the nearest people and the result."""
 
 import numpy as np
 import pytest

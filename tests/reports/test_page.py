@@ -1,4 +1,4 @@
-"""Tests the self-contained HTML page of a comparison."""
+"""Tests that the HTML page of a comparison is self-contained and safe."""
 
 import base64
 import html.parser

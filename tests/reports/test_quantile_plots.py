@@ -13,7 +13,10 @@ KNOTS = np.r_[0.0, np.sort(np.random.default_rng(0).uniform(size=6)), 1.0]
 
 
 def person(recordings=4, filters=5, seed=0, shift=()):
-    """Draws embeddings with equal filters except for shifts by index."""
+    """Draws quantile embeddings whose filters are equal except for shifts.
+
+    The shifts are given as a dict from filter indices to shifts.
+    """
     rng = np.random.default_rng(seed)
     values = np.sort(rng.normal(size=(recordings, filters, KNOTS.size)), axis=-1)
     for index, by in dict(shift).items():
@@ -111,7 +114,7 @@ def test_embeddings_without_quantiles_are_refused(second):
 
 
 def test_an_empty_set_of_recordings_is_refused():
-    with pytest.raises(ValueError, match="At least one recording.*4 and 0"):
+    with pytest.raises(ValueError, match="at least one recording.*4 and 0"):
         reports.quantile_curves(person(), person()[:0])
 
 

@@ -1,4 +1,4 @@
-"""Tests files, captions and the common style of all plots."""
+"""Tests the files, the captions and the style of all plots."""
 
 import subprocess
 import sys
@@ -39,7 +39,7 @@ def test_the_same_figure_gives_the_same_bytes(figure, tmp_path):
 def test_an_interrupted_save_leaves_the_old_file(figure, tmp_path):
     kept = reports.save(figure, tmp_path / "growth")[0].read_bytes()
     with pytest.raises(ValueError):
-        reports.save(figure, tmp_path / "growth", {"x": [0, 1], "y": [2.5]})  # columns differ
+        reports.save(figure, tmp_path / "growth", {"x": [0, 1], "y": [2.5]})  # unequal lengths
     assert (tmp_path / "growth.png").read_bytes() == kept
     assert not (tmp_path / "growth.csv").exists()
 

@@ -1,4 +1,4 @@
-"""Tests plots of error curves and scores."""
+"""Tests plots of error curves and histograms of scores."""
 
 import numpy as np
 import pytest
