@@ -34,6 +34,7 @@ LEAVES = {
     "_backend",
     "_contents",
     "_files",
+    "_messages",
     "_percents",
     "_typing",
     "progress",

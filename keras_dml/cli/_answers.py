@@ -4,7 +4,24 @@ import contextlib
 import math
 import warnings
 
+from keras_dml import _messages
+from keras_dml._messages import Message
 from keras_dml.cli import _console, _words
+
+
+@contextlib.contextmanager
+def spell_errors(names):
+    """Spells the names in errors of the block as a command does.
+
+    Args:
+        names: Spelling of each name, as in `keras_dml._messages.Message.spelled`.
+    """
+    try:
+        yield
+    except Exception as error:
+        if isinstance(_messages.of(error), Message):
+            error.args = (Message("{text}", text=_messages.spelled(error, names)),)
+        raise
 
 
 @contextlib.contextmanager

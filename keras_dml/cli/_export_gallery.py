@@ -40,13 +40,14 @@ def write(path, out, quantization, representative, access, *, far, as_json):
         as_json: Whether to print a JSON object.
     """
     from keras_dml import gallery as galleries
-    from keras_dml.cli import _galleries
-    from keras_dml.cli.export import read_recordings
+    from keras_dml.cli import _answers, _galleries
+    from keras_dml.cli.export import NAMES, read_recordings
 
     out = pathlib.Path(f"{_name(path)}_device" if out is None else out)
     with (
         _console.stoppable(f"Stopped. {out} is not changed. Run the command again."),
-        _words.rephrase_errors(_words.EXPORT | _words.GALLERY),
+        _answers.spell_errors(NAMES),
+        _words.rephrase_errors(_words.GALLERY),
     ):
         recordings = None if representative is None else read_recordings(representative)
         with _galleries.open_gallery(path, access=access) as gallery:

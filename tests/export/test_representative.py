@@ -9,7 +9,7 @@ from tests.export.conftest import CHANNELS, sample
 
 @pytest.mark.parametrize("representative", [None, []])
 def test_int8_asks_for_representative_recordings(small, tmp_path, representative):
-    with pytest.raises(ValueError, match="int8 needs `representative=`"):
+    with pytest.raises(ValueError, match="int8 needs `representative`"):
         export.tflite(small, tmp_path / "model.tflite", "int8", representative)
 
 
