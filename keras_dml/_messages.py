@@ -82,6 +82,18 @@ class _Name(str):
     """Name of an argument or a function in the parts of a message."""
 
 
+def name(argument: str) -> Message:
+    """Returns the message that consists of one name.
+
+    >>> Message("{argument} is missing", argument=name("far"))
+    '`far` is missing'
+
+    Args:
+        argument: The name, such as `"far"`.
+    """
+    return _from_parts([_Name(argument)])
+
+
 def join(separator: str, texts: Iterable[object]) -> Message:
     """Joins texts, messages and errors as `str.join` does, and keeps the names in them.
 

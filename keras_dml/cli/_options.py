@@ -191,6 +191,16 @@ Keys = Annotated[
 ]
 
 
+READING_NAMES = {  # arguments of `keras_dml.recordings.read`, as commands spell them
+    "channels": "--channels",
+    "rate_hz": "--rate-hz",
+    "resample_hz": "--resample",
+    "time": "--time",
+    "time_unit": "--time-unit",
+    "max_gap": "--max-gap",
+}
+
+
 @dataclasses.dataclass(frozen=True)
 class Reading:
     """Options for reading files of recordings.

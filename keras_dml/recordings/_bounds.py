@@ -23,7 +23,7 @@ def check_numbers(path: pathlib.Path, count: int, most: int) -> None:
     """Refuses a file that holds more than `most` numbers."""
     if count > most:
         raise ValueError(
-            f"{path} holds more than {most:,} numbers, as many as a file of its size may hold. Cut "
+            f"{path} holds more numbers than a file of its size may hold, which is {most:,}. Cut "
             "the recording into several files."
         )
 
@@ -32,8 +32,8 @@ def check_columns(path: pathlib.Path, where: str, count: int) -> None:
     """Refuses a file with more than `MOST_COLUMNS` columns, named `where` in the file."""
     if count > MOST_COLUMNS:
         raise ValueError(
-            f"{path}, {where}: {count:,} columns, and up to {MOST_COLUMNS:,} are read. Write the "
-            "columns that are channels, with one row per time step."
+            f"{path}, {where}: there are {count:,} columns, but a file may have up to "
+            f"{MOST_COLUMNS:,}. Write only the channels as columns, with one row per time step."
         )
 
 
