@@ -139,7 +139,7 @@ def convert(recording: Recording, units: Sequence[str | None]) -> Recording:
     if len(units) != len(recording.units):
         raise ValueError(
             Message(
-                "{units} has {count} entries, but it must have one entry for each of the "
+                "{units} has length {count}, but it must have one entry for each of the "
                 "{expected} channels.",
                 count=len(units),
                 expected=len(recording.units),

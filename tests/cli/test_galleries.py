@@ -399,7 +399,7 @@ def test_calibrate_prints_the_rate_within_each_group(command, model, walks, tmp_
     for rows, message in (
         (lines[1:], "no group for 1 of the 16 people in"),
         ([*lines, "V3,old"], "names 1 people who have no recordings in"),
-        ([*lines, "v3,old"], "line 18: 'v3' stands in line 5 too"),
+        ([*lines, "v3,old"], "line 18: 'v3' is also in line 5"),
         ([*lines[:-1], "v15,"], "line 17: the group is empty"),
     ):
         table.write_text("\n".join(["person,group", *rows]))
@@ -572,7 +572,7 @@ def test_recordings_with_uneven_times_are_resampled_to_the_rate_of_the_model(
     time, _, values = lines[20].partition(",")
     lines[20] = f"{float(time) + 0.9 / RATE_HZ},{values}"
     path.write_text("\n".join(lines))
-    assert "Bring them to even ones by --resample" in run_failing(
+    assert "Resample the recording by --resample" in run_failing(
         command, "verify", family, "alice", path
     )
     code, out, _ = command("enroll", family, "bob", path)
@@ -715,8 +715,8 @@ def test_a_file_in_another_unit_is_converted(command, family, walks, unit, facto
         ("t,x (deg/s),y (g),z (g)", (), "says that channel 'x' is in deg/s, the model takes g"),
         ("time_ms,x,y,z", (), "has 50000 Hz, the model takes 50 Hz. Resample it by --resample"),
         ("row,x,y,z", ("--rate-hz", "100"), "has 100 Hz, the model takes 50 Hz"),
-        ("row,x,y,z", ("--rate-hz", "0"), "--rate-hz must be a positive number"),
-        ("row,x,y,z", ("--channels", "x,,z"), "--channels must be names of columns"),
+        ("row,x,y,z", ("--rate-hz", "0"), "--rate-hz is 0.0, but it must be a positive number"),
+        ("row,x,y,z", ("--channels", "x,,z"), "--channels is"),
         ("row,x,y,z", ("--channels", "x,y"), "has 2 channels, the model takes 3: x, y, z"),
         ("row,x,y,z", ("--far", "0.3"), "--far must be a rate that was calibrated: 0.02"),
         ("row,x,y,z", ("--threshold", "nan"), "--threshold must be a number"),
@@ -1175,8 +1175,8 @@ def test_notes_are_printed_once_with_the_count_of_files(command, family, walks, 
     ("options", "message"),
     [
         (("--time", "bar"), "there is no column 'bar'"),
-        (("--max-gap", "-1"), "--max-gap must be a positive number"),
-        (("--time", ""), "--time must be the name of a column"),
+        (("--max-gap", "-1"), "--max-gap is -1.0, but it must be a positive number"),
+        (("--time", ""), "--time is '', but it must be the name of a column"),
     ],
 )
 def test_options_of_times_are_refused_by_their_names(command, family, walks, options, message):

@@ -184,7 +184,7 @@ def train(
     if len(files) != len(names):
         raise ValueError(
             Message(
-                "{files} has {count} entries, but it must have one entry for each of the "
+                "{files} has length {count}, but it must have one entry for each of the "
                 "{expected} recordings.",
                 count=len(files),
                 expected=len(names),

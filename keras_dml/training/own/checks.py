@@ -208,7 +208,7 @@ def check_lists(
         if len(values) != count:
             raise ValueError(
                 Message(
-                    "{argument} has {entries} entries, but it must have one entry for each of the "
+                    "{argument} has length {entries}, but it must have one entry for each of the "
                     "{count} recordings.",
                     argument=_messages.name(argument),
                     entries=len(values),
@@ -248,7 +248,7 @@ def check_channels(
     if len(units) != len(channels):
         raise ValueError(
             Message(
-                "{units} has {count} entries, but it must have one entry for each of the "
+                "{units} has length {count}, but it must have one entry for each of the "
                 "{expected} channels.",
                 count=len(units),
                 expected=len(channels),
