@@ -55,7 +55,7 @@ class Message(str):
             names: Spelling of each name. Missing names are spelled as in Python.
         """
         return "".join(
-            names.get(part, _in_python(part)) if isinstance(part, _Name) else part
+            names.get(part, part.in_python) if isinstance(part, _Name) else part
             for part in self._parts
         )
 
@@ -79,10 +79,21 @@ class Message(str):
 
 
 class _Name(str):
-    """Name of an argument or a function in the parts of a message."""
+    """Name of an argument or a function in the parts of a message.
+
+    Attributes:
+        in_python: Text of the name in Python.
+    """
+
+    in_python: str
+
+    def __new__(cls, name, in_python=None):
+        part = super().__new__(cls, name)
+        part.in_python = f"`{name.removesuffix('()')}`" if in_python is None else in_python
+        return part
 
 
-def name(argument: str) -> Message:
+def name(argument: str, in_python: str | None = None) -> Message:
     """Returns the message that consists of one name.
 
     >>> Message("{argument} is missing", argument=name("far"))
@@ -90,8 +101,10 @@ def name(argument: str) -> Message:
 
     Args:
         argument: The name, such as `"far"`.
+        in_python: Text of the name in Python. Default: the name in backticks. With this argument, a
+            name can stand for a text that some interfaces leave out, such as scores.
     """
-    return _from_parts([_Name(argument)])
+    return _from_parts([_Name(argument, in_python)])
 
 
 def join(separator: str, texts: Iterable[object]) -> Message:
@@ -143,11 +156,7 @@ def _from_parts(parts):
             joined[-1] += part
         else:
             joined.append(part)
-    texts = [_in_python(part) if isinstance(part, _Name) else part for part in joined]
+    texts = [part.in_python if isinstance(part, _Name) else part for part in joined]
     message = str.__new__(Message, "".join(texts))
     message._parts = tuple(joined)
     return message
-
-
-def _in_python(name):
-    return f"`{name.removesuffix('()')}`"

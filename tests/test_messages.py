@@ -65,6 +65,13 @@ def test_a_message_returns_from_another_process_as_it_was(again):
         assert copied.spelled(COMMANDS) == "--far is 2"
 
 
+def test_a_name_may_stand_for_a_text_that_an_interface_leaves_out():
+    message = Message("it is too far{scores}", scores=_messages.name("scores", " (2 > 1)"))
+    assert message == "it is too far (2 > 1)" and message.names == ("scores",)
+    assert message.spelled(COMMANDS) == "it is too far (2 > 1)"
+    assert pickle.loads(pickle.dumps(message)).spelled({"scores": ""}) == "it is too far"
+
+
 def test_texts_but_not_names_are_replaced():
     message = Message("far: far {far} far is {value}", value="far")
     assert message.replace("far", "x").spelled(COMMANDS) == "x: x --far x is x"

@@ -166,13 +166,12 @@ def _message(error):
 
 def _print_json(error):
     """Prints an error as a JSON object."""
-    from keras_dml.cli import _console, _words
+    from keras_dml.cli import _console
 
-    cause = _words.library_error(error)
-    kind = type(cause).__name__
+    kind = type(error).__name__
     fields = {"type": kind, "message": _streams.escape(_message(error)) or kind}
     if kind == "TooManyTries":
-        fields["seconds"] = cause.seconds
+        fields["seconds"] = error.seconds
     with contextlib.suppress(OSError, _streams.Ended):
         _console.print_json({"error": fields})
 

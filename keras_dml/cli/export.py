@@ -9,7 +9,7 @@ import typer
 
 from keras_dml.cli import _completion, _options
 
-NAMES = {  # arguments of `keras_dml.export`, as this command spells them
+NAMES = {  # how this command spells arguments of `keras_dml.export` in messages
     "representative": "--representative FILE.npz",
     "quantization": "--quantization",
     "quantization=None": "--quantization float32",

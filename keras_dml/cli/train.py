@@ -20,7 +20,7 @@ class Kind(enum.StrEnum):
     sound = "sound"
 
 
-NAMES = _options.READING_NAMES | {  # arguments of `keras_dml.training`, as this command spells them
+NAMES = _options.READING_NAMES | {  # how this command spells arguments in messages
     "kind": "--kind",
     "minutes": "--minutes",
     "replace=True": "--replace",

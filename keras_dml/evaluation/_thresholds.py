@@ -38,6 +38,7 @@ from scipy.stats import binomtest, genpareto, norm
 
 from keras_dml import _percents
 from keras_dml._arrays import real, whole
+from keras_dml._messages import Message
 from keras_dml._typing import ArrayLike
 from keras_dml.evaluation._checks import (
     PeopleOfTrials,
@@ -72,7 +73,11 @@ def check_far(far):
     """Checks that a false accept rate is a fraction above 0 and below 1."""
     if not isinstance(far, numbers.Real) or not 0.0 < far < 1.0:
         raise ValueError(
-            f"`far` must be a fraction above 0 and below 1, as 0.01 for 1 %. Received {far!r}."
+            Message(
+                "{far} is {value!r}, but it must be a fraction above 0 and below 1, such as 0.01 "
+                "for 1 %.",
+                value=far,
+            )
         )
 
 
@@ -743,15 +748,17 @@ def certificate(
     threshold, interval, method = rates.threshold, rates.ci95, COUNTED
     if far < rates.strictest:
         if not extrapolate:
-            hint = "`extrapolate=True` gives the threshold of a model of the tail, not a promise"
+            hint = Message(
+                "{extrapolate=True} extrapolates a model of the tail, without a guaranteed rate"
+            )
             raise ValueError(_refusal(far, rates, hint))
         if far * REACH < rates.strictest:
-            hint = f"a tail is extrapolated to a {REACH}th of that"
+            hint = f"A model of the tail extrapolates down to a {REACH}th of the supported rate"
             raise ValueError(_refusal(far, rates, hint))
         start = pairs.threshold(max(TAIL_FRACTION, rates.strictest))
         model = fit_tail(pairs.scores, pairs.weights, start)
         if model is None or model.rate < far:  # ties leave fewer scores below the start
-            hint = "too few of the lowest scores differ to fit a tail"
+            hint = "Too few of the lowest scores differ to fit a tail"
             raise ValueError(_refusal(far, rates, hint))
         threshold, method = model.threshold(far), EXTRAPOLATED
         interval = _interval_of_tail(pairs, threshold, start)
@@ -767,12 +774,18 @@ def certificate(
 
 
 def _refusal(far, rates, hint):
-    count = _people_in_words(rates.people_needed(far))
-    return (
-        f"FAR {100 * far:g} % is beyond what these {rates.people} people support, "
-        f"{percent_rounded_up(rates.strictest)}: their {rates.trials:,} imposter trials are "
-        f"worth {rates.independent:,.0f} independent pairs of people. It would take about "
-        f"{count} people. Give more people, or a larger `far`; {hint}."
+    return Message(
+        "FAR {percent:g} % is beyond what these {people} people support, which is FAR {strictest} "
+        "or more. Their {trials:,} imposter trials are worth {independent:,.0f} independent pairs "
+        "of people. It would take about {count} people to support FAR {percent:g} %. Give more "
+        "people, or a larger {far}. {hint}.",
+        percent=100 * far,
+        people=rates.people,
+        strictest=percent_rounded_up(rates.strictest),
+        trials=rates.trials,
+        independent=rates.independent,
+        count=_people_in_words(rates.people_needed(far)),
+        hint=hint,
     )
 
 
@@ -967,9 +980,15 @@ def promise(scores: ArrayLike, people: PeopleOfTrials, far: float) -> Promise:
     if n < _people_to_promise(far):
         strictest = percent_rounded_up(4 * ACCEPTED_OF_NEW_PERSON / (n + 2))
         raise ValueError(
-            f"{n} people cannot promise FAR {100 * far:g} % to people never used: that takes "
-            f"{_people_to_promise(far):,}, and these can promise {strictest}. Give more people, "
-            "or a larger `far`."
+            Message(
+                "{people} people cannot guarantee FAR {percent:g} % for new people. They can "
+                "guarantee FAR {strictest}, and FAR {percent:g} % needs {needed:,} people. Give "
+                "more people, or a larger {far}.",
+                people=n,
+                percent=100 * far,
+                strictest=strictest,
+                needed=_people_to_promise(far),
+            )
         )
     thresholds = np.unique(pairs.scores)
     below = float(np.nextafter(thresholds[0], -np.inf))

@@ -180,7 +180,7 @@ class Threshold:
 
     def __post_init__(self):
         if not math.isfinite(self.value):  # an infinite one from a foreign file accepts everybody
-            raise ValueError(f"A threshold is a finite distance. Received {self.value}.")
+            raise ValueError(f"The threshold is {self.value}, but it must be a finite distance.")
         groups = tuple(GroupRate(*group) for group in self.groups)  # JSON gives lists
         object.__setattr__(self, "groups", groups)
 

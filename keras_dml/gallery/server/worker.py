@@ -4,13 +4,16 @@ The process reads jobs from standard input and writes answers to standard output
 The server ends the process if reading takes too long. A thread could not be ended.
 """
 
+import dataclasses
 import os
 import signal
 import sys
 import warnings
 
 from keras_dml import recordings
+from keras_dml._messages import spelled
 from keras_dml.gallery.server import messages
+from keras_dml.gallery.server.errors import NAMES
 
 MEMORY = 3 * 2**30  # bytes of addresses, most of which libraries reserve and do not use
 ORPHAN_SECONDS = 30  # after which the process ends by itself, because the server was killed
@@ -43,20 +46,27 @@ def _answer(path, channels, options):
     """Returns `("read", pieces)`, or the kind and the text of an error."""
     try:
         with warnings.catch_warnings(action="ignore"):
-            return "read", recordings.read_pieces(path, channels, **options)
+            pieces = recordings.read_pieces(path, channels, **options)
+            return "read", [_spelled(piece) for piece in pieces]
     except MemoryError:
         return "value", (
             f"{path} needs more than {MEMORY >> 30} GiB of memory to be read. Send a shorter "
             "recording."
         )
     except ImportError as error:
-        return "import", str(error)
+        return "import", spelled(error, NAMES)
     except OSError as error:
-        return "system", str(error)
+        return "system", spelled(error, NAMES)
     except (TypeError, ValueError) as error:
-        return "value", str(error)
+        return "value", spelled(error, NAMES)
     except Exception as error:  # libraries raise any error on damaged files
         return "value", f"{path} cannot be read: {type(error).__name__}. Convert it to csv."
+
+
+def _spelled(piece):
+    """Returns a piece with notes in words of the REST interface, since JSON keeps only texts."""
+    notes = tuple(spelled(note, NAMES) for note in piece.notes)
+    return dataclasses.replace(piece, notes=notes)
 
 
 def _limit_memory():
