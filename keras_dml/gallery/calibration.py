@@ -231,7 +231,7 @@ def not_enrolled(people: np.ndarray, sessions: ArrayLike | None = None) -> np.nd
     if len(sessions) != len(people):
         raise ValueError(
             Message(
-                "{sessions} names {count} sessions, but it must name the session of each of the "
+                "{sessions} has length {count}, but it must name the session of each of the "
                 "{expected} recordings.",
                 count=len(sessions),
                 expected=len(people),

@@ -183,8 +183,9 @@ def check_given(path: Path, mark: str | None, key: GalleryKey | None) -> None:
     if mark is None and key is not None:
         raise ValueError(
             Message(
-                "{path} is not encrypted, but a key was given by {key} or {environment}. Open it "
-                "without a key. To encrypt the people, merge them into a new gallery with a key.",
+                "{path} is not encrypted, but a key was given by {key} or by {environment}. Open "
+                "the gallery without a key. To encrypt its people, merge it into a new gallery "
+                "with a key.",
                 path=path,
                 environment=ENVIRONMENT,
             )
@@ -192,7 +193,7 @@ def check_given(path: Path, mark: str | None, key: GalleryKey | None) -> None:
     if mark is not None and key is None:
         raise ValueError(
             Message(
-                "{path} is encrypted. Give its key by {key} or {environment}.",
+                "{path} is encrypted. Give its key by {key} or by {environment}.",
                 path=path,
                 environment=ENVIRONMENT,
             )

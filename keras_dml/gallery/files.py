@@ -261,7 +261,7 @@ class Reader:
             return
         if piece.rate_hz is None:
             note = Message(
-                "the files do not state their rate, and the model takes {expected:g} Hz. Set "
+                "The files do not state their rate, and the model takes {expected:g} Hz. Set "
                 "{rate_hz} to check the rate.",
                 expected=expected,
             )
@@ -292,7 +292,7 @@ class Reader:
         units = dict.fromkeys(self._contract.units)
         if None in piece.units and not {*units} <= UNITS_NOT_STATED:
             self._unsaid[
-                f"the files do not state their units, and the model takes {', '.join(units)}."
+                f"The files do not state their units, and the model takes {', '.join(units)}."
             ] = True
 
     def _windows(self, values):

@@ -39,6 +39,9 @@ class TooManyTries(RuntimeError):
         )
         self.seconds = seconds
 
+    def __reduce__(self):
+        return type(self), (self.seconds,)
+
 
 @dataclasses.dataclass(frozen=True)
 class Tries:

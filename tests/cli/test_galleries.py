@@ -536,8 +536,10 @@ def test_properties_that_files_do_not_state_are_noted(command, family, walks, no
     silent = walks.file("alice", header="row,x,y,z")
     assert command("verify", family, "alice", silent)[0] == 0
     rate, units = notes
-    assert rate.startswith("Note: the files do not say their rate; the model takes 50 Hz. --rate")
-    assert units == "Note: the files do not say their units; the model takes g."
+    assert rate.startswith(
+        "Note: The files do not state their rate, and the model takes 50 Hz. Set --rate"
+    )
+    assert units == "Note: The files do not state their units, and the model takes g."
     notes.clear()
     command("verify", family, "alice", silent, "--rate-hz", "50")
     assert notes == [units]
@@ -609,7 +611,7 @@ def test_an_empty_gallery_of_another_model_says_that_it_may_be_removed(command, 
     assert "Nobody is enrolled in it: remove the file" in " ".join(error.split())
     db.unlink()
     assert command(*words)[0] == 0
-    assert "are enrolled under the model" in run_failing(
+    assert "are enrolled with the model" in run_failing(
         command, *words[:-1], tmp_path / "first.keras"
     )
 
@@ -745,7 +747,7 @@ def test_errors_for_missing_things_name_the_command_that_helps(command, model, w
     assert "does not exist" in run_failing(command, "calibrate", db, gone, "--model", model)
     assert not db.exists()
     command("enroll", db, "alice", probe, "--model", model)
-    assert "run `keras-dml calibrate` with recordings of people" in run_failing(
+    assert "Use `keras-dml calibrate` with recordings of people" in run_failing(
         command, "verify", db, "alice", probe
     )
     message = run_failing(command, "verify", db, "bob", probe, "--threshold", "1")
@@ -753,14 +755,15 @@ def test_errors_for_missing_things_name_the_command_that_helps(command, model, w
     assert "`keras-dml people` lists them" in message
     assert "`keras-dml people` lists them" in run_failing(command, "remove", db, "bob")
     command("remove", db, "alice")
-    assert "run `keras-dml enroll` first" in run_failing(
+    assert "Use `keras-dml enroll` first" in run_failing(
         command, "identify", db, probe, "--threshold", "1"
     )
 
 
 def test_invalid_names_and_empty_folders_are_refused(command, family, walks, tmp_path):
-    assert "PERSON must be a name of 1 to 200 printable characters" in run_failing(
-        command, "enroll", family, "two\nlines", walks.file("alice")
+    assert (
+        "PERSON is 'two\\nlines', but it must be a name of 1 to 200 printable characters"
+        in run_failing(command, "enroll", family, "two\nlines", walks.file("alice"))
     )
     (tmp_path / "empty").mkdir()
     assert "contains no recordings, which end in .csv" in run_failing(
@@ -858,8 +861,8 @@ def test_an_extrapolated_threshold_is_noted_and_can_be_removed(
     assert command("calibrate", db, many, "--far", "0.5")[0] == 0 and notes == []
     assert command("calibrate", db, few, "--far", "0.05", "--extrapolate")[0] == 0
     (note,) = notes
-    assert "It is 0.05 and extrapolated" in note
-    assert note.endswith("Give --far, or run `keras-dml calibrate GALLERY --remove 0.05`.")
+    assert "This rate is 0.05. It is not guaranteed" in note
+    assert note.endswith("by `keras-dml calibrate GALLERY --remove RATE`.")
     for asked in (("verify", db, "alice", probe), ("identify", db, probe)):
         result = run_json(command, *asked)[1]
         assert (result["far"], result["extrapolated"]) == (0.05, True)
@@ -868,7 +871,7 @@ def test_an_extrapolated_threshold_is_noted_and_can_be_removed(
         assert (result["far"], result["extrapolated"]) == (0.5, False)
     removed = ("calibrate", db, "--remove", "0.05")
     assert run_json(command, *removed) == (0, {"removed": 0.05, "left": [0.5]})
-    text = "--remove must be a rate that was calibrated: 0.5. Received far=0.05"
+    text = "--remove is 0.05, but it must be a rate that was calibrated: 0.5."
     assert text in run_failing(command, *removed)
     assert run_json(command, "verify", db, "alice", probe)[1]["far"] == 0.5
     code, out, _ = command(*removed[:-1], "0.5")
@@ -954,7 +957,7 @@ def test_encrypted_people_are_merged_with_both_keys(command, model, walks, tmp_p
         words = (dbs[-1], name, root / name, "--model", model, "--key", keys[-1])
         assert command("enroll", *words)[0] == 0
     merged = ("merge", *dbs, "--key", keys[0])
-    assert "1.db is encrypted: give its key, by --other-key or" in run_failing(command, *merged)
+    assert "1.db is encrypted. Give its key by --other-key or" in run_failing(command, *merged)
     wrong = run_failing(command, *merged, "--other-key", tmp_path / "none.key")
     assert "--other-key names no file that can be read" in wrong
     assert command(*merged, "--other-key", keys[1])[0] == 0
@@ -1057,14 +1060,14 @@ def test_errors_of_files_name_the_options_of_the_command(command, family, monkey
         raise TimeoutError("Its log could not be cut. Call `purge` when it has ended.")
 
     monkeypatch.setattr("keras_dml.gallery.remove", busy)
-    assert "Run `keras-dml people` when it has ended" in run_failing(
+    assert "Use `keras-dml people` when that process has ended" in run_failing(
         command, "remove", family, "bob"
     )
 
 
 def test_listen_without_a_boundary_says_how_to_set_one(command, family, walks):
     text = run_failing(command, "listen", family, "alice", walks.file("alice"))
-    assert "run `keras-dml calibrate --window SECONDS`" in text
+    assert "Use `keras-dml calibrate --window SECONDS`" in text
 
 
 def test_a_distance_is_explained_by_parts_that_sum_to_it(command, family, walks, tmp_path):
@@ -1114,7 +1117,7 @@ def write_with_clock(walks, name="odd.csv", person="alice", clock="foo", steps=S
 def test_times_are_named_by_options_of_the_commands(command, family, walks, tmp_path, notes):
     path = write_with_clock(walks)
     command("verify", family, "alice", path)
-    assert any("do not say their rate" in note for note in notes)
+    assert any("do not state their rate" in note for note in notes)
     assert any("Column 'foo' only rises" in note and "--time 'foo'" in note for note in notes)
     options = ("--time", "foo", "--time-unit", "ms", "--max-gap", "0.2")
     folder = tmp_path / "odd"
