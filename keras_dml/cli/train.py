@@ -26,6 +26,7 @@ NAMES = _options.READING_NAMES | {  # how this command spells arguments in messa
     "replace=True": "--replace",
     "resample_hz": "--resample-hz",
     "resume": "--resume",
+    "steps": "--steps",
     "units": "--units",
     "window": "--window",
 }

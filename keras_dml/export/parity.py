@@ -191,8 +191,8 @@ def gallery(embeddings: np.ndarray, metric: Distance) -> np.ndarray:
         raise ValueError(
             f"The distance {type(metric).__name__} {failure} for {_degenerate(metric)}. An export "
             "compares the file with Keras on this embedding. Override `degenerate(like)` so that "
-            "it returns a valid embedding of the shape of `like`: one for which the distance is "
-            "finite and hardest to compute, such as the identity for SPD matrices."
+            "it returns a valid embedding of the same shape for which the distance is finite and "
+            "hardest to compute, such as the identity for SPD matrices."
         )
     return z
 
