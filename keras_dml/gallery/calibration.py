@@ -103,11 +103,11 @@ def without_copies(
     of_two = {original for i, original in first.items() if people[i] != people[original]}
     left_out = first.keys() | of_two
     i, original = next(iter(first.items()))
-    exclusion = f", and {len(of_two)} of two people are left out" if of_two else ""
+    exclusion = f", and {len(of_two)} that belong to two people are left out" if of_two else ""
     warnings.warn(
         f"{len(first)} of these {len(recordings)} recordings occur twice, such as a recording of "
-        f"{str(people[original])!r} and the same one of {str(people[i])!r}. Each recording counts "
-        f"once{exclusion}.",
+        f"{str(people[original])!r} that equals a recording of {str(people[i])!r}. Each recording "
+        f"counts once{exclusion}.",
         stacklevel=3,
     )
     rows = [i for i in range(len(recordings)) if i not in left_out]

@@ -13,6 +13,7 @@ import pytest
 from keras_dml import cli, recordings, zoo
 from keras_dml import gallery as galleries
 from keras_dml._backend import keras
+from keras_dml._messages import Message
 from keras_dml.cli import _console
 from keras_dml.layers import InputContract, QuantileLayer, SequencePooling
 
@@ -217,10 +218,10 @@ def test_fewer_recordings_than_in_calibration_are_noted(command, family, walks, 
     words = ("calibrate", family, volunteers, "--far", "0.5")
     assert command(*words)[0] == 0
     (note,) = (note for note in notes if "rejected more often" in note)
-    assert "4 recordings of 'alice'" in note and "8 each" in note
+    assert "4 recordings of 'alice'" in note and "who had 8" in note
     notes.clear()
     assert command("enroll", family, "carol", walks.folder(["carol"], "new") / "carol")[0] == 0
-    assert any("4 recordings of 'carol'" in note and "8 each" in note for note in notes)
+    assert any("4 recordings of 'carol'" in note and "who had 8" in note for note in notes)
     notes.clear()
     assert command("enroll", family, "dora", walks.folder(["dora"], "more", 8) / "dora")[0] == 0
     assert not any("rejected more often" in note for note in notes)
@@ -608,7 +609,7 @@ def test_an_empty_gallery_of_another_model_says_that_it_may_be_removed(command, 
     file = walks.file("alice")
     words = ("enroll", db, "alice", file, "--model", tmp_path / "second.keras")
     error = run_failing(command, *words)
-    assert "Nobody is enrolled in it: remove the file" in " ".join(error.split())
+    assert "Nobody is enrolled in this gallery, so remove the file" in " ".join(error.split())
     db.unlink()
     assert command(*words)[0] == 0
     assert "are enrolled with the model" in run_failing(
@@ -714,14 +715,22 @@ def test_a_file_in_another_unit_is_converted(command, family, walks, unit, facto
 @pytest.mark.parametrize(
     ("header", "options", "message"),
     [
-        ("t,x (deg/s),y (g),z (g)", (), "says that channel 'x' is in deg/s, the model takes g"),
-        ("time_ms,x,y,z", (), "has 50000 Hz, the model takes 50 Hz. Resample it by --resample"),
-        ("row,x,y,z", ("--rate-hz", "100"), "has 100 Hz, the model takes 50 Hz"),
+        ("t,x (deg/s),y (g),z (g)", (), "unit of channel 'x' is deg/s, but the model takes g"),
+        (
+            "time_ms,x,y,z",
+            (),
+            "has 50000 Hz, but the model takes 50 Hz. Resample the file by --resample",
+        ),
+        ("row,x,y,z", ("--rate-hz", "100"), "has 100 Hz, but the model takes 50 Hz"),
         ("row,x,y,z", ("--rate-hz", "0"), "--rate-hz is 0.0, but it must be a positive number"),
         ("row,x,y,z", ("--channels", "x,,z"), "--channels is"),
         ("row,x,y,z", ("--channels", "x,y"), "has 2 channels, the model takes 3: x, y, z"),
-        ("row,x,y,z", ("--far", "0.3"), "--far must be a rate that was calibrated: 0.02"),
-        ("row,x,y,z", ("--threshold", "nan"), "--threshold must be a number"),
+        (
+            "row,x,y,z",
+            ("--far", "0.3"),
+            "--far is 0.3, but it must be a rate that was calibrated: 0.02",
+        ),
+        ("row,x,y,z", ("--threshold", "nan"), "--threshold is nan, but it must be a number"),
     ],
 )
 def test_invalid_recordings_and_options_give_no_decision(
@@ -812,7 +821,9 @@ def test_notes_are_printed_before_the_error(command, model, walks, tmp_path, not
     words = ("calibrate", tmp_path / "a.db", folder, "--model", model, "--far", "0.0001")
     assert command(*words)[0] == 2
     note, error = notes[:2]
-    assert note.startswith("Note: 1 of these 20 recordings are there twice, such as one of 'v0'")
+    assert note.startswith(
+        "Note: 1 of these 20 recordings occur twice, such as a recording of 'v0'"
+    )
     assert error.startswith("Error: FAR 0.01 % is beyond what these 10 people support")
 
 
@@ -1057,12 +1068,10 @@ def test_errors_of_files_name_the_options_of_the_command(command, family, monkey
     assert "--key names no file that can be read" in text
 
     def busy(*_, **__):
-        raise TimeoutError("Its log could not be cut. Call `purge` when it has ended.")
+        raise TimeoutError(Message("Its log could not be cut. Use {purge()} later."))
 
     monkeypatch.setattr("keras_dml.gallery.remove", busy)
-    assert "Use `keras-dml people` when that process has ended" in run_failing(
-        command, "remove", family, "bob"
-    )
+    assert "Use `keras-dml people` later." in run_failing(command, "remove", family, "bob")
 
 
 def test_listen_without_a_boundary_says_how_to_set_one(command, family, walks):
@@ -1118,7 +1127,9 @@ def test_times_are_named_by_options_of_the_commands(command, family, walks, tmp_
     path = write_with_clock(walks)
     command("verify", family, "alice", path)
     assert any("do not state their rate" in note for note in notes)
-    assert any("Column 'foo' only rises" in note and "--time 'foo'" in note for note in notes)
+    assert any(
+        "Column 'foo' only rises" in note and "set --time to 'foo'" in note for note in notes
+    )
     options = ("--time", "foo", "--time-unit", "ms", "--max-gap", "0.2")
     folder = tmp_path / "odd"
     for person in (f"volunteer {i}" for i in range(60)):

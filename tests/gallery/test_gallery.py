@@ -176,12 +176,12 @@ def test_repeated_recordings_give_a_warning(gallery, people):
     for copy in (recordings[0].copy(), np.round(recordings[0], 6)):
         recordings[1] = copy
         with pytest.warns(
-            UserWarning, match="1 of these 96 .* of 'volunteer 0' and the same one of 'vol"
+            UserWarning, match="1 of these 96 .* of 'volunteer 0' that equals a recording of 'vol"
         ):
             threshold = gallery.calibrate(recordings, people_of, 0.05, sessions=sessions)
         assert threshold == once
     recordings[1], recordings[95] = people("volunteer 0", 1)[0], recordings[0].copy()
-    with pytest.warns(UserWarning, match="1 of two people are left out"):
+    with pytest.warns(UserWarning, match="1 that belong to two people are left out"):
         threshold = gallery.calibrate(recordings, people_of, 0.05)
     assert threshold.trials == 94 * 23
 
