@@ -59,7 +59,7 @@ class Message(str):
             for part in self._parts
         )
 
-    def replace(self, old: str, new: str, count: int = -1) -> "Message":
+    def replace(self, old: str, new: str, count: int = -1, /) -> "Message":
         """Replaces a text as `str.replace` does, except in names."""
         parts = []
         for part in self._parts:
@@ -70,7 +70,7 @@ class Message(str):
             parts.append(part)
         return _from_parts(parts)
 
-    def removeprefix(self, prefix: str) -> "Message":
+    def removeprefix(self, prefix: str, /) -> "Message":
         """Removes a text at the beginning as `str.removeprefix` does."""
         first, *rest = self._parts or ("",)
         return _from_parts(

@@ -6,7 +6,7 @@ import pathlib
 import pytest
 import typer
 
-from keras_dml import cli
+from keras_dml import _messages, cli
 from keras_dml._messages import Message
 from keras_dml.cli import _options, export, merge, rename, train
 from keras_dml.gallery.server import errors
@@ -107,6 +107,14 @@ def test_spelled_options_exist(spelling):
     words = [word.strip("`") for text in spelling.values() for word in text.split()]
     spelled = {word for word in words if word.startswith("--")}
     assert spelled and spelled <= options
+
+
+def test_no_score_reaches_a_client():
+    scores = _messages.name("scores", " (0.25 > 0.125)")
+    reason = Message("{path}: it is too far{scores}", path="/tmp/a.csv", scores=scores)
+    translator = errors.Translator("/data/family.db")
+    assert translator.translate(reason, {"/tmp/a.csv": "walk.csv"}) == "walk.csv: it is too far"
+    assert translator.answer(ValueError(reason)) == (422, "/tmp/a.csv: it is too far")
 
 
 def test_the_rest_interface_has_a_spelling_for_each_function():

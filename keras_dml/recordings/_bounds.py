@@ -23,8 +23,8 @@ def check_numbers(path: pathlib.Path, count: int, most: int) -> None:
     """Refuses a file that holds more than `most` numbers."""
     if count > most:
         raise ValueError(
-            f"{path} holds more numbers than a file of its size may hold, which is {most:,}. Cut "
-            "the recording into several files."
+            f"{path} holds more than {most:,} numbers, the most that a file of its size may hold. "
+            "Cut the recording into several files."
         )
 
 

@@ -142,7 +142,7 @@ def test_arrays_tables_and_their_rates_are_read(family):
     np.save(array, np.loadtxt(io.BytesIO(walk("alice", 9)), delimiter=",", skiprows=1)[:, 1:])
     sent = files(array.getvalue(), name="new.npy")
     result = family.post("/people/alice/verify", files=sent).json()
-    assert result["accepted"] and any("`rate_hz` says it" in note for note in result["notes"])
+    assert result["accepted"] and any("Set `rate_hz`" in note for note in result["notes"])
     result = family.post("/people/alice/verify", files=sent, data={"rate_hz": "50"}).json()
     assert not any("rate" in note for note in result["notes"])
     lines = walk("alice", 9, steps=80).splitlines()

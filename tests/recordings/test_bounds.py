@@ -86,7 +86,7 @@ def test_the_bound_grows_with_the_file(tmp_path, monkeypatch):
     monkeypatch.setattr(_bounds, "MOST_NUMBERS", 100)
     path = tmp_path / "walk.csv"
     path.write_text("x\n" + 200 * "1\n-2\n")  # 2.5 bytes for each number
-    with pytest.raises(ValueError, match="more numbers than .* 250"):
+    with pytest.raises(ValueError, match="more than 250 numbers"):
         recordings.read(path)
     path.write_text("x\n" + 200 * "1.25\n-2.5\n")
     assert len(recordings.read(path).values) == 400
