@@ -35,6 +35,7 @@ LEAVES = {
     "_backend",
     "_contents",
     "_files",
+    "_messages",
     "_percents",
     "_typing",
     "progress",

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 import typer.core
 
-from keras_dml import __version__
+from keras_dml import __version__, _messages
 from keras_dml.cli import (
     _options,
     _statuses,
@@ -160,18 +160,19 @@ def _error_line(error):
 def _message(error):
     if isinstance(error, WRONG_USE):
         return error.format_message()
-    return str(error) if isinstance(error, USER_ERRORS) else f"{type(error).__name__}: {error}"
+    text = _messages.of(error)
+    is_for_users = isinstance(text, _messages.Message) or isinstance(error, USER_ERRORS)
+    return text if is_for_users else f"{type(error).__name__}: {error}"
 
 
 def _print_json(error):
     """Prints an error as a JSON object."""
-    from keras_dml.cli import _console, _words
+    from keras_dml.cli import _console
 
-    cause = _words.library_error(error)
-    kind = type(cause).__name__
+    kind = type(error).__name__
     fields = {"type": kind, "message": _streams.escape(_message(error)) or kind}
     if kind == "TooManyTries":
-        fields["seconds"] = cause.seconds
+        fields["seconds"] = error.seconds
     with contextlib.suppress(OSError, _streams.Ended):
         _console.print_json({"error": fields})
 

@@ -4,24 +4,44 @@ import contextlib
 import math
 import warnings
 
-from keras_dml.cli import _console, _words
+from keras_dml import _messages
+from keras_dml._messages import Message
+from keras_dml.cli import _console, _options
 
 
 @contextlib.contextmanager
-def rephrase_messages():
-    """Replaces Python arguments by command-line options in errors and warnings of the block.
+def spell_errors(names):
+    """Spells arguments in errors of the block as a command does, such as `--far` for `far`.
+
+    Args:
+        names: Spelling of each name, as in `keras_dml._messages.Message.spelled`.
+    """
+    try:
+        yield
+    except Exception as error:
+        if isinstance(_messages.of(error), Message):
+            error.args = (Message("{text}", text=_messages.spelled(error, names)),)
+        raise
+
+
+@contextlib.contextmanager
+def spell_messages(names=_options.GALLERY_NAMES):
+    """Spells arguments in errors and warnings of the block as a command does.
 
     Warnings are printed as notes at the end of the block, before the error if there is one.
+
+    Args:
+        names: As in `spell_errors`.
     """
     with (
-        _words.rephrase_errors(_words.GALLERY),
+        spell_errors(names),
         warnings.catch_warnings(record=True, action="always", category=UserWarning) as caught,
     ):
         try:
             yield
         finally:
-            for text in dict.fromkeys(str(warning.message) for warning in caught):
-                text = _words.rephrase(text, _words.GALLERY)
+            texts = [_messages.spelled(warning.message, names) for warning in caught]
+            for text in dict.fromkeys(texts):
                 _console.note(_console.escape(f"Note: {text}"))
 
 

@@ -3,7 +3,7 @@
 import dataclasses
 import pathlib
 
-from keras_dml.cli import _console, _words
+from keras_dml.cli import _console, _options
 
 SQLITE = b"SQLite format 3\0"  # first bytes of a SQLite file
 
@@ -41,13 +41,13 @@ def write(path, out, quantization, representative, access, *, far, as_json):
         as_json: Whether to print a JSON object.
     """
     from keras_dml import gallery as galleries
-    from keras_dml.cli import _galleries
-    from keras_dml.cli.export import read_recordings
+    from keras_dml.cli import _answers, _galleries
+    from keras_dml.cli.export import NAMES, read_recordings
 
     out = pathlib.Path(f"{_name(path)}_device" if out is None else out)
     with (
         _console.stoppable(f"Stopped. {out} is not changed. Run the command again."),
-        _words.rephrase_errors(_words.EXPORT | _words.GALLERY),
+        _answers.spell_errors(_options.GALLERY_NAMES | NAMES),
     ):
         recordings = None if representative is None else read_recordings(representative)
         with _galleries.open_gallery(path, access=access) as gallery:
@@ -89,7 +89,7 @@ def write_templates(path, out, access, *, as_json):
     out = f"{_name(path)}_templates.npz" if out is None else out
     with (
         _console.stoppable(f"Stopped. {out} is not changed. Run the command again."),
-        _answers.rephrase_messages(),
+        _answers.spell_messages(),
         _galleries.open_gallery(path, access=access) as gallery,
     ):
         gallery.export_templates(out)

@@ -6,7 +6,8 @@ import pathlib
 
 from keras_dml import gallery as galleries
 from keras_dml import recordings
-from keras_dml.cli import _console, _models, _options, _words
+from keras_dml._messages import spelled
+from keras_dml.cli import _console, _models, _options
 from keras_dml.gallery import files as gallery_files
 from keras_dml.gallery.files import Enrolled, enrolled
 from keras_dml.progress import track
@@ -120,13 +121,13 @@ class Reader(gallery_files.Reader):
     @property
     def unsaid(self):
         """Sentences about unchecked properties, such as units, that no file states."""
-        return tuple(_words.rephrase(text, _words.GALLERY) for text in super().unsaid)
+        return tuple(spelled(text, _options.GALLERY_NAMES) for text in super().unsaid)
 
     @property
     def notes(self):
         """Assumptions that were made about files, `{sentence: number of files}`."""
         return {
-            _words.rephrase(note, _words.GALLERY): count for note, count in super().notes.items()
+            spelled(note, _options.GALLERY_NAMES): count for note, count in super().notes.items()
         }
 
     def print_notes(self):
@@ -225,7 +226,7 @@ def read_recordings(reader, paths):
 def read_each(reader, paths):
     """Reads files with `gallery.files.sorted_out`. Reasons name options, not arguments."""
     values, indices, refused = gallery_files.sorted_out(reader, paths)
-    refused = {i: _words.rephrase(reason, _words.GALLERY) for i, reason in refused.items()}
+    refused = {i: spelled(reason, _options.GALLERY_NAMES) for i, reason in refused.items()}
     return values, indices, refused
 
 
@@ -251,7 +252,7 @@ def enroll_people(gallery, reader, listing):
         try:
             people[person] = enrolled(gallery, person, paths, results), paths
         except ValueError as error:  # for example an invalid name
-            reason = _words.rephrase(str(error), _words.GALLERY)
+            reason = spelled(error, _options.GALLERY_NAMES)
             refused = {i: f"{path}: {reason}" for i, path in enumerate(paths)}
             count = gallery.people().get(person, 0)
             people[person] = Enrolled([], refused, count, {}), paths

@@ -4,6 +4,8 @@ import pathlib
 import tempfile
 import time
 
+from keras_dml import _messages
+
 WAIT_SECONDS = 0.2
 LEAST = 2  # smallest number of time steps from which a rate can be computed
 
@@ -62,4 +64,4 @@ def _whole_lines(read, path, least):
         try:
             return read(finished)
         except ValueError as error:
-            raise ValueError(str(error).replace(str(finished), str(path))) from None
+            raise ValueError(_messages.of(error).replace(str(finished), str(path))) from None

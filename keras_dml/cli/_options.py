@@ -191,6 +191,45 @@ Keys = Annotated[
 ]
 
 
+READING_NAMES = {  # how commands spell arguments of `keras_dml.recordings.read` in messages
+    "channels": "--channels",
+    "rate_hz": "--rate-hz",
+    "resample_hz": "--resample",
+    "time": "--time",
+    "time_unit": "--time-unit",
+    "max_gap": "--max-gap",
+}
+
+
+GALLERY_NAMES = READING_NAMES | {  # arguments and functions of `keras_dml.gallery`
+    "extrapolate=True": "--extrapolate",
+    "far": "--far",
+    "groups": "--groups",
+    "key": "--key",
+    "keys": "--keys",
+    "model": "--model",
+    "path": "GALLERY",
+    "person": "PERSON",
+    "recordings": "FILES",
+    "replace=True": "--replace",
+    "threshold": "--threshold",
+    "window": "--window",
+    "accept_older()": "`keras-dml restore` with --key",
+    "calibrate()": "`keras-dml calibrate`",
+    "calibrate_listening()": "`keras-dml calibrate --window SECONDS`",
+    "enroll()": "`keras-dml enroll`",
+    "list_recordings()": "`keras-dml recordings`",
+    "list_rejections()": "`keras-dml reject --list`",
+    "people()": "`keras-dml people`",
+    "purge()": "`keras-dml people`",
+    "reject()": "`keras-dml reject`",
+    "remove_threshold()": "`keras-dml calibrate GALLERY --remove RATE`",
+    "restore()": "`keras-dml restore`",
+    "Gallery.forget()": "`keras-dml forget`",
+    "Gallery(new_path, model)": "`keras-dml enroll NEW.db PERSON FILES --model MODEL`",
+}
+
+
 @dataclasses.dataclass(frozen=True)
 class Reading:
     """Options that say how files of recordings are read.

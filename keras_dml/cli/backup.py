@@ -35,7 +35,7 @@ def run(
 
     with (
         _console.stoppable(f"Stopped. {file} is not changed. Run the command again."),
-        _answers.rephrase_messages(),
+        _answers.spell_messages(),
     ):
         galleries.backup(gallery, file, replace=replace)
     if as_json:

@@ -134,7 +134,7 @@ def run(
     from keras_dml import recordings
     from keras_dml.cli import _answers, _console, _galleries
 
-    with _answers.rephrase_messages():
+    with _answers.spell_messages():
         listing = recordings.folder(folder)
         group_by_person = None if groups is None else _read_groups(groups, folder, listing.people)
         paths = [recording.path for recording in listing.recordings]
@@ -203,9 +203,9 @@ def _note_left_out(reasons, *, any_used):
 def _remove(path, far, access, *, as_json):
     """Removes the threshold for a rate, and prints the rate of later decisions."""
     from keras_dml import gallery as galleries
-    from keras_dml.cli import _answers, _console, _galleries, _words
+    from keras_dml.cli import _answers, _console, _galleries
 
-    with _answers.rephrase_messages(), _words.rephrase_errors({"`far`": "--remove"}):
+    with _answers.spell_messages(_options.GALLERY_NAMES | {"far": "--remove"}):
         _galleries.check_exists(path)
         galleries.remove_threshold(path, far, **vars(access))
         left = list(galleries.thresholds(path, **vars(access)))

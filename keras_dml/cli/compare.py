@@ -68,7 +68,7 @@ def run(
     from keras_dml.cli import _answers, _console, _galleries, _models
     from keras_dml.zoo import headline
 
-    with _answers.rephrase_messages():
+    with _answers.spell_messages():
         paths = [_galleries.find_file(path) for path in (first, second)]
         name = _models.resolve(model)
         with _console.stage(f"load {model}"):

@@ -61,7 +61,7 @@ def _enroll_person(gallery, person, files, options, as_json):
     """Enrolls files as one person, and prints the result for each file."""
     from keras_dml.cli import _answers, _console, _days, _galleries
 
-    with _answers.rephrase_messages():
+    with _answers.spell_messages():
         paths = _galleries.find_files(files)  # before a new gallery is created
         _galleries.check_formats(paths)
         with _galleries.open_gallery(
@@ -100,7 +100,7 @@ def _enroll_people(gallery, folder, options, as_json):
         "Stopped. People whose files were all read are enrolled. Run the command again to enroll "
         "the remaining people: recordings that are enrolled already count once."
     )
-    with _console.stoppable(stopped), _answers.rephrase_messages():
+    with _console.stoppable(stopped), _answers.spell_messages():
         try:
             listing = recordings.folder(folder)
         except (FileNotFoundError, ValueError) as error:

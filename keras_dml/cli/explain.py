@@ -45,7 +45,7 @@ def run(
     from keras_dml.cli import _answers, _console, _galleries
 
     needs = {"person": person}
-    with _answers.rephrase_messages(), contextlib.ExitStack() as stack:
+    with _answers.spell_messages(), contextlib.ExitStack() as stack:
         opened_gallery = stack.enter_context(
             _galleries.open_gallery(
                 gallery, options.model, options.access, paths=[file], needs=needs

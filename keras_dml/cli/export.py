@@ -7,7 +7,16 @@ from typing import Annotated
 
 import typer
 
-from keras_dml.cli import _completion, _options, _words
+from keras_dml.cli import _completion, _options
+
+NAMES = {  # how this command spells arguments of `keras_dml.export` in messages
+    "representative": "--representative FILE.npz",
+    "quantization": "--quantization",
+    "quantization=None": "--quantization float32",
+    'quantization="dynamic"': "--quantization dynamic",
+    'quantization="float16"': "--quantization float16",
+    "distance": "`distance=` in Python",
+}
 
 
 class Format(enum.StrEnum):
@@ -114,7 +123,7 @@ def run(
         raise typer.BadParameter(f"--far needs a gallery, and {name} is not one.")
     if access != _options.Access():
         raise typer.BadParameter(f"--key and --keys need a gallery, and {name} is not one.")
-    from keras_dml.cli import _models
+    from keras_dml.cli import _answers, _models
 
     check_place = _files.replaceable_file if to is Format.tflite else _files.replaceable_saved_model
     if out is not None:
@@ -126,7 +135,7 @@ def run(
     out = pathlib.Path(out)
     with (
         _console.stoppable(f"Stopped. {out} is not changed. Run the command again."),
-        _words.rephrase_errors(_words.EXPORT),
+        _answers.spell_errors(NAMES),
     ):
         recordings = None if representative is None else read_recordings(representative)
         with _console.stage(f"load {name}"):

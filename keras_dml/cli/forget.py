@@ -34,7 +34,7 @@ def run(
     from keras_dml.cli import _answers, _console
 
     stopped = "Stopped. `keras-dml recordings` lists the recordings that are still enrolled."
-    with _console.stoppable(stopped), _answers.rephrase_messages():
+    with _console.stoppable(stopped), _answers.spell_messages():
         galleries.forget(gallery, person, recordings, **vars(access))
         people = galleries.people(gallery, **vars(access))
         left = people.get(unicodedata.normalize("NFC", person), 0)

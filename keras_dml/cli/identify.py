@@ -41,7 +41,7 @@ def run(
     """
     from keras_dml.cli import _answers, _console, _galleries
 
-    with _answers.rephrase_messages():
+    with _answers.spell_messages():
         needs = _galleries.decision_requirements(far=far, threshold=threshold, may_rank=True)
         with _galleries.open_gallery(
             gallery, options.model, options.access, paths=files, needs=needs

@@ -19,7 +19,7 @@ def run(
     from keras_dml import gallery as galleries
     from keras_dml.cli import _answers, _console, thresholds
 
-    with _answers.rephrase_messages():
+    with _answers.spell_messages():
         facts = galleries.info(gallery, **vars(access))
     names = ("path", "model", "fingerprint", "created", "encrypted")
     counts = ("people", "recordings", "marked", "reading")

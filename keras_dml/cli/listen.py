@@ -57,7 +57,7 @@ def run(
         "decides_by": "boundary",
         "client": _galleries.CLIENT,
     }
-    with _answers.rephrase_messages(), contextlib.ExitStack() as stack:
+    with _answers.spell_messages(), contextlib.ExitStack() as stack:
         opened_gallery = stack.enter_context(
             _galleries.open_gallery(
                 gallery,

@@ -8,6 +8,8 @@ import typer
 
 from keras_dml.cli import _completion, _options
 
+NAMES_OF_OTHER = _options.GALLERY_NAMES | {"key": "--other-key", "keys": "--other-keys"}
+
 
 def run(
     gallery: _options.Gallery,
@@ -54,11 +56,11 @@ def run(
 
     Example: keras-dml merge family.db phone.db
     """
-    from keras_dml.cli import _answers, _console, _galleries, _words
+    from keras_dml.cli import _answers, _console, _galleries
 
     with (
         _console.stoppable("Stopped. Run the command again to finish."),
-        _answers.rephrase_messages(),
+        _answers.spell_messages(),
         contextlib.ExitStack() as stack,
     ):
         is_file_of_templates = zipfile.is_zipfile(other)
@@ -70,7 +72,7 @@ def run(
             added = opened_gallery.merge(other)
         else:
             with (
-                _words.rephrase_errors(_words.OTHER_GALLERY),
+                _answers.spell_errors(NAMES_OF_OTHER),
                 _galleries.open_gallery(
                     other, opened_gallery.model, _options.Access(other_key, other_keys)
                 ) as second,

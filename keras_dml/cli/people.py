@@ -17,7 +17,7 @@ def run(
     from keras_dml import gallery as galleries
     from keras_dml.cli import _answers, _console
 
-    with _answers.rephrase_messages():
+    with _answers.spell_messages():
         counts = galleries.people(gallery, **vars(access))
     if as_json:
         _console.print_json(counts)

@@ -21,7 +21,7 @@ def run(
     from keras_dml import gallery as galleries
     from keras_dml.cli import _answers, _console
 
-    with _answers.rephrase_messages():
+    with _answers.spell_messages():
         stored = galleries.list_recordings(gallery, person, **vars(access))
     if as_json:
         entries = [{"id": each.id, "enrolled": each.created} for each in stored]

@@ -55,7 +55,7 @@ def run(
         return
     from keras_dml.cli import _answers, _console, _galleries
 
-    with _answers.rephrase_messages():
+    with _answers.spell_messages():
         needs = {"person": person}
         with _galleries.open_gallery(
             gallery, options.model, options.access, paths=files, needs=needs
@@ -75,7 +75,7 @@ def _list(gallery, person, access, *, as_json):
     from keras_dml import gallery as galleries
     from keras_dml.cli import _answers, _console
 
-    with _answers.rephrase_messages():
+    with _answers.spell_messages():
         stored = galleries.list_rejections(gallery, person, **vars(access))
     if as_json:
         entries = [{"id": each.id, "marked": each.created} for each in stored]
@@ -91,7 +91,7 @@ def _undo(gallery, person, ids, access, *, as_json):
     from keras_dml import gallery as galleries
     from keras_dml.cli import _answers, _console
 
-    with _answers.rephrase_messages():
+    with _answers.spell_messages():
         galleries.unreject(gallery, person, ids, **vars(access))
         left = len(galleries.list_rejections(gallery, person, **vars(access)))
     ids = list(dict.fromkeys(ids))

@@ -35,7 +35,7 @@ def run(
     from keras_dml.cli import _answers, _console
 
     stopped = "Stopped. `keras-dml people` lists the people who are still enrolled."
-    with _console.stoppable(stopped), _answers.rephrase_messages():
+    with _console.stoppable(stopped), _answers.spell_messages():
         galleries.remove(gallery, person, **vars(access))
         left = len(galleries.people(gallery, **vars(access)))
         remains = galleries.purge(gallery, **vars(access)) if purge else ()

@@ -6,6 +6,8 @@ import typer
 
 from keras_dml.cli import _options
 
+NAMES = _options.GALLERY_NAMES | {"name": "NAME"}
+
 
 def run(
     gallery: _options.Gallery,
@@ -24,9 +26,9 @@ def run(
     Example: keras-dml rename family.db alice "Alice B."
     """
     from keras_dml import gallery as galleries
-    from keras_dml.cli import _answers, _console, _words
+    from keras_dml.cli import _answers, _console
 
-    with _answers.rephrase_messages(), _words.rephrase_errors({"`name`": "NAME"}):
+    with _answers.spell_messages(NAMES):
         galleries.rename(gallery, person, name, **vars(access))
     if as_json:
         _console.print_json({"renamed": person, "name": name})

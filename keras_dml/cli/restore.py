@@ -38,7 +38,7 @@ def run(
 
     with (
         _console.stoppable(f"Stopped. {gallery} is not changed. Run the command again."),
-        _answers.rephrase_messages(),
+        _answers.spell_messages(),
     ):
         galleries.restore(file, gallery, replace=replace, **vars(access))
     if as_json:

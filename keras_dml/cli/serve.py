@@ -95,7 +95,7 @@ def run(
     """
     from keras_dml.cli import _answers, _console, _extras, _galleries
 
-    with _answers.rephrase_messages():
+    with _answers.spell_messages():
         _extras.require_server()
         from keras_dml.gallery.server import listening, logs, settings
 

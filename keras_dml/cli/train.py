@@ -20,6 +20,18 @@ class Kind(enum.StrEnum):
     sound = "sound"
 
 
+NAMES = _options.READING_NAMES | {  # how this command spells arguments in messages
+    "kind": "--kind",
+    "minutes": "--minutes",
+    "replace=True": "--replace",
+    "resample_hz": "--resample-hz",
+    "resume": "--resume",
+    "steps": "--steps",
+    "units": "--units",
+    "window": "--window",
+}
+
+
 def run(
     folder: Annotated[
         str,
@@ -132,10 +144,11 @@ def run(
     Example: keras-dml train walks --channels x,y,z --rate-hz 50 --out phone
     """
     from keras_dml import recordings
-    from keras_dml.cli import _console, _words
+    from keras_dml._messages import spelled
+    from keras_dml.cli import _answers, _console
     from keras_dml.training.own import folders
 
-    with _words.rephrase_errors(_words.TRAIN):  # before a backend is loaded
+    with _answers.spell_errors(NAMES):  # before a backend is loaded
         folders.check_out(out, replace=replace, resume=resume)
         recordings.folder(folder)
     from keras_dml import training
@@ -144,7 +157,7 @@ def run(
     with (
         _console.stoppable(stopped),
         _console.hide_text(as_json),
-        _words.rephrase_errors(_words.TRAIN),
+        _answers.spell_errors(NAMES),
     ):
         result = training.train_folder(
             folder,
@@ -166,8 +179,8 @@ def run(
             name_people=name_people,
         )
         for name, reason in result.refused.items():
-            result.refused[name] = _words.rephrase(reason, _words.TRAIN)
-        notes = {_words.rephrase(text, _words.TRAIN): n for text, n in result.notes.items()}
+            result.refused[name] = spelled(reason, NAMES)
+        notes = {spelled(text, NAMES): count for text, count in result.notes.items()}
         _console.print_file_notes(notes)
         _show(result, "" if result.resampled_hz is None else " --resample")
     if as_json:

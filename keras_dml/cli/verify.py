@@ -32,7 +32,7 @@ def run(
     """
     from keras_dml.cli import _answers, _console, _galleries
 
-    with _answers.rephrase_messages():
+    with _answers.spell_messages():
         needs = _galleries.decision_requirements(person, far=far, threshold=threshold)
         with _galleries.open_gallery(
             gallery, options.model, options.access, paths=files, needs=needs

@@ -40,6 +40,7 @@ from scipy.stats import binomtest, genpareto, norm
 
 from keras_dml import _percents
 from keras_dml._arrays import real, whole
+from keras_dml._messages import Message
 from keras_dml._typing import ArrayLike
 from keras_dml.evaluation._checks import (
     PeopleOfTrials,
@@ -76,8 +77,11 @@ def check_far(far):
     """Checks that a false accept rate is a fraction above 0 and below 1."""
     if not isinstance(far, numbers.Real) or not 0.0 < far < 1.0:
         raise ValueError(
-            "`far` must be a fraction above 0 and below 1, such as 0.01 for a false accept rate of "
-            f"1 %. Received {far!r}."
+            Message(
+                "{far} is {value!r}, but it must be a fraction above 0 and below 1, such as 0.01 "
+                "for 1 %.",
+                value=far,
+            )
         )
 
 
@@ -765,7 +769,9 @@ def certificate(
     threshold, interval, method = rates.threshold, rates.ci95, COUNTED
     if far < rates.strictest:
         if not extrapolate:
-            hint = "`extrapolate=True` extrapolates a model of the tail, without a guaranteed rate"
+            hint = Message(
+                "{extrapolate=True} extrapolates a model of the tail, without a guaranteed rate"
+            )
             raise ValueError(_refusal(far, rates, hint))
         if far * REACH < rates.strictest:
             hint = f"A model of the tail extrapolates down to a {REACH}th of the supported rate"
@@ -789,13 +795,18 @@ def certificate(
 
 
 def _refusal(far, rates, hint):
-    count = _people_in_words(rates.people_needed(far))
-    return (
-        f"FAR {100 * far:g} % is beyond what these {rates.people} people support, which is FAR "
-        f"{percent_rounded_up(rates.strictest)} or more. Their {rates.trials:,} imposter trials "
-        f"are worth {rates.independent:,.0f} independent pairs of people. It would take about "
-        f"{count} people to support FAR {100 * far:g} %. Give more people, or a larger `far`. "
-        f"{hint}."
+    return Message(
+        "FAR {percent:g} % is beyond what these {people} people support, which is FAR {strictest} "
+        "or more. Their {trials:,} imposter trials are worth {independent:,.0f} independent pairs "
+        "of people. It would take about {count} people to support FAR {percent:g} %. Give more "
+        "people, or a larger {far}. {hint}.",
+        percent=100 * far,
+        people=rates.people,
+        strictest=percent_rounded_up(rates.strictest),
+        trials=rates.trials,
+        independent=rates.independent,
+        count=_people_in_words(rates.people_needed(far)),
+        hint=hint,
     )
 
 
@@ -1000,9 +1011,15 @@ def promise(scores: ArrayLike, people: PeopleOfTrials, far: float) -> Promise:
     if n < _people_to_promise(far):
         strictest = percent_rounded_up(4 * ACCEPTED_OF_NEW_PERSON / (n + 2))
         raise ValueError(
-            f"{n} people cannot guarantee FAR {100 * far:g} % for new people. They can guarantee "
-            f"FAR {strictest}, and FAR {100 * far:g} % needs {_people_to_promise(far):,} people. "
-            "Give more people, or a larger `far`."
+            Message(
+                "{people} people cannot guarantee FAR {percent:g} % for new people. They can "
+                "guarantee FAR {strictest}, and FAR {percent:g} % needs {needed:,} people. Give "
+                "more people, or a larger {far}.",
+                people=n,
+                percent=100 * far,
+                strictest=strictest,
+                needed=_people_to_promise(far),
+            )
         )
     thresholds = np.unique(pairs.scores)
     below = float(np.nextafter(thresholds[0], -np.inf))

@@ -37,8 +37,8 @@ def contract(path: Path) -> dict:
         text = _flatbuffer.metadata(path.read_bytes(), METADATA)
     if text is None:
         raise ValueError(
-            f"{path.name} carries no input contract. Put a `keras_dml.layers.InputContract` into "
-            "the model and export it again."
+            f"{path.name} contains no input contract. Add the layer "
+            "`keras_dml.layers.InputContract` to the model, and export the model again."
         )
     try:
         return json.loads(text)
@@ -82,9 +82,9 @@ def missing_thresholds(distance, card):
     if not card_distances or distance in card_distances:
         return None
     return (
-        f"The card's thresholds are for the distance {', '.join(card_distances)}, and the file "
-        f"computes {distance or 'another distance'}, so it carries no threshold. Set a threshold "
-        "from distances of the file, or export a calibrated gallery."
+        f"The file contains no threshold: it computes {distance or 'another distance'}, and the "
+        f"thresholds of the card are for the distance {', '.join(card_distances)}. Set a threshold "
+        "from distances that the file computes, or export a calibrated gallery."
     )
 
 

@@ -152,8 +152,8 @@ def _padding_hint(model):
         "averages over time may count padding"
     )
     return (
-        f" Padding reaches the embedding {cause}. Use layers that ignore padding, such as "
-        "`keras_dml.layers.MaskedConv1D`; a TFLite file needs no masks."
+        f" Padding changes the embedding {cause}. Use layers that ignore padding, such as "
+        "`keras_dml.layers.MaskedConv1D`, or export a TFLite file, which needs no masks."
     )
 
 

@@ -11,6 +11,7 @@ from keras_dml._arrays import real
 from keras_dml._backend import keras
 from keras_dml._backend.tensorflow import tensorflow
 from keras_dml._files import size, staged
+from keras_dml._messages import Message
 from keras_dml._typing import Path
 from keras_dml.distances import Distance
 from keras_dml.export import _contract, _devices, litert, operators, parity, signatures
@@ -20,7 +21,7 @@ from keras_dml.export.trials import trials
 from keras_dml.zoo import reading
 
 QUANTIZATIONS = ("auto", *parity.BOUNDS)
-EIGHT_BITS = "The weights are float32: 8 bits do not hold the small eigenvalues of matrices."
+EIGHT_BITS = "The weights are float32, because 8 bits cannot hold small eigenvalues of matrices."
 AUTO = ("dynamic", "float16", None)  # `"auto"` writes the first form that agrees with Keras
 
 
@@ -108,7 +109,11 @@ def tflite(
     """
     if quantization not in QUANTIZATIONS:
         raise ValueError(
-            f"`quantization` must be one of {QUANTIZATIONS}. Received {quantization!r}."
+            Message(
+                "{quantization} is {value!r}, but it must be one of {expected}.",
+                value=quantization,
+                expected=QUANTIZATIONS,
+            )
         )
     tensorflow()
     litert.require()
@@ -168,8 +173,11 @@ def _checked_recordings(representative, encoder, quantization):
         if hasattr(representative, "shape"):
             text = f"one array of shape {representative.shape}"
         raise ValueError(
-            "`representative` must be a list of arrays, each a recording, a matrix or an image. "
-            f"Received {text}. Pass a single array as a list of one."
+            Message(
+                "{representative} is {value}, but it must be a list of arrays: recordings, "
+                "matrices or images. Pass a single array as a list of one.",
+                value=text,
+            )
         )
     recordings = [real(f"Recording {i}", x) for i, x in enumerate(representative)]
     if recordings:
@@ -177,9 +185,11 @@ def _checked_recordings(representative, encoder, quantization):
         inference.embed(encoder, recordings, progress=False)
     elif quantization == "int8":
         raise ValueError(
-            "int8 needs `representative=`: about 100 recordings, a list of arrays (time, "
-            "channels), or images, like those on the device. They set the ranges in the file. "
-            '`quantization="dynamic"` needs none.'
+            Message(
+                "int8 needs {representative}: a list of about 100 arrays (time, channels), or of "
+                "images, such as the device will record. They set the ranges of the numbers in "
+                'the file. {quantization="dynamic"} needs no recordings.'
+            )
         )
     return recordings
 
@@ -188,8 +198,11 @@ def _matrix_quantization(quantization):
     """Returns the quantization for the file of a model of matrices."""
     if quantization == "int8":
         raise ValueError(
-            "int8 does not hold the small eigenvalues of matrices, on which their logarithms "
-            'depend. Export this model with quantization=None (float32) or "float16".'
+            Message(
+                "int8 cannot hold the small eigenvalues of matrices, on which the logarithms of "
+                "the matrices depend. Export this model with {quantization=None}, which writes "
+                'float32, or with {quantization="float16"}.'
+            )
         )
     return None if quantization in ("auto", "dynamic") else quantization
 

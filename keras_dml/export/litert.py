@@ -116,7 +116,7 @@ def require() -> None:
     """
     if importlib.util.find_spec("ai_edge_litert") is None:
         raise ImportError(
-            "TFLite files are checked with LiteRT, which is not installed: "
+            "LiteRT, which checks TFLite files, is not installed. Install it: "
             'pip install "keras-dml[edge]".'
         )
 
@@ -137,7 +137,7 @@ def _run(file, task, **arrays):
         process = subprocess.run([*map(str, command)], capture_output=True, text=True)
         if process.returncode:
             raise RuntimeError(
-                f"LiteRT failed at `{task}` of {pathlib.Path(file).name}: {_reason(process)}."
+                f"LiteRT could not run {task} of {pathlib.Path(file).name}: {_reason(process)}."
             )
         with np.load(answer) as arrays:
             return arrays["result"]

@@ -58,8 +58,8 @@ def check_builtin(file: Path) -> None:
     if custom:
         raise ValueError(
             f"{pathlib.Path(file).name} needs operators that LiteRT does not contain: "
-            f"{', '.join(custom)}. Replace the layers that use them; sorting, convolution, "
-            "pooling and dense layers convert to builtin operators."
+            f"{', '.join(custom)}. Replace the layers that use these operators. LiteRT contains "
+            "the operators of sorting, convolution, pooling and dense layers."
         )
 
 

@@ -188,17 +188,17 @@ def gallery(embeddings: np.ndarray, metric: Distance) -> np.ndarray:
     hardest = np.asarray(metric.degenerate(embeddings[0]))
     if hardest.shape != embeddings[0].shape:
         raise ValueError(
-            f"{_degenerate(metric)} must have the shape of an embedding, {embeddings[0].shape}. "
-            f"Received shape {hardest.shape}."
+            f"The shape of {_degenerate(metric)} is {hardest.shape}, but it must be the shape of "
+            f"an embedding, {embeddings[0].shape}."
         )
     z = np.concatenate([embeddings, hardest[None].astype(embeddings.dtype)])
     failure = _failure(metric, z)
     if failure is not None and _failure(metric, embeddings) is None:
         raise ValueError(
-            f"The distance {type(metric).__name__} {failure} for {_degenerate(metric)}, on which "
-            "an export compares the file with Keras. Override `degenerate(like)` so that it "
-            "returns a valid embedding of the shape of `like` for which the distance is finite "
-            "and hardest to compute, such as the identity for SPD matrices."
+            f"The distance {type(metric).__name__} {failure} for {_degenerate(metric)}. An export "
+            "compares the file with Keras on this embedding. Override `degenerate(like)` so that "
+            "it returns a valid embedding of the same shape for which the distance is finite and "
+            "hardest to compute, such as the identity for SPD matrices."
         )
     return z
 

@@ -21,6 +21,7 @@ import numpy as np
 from keras_dml import distances, inference, inputs, models
 from keras_dml._backend import keras, ops, xla
 from keras_dml._backend.tensorflow import tensorflow
+from keras_dml._messages import Message
 from keras_dml._typing import Path
 from keras_dml.zoo import reading
 
@@ -71,7 +72,9 @@ def metric_of(
     try:
         return inference.head_distance(model)
     except ValueError as error:
-        raise ValueError(f"{error} Exports take it as `distance=`.") from None
+        raise ValueError(
+            Message("{error} Exports take the distance as {distance}.", error=error)
+        ) from None
 
 
 def for_one(
@@ -177,14 +180,16 @@ def _encoder(model):
     if None in required_sizes:
         shapes = [tuple(tensor.shape) for tensor in tensors] or "unknown: the model is not built"
         raise ValueError(
-            "An exported model has one input of shape (batch, time, channels) with a known "
-            "number of channels, or images of known size (batch, height, width, channels). The "
-            f"inputs of {model.name!r} are {shapes}. Begin it with `keras.Input((None, channels))`."
+            f"The inputs of {model.name!r} are {shapes}. An exported model has one input of shape "
+            "(batch, time, channels) with a known number of channels, or (batch, height, width, "
+            "channels) with a known size of images. Begin the model with "
+            "`keras.Input((None, channels))`."
         )
     if None in model.output_shape[1:]:
         raise ValueError(
-            f"The embedding of {model.name!r} has shape {model.output_shape}, and its size must be "
-            "known. End the model in a head of `keras_dml.layers` that reduces the time axis."
+            f"The embedding of {model.name!r} has shape {model.output_shape}, but the size of an "
+            "embedding must be known. End the model with a head of `keras_dml.layers` that reduces "
+            "the time axis."
         )
     return model
 

@@ -11,6 +11,7 @@ import pathlib
 import sqlite3
 
 from keras_dml._files import replaceable_file, staged
+from keras_dml._messages import Message
 from keras_dml._typing import Path
 from keras_dml.gallery.maintenance import check_exists
 from keras_dml.gallery.records import Records
@@ -113,7 +114,7 @@ def _check_file(path, tool):
     if is_url(path):
         raise ValueError(
             "A gallery on a server is backed up and restored by the tools of PostgreSQL. Use "
-            f"`{tool}`, and copy the file of its people's keys if it is encrypted."
+            f"`{tool}`. If the gallery is encrypted, also copy the file of the people's keys."
         )
 
 
@@ -172,7 +173,10 @@ def _new_file(path):
     place = replaceable_file(path)
     if place.exists():
         raise FileExistsError(
-            f"{path} exists, so it is left as it is. Give the path of a new file, or "
-            "`replace=True` to replace the gallery there."
+            Message(
+                "{path} exists and was not changed. Give the path of a new file, or set "
+                "{replace=True} to replace the gallery at this path.",
+                path=path,
+            )
         )
     return place

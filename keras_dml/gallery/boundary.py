@@ -65,7 +65,7 @@ class Boundary:
     def __post_init__(self):
         limits = self.value, self.reject_above, self.spread
         if not np.isfinite(limits).all():  # such a limit in a foreign file accepts everybody
-            raise ValueError(f"Limits of a boundary are finite. Received {limits}.")
+            raise ValueError(f"The limits of a boundary are {limits}, but they must be finite.")
         for name in ("far_ci95", "tar_ci95"):  # JSON has no tuples
             object.__setattr__(self, name, tuple(getattr(self, name)))
 

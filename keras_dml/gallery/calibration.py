@@ -18,6 +18,7 @@ import numpy as np
 
 from keras_dml import evaluation
 from keras_dml._contents import copies
+from keras_dml._messages import Message
 from keras_dml._typing import ArrayLike
 from keras_dml.gallery.boundary import Boundary
 from keras_dml.gallery.names import composed
@@ -55,8 +56,8 @@ def check_people(people: np.ndarray) -> np.ndarray:
     names, counts = np.unique(people, return_counts=True)
     if len(names) < 2 or counts.max() < 2:
         raise ValueError(
-            "A threshold is set by claims of two people or more, with several recordings each. "
-            f"Received {len(names)} people with at most {counts.max()} recordings each."
+            f"Received {len(names)} people with at most {counts.max()} recordings each. A "
+            "threshold needs two people or more, with several recordings each."
         )
     return names
 
@@ -73,9 +74,9 @@ def warn_of_trained(trained: Container[str], people: np.ndarray) -> None:
     if seen:
         warnings.warn(
             f"The model was made with {len(seen)} of these {len(names)} people, such as "
-            f"{seen[0]!r}: it may separate them better than other people, who are then accepted "
-            "more often than this threshold promises. Calibrate with people whom it has never "
-            "seen.",
+            f"{seen[0]!r}. It may separate them better than other people, who are then accepted "
+            "more often than the rate of this threshold. Calibrate with people who were not used "
+            "to train the model.",
             stacklevel=3,
         )
 
@@ -102,10 +103,11 @@ def without_copies(
     of_two = {original for i, original in first.items() if people[i] != people[original]}
     left_out = first.keys() | of_two
     i, original = next(iter(first.items()))
-    exclusion = f", and {len(of_two)} of two people are left out" if of_two else ""
+    exclusion = f", and {len(of_two)} that belong to two people are left out" if of_two else ""
     warnings.warn(
-        f"{len(first)} of these {len(recordings)} recordings are there twice, such as one of "
-        f"{str(people[original])!r} and one of {str(people[i])!r}: each counts once{exclusion}.",
+        f"{len(first)} of these {len(recordings)} recordings occur twice, such as a recording of "
+        f"{str(people[original])!r} that equals a recording of {str(people[i])!r}. Each recording "
+        f"counts once{exclusion}.",
         stacklevel=3,
     )
     rows = [i for i in range(len(recordings)) if i not in left_out]
@@ -137,10 +139,10 @@ def warn_of_more(counts: dict[str, int], limits: Iterable[Threshold | Boundary])
     if set_by is None or person is None or counts[person] <= MORE * set_by:
         return
     warnings.warn(
-        f"{counts[person]} recordings of {person!r} are enrolled, and the rate was set by people "
-        f"with {set_by} each. With more recordings the nearest one is closer, and false claims are "
-        f"accepted about {counts[person] / set_by:.2g} times as often as the rate. Calibrate with "
-        "as many recordings per person as are enrolled.",
+        f"{counts[person]} recordings of {person!r} are enrolled, but the rate was set with "
+        f"people who had {set_by} recordings each. With more recordings the nearest one is closer, "
+        f"so false claims are accepted about {counts[person] / set_by:.2g} times as often as the "
+        "rate. Calibrate with as many recordings per person as are enrolled.",
         stacklevel=3,
     )
 
@@ -160,10 +162,11 @@ def warn_of_fewer(counts: dict[str, int], limits: Iterable[Threshold | Boundary]
     fewer = [person for person, count in counts.items() if 0 < MORE * count < set_by]
     if fewer:
         warnings.warn(
-            f"{counts[fewer[0]]} recordings of {fewer[0]!r} are enrolled, and the rate was set by "
-            f"people with {set_by} each; {len(fewer)} of {len(counts)} people have so few. Their "
-            "true claims are rejected more often than the threshold states. Enroll more recordings "
-            "per person, or calibrate with as few per person.",
+            f"{counts[fewer[0]]} recordings of {fewer[0]!r} are enrolled, but the rate was set "
+            f"with people who had {set_by} recordings each. The true claims of {len(fewer)} of "
+            f"{len(counts)} people are rejected more often than the threshold states, because they "
+            "have so few recordings. Enroll more recordings per person, or calibrate with as few "
+            "recordings per person.",
             stacklevel=3,
         )
 
@@ -177,10 +180,15 @@ def warn_of_low_tar(threshold: Threshold) -> None:
     if threshold.tar >= LEAST_TAR:
         return
     warnings.warn(
-        f"The threshold for FAR {100 * threshold.far:g} % accepts {100 * threshold.tar:.0f} % of "
-        f"the true claims of these {threshold.people} people: the gallery would reject most people "
-        "who are enrolled. Set a threshold for a higher `far`, calibrate with more people, or "
-        "enroll more recordings of each person.",
+        Message(
+            "The threshold for FAR {percent:g} % accepts {accepted:.0f} % of the true claims of "
+            "these {people} people. With it the gallery rejects most people who are enrolled. Set "
+            "a threshold for a higher {far}, calibrate with more people, or enroll more "
+            "recordings of each person.",
+            percent=100 * threshold.far,
+            accepted=100 * threshold.tar,
+            people=threshold.people,
+        ),
         stacklevel=3,
     )
 
@@ -194,9 +202,13 @@ def warn_of_extrapolated(thresholds: dict[float, Threshold]) -> None:
     far = min(thresholds)
     if len(thresholds) > 1 and thresholds[far].extrapolated:
         warnings.warn(
-            f"If no `far` is given, the smallest rate that was set decides. It is {far:g} and "
-            "extrapolated beyond the rates that its people support: no promise. Give `far`, or "
-            f"call `remove_threshold({far:g})`.",
+            Message(
+                "Without {far}, the threshold for the smallest rate decides. This rate is "
+                "{rate:g}. It is not guaranteed, because its threshold is extrapolated beyond the "
+                "rates that the people of the calibration support. Set {far}, or remove this "
+                "threshold by {remove_threshold()}.",
+                rate=far,
+            ),
             stacklevel=3,
         )
 
@@ -223,8 +235,12 @@ def not_enrolled(people: np.ndarray, sessions: ArrayLike | None = None) -> np.nd
     sessions = np.array([str(session) for session in sessions])
     if len(sessions) != len(people):
         raise ValueError(
-            f"`sessions` must name the session of each of the {len(people)} recordings. Received "
-            f"{len(sessions)}."
+            Message(
+                "{sessions} has length {count}, but it must name the session of each of the "
+                "{expected} recordings.",
+                count=len(sessions),
+                expected=len(people),
+            )
         )
     for name in np.unique(people):
         rows = np.flatnonzero(people == name)
@@ -339,16 +355,21 @@ def _group_rates(scores, people, value, groups):
     """
     if not isinstance(groups, Mapping):
         raise TypeError(
-            "`groups` must be the group of each person, {person: group}. Received "
-            f"{type(groups).__name__}."
+            Message(
+                "{groups} is of type {type}, but it must be a dictionary {{person: group}}.",
+                type=type(groups).__name__,
+            )
         )
     groups = {composed(name): group for name, group in groups.items()}
     members = [np.array([groups.get(name) for name in side], object) for side in people]
     names = sorted({group for group in members[0] if group is not None}, key=str)
     if not names:
         raise ValueError(
-            "`groups` must name the group of each person, {person: group}. It has none of the "
-            f"{len(set(people[0]))} people."
+            Message(
+                "{groups} has none of the {count} people, but it must name the group of each "
+                "person, {{person: group}}.",
+                count=len(set(people[0])),
+            )
         )
     group_rates, single = [], []
     for group in names:
@@ -362,8 +383,8 @@ def _group_rates(scores, people, value, groups):
     if single:
         warnings.warn(
             f"{len(single)} of these {len(names)} groups have one person, such as "
-            f"{str(single[0])!r}: nobody else of the group claims to be that person, so the group "
-            "has no rate.",
+            f"{str(single[0])!r}. Such a group has no rate, because nobody else in the group "
+            "claims to be that person.",
             stacklevel=4,
         )
     return tuple(group_rates)
@@ -476,8 +497,11 @@ def choose_threshold(
     """
     if not thresholds and not card_thresholds:
         raise ValueError(
-            "No threshold is set, and the model has no card with one: call `calibrate` with "
-            "recordings of people whom the model has never seen, or give `threshold`."
+            Message(
+                "No threshold is set, and the card of the model has no threshold. Use "
+                "{calibrate()} with recordings of people who were not used to train the model, or "
+                "set {threshold}."
+            )
         )
     if not thresholds:
         thresholds = card_thresholds
@@ -500,23 +524,36 @@ def choose_boundary(boundaries: dict[float, Boundary], far: float | None) -> Bou
     """
     if not boundaries:
         raise ValueError(
-            "No boundary is set: call `calibrate_listening` with recordings of people whom the "
-            "model has never seen."
+            Message(
+                "No boundary is set. Use {calibrate_listening()} with recordings of people who "
+                "were not used to train the model."
+            )
         )
     if far is not None and far not in boundaries:
-        rates = ", ".join(f"{rate:g}" for rate in boundaries)
-        raise ValueError(f"`far` must be a rate that was set: {rates}. Received far={far!r}.")
+        raise ValueError(
+            Message(
+                "{far} is {value!r}, but it must be a rate that was set: {rates}.",
+                value=far,
+                rates=", ".join(f"{rate:g}" for rate in boundaries),
+            )
+        )
     boundary = boundaries[min(boundaries) if far is None else far]
     if boundary.accepts_by == "mean":
         raise ValueError(
-            f"The boundary of FAR {100 * boundary.far:g} % was set by an earlier version, for mean "
-            "scores: an imposter who repeats one window is accepted more often. Set it again: call "
-            "`calibrate_listening`."
+            Message(
+                "The boundary for FAR {percent:g} % was set by an earlier version, for mean "
+                "scores. An imposter who repeats one window would be accepted more often. Set the "
+                "boundary again by {calibrate_listening()}.",
+                percent=100 * boundary.far,
+            )
         )
     return boundary
 
 
-def not_calibrated(far: float, thresholds: Iterable[float]) -> str:
+def not_calibrated(far: float, thresholds: Iterable[float]) -> Message:
     """Returns the error message for a false accept rate that was not calibrated."""
-    rates = ", ".join(f"{rate:g}" for rate in thresholds) or "none is"
-    return f"`far` must be a rate that was calibrated: {rates}. Received far={far!r}."
+    return Message(
+        "{far} is {value!r}, but it must be a rate that was calibrated: {rates}.",
+        value=far,
+        rates=", ".join(f"{rate:g}" for rate in thresholds) or "there is none",
+    )

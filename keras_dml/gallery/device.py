@@ -12,6 +12,7 @@ import sys
 import numpy as np
 
 from keras_dml import _files, export, inputs
+from keras_dml._messages import Message
 from keras_dml._typing import Path, Recordings
 from keras_dml.export import litert, parity, trials
 from keras_dml.gallery.gallery import Gallery
@@ -110,12 +111,20 @@ def export_tflite(
         ImportError: If LiteRT is not installed.
     """
     if not isinstance(gallery, Gallery):
-        raise TypeError(f"`gallery` must be a Gallery. Received {type(gallery).__name__}.")
+        raise TypeError(
+            Message(
+                "{gallery} is of type {type}, but it must be a Gallery.",
+                type=type(gallery).__name__,
+            )
+        )
     litert.require()
     if not gallery.thresholds:
         raise ValueError(
-            "The gallery has no threshold, and a device decides by one: call `calibrate` with "
-            "recordings of people whom the model has never seen, then export again."
+            Message(
+                "The gallery has no threshold, but a device needs a threshold to decide. Use "
+                "{calibrate()} with recordings of people who were not used to train the model, "
+                "then export again."
+            )
         )
     threshold, people = gallery._threshold(far), _people(gallery)
     with _files.staged(folder, _place) as candidate:
@@ -185,9 +194,10 @@ def _check_distance(distance):
     """Raises `ValueError` for a distance that the exported folder cannot compute."""
     if distance.device_distance not in (None, distance.name) and distance.name != AFFINE_INVARIANT:
         raise ValueError(
-            f"The gallery's model compares by the distance {distance.name!r}, and its file for a "
-            f"device by {distance.device_distance!r}, for which the threshold was not set. Train "
-            f"the model with the distance {distance.device_distance!r} and calibrate again."
+            f"The model of the gallery compares by the distance {distance.name!r}, but a file for "
+            f"a device compares by the distance {distance.device_distance!r}, for which no "
+            f"threshold is set. Train the model with the distance {distance.device_distance!r}, "
+            "and calibrate again."
         )
 
 
@@ -203,8 +213,12 @@ def _golden(gallery, count):
     finite = [(person, score) for person, score in nearest if np.isfinite(score)]
     if not finite:
         raise ValueError(
-            f"{gallery.path} gives no score by which a device could be tested: for every person, a "
-            "probe of noise is nearest to a recording marked as not theirs. Enroll more recordings."
+            Message(
+                "{path} gives no score to test the files for a device, because for every person a "
+                "recording of noise is nearest to a recording of an imposter, stored by "
+                "{reject()}. Enroll more recordings.",
+                path=gallery.path,
+            )
         )
     people, scores = zip(*finite, strict=True)
     return {
@@ -227,9 +241,13 @@ def _difference(folder, golden, allowed):
     difference = float(process.stdout.split()[0])
     if not difference <= allowed:
         raise parity.ParityError(
-            "The files do not decide as the gallery: scores of a probe differ by "
-            f"{difference:.3g}, more than {allowed:.3g}. Nothing was written. quantization=None "
-            "(float32) is exact."
+            Message(
+                "The files do not decide as the gallery: the scores of a recording differ by "
+                "{difference:.3g}, more than {allowed:.3g}. Nothing was written. Use "
+                "{quantization=None}, which writes float32 and is exact.",
+                difference=difference,
+                allowed=allowed,
+            )
         )
     return difference
 

@@ -16,6 +16,8 @@ import json
 import os
 from typing import TYPE_CHECKING
 
+from keras_dml import _messages
+from keras_dml._messages import Message
 from keras_dml._typing import Path
 from keras_dml.gallery.permissions import NotPrivate, refuse_if_shared
 
@@ -86,14 +88,19 @@ def read_key(key: bytes | Path | None) -> GalleryKey | None:
         text = os.environ.get(ENVIRONMENT)
         return None if text is None else _decoded(text, f"The variable {ENVIRONMENT}")
     if isinstance(key, bytes):
-        return _decoded(key, "`key`")
+        return _decoded(key, _messages.name("key"))
     if isinstance(key, str) and key.startswith(KEYRING):
         return _decoded(_from_keyring(key.removeprefix(KEYRING)), "The password of the keyring")
     if isinstance(key, str | os.PathLike):
         return _decoded(_from_file(key), "The content of the key file", key)
     raise TypeError(
-        f"`key` must be {BYTES} bytes, the path of a file, or '{KEYRING}NAME'. Received "
-        f"{type(key).__name__}."
+        Message(
+            "{key} is of type {type}, but it must be {count} bytes, the path of a file, or "
+            "'{keyring}NAME'.",
+            type=type(key).__name__,
+            count=BYTES,
+            keyring=KEYRING,
+        )
     )
 
 
@@ -108,8 +115,12 @@ def _from_file(path):
         reason = getattr(error, "strerror", None) or "not a path"
     # The message does not repeat the path, because a user may have given a key as the path.
     raise FileNotFoundError(
-        f"`key` names no file that can be read ({reason}). Give the path of a key file, or the key "
-        f"itself as {BYTES} bytes."
+        Message(
+            "{key} names no file that can be read ({reason}). Give the path of a key file, or the "
+            "key itself as {count} bytes.",
+            reason=reason,
+            count=BYTES,
+        )
     )
 
 
@@ -121,7 +132,7 @@ def _from_keyring(name):
     password = keyring.get_password(SERVICE, name)
     if password is None:
         raise ValueError(
-            f"The keyring has no such password: set it by `keyring set {SERVICE} NAME`."
+            f"The keyring has no password of this name. Set it by `keyring set {SERVICE} NAME`."
         )
     return password
 
@@ -134,8 +145,12 @@ def _decoded(text, source, path=None):
             text = b""
     if len(text) != BYTES:
         raise ValueError(
-            f"{source} must be {BYTES} random bytes or their base64, and it is neither. Make a key "
-            f"by `openssl rand -base64 {BYTES}`."
+            Message(
+                "{source} must be {count} random bytes or their base64, but it is neither. Make a "
+                "key by `openssl rand -base64 {count}`.",
+                source=source,
+                count=BYTES,
+            )
         )
     return GalleryKey(text, path)
 
@@ -168,11 +183,22 @@ def check_given(path: Path, mark: str | None, key: GalleryKey | None) -> None:
     """
     if mark is None and key is not None:
         raise ValueError(
-            f"{path} is not encrypted, but a key was given, by `key` or by {ENVIRONMENT}. Open it "
-            "without one; to encrypt its people, merge it into a new gallery with a key."
+            Message(
+                "{path} is not encrypted, but a key was given by {key} or by {environment}. Open "
+                "the gallery without a key. To encrypt its people, merge it into a new gallery "
+                "with a key.",
+                path=path,
+                environment=ENVIRONMENT,
+            )
         )
     if mark is not None and key is None:
-        raise ValueError(f"{path} is encrypted: give its key, by `key` or by {ENVIRONMENT}.")
+        raise ValueError(
+            Message(
+                "{path} is encrypted. Give its key by {key} or by {environment}.",
+                path=path,
+                environment=ENVIRONMENT,
+            )
+        )
 
 
 def check_keys(key: GalleryKey | None, keys: Path | None, is_server: bool) -> None:
@@ -188,14 +214,19 @@ def check_keys(key: GalleryKey | None, keys: Path | None, is_server: bool) -> No
     """
     if keys is not None and not (is_server and key):
         raise ValueError(
-            "`keys` is the file of the people's keys of an encrypted gallery on a server. A "
-            "gallery in a file holds these keys itself: give `key` alone."
+            Message(
+                "{keys} is given, but only an encrypted gallery on a server has a file of the "
+                "people's keys. A gallery in a file holds these keys itself. Leave out {keys}, and "
+                "set only {key}."
+            )
         )
     if key and is_server and keys is None:
         raise ValueError(
-            "An encrypted gallery on a server keeps the keys of its people in a separate file, so "
-            "that a person can be forgotten on the server and in its backups: give `keys`, the "
-            "path of a file."
+            Message(
+                "{keys} is missing. An encrypted gallery on a server keeps the keys of its people "
+                "in a separate file, so that a person can be forgotten on the server and in its "
+                "backups. Set {keys} to the path of a file."
+            )
         )
 
 
@@ -219,7 +250,7 @@ class Keys:
         """Raises `DecryptionError` if the cipher has another key than the gallery."""
         wrapped = self._read(run, {ITSELF: None})
         if not wrapped:
-            raise DecryptionError("its keys are not here; name the file that holds them")
+            raise DecryptionError("its keys are missing. Name the file that holds them")
         try:
             _decrypt(self._cipher, wrapped[ITSELF], self._purpose("gallery"))
         except DecryptionError:

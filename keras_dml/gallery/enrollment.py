@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from keras_dml._contents import alike, repeats
+from keras_dml._messages import Message
 from keras_dml._typing import Path
 
 if TYPE_CHECKING:
@@ -39,10 +40,12 @@ def find_repeats(
             repeated[row] = None
         elif owners:
             repeated.pop(row, None)
-            reasons[row] = (
-                f"the same recording is enrolled as {next(iter(owners))!r} and cannot be enrolled "
-                f"as {person!r} too: if it belongs to {person!r}, remove it there first, by "
-                "`Gallery.forget`"
+            reasons[row] = Message(
+                "the same recording is enrolled as {owner!r} and cannot also be enrolled as "
+                "{name!r}. If it belongs to {name!r}, first remove it from {owner!r} by "
+                "{Gallery.forget()}",
+                owner=next(iter(owners)),
+                name=person,
             )
         elif person in templates.people[matches[~enrolled]]:
             repeated.pop(row, None)
@@ -59,8 +62,8 @@ def warn_of_repeats(repeated: int, count: int) -> None:
     """
     if repeated:
         warnings.warn(
-            f"{repeated} of these {count} recordings were given twice or are enrolled already: "
-            "each counts once.",
+            f"{repeated} of these {count} recordings were given twice or are already enrolled. "
+            "Each recording counts once.",
             stacklevel=3,
         )
 
@@ -81,8 +84,13 @@ def rows_to_mark(person: str, embeddings: np.ndarray, templates: Templates) -> l
     for row, matches in enumerate(templates.equal_to(embeddings)):
         if templates.enrolled[matches].any():
             raise ValueError(
-                f"Recording {row} is enrolled as {person!r} and cannot be marked as not theirs. "
-                "Take it out by `Gallery.forget` first, or leave it out."
+                Message(
+                    "Recording {row} is enrolled as {name!r}, so it cannot be stored as a "
+                    "recording of an imposter. First remove it by {Gallery.forget()}, or leave it "
+                    "out.",
+                    row=row,
+                    name=person,
+                )
             )
         if row not in repeated and not len(matches):
             rows.append(row)
@@ -118,15 +126,25 @@ def rows_to_merge(
         for name, match_is_enrolled in matches:
             if name != person and is_enrolled and match_is_enrolled:
                 raise ValueError(
-                    f"{source} cannot be merged: one recording is enrolled as {name!r} and as "
-                    f"{person!r}. Take it out of one of them by `Gallery.forget`, or remove one "
-                    "of them; if they are one person, enroll them under one name."
+                    Message(
+                        "{source} cannot be merged, because a recording is enrolled as {first!r} "
+                        "and as {second!r}. Remove it from one of them by {Gallery.forget()}, or "
+                        "remove one of the people. If they are the same person, enroll all "
+                        "recordings under one name.",
+                        source=source,
+                        first=name,
+                        second=person,
+                    )
                 )
             if name == person and is_enrolled != match_is_enrolled:
                 raise ValueError(
-                    f"{source} cannot be merged: one recording is enrolled as {person!r} and "
-                    "marked as not theirs. Take it out by `Gallery.forget`, or remove the person, "
-                    "in one of the two galleries."
+                    Message(
+                        "{source} cannot be merged, because a recording is enrolled as {name!r} "
+                        "and marked as not theirs by {reject()}. Remove the recording by "
+                        "{Gallery.forget()}, or the person, from one of the two galleries.",
+                        source=source,
+                        name=person,
+                    )
                 )
         if (person, is_enrolled) not in matches:
             rows.append(row)

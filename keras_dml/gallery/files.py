@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from keras_dml import recordings
+from keras_dml import _messages, recordings
+from keras_dml._messages import Message
 from keras_dml._typing import Path
 
 if TYPE_CHECKING:
@@ -227,13 +228,16 @@ class Reader:
         """
         if self.rate_hz is None:
             raise ValueError(
-                "The number of steps per second is unknown: neither the model nor the files state "
-                "it. Give `rate_hz`."
+                Message(
+                    "The number of steps per second is unknown, because neither the model nor the "
+                    "files state it. Set {rate_hz}."
+                )
             )
         steps = round(seconds * self.rate_hz)
         if steps < 1:
             raise ValueError(
-                f"{seconds:g} seconds are shorter than a step at {self.rate_hz:g} Hz. Give more."
+                f"{seconds:g} seconds are shorter than a step at {self.rate_hz:g} Hz. Give more "
+                "seconds."
             )
         return steps
 
@@ -256,14 +260,21 @@ class Reader:
         if expected is None:
             return
         if piece.rate_hz is None:
-            self._unsaid[
-                f"the files do not say their rate; the model takes {expected:g} Hz. `rate_hz` "
-                "says it."
-            ] = True
+            note = Message(
+                "The files do not state their rate, and the model takes {expected:g} Hz. Set "
+                "{rate_hz} to check the rate.",
+                expected=expected,
+            )
+            self._unsaid[note] = True
         elif not recordings.is_same_rate(piece.rate_hz, expected):
             raise ValueError(
-                f"{piece.path} has {piece.rate_hz:.6g} Hz, the model takes {expected:g} Hz. "
-                "Resample it by `resample_hz`."
+                Message(
+                    "{path} has {rate:.6g} Hz, but the model takes {expected:g} Hz. Resample the "
+                    "file by {resample_hz}.",
+                    path=piece.path,
+                    rate=piece.rate_hz,
+                    expected=expected,
+                )
             )
 
     def _check_units(self, piece):
@@ -274,13 +285,14 @@ class Reader:
         ):
             if NO_UNIT != expected and unit is not None and unit != expected:
                 raise ValueError(
-                    f"{piece.path} says that channel {name!r} is in {unit}, the model takes "
-                    f"{expected}. Convert it; if they are one unit, write it as the model does."
+                    f"{piece.path} states that the unit of channel {name!r} is {unit}, but the "
+                    f"model takes {expected}. Convert the values. If both are the same unit, write "
+                    f"{expected} in the file."
                 )
         units = dict.fromkeys(self._contract.units)
         if None in piece.units and not {*units} <= UNITS_NOT_STATED:
             self._unsaid[
-                f"the files do not say their units; the model takes {', '.join(units)}."
+                f"The files do not state their units, and the model takes {', '.join(units)}."
             ] = True
 
     def _windows(self, values):
@@ -295,7 +307,8 @@ class Reader:
             with warnings.catch_warnings(action="ignore", category=UserWarning):
                 self._inputs.read([window])  # `embed` emits one warning for all
         except ValueError as error:
-            raise ValueError(str(error).replace(f"{self._inputs.name} 0", str(path), 1)) from None
+            message = _messages.of(error).replace(f"{self._inputs.name} 0", str(path), 1)
+            raise ValueError(message) from None
 
 
 def sorted_out(
@@ -316,7 +329,7 @@ def sorted_out(
         try:
             windows = reader.read(path)
         except ValueError as error:
-            refused[i] = str(error)
+            refused[i] = _messages.of(error)
             continue
         values += windows
         indices += len(windows) * [i]
@@ -355,7 +368,7 @@ def enrolled(gallery: Gallery, person: str, paths: Sequence[Path], contents: tup
         return Enrolled([], refused, gallery.people().get(person, 0), {})
     enrollment = gallery.enroll(person, values)
     for i, reason in enrollment.refused.items():
-        refused.setdefault(indices[i], f"{paths[indices[i]]}: {reason}")
+        refused.setdefault(indices[i], _messages.join(": ", [paths[indices[i]], reason]))
     added, repeated = sorted({indices[i] for i in enrollment.kept}), {}
     for i, first in enrollment.repeated.items():
         if indices[i] not in added and indices[i] not in refused:

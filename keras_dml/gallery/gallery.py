@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from keras_dml import evaluation, inputs
+from keras_dml import _messages, evaluation, inputs
 from keras_dml._arrays import whole
+from keras_dml._messages import Message
 from keras_dml._typing import ArrayLike, Path, Recordings
 from keras_dml.explanations import Explanation, explain_nearest
 from keras_dml.gallery import maintenance, template_files
@@ -149,7 +150,12 @@ class Gallery:
     ):
         _check_path(path, model)
         if not isinstance(tries, Tries | None):
-            raise TypeError(f"`tries` must be Tries or None. Received {type(tries).__name__}.")
+            raise TypeError(
+                Message(
+                    "{tries} is of type {type}, but it must be Tries or None.",
+                    type=type(tries).__name__,
+                )
+            )
         loaded = None if model is None else GalleryModel(model)  # before a file is created
         self._records = Records(path, key, keys)
         try:
@@ -164,7 +170,13 @@ class Gallery:
     def _checked_model(self, model):
         about = self._records.about()
         if model is None and not about:
-            raise ValueError(f"{self.path} names no model: give the one of its people.")
+            raise ValueError(
+                Message(
+                    "{path} names no model. Set {model} to the model that its people were enrolled "
+                    "with.",
+                    path=self.path,
+                )
+            )
         model = GalleryModel(about["model"]) if model is None else model
         created = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         facts = {"model": model.name, "fingerprint": model.fingerprint, "created": created}
@@ -174,16 +186,23 @@ class Gallery:
             enrolled, marked, _ = self._records.counts()
             if not enrolled and not marked:
                 raise ValueError(
-                    f"{self.path} was made for the model {about['model']!r}; received "
-                    f"{model.name!r}. Nobody is enrolled in it: {self._records.removal} and repeat "
-                    "this, or name another gallery."
+                    f"Received the model {model.name!r}, but {self.path} was made for the model "
+                    f"{about['model']!r}. Nobody is enrolled in this gallery, so "
+                    f"{self._records.removal} and repeat this, or name another gallery."
                 )
             raise ValueError(
-                f"The people of {self.path} are enrolled under the model {about['model']!r} of "
-                f"fingerprint {about['fingerprint'][:12]}; received {model.name!r} of "
-                f"{model.fingerprint[:12]}. Embeddings of two models cannot be compared: open the "
-                "gallery with its model, or enroll kept recordings in a new one, "
-                "`Gallery(new_path, model)`."
+                Message(
+                    "Received the model {name!r} with fingerprint {fingerprint}, but the people of "
+                    "{path} are enrolled with the model {expected!r} with fingerprint "
+                    "{expected_fingerprint}. Embeddings of two models cannot be compared. Open the "
+                    "gallery with its model, or enroll the recordings in a new gallery by "
+                    "{Gallery(new_path, model)}.",
+                    name=model.name,
+                    fingerprint=model.fingerprint[:12],
+                    path=self.path,
+                    expected=about["model"],
+                    expected_fingerprint=about["fingerprint"][:12],
+                )
             )
         return model
 
@@ -248,8 +267,11 @@ class Gallery:
         options = {name: value for name, value in options.items() if value is not None}
         if options != valid_options(options):
             raise ValueError(
-                f"`options` must be valid values of {', '.join(READING_OPTIONS)}. Received "
-                f"{options!r}."
+                Message(
+                    "{options} is {value!r}, but it must hold valid values of {names}.",
+                    value=options,
+                    names=", ".join(READING_OPTIONS),
+                )
             )
         if options:
             self._records.remember("reading", options)
@@ -337,8 +359,12 @@ class Gallery:
         scores = self._model.distances(z, references)
         scores[np.arange(len(z)), len(enrolled) + np.arange(len(z))] = np.inf
         return {
-            row: f"it is {nearest:.4g} from the nearest other recording of {person!r}, more than "
-            f"the threshold of {max(limits):.4g}"
+            row: Message(
+                "it is further from the nearest other recording of {name!r} than the threshold"
+                "{scores}",
+                name=person,
+                scores=_messages.name("scores", f" ({nearest:.4g} > {max(limits):.4g})"),
+            )
             for row, nearest in outliers(scores, len(enrolled), max(limits)).items()
         }
 
@@ -547,7 +573,10 @@ class Gallery:
         if threshold is not None:
             if not isinstance(threshold, numbers.Real) or math.isnan(threshold):
                 raise ValueError(
-                    f"`threshold` must be a number, a distance. Received {threshold!r}."
+                    Message(
+                        "{threshold} is {value!r}, but it must be a number, a distance.",
+                        value=threshold,
+                    )
                 )
             return float(threshold), None
         used = self._threshold(far)
@@ -599,8 +628,12 @@ class Gallery:
         person, templates = self._templates_of(person)
         if len(recordings) != 1:
             raise ValueError(
-                f"`recording` must be one recording. Received {len(recordings)}: explain each "
-                "separately, the score of all is the mean of their scores."
+                Message(
+                    "{recording} holds {count} recordings, but it must be one recording. Explain "
+                    "each recording separately. The score of several recordings is the mean of "
+                    "their scores.",
+                    count=len(recordings),
+                )
             )
         return explain_nearest(self._model.model, recordings[0], templates.enrolled_of(person))
 
@@ -954,7 +987,7 @@ class Gallery:
             OSError: If the file cannot be written.
         """
         if all(map(os.path.exists, (path, self.path))) and os.path.samefile(path, self.path):
-            raise ValueError(f"{path} is the gallery itself, so it is left as it is.")
+            raise ValueError(f"{path} is the gallery itself. Give the path of another file.")
         people, enrolled, flat = self._records.templates()
         z = flat.reshape(len(people), *self._model.embedding_shape)
         template_files.write(path, self._about, people, enrolled, z)
@@ -988,18 +1021,24 @@ class Gallery:
             about, people, enrolled, embeddings = template_files.read(other)
         else:
             raise TypeError(
-                "`other` must be a Gallery, or the path of exported templates. Received "
-                f"{type(other).__name__}."
+                Message(
+                    "{other} is of type {type}, but it must be a Gallery, or the path of exported "
+                    "templates.",
+                    type=type(other).__name__,
+                )
             )
         if about["fingerprint"] != self._model.fingerprint:
             raise ValueError(
-                f"{source} is a gallery of {about['model']!r}, {self.path} one of "
-                f"{self._model.name!r}: embeddings of two models cannot be compared. Enroll the "
+                f"{source} has the model {about['model']!r}, but {self.path} has the model "
+                f"{self._model.name!r}. Embeddings of two models cannot be compared. Enroll the "
                 "recordings again."
             )
         shape = self._model.embedding_shape
         if people and embeddings[0].size != np.prod(shape):
-            raise ValueError(f"{source} holds embeddings of another size: it is damaged.")
+            raise ValueError(
+                f"{source} is damaged, because it holds embeddings of another size. Export the "
+                "templates again."
+            )
         z = embeddings.reshape(len(people), *shape)
         self._model.check(z)
         for person in dict.fromkeys(people):
@@ -1031,8 +1070,13 @@ class Gallery:
                 reasons[new[i]] = reason
         if reasons:
             warnings.warn(
-                f"{len(reasons)} recordings of {source} were left out, as `enroll` refuses them. "
-                f"The first: {next(iter(reasons.values()))}.",
+                Message(
+                    "{count} recordings of {source} were left out, because {enroll()} would refuse "
+                    "them. Reason for the first recording: {reason}.",
+                    count=len(reasons),
+                    source=source,
+                    reason=next(iter(reasons.values())),
+                ),
                 stacklevel=3,
             )
         enrolled_people = self.people().keys() | {
@@ -1043,7 +1087,7 @@ class Gallery:
     def _as_list(self, recordings):
         recordings = self._model.as_list(recordings)
         if not recordings:
-            raise ValueError("`recordings` is empty; give at least one.")
+            raise ValueError(Message("{recordings} is empty. Give at least one recording."))
         return recordings
 
     def _fit_list(self, recordings):
@@ -1052,10 +1096,15 @@ class Gallery:
         reasons = self._model.unfit(recordings)
         if reasons:
             i = next(iter(reasons))
-            hint = f" `unfit` names all {len(reasons)} such recordings." if len(reasons) > 1 else ""
+            hint = Message(" {unfit()} names all {count} such recordings.", count=len(reasons))
             raise ValueError(
-                f"Recording {i} is not fit to be compared: {reasons[i]}. Leave it out, or record "
-                f"again.{hint}"
+                Message(
+                    "Recording {i} is not fit to be compared: {reason}. Leave it out, or record "
+                    "again.{hint}",
+                    i=i,
+                    reason=reasons[i],
+                    hint=hint if len(reasons) > 1 else "",
+                )
             )
         return recordings
 
@@ -1097,8 +1146,8 @@ class Gallery:
         shape = self._model.embedding_shape
         if names and flat.shape[1] != np.prod(shape):
             raise ValueError(
-                f"{self.path} holds embeddings of {flat.shape[1]} numbers, and its model gives "
-                f"{np.prod(shape)}: it is damaged."
+                f"{self.path} is damaged: it holds embeddings of {flat.shape[1]} numbers, but its "
+                f"model gives embeddings of {np.prod(shape)} numbers. Restore a backup."
             )
         return Templates(names, enrolled, flat.reshape(len(names), *shape))
 
@@ -1118,7 +1167,9 @@ class Gallery:
 
     def _check_anybody(self, templates):
         if not templates.names:
-            raise ValueError(f"Nobody is enrolled in {self.path}: call `enroll` first.")
+            raise ValueError(
+                Message("Nobody is enrolled in {path}. Use {enroll()} first.", path=self.path)
+            )
 
 
 def _rates(threshold):
@@ -1138,16 +1189,22 @@ def _without(rows, z, left_out):
 def _check_path(path, model):
     if not isinstance(path, str | os.PathLike):
         raise TypeError(
-            "`path` must be the path of a gallery's file, or the URL of a database. Received "
-            f"{path!r}."
+            Message(
+                "{path} is {value!r}, but it must be the path of a gallery's file, or the URL of a "
+                "database.",
+                value=path,
+            )
         )
     if is_url(path):
         return
     path = pathlib.Path(path)
     if path.is_dir():
-        raise ValueError(f"{path} is a folder; name a file in it, such as {path}/people.db.")
+        raise ValueError(f"{path} is a folder. Name a file in it, such as {path}/people.db.")
     if model is None and not path.exists():
         raise ValueError(
-            f"{path} is a new gallery: say which model its people are enrolled under, "
-            '`Gallery(path, model="gait_qp_wl")`.'
+            Message(
+                "{file} is a new gallery, and a new gallery needs a model. Set {model}, such as to "
+                "gait_qp_wl.",
+                file=path,
+            )
         )

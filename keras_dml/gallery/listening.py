@@ -11,6 +11,7 @@ import numpy as np
 
 from keras_dml import inputs
 from keras_dml._arrays import real, whole
+from keras_dml._messages import Message
 from keras_dml._typing import ArrayLike, Recordings
 from keras_dml.gallery.results import Scale, measured_in_words
 
@@ -204,12 +205,18 @@ class Listening:
         channels = self._inputs.shape[1]
         if chunk.ndim != 2 or chunk.shape[1] != channels:
             raise ValueError(
-                f"`chunk` must have shape (time, channels), with {channels} channels. Received "
-                f"shape {chunk.shape}."
+                Message(
+                    "{chunk} has shape {shape}, but its shape must be (time, channels) with "
+                    "{count} channels.",
+                    shape=chunk.shape,
+                    count=channels,
+                )
             )
         if not np.isfinite(chunk).all():
             raise ValueError(
-                "`chunk` holds NaN or infinity. Interpolate such steps, or leave the chunk out."
+                Message(
+                    "{chunk} holds NaN or infinity. Interpolate such steps, or leave the chunk out."
+                )
             )
         return chunk
 
@@ -223,8 +230,8 @@ def signal_inputs(model: keras.Model) -> inputs.Signals:
     model_inputs = inputs.from_model(model)
     if not isinstance(model_inputs, inputs.Signals):
         raise ValueError(
-            f"Only recordings (time, channels) can be listened to while they grow. The model takes "
-            f"{type(model_inputs).__name__.lower()} of shape {model_inputs.axes}."
+            f"The model takes {type(model_inputs).__name__.lower()} of shape {model_inputs.axes}, "
+            "but only recordings of shape (time, channels) can be compared while they grow."
         )
     return model_inputs
 
@@ -245,13 +252,19 @@ def checked_window(model: keras.Model, window: int | None) -> int:
         steps = model_inputs.shape[0]
         if window not in (None, steps):
             raise ValueError(
-                f"The model takes windows of {steps} steps. Received window={window!r}."
+                Message(
+                    "{window} is {value!r}, but the model takes windows of {steps} steps.",
+                    value=window,
+                    steps=steps,
+                )
             )
         return steps
     if window is None:
         raise ValueError(
-            "The model takes recordings of any length: give `window`, the steps after which it may "
-            "decide for the first time."
+            Message(
+                "{window} is missing, but the model takes recordings of any length. Set {window} "
+                "to the length after which a claim may be decided for the first time."
+            )
         )
     return whole("window", window, minimum=1)
 
@@ -270,7 +283,12 @@ def common_windows(recordings: Recordings, window: int) -> int:
     if steps.min() < window:
         i = int(steps.argmin())
         raise ValueError(
-            f"Recording {i} has {steps[i]} steps, fewer than a window of {window}. Leave it out, "
-            "or give a shorter `window`."
+            Message(
+                "Recording {i} has {count} steps, fewer than a window of {length} steps. Leave it "
+                "out, or set a shorter {window}.",
+                i=i,
+                count=steps[i],
+                length=window,
+            )
         )
     return int(steps.min() // window)

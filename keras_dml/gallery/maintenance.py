@@ -9,6 +9,8 @@ import contextlib
 import pathlib
 from collections.abc import Iterable, Iterator
 
+from keras_dml import _messages
+from keras_dml._messages import Message
 from keras_dml._typing import Path
 from keras_dml.gallery.calibration import (
     choose_boundary,
@@ -366,14 +368,20 @@ def forget_stored(
     """
     ids = [recordings] if isinstance(recordings, str) else list(recordings)
     if not ids:
-        raise ValueError("`recordings` is empty; give at least one id.")
+        raise ValueError(Message("{recordings} is empty. Give at least one id."))
     if records.stored(person) is None:
         raise unknown_person(records, person)
     if missing := records.forget(person, ids, enrolled):
-        kind, method = ("", "list_recordings") if enrolled else ("marked ", "list_rejections")
         raise KeyError(
-            f"{person!r} has no {kind}recording {missing[0]!r} in {records.path}: `{method}` lists "
-            "the ids. Nothing was removed."
+            Message(
+                "{person!r} has no {kind}recording {id!r} in {path}. Nothing was removed. {list} "
+                "shows the ids.",
+                person=person,
+                kind="" if enrolled else "marked ",
+                id=missing[0],
+                path=records.path,
+                list=_messages.name("list_recordings()" if enrolled else "list_rejections()"),
+            )
         )
 
 
@@ -388,6 +396,11 @@ def _list_stored(path, person, enrolled, key, keys):
 def unknown_person(records: Records, person: str) -> KeyError:
     """Returns the error for a person who is not enrolled."""
     return KeyError(
-        f"Nobody named {person!r} is enrolled in {records.path}, which has {len(records.people())} "
-        "people: `people()` lists them."
+        Message(
+            "Nobody named {person!r} is enrolled in {path}, which has {count} people. {people()} "
+            "lists them.",
+            person=person,
+            path=records.path,
+            count=len(records.people()),
+        )
     )

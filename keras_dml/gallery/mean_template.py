@@ -70,11 +70,11 @@ class MeanTemplate:
             order = f" of order {distance.p}" if hasattr(distance, "p") else ""
             raise ValueError(
                 f"The distance {distance.name!r}{order} has no mean from which recordings can be "
-                "removed: keep all embeddings, as a gallery does. Distances with such a mean: "
-                "wasserstein of order 2, log_euclidean, euclidean, cosine."
+                "removed. Distances with such a mean are wasserstein of order 2, log_euclidean, "
+                "euclidean and cosine. For other distances keep all embeddings, as a gallery does."
             )
         if not len(embeddings):
-            raise ValueError("A mean template needs at least one embedding. Received none.")
+            raise ValueError("Received no embedding. A mean template needs at least one embedding.")
         points = distance.mean_points(np.asarray(embeddings))
         return cls(distance, points.mean(axis=0), len(points))
 
@@ -95,7 +95,8 @@ class MeanTemplate:
         )
         if expected != received:
             raise ValueError(
-                f"Only mean templates of one model merge. Received {expected} and {received}."
+                f"Received mean templates of {expected} and {received}. Only mean templates of one "
+                "model can be merged."
             )
         weight = self.weight + other.weight
         return self._with(self.weight * self.mean + other.weight * other.mean, weight)
@@ -110,7 +111,7 @@ class MeanTemplate:
             ValueError: If the template has only one recording.
         """
         if self.weight < 2:
-            raise ValueError("The template holds one recording: remove it as a whole.")
+            raise ValueError("The template holds one recording. Remove the whole template.")
         point = self.distance.mean_points(np.asarray(embedding)[None])[0]
         return self._with(self.weight * self.mean - point, self.weight - 1)
 

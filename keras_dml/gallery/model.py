@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from keras_dml import inference, inputs, quality
+from keras_dml import _messages, inference, inputs, quality
 from keras_dml._backend import keras, ops
+from keras_dml._messages import Message
 from keras_dml._typing import ArrayLike, Path, Recordings
 from keras_dml.zoo import pseudonyms, reading
 
@@ -98,8 +99,10 @@ class GalleryModel:
         is_single = isinstance(recordings, np.ndarray) and recordings.ndim == rank
         if not isinstance(recordings, Iterable):
             raise TypeError(
-                "`recordings` must be an array, or a list of them. Received "
-                f"{type(recordings).__name__}."
+                Message(
+                    "{recordings} is of type {type}, but it must be an array, or a list of arrays.",
+                    type=type(recordings).__name__,
+                )
             )
         return [recordings] if is_single else list(recordings)
 
@@ -111,7 +114,7 @@ class GalleryModel:
                 self._check_inputs([recording])
             except (TypeError, ValueError) as error:
                 name = self._inputs.name
-                reasons[i] = str(error).replace(f"{name} 0", f"{name} {i}", 1)
+                reasons[i] = _messages.of(error).replace(f"{name} 0", f"{name} {i}", 1)
         passed = [i for i in range(len(recordings)) if i not in reasons]
         unfit = self.unfit([recordings[i] for i in passed])
         reasons |= {passed[i]: reason for i, reason in unfit.items()}

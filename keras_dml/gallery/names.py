@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from keras_dml import _messages
+from keras_dml._messages import Message
 from keras_dml._typing import ArrayLike
 
 LONGEST = 200  # characters of a name
@@ -45,14 +47,20 @@ def checked_people(people: ArrayLike, count: int) -> np.ndarray:
     array = np.asarray(people)
     if array.shape != (count,):
         raise ValueError(
-            f"`people` must name the person of each of the {count} recordings. Received shape "
-            f"{array.shape}."
+            Message(
+                "{people} has shape {shape}, but it must name the person of each of the {count} "
+                "recordings.",
+                shape=array.shape,
+                count=count,
+            )
         )
     kinds = {_kind(name) for name in np.asarray(people, object).tolist()}
     if len(kinds) > 1 or not kinds <= {"str", "number"}:
         raise TypeError(
-            "`people` must hold either names or numbers, not both. Received "
-            f"{', '.join(sorted(kinds))}."
+            Message(
+                "{people} holds {kinds}, but it must hold either names or numbers, not both.",
+                kinds=", ".join(sorted(kinds)),
+            )
         )
     return np.array([composed(str(name)) for name in array]) if kinds == {"str"} else array
 
@@ -75,15 +83,30 @@ def checked_name(person: str, argument: str = "person") -> str:
         ValueError: If `person` is empty, too long or not printable, or begins or ends with a space.
     """
     if not isinstance(person, str):
-        raise TypeError(f"`{argument}` must be a name, a string. Received {type(person).__name__}.")
+        raise TypeError(
+            Message(
+                "{argument} is of type {type}, but it must be a name, a string.",
+                argument=_messages.name(argument),
+                type=type(person).__name__,
+            )
+        )
     if not person.strip() or len(person) > LONGEST or not person.isprintable():
         raise ValueError(
-            f"`{argument}` must be a name of 1 to {LONGEST} printable characters. Received "
-            f"{person[:LONGEST]!r}."
+            Message(
+                "{argument} is {name!r}, but it must be a name of 1 to {longest} printable "
+                "characters.",
+                argument=_messages.name(argument),
+                name=person[:LONGEST],
+                longest=LONGEST,
+            )
         )
     if person != person.strip():  # looks like another name in print
         raise ValueError(
-            f"`{argument}` must be a name without spaces at its ends. Received {person!r}."
+            Message(
+                "{argument} is {name!r}, but it must be a name without spaces at its ends.",
+                argument=_messages.name(argument),
+                name=person,
+            )
         )
     return composed(person)
 

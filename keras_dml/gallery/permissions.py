@@ -29,7 +29,7 @@ def refuse_if_shared(path: Path | int, description: str) -> None:
     mode = _mode_if_owner(path)
     if mode & OTHERS:
         raise NotPrivate(
-            f"{description} can be used by others than its owner (mode {mode & 0o777:04o}). Run "
+            f"{description} can be used by users who do not own it (mode {mode & 0o777:04o}). Run "
             "`chmod 600` on it, and make a new key if others may have read it."
         )
 
@@ -43,8 +43,8 @@ def warn_if_shared(path: Path) -> None:
     mode = _mode_if_owner(path)
     if mode & READING:
         warnings.warn(
-            f"{path} can be read by others than its owner (mode {mode & 0o777:04o}), and it holds "
-            "personal data. Run `chmod 600` on it.",
+            f"{path} holds personal data, but users who do not own it can read it (mode "
+            f"{mode & 0o777:04o}). Run `chmod 600` on it.",
             stacklevel=8,
         )
 

@@ -177,7 +177,7 @@ class PostgresStore:
             version, place = run(FIND_VECTOR).fetchone()
             if tuple(map(int, version.split("."))) < PGVECTOR:
                 raise ValueError(
-                    f"{self.path} has pgvector {version}; a gallery needs "
+                    f"{self.path} has pgvector {version}, but a gallery needs "
                     f"{'.'.join(map(str, PGVECTOR))} or later. Update it on the server, then run "
                     "`ALTER EXTENSION vector UPDATE`."
                 )
@@ -231,7 +231,7 @@ class PostgresStore:
         if mark != MARK:
             raise ValueError(
                 f"The schema {NAMESPACE} of {self.path} is not a gallery of this release: its "
-                f"comment is {mark!r}, expected {MARK!r}. Name another database."
+                f"comment is {mark!r}, but {MARK!r} is expected. Name another database."
             )
         relations = {name for (name,) in run(FIND_RELATIONS).fetchall()}
         if relations - {"r nearest"} != {f"r {name}" for name in TABLES}:
@@ -248,7 +248,7 @@ class PostgresStore:
 
     def _open_connection(self):
         if self._is_closed:
-            raise ValueError(f"{self.path} is closed: open it again.")
+            raise ValueError(f"{self.path} is closed. Open it again.")
         if self._connection.closed:  # such as after a restart of the server
             self._connection = self._connect()
         return self._connection
@@ -291,14 +291,15 @@ class PostgresStore:
         self._index = make_index()
         if self._index is None:
             raise ValueError(
-                "The model's distance has no `index_vectors` (`keras_dml.distances.Distance`), "
-                "which the index of a server needs: keep its people in a file."
+                "The distance of the model has no `Distance.index_vectors`, which the index of a "
+                "server needs. Keep the people of this model in a file."
             )
         if self._index.numbers > MOST_NUMBERS:
             raise ValueError(
-                f"An index of a server takes vectors of up to {MOST_NUMBERS:,} numbers, and this "
-                f"model's embeddings have {self._index.numbers:,}: keep its people in a file, or "
-                "train a model with fewer, such as by a smaller `keras_dml.layers.TangentMap`."
+                f"The embeddings of this model have {self._index.numbers:,} numbers, but the index "
+                f"of a server takes vectors of up to {MOST_NUMBERS:,} numbers. Keep the people of "
+                "this model in a file, or train a model with smaller embeddings, such as with a "
+                "smaller `keras_dml.layers.TangentMap`."
             )
         if not run("SELECT to_regclass(?)", (f"{NAMESPACE}.nearest",)).fetchone()[0]:
             for statement in INDEX:
@@ -389,9 +390,9 @@ def _halved(vector):
         half = vector.astype(np.float16)
     if not np.isfinite(half).all():
         raise ValueError(
-            f"An index of a server holds numbers up to {np.finfo(np.float16).max:,.0f}; an "
-            f"embedding has {np.abs(vector).max():.3g}. Give the model recordings in a larger "
-            "unit, or keep its people in a file."
+            f"An embedding has the number {np.abs(vector).max():.3g}, but the index of a server "
+            f"holds numbers up to {np.finfo(np.float16).max:,.0f}. Give the model recordings in a "
+            "larger unit, or keep its people in a file."
         )
     return half
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from keras_dml._messages import Message
 from keras_dml._typing import Path
 from keras_dml.gallery import encryption, sqlite
 from keras_dml.gallery.boundary import Boundary
@@ -90,14 +91,14 @@ class Records:
         self._unlock(run, path=self._given_path)
         if self._counter.seen():
             raise ValueError(
-                f"{hide_password(self._given_path)} has no seals, but it had them when this key "
-                "was used last. Somebody has changed it: restore a backup."
+                f"{hide_password(self._given_path)} has no seals, but it had seals when this key "
+                "was last used. Somebody has changed it. Restore a backup."
             )
         self._seals.begin(run)
         if self._seals.has_key:
             warnings.warn(
                 f"{hide_password(self._given_path)} was made by an earlier release and is sealed "
-                "now: changes by other programs are detected from now on, earlier ones are not.",
+                "now. From now on changes by other programs are detected. Earlier changes are not.",
                 stacklevel=8,
             )
 
@@ -206,7 +207,7 @@ class Records:
         except SealError as error:
             raise ValueError(
                 f"{self.path} is damaged, or something other than keras-dml has changed it: "
-                f"{error}. Do not use it: restore a backup."
+                f"{error}. Do not use it. Restore a backup."
             ) from None
 
     def check(self) -> None:
@@ -263,9 +264,14 @@ class Records:
         """Raises `ValueError` if the counter outside the gallery has a larger number of changes."""
         if number < self._counter.seen():
             raise ValueError(
-                f"{self.path} is an older copy of this gallery: {self._counter.seen()} changes "
-                f"were made, and it has {number}. Put the latest one back. If you restored a "
-                "backup on purpose, call `accept_older`."
+                Message(
+                    "{path} is an older copy of this gallery: it has {number} of the {seen} "
+                    "changes that were made. Put the latest copy back. If you restored a backup "
+                    "on purpose, use {accept_older()}.",
+                    path=self.path,
+                    number=number,
+                    seen=self._counter.seen(),
+                )
             )
 
     @contextlib.contextmanager
@@ -463,8 +469,8 @@ class Records:
             self._seals.check_people(run, {number: person})
             if _number_of(run, name) is not None:
                 raise ValueError(
-                    f"{self.path} has a person named {name!r} already, so {person!r} keeps their "
-                    "name. Give a name that nobody has."
+                    f"{self.path} already has a person named {name!r}, so {person!r} was not "
+                    "renamed. Give a name that nobody has."
                 )
             renamed = _new_number()
             run("INSERT INTO people (id, name) VALUES (?, ?)", (renamed, name))
@@ -564,7 +570,10 @@ class Records:
             with self._unchanged():
                 self._seals.check_templates(*_by_person(stored))
         if len({len(data) for _, _, data in rows}) > 1:
-            raise ValueError(f"{self.path} holds embeddings of several sizes: it is damaged.")
+            raise ValueError(
+                f"{self.path} is damaged, because it holds embeddings of several sizes. Restore a "
+                "backup."
+            )
         names, enrolled, embeddings = zip(*rows, strict=True) if rows else ((), (), ())
         numbers = len(embeddings[0]) // NUMBERS.itemsize if embeddings else 0
         flat = np.frombuffer(b"".join(embeddings), NUMBERS).reshape(len(embeddings), numbers)
@@ -611,7 +620,7 @@ class Records:
                 limits[far] = parse(json.loads(text))
             except (KeyError, RecursionError, TypeError, ValueError):
                 raise ValueError(
-                    f"{self.path} holds invalid {table} for FAR {100 * far:g} %: it is damaged, or "
+                    f"{self.path} holds invalid {table} for FAR {100 * far:g} %. It is damaged, or "
                     "somebody has changed it. Calibrate that rate again."
                 ) from None
         return limits

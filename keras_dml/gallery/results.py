@@ -189,7 +189,7 @@ class Threshold:
 
     def __post_init__(self):
         if not math.isfinite(self.value):  # infinity in a foreign file accepts everybody
-            raise ValueError(f"A threshold is a finite distance. Received {self.value}.")
+            raise ValueError(f"The threshold is {self.value}, but it must be a finite distance.")
         groups = tuple(GroupRate(*group) for group in self.groups)  # JSON has no tuples
         object.__setattr__(self, "groups", groups)
 

@@ -15,6 +15,7 @@ from contextlib import AbstractContextManager
 
 import numpy as np
 
+from keras_dml._messages import Message
 from keras_dml._typing import Path
 from keras_dml.gallery.permissions import refuse_if_shared, warn_if_shared
 from keras_dml.gallery.store import Run
@@ -94,15 +95,15 @@ def check_kind(run: Run, path: Path, schema: Sequence[str], application: int, ki
         raise ValueError(f"{path} is a database, but not a {kind} of keras-dml. Name another file.")
     if version not in (VERSION, *LATER):
         raise ValueError(
-            f"{path} is a {kind} of version {version}; this release reads {VERSION}. Open it with "
-            "the release that wrote it."
+            f"{path} is a {kind} of version {version}, but this release reads version {VERSION}. "
+            "Open it with the release that wrote it."
         )
     expected = {*schema} - {*_later(schema, version)}
     statements = run("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
     if {sql for (sql,) in statements.fetchall()} != expected:
         raise ValueError(
             f"{path} holds tables, views or triggers that a {kind} does not have. Another program "
-            "has changed it: do not use it."
+            "has changed it. Do not use it."
         )
     return version
 
@@ -148,7 +149,7 @@ class SQLiteFile:
         self._schema, self._application, self._kind = schema, application, kind
         if self.path.is_dir():
             raise ValueError(
-                f"{self.path} is a folder; name a file in it, such as {self.path}/people.db."
+                f"{self.path} is a folder. Name a file in it, such as {self.path}/people.db."
             )
         self._create()
         self._lock = threading.RLock()
@@ -189,8 +190,8 @@ class SQLiteFile:
         else:
             return
         raise error_type(
-            f"{self.path} cannot be written: {reason}. Reading a {self._kind} writes to it too: "
-            "name a file in a folder where you may write."
+            f"{self.path} cannot be written: {reason}. Reading a {self._kind} also writes to it. "
+            "Name a file in a folder where you may write."
         )
 
     def _identities(self, *suffixes):
@@ -214,9 +215,15 @@ class SQLiteFile:
         """
         if self._identity is not None and self._identities(*FILES) != self._identity:
             raise OSError(
-                f"{self.path}, or a file next to it that ends in {' or '.join(FILES[1:])}, was "
-                f"moved, removed or replaced while the {self._kind} was open. {consequence} Open "
-                "it again, and replace a gallery only by `restore`."
+                Message(
+                    "{path}, or a file next to it that ends in {suffixes}, was moved, removed or "
+                    "replaced while the {kind} was open. {consequence} Open it again, and replace "
+                    "a gallery only by {restore()}.",
+                    path=self.path,
+                    suffixes=" or ".join(FILES[1:]),
+                    kind=self._kind,
+                    consequence=consequence,
+                )
             )
 
     def _finish_removals(self):
@@ -319,14 +326,22 @@ class SQLiteFile:
                 busy, *_ = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             except sqlite3.OperationalError as error:
                 raise OSError(
-                    f"The removal from {self.path} is done, but its files still hold the removed "
-                    f"data: {reason(error)}. Call `purge` when there is room on the disk."
+                    Message(
+                        "The data are removed from {path}, but its files still hold them: "
+                        "{reason}. Use {purge()} when there is room on the disk.",
+                        path=self.path,
+                        reason=reason(error),
+                    )
                 ) from None
         if busy:
             raise TimeoutError(
-                f"The removal from {self.path} is done, but its log still holds the removed data, "
-                f"because another process has been reading for {BUSY_SECONDS:g} seconds. Call "
-                "`purge` when it has ended."
+                Message(
+                    "The data are removed from {path}, but its log still holds them, because "
+                    "another process has been reading for {seconds:g} seconds. Use {purge()} when "
+                    "that process has ended.",
+                    path=self.path,
+                    seconds=BUSY_SECONDS,
+                )
             )
 
     @contextlib.contextmanager
@@ -339,7 +354,7 @@ class SQLiteFile:
 
     def _message(self, error):
         if isinstance(error, sqlite3.ProgrammingError) and "closed" in str(error):
-            return f"{self.path} is closed: open it again."
+            return f"{self.path} is closed. Open it again."
         if isinstance(error, _ERRORS_OF_USE) and not is_invalid_text(error):
             return f"{self.path} cannot be used: {reason(error)}. Nothing was changed."
         return f"{self.path} is not a {self._kind} of keras-dml, or it is damaged: {reason(error)}."

@@ -151,8 +151,8 @@ def is_url(path: Path) -> bool:
     scheme, separator, _ = str(path).partition("://")
     if separator and scheme not in SCHEMES:
         raise ValueError(
-            "A gallery is a file, or a database at postgresql://user:password@host:port/database. "
-            f"Received a URL that begins with {scheme}{separator}"
+            f"The URL begins with {scheme}{separator}, but a gallery is a file, or a database at "
+            "postgresql://user:password@host:port/database."
         )
     return bool(separator)
 

@@ -17,6 +17,7 @@ import dataclasses
 import time
 
 from keras_dml._arrays import positive, whole
+from keras_dml._messages import Message
 from keras_dml.gallery.names import composed, name_or_none
 from keras_dml.gallery.store import Store
 
@@ -39,6 +40,9 @@ class TooManyTries(RuntimeError):
             f"Too many claims were rejected. Wait {seconds:.3g} seconds before the next one."
         )
         self.seconds = seconds
+
+    def __reduce__(self):
+        return type(self), (self.seconds,)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -198,10 +202,19 @@ def checked_client(client: str) -> str:
         ValueError: If `client` is too long or contains a zero byte.
     """
     if not isinstance(client, str):
-        raise TypeError(f"`client` must be a string. Received {type(client).__name__}.")
+        raise TypeError(
+            Message(
+                "{client} is of type {type}, but it must be a string.",
+                type=type(client).__name__,
+            )
+        )
     if len(client) > LONGEST_CLIENT or "\0" in client:
         raise ValueError(
-            f"`client` must have at most {LONGEST_CLIENT} characters and no zero byte. Received "
-            f"{len(client)} characters."
+            Message(
+                "{client} has {count} characters, but it must have at most {longest} characters "
+                "and no zero byte.",
+                count=len(client),
+                longest=LONGEST_CLIENT,
+            )
         )
     return client

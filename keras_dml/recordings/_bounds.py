@@ -25,8 +25,8 @@ def check_numbers(path: pathlib.Path, count: int, most: int) -> None:
     """Raises ValueError if a file with `count` numbers holds more than `most`."""
     if count > most:
         raise ValueError(
-            f"{path} holds more than {most:,} numbers, as many as a file of its size may hold. Cut "
-            "the recording into several files."
+            f"{path} holds more than {most:,} numbers, the most that a file of its size may hold. "
+            "Cut the recording into several files."
         )
 
 
@@ -40,8 +40,8 @@ def check_columns(path: pathlib.Path, where: str, count: int) -> None:
     """
     if count > MOST_COLUMNS:
         raise ValueError(
-            f"{path}, {where}: {count:,} columns, and up to {MOST_COLUMNS:,} are read. Write the "
-            "columns that are channels, with one row per time step."
+            f"{path}, {where}: there are {count:,} columns, but a file may have up to "
+            f"{MOST_COLUMNS:,}. Write only the channels as columns, with one row per time step."
         )
 
 

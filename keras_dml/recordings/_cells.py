@@ -246,8 +246,8 @@ class Columns:
         if mark is None:
             raise NotANumber(
                 row,
-                "It may have a decimal comma or a separator of thousands, and no other number of "
-                "its column decides. Write decimals with a point.",
+                "Its comma or point may separate decimals or thousands, and the other numbers of "
+                "the column do not show which. Write decimals with a point.",
             )
         if not _FORMS[mark].fullmatch(usual):
             is_mixed = is_number(text)

@@ -146,7 +146,7 @@ def format_of(path: pathlib.Path) -> Format:
     entry = _by_suffix(suffix)
     if entry is None:
         raise ValueError(
-            f"{path} ends in {path.suffix or 'nothing'!r}; recordings are read from "
+            f"{path} ends in {path.suffix or 'nothing'!r}, but files of recordings end in "
             f"{', '.join(suffixes())}. {HINTS.get(suffix, 'Convert it')}."
         )
     return entry
@@ -157,7 +157,7 @@ def _packed_format(path):
     for entry in FORMATS:
         if entry.may_be_packed and inner in ("", *entry.suffixes):
             return entry
-    raise ValueError(f"{path} packs a {inner} file; only text is read packed. Unpack it.")
+    raise ValueError(f"{path} packs a {inner} file, but only packed text is read. Unpack it.")
 
 
 def _by_suffix(suffix):

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from keras_dml._messages import Message
 from keras_dml.recordings import _bounds, _times
 from keras_dml.recordings._recording import Signal
 
@@ -66,8 +67,12 @@ def filled(signal: Signal, max_gap: float | None) -> tuple[list[Signal], list[Ga
             is_kept[start:end] = False
     if not is_kept.any():
         raise ValueError(
-            f"{signal.path}: no step has a value in each channel, {', '.join(signal.channels)}. "
-            "Name fewer channels, or give a larger `max_gap` in seconds."
+            Message(
+                "{path}: no step has a value in each of the channels {channels}. Name fewer "
+                "channels, or set {max_gap} to more seconds.",
+                path=signal.path,
+                channels=", ".join(signal.channels),
+            )
         )
     parts = _parts(signal, is_start, is_kept)
     enough = [rows for rows in parts if len(rows) >= LEAST_STEPS]
@@ -99,8 +104,13 @@ def _parts(signal, is_start, is_kept):
     ends = np.flatnonzero(np.diff(np.cumsum(is_start)[rows])) + 1
     if len(ends) >= _bounds.MOST_PIECES:
         raise ValueError(
-            f"{signal.path} has {len(ends):,} gaps longer than `max_gap`, and it is cut at fewer "
-            f"than {_bounds.MOST_PIECES:,}. Give a larger `max_gap` in seconds."
+            Message(
+                "{path} has {count:,} gaps longer than {max_gap}, but a recording may have fewer "
+                "than {most:,} such gaps. Set {max_gap} to more seconds.",
+                path=signal.path,
+                count=len(ends),
+                most=_bounds.MOST_PIECES,
+            )
         )
     return np.split(rows, ends)
 
@@ -116,8 +126,11 @@ def _scale(signal, max_gap):
         step, times = 1.0, np.arange(float(count))
         if max_gap is not None and not np.isfinite(signal.values).all():
             raise ValueError(
-                f"{signal.path} does not state its rate, so a `max_gap` in seconds cannot be "
-                "compared with its missing values. Give `rate_hz`, or `time`."
+                Message(
+                    "{path} does not state its rate, so the seconds of {max_gap} cannot be "
+                    "compared with the missing values. Set {rate_hz} or {time}.",
+                    path=signal.path,
+                )
             )
     return step, times, LONGEST_STEPS * step if max_gap is None else max_gap
 
@@ -127,7 +140,7 @@ def _check_missing(signal, is_missing):
         if column.all() and len(column):
             raise ValueError(
                 f"{signal.path}, {signal.place(0)}: channel {name!r} has no finite number in any "
-                "row. Name other columns."
+                "row. Name other columns as the channels."
             )
 
 
@@ -157,9 +170,16 @@ def _inserted(signal, values, rows, step, limit):
     counts = np.where(steps > misses * step, whole - 1, 0).astype(int)
     if counts.sum() > len(rows):
         raise ValueError(
-            f"{signal.path}, {signal.place(rows[counts.argmax() + 1])}: {counts.sum():,} steps are "
-            f"missing in gaps of up to {limit:.4g} s, and {len(rows):,} were recorded. Give a "
-            "smaller `max_gap` in seconds, so that the recording is cut at its gaps."
+            Message(
+                "{path}, {place}: {missing:,} steps are missing in gaps of up to {limit:.4g} s, "
+                "which is more than the {recorded:,} recorded steps. Set {max_gap} to fewer "
+                "seconds, so that the recording is cut at its gaps.",
+                path=signal.path,
+                place=signal.place(rows[counts.argmax() + 1]),
+                missing=counts.sum(),
+                limit=limit,
+                recorded=len(rows),
+            )
         )
     if counts.any():
         i = np.repeat(np.arange(len(counts)), counts)  # interval of each inserted row

@@ -202,8 +202,8 @@ class _Lines:
             if longest > LONGEST_LINE:
                 number += next(i for i, line in enumerate(lines) if len(line) == longest)
                 raise ValueError(
-                    f"{self._path}, line {number} has {longest:,} letters, and up to "
-                    f"{LONGEST_LINE:,} are read. Write one line per time step."
+                    f"{self._path}, line {number} has {longest:,} letters, but a line may have up "
+                    f"to {LONGEST_LINE:,}. Write one line per time step."
                 )
             numbers = range(number, number + len(lines))
             start, number = end + 1, number + len(lines)
@@ -237,21 +237,21 @@ def find(path: pathlib.Path, text: str) -> Layout:
     """
     lines = _Lines(path, text)
     if lines.first is None:
-        raise ValueError(f"{path} is empty: leave it out.")
+        raise ValueError(f"{path} is empty. Leave it out.")
     if lines.first[1].startswith("** CONVERTED FROM"):
         raise ValueError(
             f"{path} is an ASC file of EyeLink, which mixes samples and messages. Write a sample "
-            "report by EyeLink Data Viewer and read the report."
+            "report with EyeLink Data Viewer, and read the report."
         )
     if lines.first[1].startswith(FIT_MESSAGES):
         raise ValueError(
-            f"{path} is a list of FIT messages of several kinds. Write a table of the records by "
-            "FitCSVTool with --data record, and read that."
+            f"{path} is a list of FIT messages of several kinds. Write a table of the records with "
+            "FitCSVTool and its option --data record, and read the table."
         )
     delimiters = DELIMITERS if lines.separator is None else (lines.separator, None)
     sample, total, comments = lines.sample()
     if not total:
-        raise ValueError(f"{path} holds comments alone, and no rows: leave it out.")
+        raise ValueError(f"{path} holds only comments and no rows. Leave it out.")
     _bounds.check_numbers(path, total, _bounds.most_numbers(path))
     guesses = [_guess(path, sample, comments, delimiter) for delimiter in delimiters]
     best = max(guesses, key=lambda guess: guess.score)

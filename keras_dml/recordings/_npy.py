@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from keras_dml._arrays import real
+from keras_dml._messages import Message
 from keras_dml.recordings import _bounds, _table
 from keras_dml.recordings._recording import Signal
 
@@ -34,11 +35,11 @@ def _read_table(path, channels):
         values = values[:, None]
     if values.ndim != 2 or not values.shape[1]:
         raise ValueError(
-            f"{path} holds an array of shape {values.shape}; a recording has (time, channels). "
-            "Save each recording in its own file."
+            f"{path} holds an array of shape {values.shape}, but a recording has the shape (time, "
+            "channels). Save each recording in its own file."
         )
     if not len(values):
-        raise ValueError(f"{path} has shape {values.shape} and holds no steps: leave it out.")
+        raise ValueError(f"{path} has shape {values.shape} and holds no steps. Leave it out.")
     values, notes = _oriented(path, values, channels)
     _bounds.check_columns(path, "its shape", values.shape[1])
     most = _bounds.most_numbers(path)
@@ -75,13 +76,20 @@ def _oriented(path, values, channels):
         return values, ()
     if steps < LEAST_STEPS_PER_CHANNEL * count:
         raise ValueError(
-            f"{path} has shape {values.shape}: {steps:,} steps of {count:,} channels, or channels "
-            f"first. (time, channels) is expected. Save `array.T`, or name all channels by "
-            "`channels`, whose number decides."
+            Message(
+                "{path} has shape {shape}. The expected shape is (time, channels), which would be "
+                "{steps:,} steps of {count:,} channels. If the array is (channels, time), save "
+                "its transpose `array.T`. If it is (time, channels), name all channels by "
+                "{channels}.",
+                path=path,
+                shape=values.shape,
+                steps=steps,
+                count=count,
+            )
         )
     return values, (
-        "The array has fewer rows than columns. Its shape was assumed to be (time, channels). If "
-        "the shape is (channels, time), save `array.T`.",
+        "The array was read as (time, channels), although it then has fewer steps than channels. "
+        "If it is (channels, time), save its transpose `array.T`.",
     )
 
 

@@ -58,8 +58,8 @@ def _read_table(path):
             size, longest = _footer_size(file), max(2**20, path.stat().st_size // 20)
             if size > longest:
                 raise ValueError(
-                    f"{path} has a footer of {size:,} bytes, and up to {longest:,} are read. Write "
-                    "fewer columns and row groups."
+                    f"{path} has a footer of {size:,} bytes, but a footer may have up to "
+                    f"{longest:,}. Write fewer columns and row groups."
                 )
             source = parquet.ParquetFile(
                 file, thrift_string_size_limit=longest, thrift_container_size_limit=MOST_ENTRIES
@@ -136,7 +136,8 @@ def _check_pages(path, file, metadata, names, most):
                 _bounds.check_numbers(path, total // BYTES, most)
                 if pages > most_pages:
                     raise ValueError(
-                        f"{path} has more than {most_pages:,} pages. Write it with larger pages."
+                        f"{path} has more than {most_pages:,} pages. Write the file with larger "
+                        "pages."
                     )
 
 
@@ -157,7 +158,10 @@ def _values(path, source, schema, columns, most, pyarrow):
     batches = source.iter_batches(max(1, BATCH // len(columns)), columns=names, use_threads=False)
     for batch in batches:
         if batch.schema.names != names:  # a part of a nested column has the name of another column
-            raise ValueError(f"{path} has two columns of one name: {_bounds.join_first(names)}.")
+            raise ValueError(
+                f"{path} has two columns of the same name among {_bounds.join_first(names)}. Give "
+                "each column its own name."
+            )
         count += batch.num_rows * len(columns)
         _bounds.check_numbers(path, count, most)
         for i, column in zip(columns, batch.columns, strict=True):
@@ -227,7 +231,7 @@ def _footer_size(file):
     file.seek(-8, 2)
     size, magic = struct.unpack("<I4s", file.read(8))
     if magic != MAGIC:
-        raise _Damaged("it does not end as one")
+        raise _Damaged("it does not end as Parquet files do")
     return size
 
 
@@ -254,7 +258,7 @@ def _page_sizes(file, start, size):
         except (IndexError, KeyError) as error:
             raise _Damaged("the header of a page is damaged") from error
         if unpacked < 0 or packed < 0:
-            raise _Damaged("the header of a page says a negative size")
+            raise _Damaged("the header of a page states a negative size")
         yield unpacked
         start += length + packed
 

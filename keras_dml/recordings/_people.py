@@ -72,7 +72,7 @@ def folder(path: Path) -> Listing:
             the table lacks a path or a person or repeats the path of another line.
     """
     if not os.fspath(path):
-        raise ValueError("The name of the folder is empty; '.' is the current folder.")
+        raise ValueError("The name of the folder is empty. Use '.' for the current folder.")
     path = pathlib.Path(path)
     if not path.exists():
         raise FileNotFoundError(f"The folder {str(path)!r} does not exist.")
@@ -110,7 +110,7 @@ def groups(path: Path) -> dict[str, str]:
         person = unicodedata.normalize("NFC", row["person"])
         if person in line_of:
             raise ValueError(
-                f"{path}, line {line}: {person!r} stands in line {line_of[person]} too. Name each "
+                f"{path}, line {line}: {person!r} is also in line {line_of[person]}. Name each "
                 "person once."
             )
         group_of[person], line_of[person] = row["group"], line
@@ -128,7 +128,7 @@ def _of_folder(root):
             files, folders = _content(session)
             if folders:
                 raise ValueError(
-                    f"{folders[0]} lies too deep: recordings are {root}/PERSON/FILE or "
+                    f"{folders[0]} is too deep in the folder. Recordings are {root}/PERSON/FILE or "
                     f"{root}/PERSON/SESSION/FILE. Move the files up, or give a table with the "
                     f"columns {', '.join(COLUMNS)}."
                 )
@@ -158,15 +158,15 @@ def _of_table(path):
     """Returns the recordings of people in a table."""
     if path.suffix.lower() != ".csv":
         raise ValueError(
-            f"{path} is neither a folder of people nor a table: a .csv with the columns "
-            f"{', '.join(COLUMNS)} and, if there are any, {SESSION}."
+            f"{path} is neither a folder of people nor a table. A table is a .csv file with the "
+            f"columns {', '.join(COLUMNS)} and, if there are sessions, {SESSION}."
         )
     recordings, line_of = [], {}
     for line, row in _entries(path, COLUMNS, SESSION):
         file = path.parent / row["path"]
         if file in line_of:
             raise ValueError(
-                f"{path}, line {line}: {row['path']} stands in line {line_of[file]} too. Name each "
+                f"{path}, line {line}: {row['path']} is also in line {line_of[file]}. Name each "
                 "file once."
             )
         if not file.is_file():
@@ -199,8 +199,8 @@ def _entries(
     if not {*columns} <= {*names} or len({*names}) < len(names):
         wanted = ", ".join(columns) + (f" and, if there are any, {optional}" if optional else "")
         raise ValueError(
-            f"{path}, line {lines[0]}: the columns {wanted} are expected, each once. Received "
-            f"{', '.join(names)}."
+            f"{path}, line {lines[0]}: the columns are {', '.join(names)}, but the columns "
+            f"{wanted} are expected, each once."
         )
     entries = []
     for line, row in zip(lines[1:], rows, strict=True):
@@ -230,13 +230,13 @@ def _rows(path):
             "with its fields separated by commas."
         ) from None
     if not rows:
-        raise ValueError(f"{path} is empty: leave it out.")
+        raise ValueError(f"{path} is empty. Leave it out.")
     rows[0] = [name.strip() for name in rows[0]]
     for line, row in zip(lines, rows, strict=True):
         if len(row) != len(rows[0]):
             raise ValueError(
-                f"{path}, line {line} has {len(row)} fields, line {lines[0]} names {len(rows[0])} "
-                "columns. Each line needs one field per column."
+                f"{path}, line {line} has {len(row)} fields, but line {lines[0]} names "
+                f"{len(rows[0])} columns. Write one field per column in each line."
             )
     return lines, rows
 

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from keras_dml import _messages
+from keras_dml._messages import Message
 from keras_dml._typing import Path
 from keras_dml.recordings import _formats, _gaps, _resampling, _table, _times
 from keras_dml.recordings._recording import Recording
@@ -133,9 +135,15 @@ def read(
         has_no_rate = signal.seconds is None and signal.rate_hz is None
         gap, unit = gaps[0], "steps" if has_no_rate else "s"
         raise ValueError(
-            f"{signal.path}, {signal.place(gap.row)}: nothing was recorded in the "
-            f"{gap.seconds:.4g} {unit} before this step, which is more than `max_gap`. Give a "
-            "larger `max_gap`, or cut the recording there: `read_pieces` does it."
+            Message(
+                "{path}, {place}: nothing was recorded in the {length:.4g} {unit} before this "
+                "step, which is more than {max_gap}. Set a larger {max_gap}, or cut the recording "
+                "at this gap by {read_pieces()}.",
+                path=signal.path,
+                place=signal.place(gap.row),
+                length=gap.seconds,
+                unit=unit,
+            )
         )
     return pieces[0]
 
@@ -192,10 +200,17 @@ def _checked(channels, **options):
         _check_positive(name, options[name])
     time, unit = options["time"], options["time_unit"]
     if time is not None and not (isinstance(time, str) and time.strip()):
-        raise ValueError(f"`time` must be the name of a column. Received {time!r}.")
+        raise ValueError(
+            Message("{time} is {value!r}, but it must be the name of a column.", value=time)
+        )
     if unit is not None and unit not in _times.TIME_UNITS:
-        units = ", ".join(_times.TIME_UNITS)
-        raise ValueError(f"`time_unit` must be one of {units}. Received {unit!r}.")
+        raise ValueError(
+            Message(
+                "{time_unit} is {value!r}, but it must be one of {units}.",
+                value=unit,
+                units=", ".join(_times.TIME_UNITS),
+            )
+        )
     channels = None if channels is None else _table.distinct(channels)
     return Options(channels, **options)
 
@@ -206,7 +221,13 @@ def _check_positive(name, value):
         return
     is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
     if not is_number or not 0 < value < math.inf:
-        raise ValueError(f"`{name}` must be a positive number. Received {value!r}.")
+        raise ValueError(
+            Message(
+                "{argument} is {value!r}, but it must be a positive number.",
+                argument=_messages.name(name),
+                value=value,
+            )
+        )
 
 
 def _read(path, options):

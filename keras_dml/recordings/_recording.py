@@ -79,13 +79,13 @@ def check_range(
         ValueError: If the array is empty, or a value is infinite or too large for float32.
     """
     if not len(values):
-        raise ValueError(f"{path} holds no steps: leave it out.")
+        raise ValueError(f"{path} holds no steps. Leave it out.")
     most = np.finfo(np.float32).max
     with np.errstate(invalid="ignore"):
         wrong = (values > most) | (values < -most)
     if wrong.any():
         row, column = np.argwhere(wrong)[0]
         raise ValueError(
-            f"{path}, {place(row)}: channel {channels[column]!r} is {values[row, column]}. Every "
-            "step needs a finite number: interpolate such steps, or leave the recording out."
+            f"{path}, {place(row)}: channel {channels[column]!r} is {values[row, column]}, but "
+            "every step needs a finite number. Interpolate such steps, or leave the recording out."
         )

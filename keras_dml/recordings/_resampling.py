@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from keras_dml._messages import Message
 from keras_dml.recordings import _times
 from keras_dml.recordings._recording import Signal
 
@@ -47,25 +48,39 @@ def resampled(signal: Signal, resolution: float, rate_hz: float) -> Signal:
     path, native_hz = signal.path, native_rate(signal)
     if native_hz is None:
         raise ValueError(
-            f"{path} does not say its rate and cannot be resampled. Give `rate_hz`, the steps per "
-            "second of the file, or `time`, its column of times."
+            Message(
+                "{path} does not state its rate and cannot be resampled. Set {rate_hz} to the "
+                "steps per second of the file, or {time} to its column of times.",
+                path=path,
+            )
         )
     if rate_hz > FINEST * (1 + _times.SAME) * native_hz:
         raise ValueError(
-            f"{path} has {native_hz:.6g} Hz and cannot be resampled to {rate_hz:g} Hz: at most "
-            f"{FINEST} times its rate is possible. Record at a higher rate."
+            f"{path} has {native_hz:.6g} Hz and cannot be resampled to {rate_hz:g} Hz, because at "
+            f"most {FINEST} times its rate is possible. Record at a higher rate."
         )
     if rate_hz * len(signal.values) < native_hz:
         raise ValueError(
-            f"{path} has {native_hz:.6g} Hz and lasts {len(signal.values) / native_hz:.3g} s, less "
-            f"than a step at {rate_hz:g} Hz. If its times are in another unit than it states, give "
-            "`time_unit`."
+            Message(
+                "{path} has {native:.6g} Hz and lasts {seconds:.3g} s, which is less than a step "
+                "at {rate:g} Hz. If the unit of its times is wrong, set {time_unit}.",
+                path=path,
+                native=native_hz,
+                seconds=len(signal.values) / native_hz,
+                rate=rate_hz,
+            )
         )
     if rate_hz * COARSEST < native_hz:
         raise ValueError(
-            f"{path} has {native_hz:.6g} Hz and cannot be resampled to {rate_hz:g} Hz: at least "
-            f"1/{COARSEST} of its rate is possible. If its times are in another unit than it "
-            "states, give `time_unit`."
+            Message(
+                "{path} has {native:.6g} Hz and cannot be resampled to {rate:g} Hz, because at "
+                "least 1/{coarsest} of its rate is possible. If the unit of its times is wrong, "
+                "set {time_unit}.",
+                path=path,
+                native=native_hz,
+                rate=rate_hz,
+                coarsest=COARSEST,
+            )
         )
     if signal.seconds is None or is_even(signal.seconds, resolution):
         ratio = ratio_of(rate_hz, native_hz)

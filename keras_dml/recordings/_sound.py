@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from keras_dml import _messages
+from keras_dml._messages import Message
 from keras_dml.recordings import _bounds, _table, _times
 from keras_dml.recordings._recording import Signal
 
@@ -94,7 +96,13 @@ def read_flac(path: pathlib.Path, options: "Options") -> tuple[Signal, float]:
 def _check_has_no_times(path, options):
     for name in ("time", "time_unit"):
         if getattr(options, name) is not None:
-            raise ValueError(f"{path} is sound, which has no column of times: leave out `{name}`.")
+            raise ValueError(
+                Message(
+                    "{path} is sound, which has no column of times. Leave out {argument}.",
+                    path=path,
+                    argument=_messages.name(name),
+                )
+            )
 
 
 def _signal(path, values, rate, options, notes):
@@ -125,15 +133,15 @@ def _place(row):
 def _checked(path, values, channels):
     """Checks that all values are finite and converts them to float32."""
     if not len(values):
-        raise ValueError(f"{path} holds no steps: leave it out.")
+        raise ValueError(f"{path} holds no steps. Leave it out.")
     with np.errstate(over="ignore"):
         narrow = values.astype(np.float32, copy=False)
     is_wrong = ~np.isfinite(narrow)
     if is_wrong.any():
         row, column = np.argwhere(is_wrong)[0]
         raise ValueError(
-            f"{path}, {_place(row)}: channel {channels[column]!r} is {values[row, column]}. Every "
-            "step needs a finite number: interpolate such steps, or leave the recording out."
+            f"{path}, {_place(row)}: channel {channels[column]!r} is {values[row, column]}, but "
+            "every step needs a finite number. Interpolate such steps, or leave the recording out."
         )
     return narrow
 
@@ -162,7 +170,7 @@ def _mean(path, values):
     if is_sound.any() and mean.var() < CANCELED * _variances(values).mean():
         raise ValueError(
             f"{path} has {values.shape[1]} channels of sound that cancel each other when averaged. "
-            f"Name one by its number, from 1 to {values.shape[1]}."
+            f"Name one of the channels by its number, from 1 to {values.shape[1]}."
         )
     return mean, (*notes, MIXED.format(count=values.shape[1]))
 
@@ -184,8 +192,8 @@ def _full_scale(path, values):
     if is_whole and LEAST_INT16 <= peak <= FULL_INT16:
         return values / FULL_INT16, (DIVIDED,)
     raise ValueError(
-        f"{path} holds floats up to {peak:.6g}, and sound has full scale 1. Divide the samples by "
-        "the full scale that they were recorded with: 32768 for 16 bits."
+        f"{path} holds floats up to {peak:.6g}, but the full scale of sound is 1. Divide the "
+        "samples by the full scale of the recording, which is 32768 for 16 bits."
     )
 
 
@@ -215,25 +223,25 @@ def _decode_wave(data):
     """
     kind = data[:4]
     if kind not in (b"RIFF", b"RIFX", b"RF64") or data[8:12] != b"WAVE":
-        raise ValueError("it does not begin as one")
+        raise ValueError("it does not begin as WAVE files do")
     order = ">" if kind == b"RIFX" else "<"
     form, long_size, start = None, None, 12
     while True:
         if start + 8 > len(data):
-            raise ValueError("it has no samples, or is cut before them")
+            raise ValueError("it has no samples, or it is cut off before the samples")
         name, size = data[start : start + 4], struct.unpack_from(f"{order}I", data, start + 4)[0]
         start += 8
         if name == b"data":
             break
         if start + size > len(data):
-            raise ValueError(f"its chunk {name.decode('latin-1')!r} is cut")
+            raise ValueError(f"its chunk {name.decode('latin-1')!r} is cut off")
         if name == b"fmt ":
             form = data[start : start + size]
         if name == b"ds64" and size >= 16:
             long_size = struct.unpack_from("<Q", data, start + 8)[0]
         start += size + size % 2
     if form is None or len(form) < 16:
-        raise ValueError("it does not say how samples are stored")
+        raise ValueError("it does not state how samples are stored")
     tag, channels, rate, _, block, bits = struct.unpack_from(f"{order}HHIIHH", form)
     if tag == EXTENSIBLE and len(form) >= 26:
         tag = struct.unpack_from(f"{order}H", form, 24)[0]
@@ -249,11 +257,13 @@ def _decode_wave(data):
         size = rest - rest % max(block, 1)
         notes = (UNKNOWN_LENGTH,)
     if size > rest:
-        raise ValueError(f"its header says {size} bytes of sound, and the file has {rest}")
+        raise ValueError(f"its header states {size} bytes of sound, but the file has {rest}")
     if not channels or not block or block % channels or not 0 < rate < 2**31:
-        raise ValueError(f"its header says {channels} channels, {block} bytes each and {rate} Hz")
+        raise ValueError(
+            f"its header states {channels} channels, {block} bytes per step and {rate} Hz"
+        )
     if not 0 < bits <= 8 * block // channels:
-        raise ValueError(f"its header says {bits} bits in {block // channels} bytes")
+        raise ValueError(f"its header states {bits} bits in {block // channels} bytes")
     if size % block:
         raise ValueError(f"its {size} bytes of sound are not whole steps of {block} bytes")
     values = _decoded(memoryview(data)[start : start + size], tag, block // channels, bits, order)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from keras_dml._messages import Message
 from keras_dml.recordings import _bounds, _times
 from keras_dml.recordings._recording import Signal, check_range
 
@@ -89,7 +90,7 @@ def read_signal(table: Table, options: "Options") -> tuple[Signal, float]:
             has no rows, or the times do not rise.
     """
     if not len(table.names):
-        raise ValueError(f"{table.path}, {table.header}: no columns.")
+        raise ValueError(f"{table.path}, {table.header}: there are no columns. Leave the file out.")
     _bounds.check_columns(table.path, table.header, len(table.names))
     table = dataclasses.replace(
         table, numbers=functools.cache(table.numbers), seconds=functools.cache(table.seconds)
@@ -111,12 +112,15 @@ def read_signal(table: Table, options: "Options") -> tuple[Signal, float]:
         clock = _clock(table, channels)
         if clock is not None:
             notes.append(
-                f"Column {clock!r} only rises. If it holds the times, give `time={clock!r}`."
+                Message(
+                    "Column {name!r} only rises. If it holds the times, set {time} to {name!r}.",
+                    name=clock,
+                )
             )
     names = [table.names[i] for i in channels]
     values = np.stack([table.numbers(i) for i in channels], axis=1)
     if not len(values):  # checked first, because `_seconds` reads the first time
-        raise ValueError(f"{table.path} holds no steps: leave it out.")
+        raise ValueError(f"{table.path} holds no steps. Leave it out.")
     rows = range(len(values))
     seconds, resolution = None, 0.0
     if time is not None:
@@ -124,8 +128,13 @@ def read_signal(table: Table, options: "Options") -> tuple[Signal, float]:
         notes += notes_on_times
     elif options.time_unit is not None:
         raise ValueError(
-            f"{table.path}, {table.header}: no column of times is known, so `time_unit` does not "
-            f"apply. Its columns are {_bounds.join_first(table.names)}: name the times by `time`."
+            Message(
+                "{path}, {header}: no column is known to hold times, so {time_unit} does not "
+                "apply. The columns are {names}. Set {time} to the column of times.",
+                path=table.path,
+                header=table.header,
+                names=_bounds.join_first(table.names),
+            )
         )
 
     path, rate_hz, place_of = table.path, table.rate_hz, table.place
@@ -291,10 +300,16 @@ def _all_channels(table, times):
     if not channels:
         first = itertools.islice(left_out.items(), _bounds.LISTED)
         reasons = "; ".join(f"{name!r}: {reason}" for name, reason in first)
-        reasons = f" Some are not channels unless you name them: {reasons}." if reasons else ""
+        reasons = f" Some are channels only if you name them: {reasons}." if reasons else ""
         raise ValueError(
-            f"{table.path}, {table.header}: no channel. Its columns are "
-            f"{_bounds.join_first(table.names)}.{reasons} Name the channels by `channels`."
+            Message(
+                "{path}, {header}: no column is a channel. The columns are {names}.{reasons} Name "
+                "the channels by {channels}.",
+                path=table.path,
+                header=table.header,
+                names=_bounds.join_first(table.names),
+                reasons=reasons,
+            )
         )
     return channels, left_out
 
@@ -311,10 +326,17 @@ def _reason(name, values):
 
 
 def _note_on_left_out(name, reason):
-    advice = "name it in `channels` to use it"
+    advice = Message("Name it in {channels} to use it.")
     if reason == RISES:
-        advice += f", or give `time={name!r}` if it holds the times"
-    return f"Column {name!r} was not used as a channel: {reason}; {advice}."
+        advice = Message(
+            "{advice} If it holds the times, set {time} to {name!r}.", advice=advice, name=name
+        )
+    return Message(
+        "Column {name!r} was not used as a channel, because {reason}. {advice}",
+        name=name,
+        reason=reason,
+        advice=advice,
+    )
 
 
 def _seconds(table, i, options, values):
@@ -336,8 +358,13 @@ def _seconds(table, i, options, values):
         raise ValueError(f"{table.path}, {table.place(row)}: the time in {name!r} is {times[row]}.")
     if are_dates and options.time_unit is not None:
         raise ValueError(
-            f"{table.path}, {table.header}: column {name!r} holds dates, to which `time_unit` does "
-            "not apply. Leave it out."
+            Message(
+                "{path}, {header}: column {name!r} holds dates, to which {time_unit} does not "
+                "apply. Leave out {time_unit}.",
+                path=table.path,
+                header=table.header,
+                name=name,
+            )
         )
     rows = np.arange(present[0], present[-1] + 1) if len(present) else np.arange(0)
     times = np.interp(rows, present, times[present]) if len(present) < len(rows) else times[rows]
@@ -447,7 +474,12 @@ def distinct(wanted: str | Iterable[str]) -> tuple[str, ...]:
     """
     names = tuple(str(name).strip() for name in ([wanted] if isinstance(wanted, str) else wanted))
     if not names or not all(names) or len(set(names)) < len(names):
-        raise ValueError(f"`channels` must be names of columns, each once. Received {wanted!r}.")
+        raise ValueError(
+            Message(
+                "{channels} is {value!r}, but it must name columns, each of them once.",
+                value=wanted,
+            )
+        )
     return names
 
 
@@ -469,7 +501,8 @@ def indices_of(
     indices = [_index_of(path, names, name, where) for name in wanted]
     if len(set(indices)) < len(indices):
         raise ValueError(
-            f"{path}, {where}: {', '.join(wanted)} name one column twice. Name each once."
+            f"{path}, {where}: {', '.join(wanted)} name the same column twice. Name each column "
+            "once."
         )
     return indices
 
@@ -496,8 +529,8 @@ def numbered(
         return list(range(count)), tuple(wanted)
     raise ValueError(
         f"{path} has {count} channels without names, and {len(wanted)} were requested: "
-        f"{', '.join(wanted)}. Name all {count} in their order, or pick some by their numbers from "
-        f"1 to {count}."
+        f"{', '.join(wanted)}. Name all {count} channels in their order, or name some of them by "
+        f"their numbers from 1 to {count}."
     )
 
 
@@ -550,15 +583,14 @@ def _index_of(path, names, wanted, where):
         indices = [i for i, name in enumerate(names) if simplified(name) == simplified(wanted)]
         if len(indices) > 1:
             raise ValueError(
-                f"{path}, {where}: {len(indices)} columns are named {wanted!r}. Give each column a "
-                "name of its own."
+                f"{path}, {where}: {len(indices)} columns are named {wanted!r}. Give each column "
+                "its own name."
             )
         if indices:
             return indices[0]
     near = difflib.get_close_matches(wanted, names, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     raise ValueError(
-        f"{path}, {where}: there is no column {wanted!r}.{hint} Its columns are "
-        f"{_bounds.join_first(names)}: name some of them, channels in the order of "
-        "the model."
+        f"{path}, {where}: there is no column {wanted!r}.{hint} The columns are "
+        f"{_bounds.join_first(names)}. Name some of them, with channels in the order of the model."
     )

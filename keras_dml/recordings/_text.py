@@ -78,8 +78,8 @@ def _read_table(path):
             raise ValueError(
                 f"{path}, {place(row)}: the time {_quoted(columns[i].cell(row))} in column "
                 f"{names[i]!r} is neither a number nor a date and time such as "
-                "2026-01-31T12:00:00.02, in the form of the first. Write one of them, or take the "
-                "column out and give the rate."
+                "2026-01-31T12:00:00.02, in the format of the first row. Write one of these, or "
+                "remove the column and give the rate."
             )
         times = np.full(len(is_present), np.nan)
         times[is_present] = values
@@ -165,8 +165,8 @@ def _read_text(path):
         if "\0" in whole:
             line = whole.count("\n", 0, whole.index("\0")) + 1
             raise ValueError(
-                f"{path}, line {line}: not text: it holds a zero byte. Save the file as CSV in "
-                "UTF-8."
+                f"{path}, line {line} is not text, because it holds a zero byte. Save the file as "
+                "CSV in UTF-8."
             )
         text = whole
         notes += ("Zero bytes at the end of the file were left out.",)
@@ -188,8 +188,8 @@ def _unpacked(path):
             data = file.read(most + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise ValueError(
-            f"{path} is not a complete gzip file: {error}. Pack the csv file again, or give it "
-            "unpacked."
+            f"{path} is not a complete gzip file: {error}. Pack the csv file again, or give the "
+            "unpacked file."
         ) from None
     if len(data) > most:
         raise ValueError(
@@ -224,8 +224,8 @@ def _strictly(path, data, codec):
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ValueError(
-            f"{path}, line {line}: byte {error.start} is not valid {codec.upper()}, as the first "
-            "bytes of the file say. Save the file as CSV in UTF-8."
+            f"{path}, line {line}: byte {error.start} is not valid {codec.upper()}, the encoding "
+            "that the first bytes of the file state. Save the file as CSV in UTF-8."
         ) from None
 
 

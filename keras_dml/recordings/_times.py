@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from keras_dml._messages import Message
+
 TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}  # in seconds
 
 NAMES = {
@@ -74,6 +76,9 @@ class UnevenTimesError(ValueError):
         super().__init__(message)
         self.rate_hz = rate_hz
 
+    def __reduce__(self):
+        return type(self), (*self.args, self.rate_hz)
+
 
 def is_same_rate(measured_hz: float, nominal_hz: float) -> bool:
     """Returns whether a measured rate differs from a nominal rate by at most 2 %."""
@@ -98,8 +103,14 @@ def agreed(
         return file_hz if caller_hz is None else caller_hz
     if not is_same_rate(file_hz, caller_hz):
         raise ValueError(
-            f"{path} has {file_hz:.6g} Hz by {source}, and `rate_hz` is {caller_hz:g}. Give the "
-            "rate of the file as `rate_hz`; `resample_hz` converts it to another."
+            Message(
+                "{path} has {file:.6g} Hz by {source}, but {rate_hz} is {caller:g}. Set {rate_hz} "
+                "to the rate of the file. To convert the file to another rate, use {resample_hz}.",
+                path=path,
+                file=file_hz,
+                source=source,
+                caller=caller_hz,
+            )
         )
     return caller_hz
 
@@ -203,8 +214,8 @@ def since_first(
         row = falls[0] + 1 if len(falls) else 1
         raise ValueError(
             f"{path}, {place(row)}: the time in column {name!r} does not rise, from "
-            f"{times[row - 1]} to {times[row]}. Sort the rows and remove doubled rows, or take "
-            "the column out and give the rate."
+            f"{times[row - 1]} to {times[row]}. Sort the rows and remove repeated rows, or remove "
+            "the column and give the rate."
         )
     if unit is None and nominal_hz is not None and len(since) > 1:
         step = usual_step(evenly_spread(since))
@@ -217,9 +228,15 @@ def since_first(
     if unit is None and not _is_fast(spread):
         plain = name.strip()
         raise ValueError(
-            f"{path}: column {name!r} rises by {np.diff(times).mean():.4g} per row and its unit "
-            f"is unknown. Give `time_unit`, or name it {plain}_s, {plain}_ms, {plain}_us or "
-            f"{plain}_ns; if it counts rows, row."
+            Message(
+                "{path}: column {name!r} rises by {step:.4g} per row, but its unit is unknown. Set "
+                "{time_unit}, or rename the column to {plain}_s, {plain}_ms, {plain}_us or "
+                "{plain}_ns, or to row if it counts rows.",
+                path=path,
+                name=name,
+                step=np.diff(times).mean(),
+                plain=plain,
+            )
         )
     return spread, _resolution(seconds)
 
@@ -269,9 +286,15 @@ def check_even(path: pathlib.Path, seconds: np.ndarray, place: Callable[[int], s
     row, step, mean = _farthest(seconds)
     if abs(step - mean) > JITTER * mean:
         raise UnevenTimesError(
-            f"{path}, {place(row)}: the steps are irregular, {step:.4g} s before this one and "
-            f"{mean:.4g} s on average. Bring them to even ones by `resample_hz`, or cut the file "
-            "at its gaps into several.",
+            Message(
+                "{path}, {place}: the time steps are uneven, {step:.4g} s before this row and "
+                "{mean:.4g} s on average. Resample the recording by {resample_hz}, or cut the "
+                "file at its gaps into several files.",
+                path=path,
+                place=place(row),
+                step=step,
+                mean=mean,
+            ),
             float(1 / np.median(np.diff(seconds))),
         )
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from keras_dml._messages import Message
 from keras_dml.recordings._recording import Recording
 
 STANDARD_GRAVITY = 9.80665  # m/s^2 (BIPM SI Brochure)
@@ -138,8 +139,12 @@ def convert(recording: Recording, units: Sequence[str | None]) -> Recording:
     """
     if len(units) != len(recording.units):
         raise ValueError(
-            f"`units` must have one entry per channel, {len(recording.units)}. Received "
-            f"{len(units)}."
+            Message(
+                "{units} has length {count}, but it must have one entry for each of the "
+                "{expected} channels.",
+                count=len(units),
+                expected=len(recording.units),
+            )
         )
     factors, names, notes = [], [], {}
     for unit, wanted in zip(recording.units, units, strict=True):

@@ -15,6 +15,7 @@ import numpy as np
 
 from keras_dml import _files
 from keras_dml._backend import keras, ops
+from keras_dml._messages import Message
 from keras_dml._typing import Path
 from keras_dml.training.runs import write_json
 
@@ -118,7 +119,7 @@ def fit(
             else.
     """
     if steps < 1:
-        raise ValueError(f"`steps` must be at least 1. Received steps={steps}.")
+        raise ValueError(Message("{steps} is {value}, but it must be at least 1.", value=steps))
     epochs = -(-steps // len(batches))
     model.compile(optimization.optimizer(epochs * len(batches)), **compiled)
     start, earlier, checkpoints = time.monotonic(), Fitted(0.0, []), []
@@ -208,7 +209,7 @@ def _read_progress(path):
         )
     except (KeyError, RecursionError, TypeError, ValueError) as error:
         raise ValueError(
-            f"{path} is damaged ({error}). Delete the folder {path.parent}; training then starts "
+            f"{path} is damaged ({error}). Delete the folder {path.parent}. Training then starts "
             "again."
         ) from error
 

@@ -157,8 +157,8 @@ def _check_name(card, folder):
     schema.validate(card, f"The card of {folder.name}")
     if card["name"] != folder.name:
         raise ValueError(
-            f"The card's name is {card['name']!r} and its folder {folder.name!r}; they must be "
-            "the same."
+            f"The name in the card is {card['name']!r}, and the name of the folder is "
+            f"{folder.name!r}, but the two names must be equal. Rename one of them."
         )
 
 

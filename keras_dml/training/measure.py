@@ -141,8 +141,8 @@ def distance_unit(between: Callable[[list], np.ndarray], people: People) -> floa
     median = np.median(between(sample.signals)[owners[:, None] != owners])
     if not median > 0:
         raise ValueError(
-            f"Received a median distance between two people of {median:g}. A unit must be above 0. "
-            "Add a constant to distances that begin below 0."
+            f"The median distance between two people is {median:g}, but a unit must be above 0. "
+            "Add a constant to distances that can be negative."
         )
     return median
 

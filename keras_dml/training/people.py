@@ -7,6 +7,7 @@ from collections.abc import Collection, Hashable, Iterable, Sequence
 
 import numpy as np
 
+from keras_dml._messages import Message
 from keras_dml._typing import ArrayLike
 
 
@@ -142,8 +143,11 @@ def folds(subjects: Iterable, count: int, seed: int = 0) -> list[list]:
     people = sorted(set(subjects))
     if not 1 <= count <= len(people):
         raise ValueError(
-            f"`count` must lie between 1 and the number of people, {len(people)}. Received "
-            f"count={count}."
+            Message(
+                "{count} is {value}, but it must be from 1 to the number of people, {people}.",
+                value=count,
+                people=len(people),
+            )
         )
     order = np.random.default_rng(seed).permutation(people)
     bounds = [i * len(people) // count for i in range(1, count)]

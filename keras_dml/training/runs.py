@@ -64,7 +64,7 @@ class Runs:
             return None
         except (KeyError, RecursionError, TypeError, ValueError) as error:
             raise ValueError(
-                f"{path} is damaged ({error}). Delete it, and the run is repeated."
+                f"{path} is damaged ({error}). Delete it to repeat the run."
             ) from error
 
     def make(self, plan: Sequence[dict], run: Callable[[dict], Any], description: str) -> list:

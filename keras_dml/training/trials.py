@@ -83,8 +83,8 @@ class Trials:
             return latest_against_earlier(values, *self.layout)
         alternative = "" if self.layout is None else ", or a distance for each pair of recordings"
         raise ValueError(
-            f"Received scores of shape {values.shape}. Expected one score for each of the "
-            f"{len(self.scores):,} trials{alternative}."
+            f"The scores have shape {values.shape}, but each of the {len(self.scores):,} trials "
+            f"must have one score{alternative}."
         )
 
 

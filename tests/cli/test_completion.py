@@ -115,7 +115,7 @@ def test_examples_of_help_pages_run(command, zoo_folder, monkeypatch, page):
 
     monkeypatch.setattr(_demo, "run", reached)
     monkeypatch.setattr(export, "tflite", reached)
-    monkeypatch.setattr(_answers, "rephrase_messages", reached)
+    monkeypatch.setattr(_answers, "spell_messages", reached)
     monkeypatch.chdir(zoo_folder)
     _, out, _ = command(*page, "--help")
     example = re.search(r"Example: keras-dml (.*?)(\n\s*\n|╭|$)", out, re.DOTALL)[1]

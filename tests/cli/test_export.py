@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from keras_dml import export
+from keras_dml._messages import Message
 from keras_dml.export import Export, litert
 
 
@@ -70,15 +71,15 @@ def test_int8_without_recordings_is_refused(command, zoo_folder):
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        ("int8 needs `representative=`: some", "int8 needs --representative FILE.npz: some"),
-        ('`quantization="dynamic"` needs none', "--quantization dynamic needs none"),
-        ("with quantization=None (float32)", "with --quantization float32"),
-        ("Exports take it as `distance=`.", "Exports take it as `distance=` in Python."),
+        ("int8 needs {representative}: some", "int8 needs --representative FILE.npz: some"),
+        ('{quantization="dynamic"} needs none', "--quantization dynamic needs none"),
+        ("with {quantization=None}", "with --quantization float32"),
+        ("Exports take it as {distance}.", "Exports take it as `distance=` in Python."),
     ],
 )
 def test_export_errors_name_command_line_options(command, zoo_folder, monkeypatch, said, told):
     def refused(*arguments):
-        raise ValueError(said)
+        raise ValueError(Message(said))
 
     monkeypatch.setattr(export, "tflite", refused)
     code, _, err = command("export", "gait_qp_wl", "--to", "tflite")

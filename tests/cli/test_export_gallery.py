@@ -81,7 +81,7 @@ def test_templates_are_written_to_a_file_named_after_the_gallery(
 def test_a_gallery_without_a_threshold_is_refused(command, family, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     code, out, err = command("export", family, "--to", "tflite")
-    assert (code, out) == (2, "") and "run `keras-dml calibrate`" in err
+    assert (code, out) == (2, "") and "Use `keras-dml calibrate`" in err
     assert "--threshold" not in err  # this command has no such option
     assert not (tmp_path / "family_device").exists()
 

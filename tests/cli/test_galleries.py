@@ -13,6 +13,7 @@ import pytest
 from keras_dml import cli, recordings, zoo
 from keras_dml import gallery as galleries
 from keras_dml._backend import keras
+from keras_dml._messages import Message
 from keras_dml.cli import _console
 from keras_dml.layers import InputContract, QuantileLayer, SequencePooling
 
@@ -217,10 +218,10 @@ def test_fewer_recordings_than_in_calibration_are_noted(command, family, walks, 
     words = ("calibrate", family, volunteers, "--far", "0.5")
     assert command(*words)[0] == 0
     (note,) = (note for note in notes if "rejected more often" in note)
-    assert "4 recordings of 'alice'" in note and "8 each" in note
+    assert "4 recordings of 'alice'" in note and "who had 8" in note
     notes.clear()
     assert command("enroll", family, "carol", walks.folder(["carol"], "new") / "carol")[0] == 0
-    assert any("4 recordings of 'carol'" in note and "8 each" in note for note in notes)
+    assert any("4 recordings of 'carol'" in note and "who had 8" in note for note in notes)
     notes.clear()
     assert command("enroll", family, "dora", walks.folder(["dora"], "more", 8) / "dora")[0] == 0
     assert not any("rejected more often" in note for note in notes)
@@ -399,7 +400,7 @@ def test_calibrate_prints_the_rate_within_each_group(command, model, walks, tmp_
     for rows, message in (
         (lines[1:], "no group for 1 of the 16 people in"),
         ([*lines, "V3,old"], "names 1 people who have no recordings in"),
-        ([*lines, "v3,old"], "line 18: 'v3' stands in line 5 too"),
+        ([*lines, "v3,old"], "line 18: 'v3' is also in line 5"),
         ([*lines[:-1], "v15,"], "line 17: the group is empty"),
     ):
         table.write_text("\n".join(["person,group", *rows]))
@@ -536,8 +537,10 @@ def test_properties_that_files_do_not_state_are_noted(command, family, walks, no
     silent = walks.file("alice", header="row,x,y,z")
     assert command("verify", family, "alice", silent)[0] == 0
     rate, units = notes
-    assert rate.startswith("Note: the files do not say their rate; the model takes 50 Hz. --rate")
-    assert units == "Note: the files do not say their units; the model takes g."
+    assert rate.startswith(
+        "Note: The files do not state their rate, and the model takes 50 Hz. Set --rate"
+    )
+    assert units == "Note: The files do not state their units, and the model takes g."
     notes.clear()
     command("verify", family, "alice", silent, "--rate-hz", "50")
     assert notes == [units]
@@ -572,7 +575,7 @@ def test_recordings_with_uneven_times_are_resampled_to_the_rate_of_the_model(
     time, _, values = lines[20].partition(",")
     lines[20] = f"{float(time) + 0.9 / RATE_HZ},{values}"
     path.write_text("\n".join(lines))
-    assert "Bring them to even ones by --resample" in run_failing(
+    assert "Resample the recording by --resample" in run_failing(
         command, "verify", family, "alice", path
     )
     code, out, _ = command("enroll", family, "bob", path)
@@ -606,10 +609,10 @@ def test_an_empty_gallery_of_another_model_says_that_it_may_be_removed(command, 
     file = walks.file("alice")
     words = ("enroll", db, "alice", file, "--model", tmp_path / "second.keras")
     error = run_failing(command, *words)
-    assert "Nobody is enrolled in it: remove the file" in " ".join(error.split())
+    assert "Nobody is enrolled in this gallery, so remove the file" in " ".join(error.split())
     db.unlink()
     assert command(*words)[0] == 0
-    assert "are enrolled under the model" in run_failing(
+    assert "are enrolled with the model" in run_failing(
         command, *words[:-1], tmp_path / "first.keras"
     )
 
@@ -712,14 +715,22 @@ def test_a_file_in_another_unit_is_converted(command, family, walks, unit, facto
 @pytest.mark.parametrize(
     ("header", "options", "message"),
     [
-        ("t,x (deg/s),y (g),z (g)", (), "says that channel 'x' is in deg/s, the model takes g"),
-        ("time_ms,x,y,z", (), "has 50000 Hz, the model takes 50 Hz. Resample it by --resample"),
-        ("row,x,y,z", ("--rate-hz", "100"), "has 100 Hz, the model takes 50 Hz"),
-        ("row,x,y,z", ("--rate-hz", "0"), "--rate-hz must be a positive number"),
-        ("row,x,y,z", ("--channels", "x,,z"), "--channels must be names of columns"),
+        ("t,x (deg/s),y (g),z (g)", (), "unit of channel 'x' is deg/s, but the model takes g"),
+        (
+            "time_ms,x,y,z",
+            (),
+            "has 50000 Hz, but the model takes 50 Hz. Resample the file by --resample",
+        ),
+        ("row,x,y,z", ("--rate-hz", "100"), "has 100 Hz, but the model takes 50 Hz"),
+        ("row,x,y,z", ("--rate-hz", "0"), "--rate-hz is 0.0, but it must be a positive number"),
+        ("row,x,y,z", ("--channels", "x,,z"), "--channels is"),
         ("row,x,y,z", ("--channels", "x,y"), "has 2 channels, but the model takes 3: x, y, z"),
-        ("row,x,y,z", ("--far", "0.3"), "--far must be a rate that was calibrated: 0.02"),
-        ("row,x,y,z", ("--threshold", "nan"), "--threshold must be a number"),
+        (
+            "row,x,y,z",
+            ("--far", "0.3"),
+            "--far is 0.3, but it must be a rate that was calibrated: 0.02",
+        ),
+        ("row,x,y,z", ("--threshold", "nan"), "--threshold is nan, but it must be a number"),
     ],
 )
 def test_invalid_recordings_and_options_give_no_decision(
@@ -745,7 +756,7 @@ def test_errors_for_missing_things_name_the_command_that_helps(command, model, w
     assert "does not exist" in run_failing(command, "calibrate", db, gone, "--model", model)
     assert not db.exists()
     command("enroll", db, "alice", probe, "--model", model)
-    assert "run `keras-dml calibrate` with recordings of people" in run_failing(
+    assert "Use `keras-dml calibrate` with recordings of people" in run_failing(
         command, "verify", db, "alice", probe
     )
     message = run_failing(command, "verify", db, "bob", probe, "--threshold", "1")
@@ -753,14 +764,15 @@ def test_errors_for_missing_things_name_the_command_that_helps(command, model, w
     assert "`keras-dml people` lists them" in message
     assert "`keras-dml people` lists them" in run_failing(command, "remove", db, "bob")
     command("remove", db, "alice")
-    assert "run `keras-dml enroll` first" in run_failing(
+    assert "Use `keras-dml enroll` first" in run_failing(
         command, "identify", db, probe, "--threshold", "1"
     )
 
 
 def test_invalid_names_and_empty_folders_are_refused(command, family, walks, tmp_path):
-    assert "PERSON must be a name of 1 to 200 printable characters" in run_failing(
-        command, "enroll", family, "two\nlines", walks.file("alice")
+    assert (
+        "PERSON is 'two\\nlines', but it must be a name of 1 to 200 printable characters"
+        in run_failing(command, "enroll", family, "two\nlines", walks.file("alice"))
     )
     (tmp_path / "empty").mkdir()
     assert "contains no recordings, which end in .csv" in run_failing(
@@ -809,7 +821,9 @@ def test_notes_are_printed_before_the_error(command, model, walks, tmp_path, not
     words = ("calibrate", tmp_path / "a.db", folder, "--model", model, "--far", "0.0001")
     assert command(*words)[0] == 2
     note, error = notes[:2]
-    assert note.startswith("Note: 1 of these 20 recordings are there twice, such as one of 'v0'")
+    assert note.startswith(
+        "Note: 1 of these 20 recordings occur twice, such as a recording of 'v0'"
+    )
     assert error.startswith("Error: FAR 0.01 % is beyond what these 10 people support")
 
 
@@ -858,8 +872,8 @@ def test_an_extrapolated_threshold_is_noted_and_can_be_removed(
     assert command("calibrate", db, many, "--far", "0.5")[0] == 0 and notes == []
     assert command("calibrate", db, few, "--far", "0.05", "--extrapolate")[0] == 0
     (note,) = notes
-    assert "It is 0.05 and extrapolated" in note
-    assert note.endswith("Give --far, or run `keras-dml calibrate GALLERY --remove 0.05`.")
+    assert "This rate is 0.05. It is not guaranteed" in note
+    assert note.endswith("by `keras-dml calibrate GALLERY --remove RATE`.")
     for asked in (("verify", db, "alice", probe), ("identify", db, probe)):
         result = run_json(command, *asked)[1]
         assert (result["far"], result["extrapolated"]) == (0.05, True)
@@ -868,7 +882,7 @@ def test_an_extrapolated_threshold_is_noted_and_can_be_removed(
         assert (result["far"], result["extrapolated"]) == (0.5, False)
     removed = ("calibrate", db, "--remove", "0.05")
     assert run_json(command, *removed) == (0, {"removed": 0.05, "left": [0.5]})
-    text = "--remove must be a rate that was calibrated: 0.5. Received far=0.05"
+    text = "--remove is 0.05, but it must be a rate that was calibrated: 0.5."
     assert text in run_failing(command, *removed)
     assert run_json(command, "verify", db, "alice", probe)[1]["far"] == 0.5
     code, out, _ = command(*removed[:-1], "0.5")
@@ -954,7 +968,7 @@ def test_encrypted_people_are_merged_with_both_keys(command, model, walks, tmp_p
         words = (dbs[-1], name, root / name, "--model", model, "--key", keys[-1])
         assert command("enroll", *words)[0] == 0
     merged = ("merge", *dbs, "--key", keys[0])
-    assert "1.db is encrypted: give its key, by --other-key or" in run_failing(command, *merged)
+    assert "1.db is encrypted. Give its key by --other-key or" in run_failing(command, *merged)
     wrong = run_failing(command, *merged, "--other-key", tmp_path / "none.key")
     assert "--other-key names no file that can be read" in wrong
     assert command(*merged, "--other-key", keys[1])[0] == 0
@@ -1054,17 +1068,15 @@ def test_errors_of_files_name_the_options_of_the_command(command, family, monkey
     assert "--key names no file that can be read" in text
 
     def busy(*_, **__):
-        raise TimeoutError("Its log could not be cut. Call `purge` when it has ended.")
+        raise TimeoutError(Message("Its log could not be cut. Use {purge()} later."))
 
     monkeypatch.setattr("keras_dml.gallery.remove", busy)
-    assert "Run `keras-dml people` when it has ended" in run_failing(
-        command, "remove", family, "bob"
-    )
+    assert "Use `keras-dml people` later." in run_failing(command, "remove", family, "bob")
 
 
 def test_listen_without_a_boundary_says_how_to_set_one(command, family, walks):
     text = run_failing(command, "listen", family, "alice", walks.file("alice"))
-    assert "run `keras-dml calibrate --window SECONDS`" in text
+    assert "Use `keras-dml calibrate --window SECONDS`" in text
 
 
 def test_a_distance_is_explained_by_parts_that_sum_to_it(command, family, walks, tmp_path):
@@ -1114,8 +1126,10 @@ def write_with_clock(walks, name="odd.csv", person="alice", clock="foo", steps=S
 def test_times_are_named_by_options_of_the_commands(command, family, walks, tmp_path, notes):
     path = write_with_clock(walks)
     command("verify", family, "alice", path)
-    assert any("do not say their rate" in note for note in notes)
-    assert any("Column 'foo' only rises" in note and "--time 'foo'" in note for note in notes)
+    assert any("do not state their rate" in note for note in notes)
+    assert any(
+        "Column 'foo' only rises" in note and "set --time to 'foo'" in note for note in notes
+    )
     options = ("--time", "foo", "--time-unit", "ms", "--max-gap", "0.2")
     folder = tmp_path / "odd"
     for person in (f"volunteer {i}" for i in range(60)):
@@ -1175,8 +1189,8 @@ def test_notes_are_printed_once_with_the_count_of_files(command, family, walks, 
     ("options", "message"),
     [
         (("--time", "bar"), "there is no column 'bar'"),
-        (("--max-gap", "-1"), "--max-gap must be a positive number"),
-        (("--time", ""), "--time must be the name of a column"),
+        (("--max-gap", "-1"), "--max-gap is -1.0, but it must be a positive number"),
+        (("--time", ""), "--time is '', but it must be the name of a column"),
     ],
 )
 def test_options_of_times_are_refused_by_their_names(command, family, walks, options, message):

@@ -77,7 +77,7 @@ def test_recordings_are_listed_and_removed(command, family):
     code, out, _ = command("recordings", family, "alice")
     assert code == 0 and all(each in out for each in ids)
     for wrong in (["0" * 16], [ids[0], "x"]):
-        assert "`keras-dml recordings` lists" in run_failing(
+        assert "`keras-dml recordings` shows" in run_failing(
             command, "forget", family, "alice", *wrong
         )
     assert run_json(command, "forget", family, "alice", ids[1]) == {

@@ -128,7 +128,7 @@ def test_a_missing_folder_is_refused_in_one_line(command, tmp_path):
 def test_errors_name_the_options(command, walks, tmp_path):
     for option in ("--minutes", "--rate-hz", "--resample-hz", "--window"):
         _, _, error = command("train", walks, "--out", tmp_path / "phone", option, "nan")
-        assert f"Error: {option} must be a positive number" in error
+        assert f"Error: {option} is nan, but it must be a positive number" in error
 
 
 def test_errors_and_reasons_name_the_options_of_the_command(command, walks, tmp_path):
@@ -137,7 +137,8 @@ def test_errors_and_reasons_name_the_options_of_the_command(command, walks, tmp_
     assert "Give a longer --window" in error
     (walks / "person 1" / "other.csv").write_text("t,a,b,c\n0,1,2,3\n0.05,4,5,6\n")
     words = ("--window", "2", "--steps", "0")
-    assert "--channels names them" in command("train", walks, "--out", out, *words)[1]
+    _, printed, _ = command("train", walks, "--out", out, *words)
+    assert "set --channels" in " ".join(printed.split())
 
 
 def test_the_error_for_sound_at_44100_hz_names_resampling(command, tmp_path, rng):
@@ -148,7 +149,7 @@ def test_the_error_for_sound_at_44100_hz_names_resampling(command, tmp_path, rng
         wavfile.write(path, 44_100, 0.1 * rng.normal(size=88_200))
     words = ("train", tmp_path / "voices", "--out", tmp_path / "voice", "--window", "1")
     code, _, error = command(*words)
-    assert code == 2 and "Resample it to 16000 Hz: --resample-hz does it for files" in error
+    assert code == 2 and "Resample it to 16000 Hz, for files by --resample-hz" in error
 
 
 def test_notes_on_columns_and_gaps_name_the_options(command, walks, tmp_path, monkeypatch):
@@ -162,7 +163,7 @@ def test_notes_on_columns_and_gaps_name_the_options(command, walks, tmp_path, mo
     code, _, _ = command("train", walks, *words)
     messages = " ".join(notes)
     assert code == 0 and "'ticks' was not used as a channel" in messages
-    assert "name it in --channels" in messages and "--time 'ticks'" in messages
+    assert "Name it in --channels" in messages and "--time to 'ticks'" in messages
     assert "files): The recording was cut at 1 long gap." in messages
 
 

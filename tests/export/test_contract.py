@@ -66,7 +66,7 @@ def test_contract_adds_no_signature(model, files, recordings):
     extra = sum((a - b for a, b in zip(with_contract, without, strict=True)), collections.Counter())
     assert extra.keys() <= {"GREATER_EQUAL", "LESS_EQUAL", "LOGICAL_AND", "MINIMUM"}
     assert extra.total() <= 2
-    with pytest.raises(ValueError, match="plain.tflite carries no input contract"):
+    with pytest.raises(ValueError, match="plain.tflite contains no input contract"):
         export.contract(second.path)
 
 
@@ -134,5 +134,5 @@ def test_a_file_of_another_distance_says_why_it_carries_no_threshold():
 def test_files_without_a_contract_are_named(tmp_path):
     with pytest.raises(FileNotFoundError):
         export.contract(tmp_path / "none.tflite")
-    with pytest.raises(ValueError, match="carries no input contract"):
+    with pytest.raises(ValueError, match="contains no input contract"):
         export.contract(tmp_path)

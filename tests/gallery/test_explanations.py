@@ -38,7 +38,7 @@ def test_the_parts_sum_to_the_score_and_the_moments_are_those_of_the_probe(galle
 
 
 def test_explain_needs_one_recording_and_an_enrolled_person(gallery):
-    with pytest.raises(ValueError, match="Received 2: explain each"):
+    with pytest.raises(ValueError, match="holds 2 recordings, .* Explain each"):
         gallery.explain("alice", recordings(2))
     with pytest.raises(KeyError, match="Nobody named 'bob'"):
         gallery.explain("bob", recordings(1))

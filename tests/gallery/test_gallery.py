@@ -120,7 +120,7 @@ def test_decisions_state_their_rate_and_whether_it_is_extrapolated(gallery, peop
     custom = gallery.verify("alice", observed, threshold=1e3)
     assert custom.far is None and str(custom).endswith("threshold 1000")
     far = gallery.thresholds[0.1].strictest / 3
-    with pytest.warns(UserWarning, match=r"decides.* call `remove_threshold\("):
+    with pytest.warns(UserWarning, match=r"decides.* `remove_threshold`"):
         threshold = calibrated(gallery, people, far, extrapolate=True)
     for answer in (gallery.verify("alice", observed), gallery.identify(observed)):
         assert (answer.far, answer.extrapolated) == (threshold.far, True)
@@ -133,14 +133,14 @@ def test_a_threshold_is_removed(gallery, model, people, place):
     calibrated(gallery, people, 0.05)
     calibrated(gallery, people, 0.1)
     for wrong in (0.2, "0.05", None, float("nan")):
-        with pytest.raises(ValueError, match=r"calibrated: 0\.05, 0\.1\. Received far="):
+        with pytest.raises(ValueError, match=r"calibrated: 0\.05, 0\.1\."):
             gallery.remove_threshold(wrong)
     gallery.remove_threshold(0.05)
     assert list(gallery.thresholds) == [0.1] and gallery.verify("alice", people("alice")).far == 0.1
     gallery.remove_threshold(0.1)
     with Gallery(model=model, **place) as again:
         assert again.thresholds == {}
-    with pytest.raises(ValueError, match="calibrated: none is"):
+    with pytest.raises(ValueError, match="calibrated: there is none"):
         gallery.remove_threshold(0.1)
 
 
@@ -158,7 +158,7 @@ def test_a_session_is_compared_with_other_sessions(gallery, people):
     assert (by_session.value, by_session.far_ci95) == (blind.value, blind.far_ci95)
     one_day = gallery.calibrate(recordings, names, 0.05, sessions=[None] * 96)
     assert one_day == blind
-    with pytest.raises(ValueError, match="session of each of the 96 recordings. Received 1"):
+    with pytest.raises(ValueError, match="`sessions` has length 1, .* each of the 96 recordings"):
         gallery.calibrate(recordings, names, 0.05, sessions=["monday"])
 
 
@@ -175,11 +175,13 @@ def test_repeated_recordings_give_a_warning(gallery, people):
     )
     for copy in (recordings[0].copy(), np.round(recordings[0], 6)):
         recordings[1] = copy
-        with pytest.warns(UserWarning, match="1 of these 96 .* of 'volunteer 0' and one of 'vol"):
+        with pytest.warns(
+            UserWarning, match="1 of these 96 .* of 'volunteer 0' that equals a recording of 'vol"
+        ):
             threshold = gallery.calibrate(recordings, people_of, 0.05, sessions=sessions)
         assert threshold == once
     recordings[1], recordings[95] = people("volunteer 0", 1)[0], recordings[0].copy()
-    with pytest.warns(UserWarning, match="1 of two people are left out"):
+    with pytest.warns(UserWarning, match="1 that belong to two people are left out"):
         threshold = gallery.calibrate(recordings, people_of, 0.05)
     assert threshold.trials == 94 * 23
 
@@ -190,11 +192,11 @@ def test_more_recordings_than_in_calibration_give_a_warning(gallery, people, rec
     assert not [
         recording for recording in recwarn if "the nearest one is closer" in str(recording.message)
     ]
-    with pytest.warns(UserWarning, match="8 recordings of 'dora' .* with 4 .* 2 times"):
+    with pytest.warns(UserWarning, match="8 recordings of 'dora' .* had 4 .* 2 times"):
         gallery.enroll("dora", people("dora", 2))
     names = [f"volunteer {i}" for i in range(24)]
     recordings = [recording for name in names for recording in people(name, 2)]
-    with pytest.warns(UserWarning, match="8 recordings of 'dora' .* with 2 .* 4 times"):
+    with pytest.warns(UserWarning, match="8 recordings of 'dora' .* had 2 .* 4 times"):
         gallery.calibrate(recordings, np.repeat(names, 2), 0.05)
 
 
@@ -257,13 +259,13 @@ def test_a_recording_of_somebody_else_is_not_enrolled_once_thresholds_are_set(ga
     mixed = [*people("alice", 2), *people("bob", 1)]
     result = gallery.enroll("alice", mixed)
     assert result.kept == (0, 1) and result.enrolled == 6
-    assert "more than the threshold" in result.refused[2]
+    assert "than the threshold (" in result.refused[2]
 
 
 def test_several_recordings_of_somebody_else_do_not_vouch_for_each_other(gallery, people):
     calibrated(gallery, people)
     result = gallery.enroll("alice", [*people("bob", 2), *people("alice", 1)])
-    assert result.kept == (2,) and "more than the threshold" in result.refused[1]
+    assert result.kept == (2,) and "than the threshold (" in result.refused[1]
     of_new = gallery.enroll("dora", [*people("bob", 2), *people("dora", 3)])
     assert of_new.kept == (2, 3, 4) and sorted(of_new.refused) == [0, 1]
     alone = gallery.enroll("emil", [*people("bob", 1), *people("emil", 1)])
@@ -435,14 +437,14 @@ def test_people_without_recordings_and_strange_names_in_a_file_do_no_harm(galler
 
 @pytest.mark.parametrize("name", ["", "  ", "a\nb", "x" * 201, "\x00", "dora ", "\u00a0dora"])
 def test_invalid_names_are_refused(gallery, people, name):
-    with pytest.raises(ValueError, match="`person` must be a name"):
+    with pytest.raises(ValueError, match="`person` is .* must be a name"):
         gallery.enroll(name, people("dora"))
 
 
 @pytest.mark.parametrize(
     ("model", "error", "message"),
     [
-        (None, ValueError, "say which model"),
+        (None, ValueError, "needs a model"),
         ("vowels", ValueError, "Did you mean 'vowels_qp_wl'"),
         (3, TypeError, "int"),
     ],
@@ -481,13 +483,13 @@ def test_a_model_path_is_the_same_model_from_every_folder(tmp_path, model, peopl
 @pytest.mark.parametrize("path", [None, 5, b"people.db"])
 def test_an_invalid_path_is_refused(model, path):
     """None is tested because `os.environ.get` returns None for a missing variable."""
-    with pytest.raises(TypeError, match="`path` must be the path of a gallery's file, or the URL"):
+    with pytest.raises(TypeError, match="`path` is .*the path of a gallery's file, or the URL"):
         Gallery(path, model)
 
 
 def test_a_folder_is_no_gallery(tmp_path, model):
     for ask in (lambda path: Gallery(path, model), galleries.people):
-        with pytest.raises(ValueError, match="is a folder; name a file in it"):
+        with pytest.raises(ValueError, match="is a folder. Name a file in it"):
             ask(tmp_path)
 
 
@@ -500,13 +502,13 @@ def test_a_url_of_an_unknown_scheme_is_refused(tmp_path, model, monkeypatch):
 
 def test_a_closed_gallery_gives_a_clear_error(gallery):
     gallery.close()
-    with pytest.raises(ValueError, match="is closed: open it again"):
+    with pytest.raises(ValueError, match="is closed. Open it again"):
         gallery.people()
 
 
 @pytest.mark.parametrize("threshold", [float("nan"), "low"])
 def test_invalid_thresholds_are_refused(gallery, people, threshold):
-    with pytest.raises(ValueError, match="`threshold` must be a number"):
+    with pytest.raises(ValueError, match="`threshold` is .* must be a number"):
         gallery.verify("alice", people("alice"), threshold=threshold)
 
 
@@ -516,7 +518,7 @@ def test_top_must_be_at_least_1(gallery, people):
 
 
 def test_merge_refuses_other_types(gallery):
-    with pytest.raises(TypeError, match="`other` must be a Gallery, or the path of exported"):
+    with pytest.raises(TypeError, match="`other` is .* must be a Gallery, or the path of exported"):
         gallery.merge(3)
 
 
@@ -529,20 +531,22 @@ def test_calibration_needs_genuine_and_false_claims(gallery, people, names):
 @pytest.mark.parametrize(
     ("names", "error", "message"),
     [
-        ([None] * 4, TypeError, "not both. Received NoneType"),
-        (["1", 1, 2, 2], TypeError, "not both. Received number, str"),
-        (["a"], ValueError, "the person of each of the 4 recordings. Received shape"),
+        ([None] * 4, TypeError, "holds NoneType, .* not both"),
+        (["1", 1, 2, 2], TypeError, "holds number, str, .* not both"),
+        (["a"], ValueError, "has shape .* person of each of the 4 recordings"),
     ],
 )
 def test_invalid_people_are_refused(gallery, people, names, error, message):
-    with pytest.raises(error, match=f"`people` must .*{message}"):
+    with pytest.raises(error, match=f"`people` {message}"):
         gallery.calibrate(people("x"), names)
 
 
 @pytest.mark.parametrize("recordings", [None, 3])
 def test_invalid_recordings_arguments_are_refused(gallery, recordings):
     for ask in (gallery.reject, gallery.enroll):
-        with pytest.raises(TypeError, match="`recordings` must be an array, or a list of them"):
+        with pytest.raises(
+            TypeError, match="`recordings` is .* must be an array, or a list of arrays"
+        ):
             ask("alice", recordings)
 
 
@@ -553,7 +557,7 @@ def test_an_invalid_name_is_not_reported_as_a_closed_gallery(gallery):
 
 
 def test_groups_must_be_a_mapping(gallery, people):
-    with pytest.raises(TypeError, match="`groups` must be the group of each person"):
+    with pytest.raises(TypeError, match="`groups` is of type"):
         calibrated(gallery, people, groups="women")
 
 
@@ -596,7 +600,7 @@ def test_an_unknown_person_is_an_error(gallery, people, method):
 
 
 def test_without_a_threshold_nothing_is_decided(gallery, people):
-    with pytest.raises(ValueError, match="call `calibrate`"):
+    with pytest.raises(ValueError, match="Use `calibrate`"):
         gallery.verify("alice", people("alice"))
     calibrated(gallery, people, far=0.05)
     with pytest.raises(ValueError, match="must be a rate that was calibrated: 0.05"):

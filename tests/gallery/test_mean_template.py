@@ -105,9 +105,9 @@ def test_distances_without_a_mean_are_refused():
 
 def test_merging_other_templates_and_forgetting_the_last_recording_are_refused():
     vector = MeanTemplate.from_embeddings("euclidean", np.ones((1, 3)))
-    with pytest.raises(ValueError, match="(?i)mean templates of one model merge"):
+    with pytest.raises(ValueError, match="mean templates of one model"):
         vector.merge(MeanTemplate.from_embeddings("euclidean", np.ones((1, 4))))
-    with pytest.raises(ValueError, match="(?i)mean templates of one model merge"):
+    with pytest.raises(ValueError, match="mean templates of one model"):
         vector.merge(MeanTemplate.from_embeddings("cosine", np.ones((1, 3))))
     with pytest.raises(ValueError, match="remove it as a whole"):
         vector.forget(np.ones(3))

@@ -98,7 +98,7 @@ def test_changed_rows_are_refused_on_opening(place, statement):
     for use in (galleries.people, galleries.info, galleries.thresholds):
         with pytest.raises(ValueError, match="something other than keras-dml has changed it"):
             use(**place)
-    with pytest.raises(ValueError, match="restore a backup"):
+    with pytest.raises(ValueError, match="Restore a backup"):
         galleries.check(person="alice", decides_by="threshold", **place)
 
 
@@ -228,7 +228,7 @@ def test_a_gallery_of_an_earlier_release_is_sealed_at_the_next_opening(tmp_path)
     fill(place)
     as_version_1(place["path"])
     before = place["path"].read_bytes()
-    for key, message in ((None, "give its key"), (bytes(32), "not the one")):
+    for key, message in ((None, "Give its key"), (bytes(32), "not the one")):
         with pytest.raises(ValueError, match=message):
             Records(place["path"], key)
     assert place["path"].read_bytes() == before
@@ -322,7 +322,7 @@ def test_a_process_killed_before_the_counter_is_written_leaves_a_gallery_that_op
 
 def test_a_gallery_without_seals_in_the_place_of_a_sealed_one_is_refused(with_key_file):
     as_version_1(with_key_file["path"])
-    with pytest.raises(ValueError, match="has no seals, but it had them"):
+    with pytest.raises(ValueError, match="has no seals, but it had seals"):
         galleries.people(**with_key_file)
 
 

@@ -160,7 +160,7 @@ def test_a_later_version_is_refused(path):
 
 def test_an_unwritable_place_is_refused_with_a_remedy(tmp_path, monkeypatch):
     (tmp_path / "diary").touch()
-    with pytest.raises(OSError, match="cannot be written: .* name a file in a folder"):
+    with pytest.raises(OSError, match="cannot be written: .* Name a file in a folder"):
         Records(tmp_path / "diary" / "people.db")
 
     def denied(*_):
@@ -230,7 +230,7 @@ def test_a_removal_on_a_full_disk_reports_the_remaining_data(path):
         pytest.raises(OSError, match="its files still hold") as error,
     ):
         store.remove("alice")
-    assert "Call `purge` when there is room" in str(error.value)
+    assert "Use `purge` when there is room" in str(error.value)
     assert store.people() == {"bob": 5000}
     store.purge()
     assert b"alice" not in path.read_bytes()

@@ -168,7 +168,7 @@ def test_a_failed_write_leaves_nothing(store):
 def test_a_closed_store_gives_a_clear_error(store):
     store.close()
     for use in (store.people, store.templates, store.changes):
-        with pytest.raises(ValueError, match="is closed: open it again"):
+        with pytest.raises(ValueError, match="is closed. Open it again"):
             use()
 
 

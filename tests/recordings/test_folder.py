@@ -58,7 +58,7 @@ def test_a_folder_without_people_is_refused_with_an_example(tmp_path, names):
 
 def test_files_that_lie_too_deep_are_refused(tmp_path):
     touched(tmp_path, "alice/monday/morning/1.csv")
-    with pytest.raises(ValueError, match="morning lies too deep"):
+    with pytest.raises(ValueError, match="morning is too deep"):
         recordings.folder(tmp_path)
 
 
@@ -76,11 +76,11 @@ def test_a_table_names_files_people_and_sessions(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("path,name\nfiles/a.csv,a\n", "line 1: the columns path, person and, if"),
+        ("path,name\nfiles/a.csv,a\n", "line 1: the columns are path, name"),
         ("path,person,person\nfiles/a.csv,a,b\n", "line 1: the columns"),
         ("path,person\nfiles/a.csv,\n", "line 2: the person is empty"),
         ("path,person\n,a\n", "line 2: the path is empty"),
-        ("path,person\nfiles/a.csv,a\nfiles/a.csv,b\n", "line 3: files/a.csv stands in line 2 too"),
+        ("path,person\nfiles/a.csv,a\nfiles/a.csv,b\n", "line 3: files/a.csv is also in line 2"),
         ("path,person\nfiles/a.csv\n", "line 2 has 1 fields"),
         ("path,person\n", "holds no recordings of people"),
     ],

@@ -79,7 +79,7 @@ def test_the_longest_gap_that_is_interpolated_is_in_seconds(written, max_gap, pi
     assert len(recordings.read_pieces(by_values, max_gap=max_gap)) == pieces
     untimed = written([(i, 0, "") for i in range(80, 120)], timed=False)
     assert len(recordings.read_pieces(untimed, rate_hz=50, max_gap=max_gap)) == pieces
-    with pytest.raises(ValueError, match="`max_gap`.*Give `rate_hz`"):
+    with pytest.raises(ValueError, match="`max_gap`.*Set `rate_hz`"):
         recordings.read_pieces(untimed, max_gap=max_gap)
 
 
@@ -147,7 +147,7 @@ def test_a_requested_channel_without_values_is_refused(written):
 
 def test_channels_that_never_have_a_value_together_are_refused(written):
     cells = [(i, 0, "") for i in range(90)] + [(i, 1, "") for i in range(85, COUNT)]
-    with pytest.raises(ValueError, match="no step has a value in each channel, x, y"):
+    with pytest.raises(ValueError, match="no step has a value in each of the channels x, y"):
         recordings.read_pieces(written(cells), ["x", "y"])
 
 
@@ -156,7 +156,7 @@ def test_no_more_steps_are_interpolated_than_were_recorded(tmp_path):
         f"{t},{i % 7}" for i, t in enumerate([*np.arange(50) / 50, *(1e6 + np.arange(50) / 50)])
     ]
     (tmp_path / "a.csv").write_text("\n".join(["t,x", *rows]))
-    with pytest.raises(ValueError, match="Give a smaller `max_gap`"):
+    with pytest.raises(ValueError, match="Set `max_gap` to fewer"):
         recordings.read(tmp_path / "a.csv", max_gap=1e7)
     assert len(recordings.read_pieces(tmp_path / "a.csv")) == 2
 

@@ -20,7 +20,7 @@ def test_a_table_names_the_group_of_each_person(tmp_path):
 def test_names_with_composed_and_decomposed_accents_are_equal(tmp_path):
     apart, composed = (unicodedata.normalize(form, "zo\u00eb") for form in ("NFD", "NFC"))
     assert recordings.groups(table(tmp_path, f"person,group\n{apart},a\n")) == {composed: "a"}
-    with pytest.raises(ValueError, match="line 3: .* stands in line 2 too. Name each person once"):
+    with pytest.raises(ValueError, match="line 3: .* is also in line 2. Name each person once"):
         recordings.groups(table(tmp_path, f"person,group\n{apart},a\n{composed},b\n"))
 
 
@@ -28,8 +28,8 @@ def test_names_with_composed_and_decomposed_accents_are_equal(tmp_path):
     ("text", "message"),
     [
         ("", "is empty"),
-        ("name,group\na,b\n", "line 1: the columns person, group are expected, each once"),
-        ("person,group,group\na,b,c\n", "line 1: the columns person, group are expected"),
+        ("name,group\na,b\n", "line 1: the columns are name, group, but"),
+        ("person,group,group\na,b,c\n", "line 1: the columns are person, group, group, but"),
         ("person,group\na,b\nb, \n", "line 3: the group is empty"),
         ("person,group\n,b\n", "line 2: the person is empty"),
         ("person,group\na\n", "line 2 has 1 fields"),

@@ -20,9 +20,9 @@ def saved(tmp_path):
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_channels_first_are_refused_if_nothing_decides(tmp_path, shape, order):
     np.save(tmp_path / "a.npy", np.asarray(np.ones(shape), order=order))
-    with pytest.raises(ValueError, match="or channels first"):
+    with pytest.raises(ValueError, match="If the array is \\(channels, time\\)"):
         recordings.read(tmp_path / "a.npy")
-    with pytest.raises(ValueError, match="or channels first"):
+    with pytest.raises(ValueError, match="If the array is \\(channels, time\\)"):
         recordings.read(tmp_path / "a.npy", ["1", "5", "2", "4", "3"])
 
 

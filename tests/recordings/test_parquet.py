@@ -146,5 +146,5 @@ def test_all_kinds_of_numbers_are_read(tmp_path, kind):
 def test_columns_of_a_struct_with_the_name_of_another_are_refused(tmp_path):
     table = pyarrow.table({"acc.y": [1.5, 2, 1], "acc": [{"y": 1.0}, {"y": 2.0}, {"y": 1.0}]})
     parquet.write_table(table, tmp_path / "walk.parquet")
-    with pytest.raises(ValueError, match="two columns of one name"):
+    with pytest.raises(ValueError, match="two columns of the same name"):
         recordings.read(tmp_path / "walk.parquet")

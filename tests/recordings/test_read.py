@@ -121,7 +121,7 @@ def test_columns_that_are_not_channels_may_hold_anything(written):
         ("1,2\n3,4\n", "FILE, line 1: names of the columns are expected"),
         ("x,,z\n1,2,3\n", "FILE, line 1: column 2 has no name"),
         ("x,y,x\n1,2,3\n", "FILE, line 1: column 3 has the name 'x' of another"),
-        ("time\n1\n", "FILE, line 1: no channel. Its columns are time"),
+        ("time\n1\n", "FILE, line 1: no column is a channel. The columns are time"),
         ("x,y\n1,2\n3,four\n5,6\n", "FILE, line 3, column 'y': 'four' is not a number. Name the"),
         ('x,y\n1,"2\n3,4\n', "FILE, line 3: not valid CSV"),
         ("x,y\n1,2\n3,µ\n".encode("latin-1"), "FILE, line 3, column 'y': 'µ' is not a number"),
@@ -150,8 +150,8 @@ def test_a_table_with_names_but_no_rows_is_refused(written, text, options):
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [
-        (["x", "gz"], "there is no column 'gz'. Did you mean 'z'? Its columns are x, y, z"),
-        (["x", "X"], "x, X name one column twice"),
+        (["x", "gz"], "there is no column 'gz'. Did you mean 'z'? The columns are x, y, z"),
+        (["x", "X"], "x, X name the same column twice"),
     ],
 )
 def test_the_error_about_a_missing_channel_lists_the_columns(written, wanted, message):
@@ -166,7 +166,7 @@ def test_channels_that_differ_only_in_case_are_distinguished(written):
 
 @pytest.mark.parametrize("wanted", [[], [""], ["x", "x"]])
 def test_invalid_names_of_channels_are_refused(written, wanted):
-    with pytest.raises(ValueError, match="`channels` must be names of columns, each once"):
+    with pytest.raises(ValueError, match="`channels` is .* must name columns"):
         recordings.read(written(XYZ), wanted)
 
 
@@ -239,7 +239,7 @@ def uneven(rate_hz, seconds, spread):
 def test_a_recording_at_uneven_times_is_resampled_to_an_even_grid(written, recorded_hz, wanted_hz):
     times, wave = uneven(recorded_hz, 8, 0.45)
     path = written("t,x\n" + "".join(f"{t},{x}\n" for t, x in zip(times, wave, strict=True)))
-    assert "Bring them to even ones by `resample_hz`" in refused(path)
+    assert "Resample the recording by `resample_hz`" in refused(path)
     walk = recordings.read(path, resample_hz=wanted_hz)
     assert walk.rate_hz == wanted_hz and len(walk.values) == int(times[-1] * wanted_hz + 1e-6) + 1
     expected = np.sin(2 * np.pi * 0.5 * np.arange(len(walk.values)) / wanted_hz)
@@ -266,7 +266,7 @@ def test_a_rate_is_not_raised_beyond_twice_its_value(written, times, wanted, mes
 
 def test_a_recording_shorter_than_a_step_of_the_new_rate_is_refused(written):
     said = refused(written(timed("t_ns", [0, 1, 2])), resample_hz=50)
-    assert said.startswith("FILE has 1e+09 Hz and lasts 3e-09 s, less than a step at 50 Hz")
+    assert said.startswith("FILE has 1e+09 Hz and lasts 3e-09 s, which is less")
 
 
 def test_steps_at_one_time_are_resampled(written):
@@ -277,8 +277,8 @@ def test_steps_at_one_time_are_resampled(written):
 
 
 def test_without_times_nothing_is_resampled(written):
-    assert "Give `rate_hz`" in refused(written(XYZ), resample_hz=50)
-    with pytest.raises(ValueError, match="`resample_hz` must be a positive number"):
+    assert "Set `rate_hz`" in refused(written(XYZ), resample_hz=50)
+    with pytest.raises(ValueError, match="`resample_hz` is .*positive number"):
         recordings.read(written(XYZ), resample_hz=0)
 
 
@@ -286,12 +286,12 @@ def test_the_rate_of_the_caller_overrides_a_similar_measured_rate(written):
     path = written(timed("t", np.arange(5) / 50.4))
     assert recordings.read(path, rate_hz=50).rate_hz == 50
     assert recordings.read(written(XYZ, "untimed.csv"), rate_hz=50).rate_hz == 50
-    assert "FILE has 50.4 Hz by its times, and `rate_hz` is 100" in refused(path, rate_hz=100)
+    assert "FILE has 50.4 Hz by its times, but `rate_hz` is 100" in refused(path, rate_hz=100)
 
 
 @pytest.mark.parametrize("rate", [0, -1, np.nan, np.inf, "50"])
 def test_invalid_rates_are_refused(written, rate):
-    with pytest.raises(ValueError, match="`rate_hz` must be a positive number"):
+    with pytest.raises(ValueError, match="`rate_hz` is .*positive number"):
         recordings.read(written(XYZ), rate_hz=rate)
 
 
@@ -322,9 +322,9 @@ def test_an_array_is_read_and_its_channels_are_named_by_the_caller(tmp_path):
         (np.array([{}]), "Python objects"),
         (np.array(["1"]), "real numbers"),
         (np.ones((3, 2), complex), "real numbers"),
-        (np.ones((2, 3, 4)), "shape (2, 3, 4); a recording has (time, channels)"),
+        (np.ones((2, 3, 4)), "shape (2, 3, 4), but a recording has the shape (time, channels)"),
         (np.ones((0, 3)), "holds no steps"),
-        (np.ones((3, 0)), "shape (3, 0); a recording has (time, channels)"),
+        (np.ones((3, 0)), "shape (3, 0), but a recording has the shape (time, channels)"),
     ],
 )
 def test_arrays_that_are_not_recordings_are_refused(tmp_path, array, message):
@@ -333,7 +333,7 @@ def test_arrays_that_are_not_recordings_are_refused(tmp_path, array, message):
 
 def test_an_array_with_channels_first_is_refused(tmp_path):
     path = saved(tmp_path, np.ones((3, 200)))
-    assert "3 steps of 200 channels, or channels first" in refused(path)
+    assert "3 steps of 200 channels. If the array is (channels, time)" in refused(path)
 
 
 def test_a_truncated_array_is_refused_before_memory_is_allocated(tmp_path):
@@ -355,7 +355,7 @@ def test_sound_has_full_scale_one_and_the_rate_of_its_header(tmp_path, kind, ful
     voice = recordings.read(path, rate_hz=16_000)
     assert (voice.channels, voice.rate_hz) == (("sound",), 16_000)
     np.testing.assert_allclose(voice.values[:, 0], wave, rtol=0, atol=0.02)
-    assert "FILE has 16000 Hz by its header, and `rate_hz` is 8000" in refused(path, rate_hz=8_000)
+    assert "FILE has 16000 Hz by its header, but `rate_hz` is 8000" in refused(path, rate_hz=8_000)
 
 
 def test_one_of_two_channels_of_sound_is_selected_by_its_number(tmp_path):
@@ -401,8 +401,8 @@ def test_a_parquet_file_is_read_by_its_columns(tmp_path):
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"x": ["a", "b"]}, "FILE, its schema: no channel"),
-        ({"x": [[1.0], [2.0]]}, "FILE, its schema: no channel"),
+        ({"x": ["a", "b"]}, "FILE, its schema: no column is a channel"),
+        ({"x": [[1.0], [2.0]]}, "FILE, its schema: no column is a channel"),
         ({"x": np.array([], np.float64)}, "FILE holds no steps"),
         ({"t": np.array([], np.float64), "x": np.array([], np.float64)}, "FILE holds no steps"),
         ({"t": np.array([], "datetime64[ms]"), "x": np.array([], int)}, "FILE holds no steps"),
@@ -420,7 +420,7 @@ def test_without_pyarrow_the_extra_is_named(written, monkeypatch):
 
 
 def test_files_of_other_formats_are_refused(written, tmp_path):
-    assert "ends in '.doc'; recordings are read from .csv, " in refused(written("", "a.doc"))
+    assert "ends in '.doc', but files of recordings end in .csv, " in refused(written("", "a.doc"))
     assert "is not a file" in refused(tmp_path)
     with pytest.raises(FileNotFoundError, match="There is no file"):
         recordings.read(tmp_path / "gone.csv")
@@ -473,7 +473,7 @@ def test_times_since_1970_are_in_the_unit_of_their_size(written, steps_per_secon
 
 @pytest.mark.parametrize("channels", [[], [""], ["x", ""], ["x", "x"], ["x", " x"]])
 def test_names_of_channels_are_neither_empty_nor_doubled(written, channels):
-    with pytest.raises(ValueError, match="`channels` must be names"):
+    with pytest.raises(ValueError, match="`channels` is .* must name columns"):
         recordings.read(written("t,x,y\n0,1,2\n1,3,4\n"), channels)
 
 

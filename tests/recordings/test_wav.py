@@ -171,8 +171,11 @@ def test_bytes_without_a_printable_name_are_sound_and_not_a_chunk(read, name):
 @pytest.mark.parametrize(
     ("content", "part"),
     [
-        (riff(form(1), SAMPLES)[:-10], "its header says 800 bytes of sound, and the file has 790"),
-        (riff(form(1), SAMPLES, size=2**30), "its header says"),
+        (
+            riff(form(1), SAMPLES)[:-10],
+            "states 800 bytes of sound, but the file has 790",
+        ),
+        (riff(form(1), SAMPLES, size=2**30), "its header states"),
         (riff(form(1), SAMPLES)[:30], "cut"),
         (riff(form(2), SAMPLES), "format 2"),
         (riff(form(0x55, width=1), SAMPLES), "format 85"),
@@ -183,8 +186,8 @@ def test_bytes_without_a_printable_name_are_sound_and_not_a_chunk(read, name):
         (riff(form(1), b"abc"), "whole steps"),
         (riff(b"\1\0", SAMPLES), "how samples are stored"),
         (b"RIFF\0\0\0\0WAVE" + chunk(b"data", SAMPLES), "how samples are stored"),
-        (b"OggS", "does not begin as one"),
-        (b"", "does not begin as one"),
+        (b"OggS", "does not begin as WAVE files do"),
+        (b"", "does not begin as WAVE files do"),
     ],
 )
 def test_the_error_about_an_invalid_wave_file_gives_the_reason(read, content, part):
@@ -224,7 +227,7 @@ def test_floats_near_full_scale_do_not_change(read, peak):
     ],
 )
 def test_floats_far_beyond_full_scale_are_refused(read, wave):
-    with pytest.raises(ValueError, match="and sound has full scale 1"):
+    with pytest.raises(ValueError, match="the full scale of sound is 1"):
         read(floats(wave))
 
 

@@ -138,7 +138,7 @@ def test_each_epoch_reports_step_loss_and_time_left(capsys):
 
 
 def test_steps_must_be_positive():
-    with pytest.raises(ValueError, match="`steps` must be at least 1. Received steps=0"):
+    with pytest.raises(ValueError, match="`steps` is 0, but it must be at least 1"):
         train(steps=0)
 
 

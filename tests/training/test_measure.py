@@ -51,7 +51,7 @@ def test_a_proportion_has_its_binomial_error():
 def test_the_unit_is_the_median_between_different_people():
     known = People([0.0, 1.0, 4.0], ["a", "a", "b"], [1, 2, 1])
     assert measure.distance_unit(distances, known) == 3.5
-    with pytest.raises(ValueError, match="median distance between two people of -3.5"):
+    with pytest.raises(ValueError, match="median distance between two people is -3.5"):
         measure.distance_unit(lambda signals: -distances(signals), known)
 
 

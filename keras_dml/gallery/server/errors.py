@@ -1,8 +1,8 @@
 """Translates errors into HTTP status codes and messages without paths of this machine."""
 
 import pathlib
-import re
 
+from keras_dml import _messages
 from keras_dml._typing import Path
 from keras_dml.gallery.server.threads import Busy
 
@@ -16,15 +16,16 @@ STATUSES = {  # the first type that fits decides; clients see the message of the
 CLOSED = (503, "The server cannot use its gallery or its disk now. Its log states why.")
 BUSY = (503, "The server has too many requests. Send this one again in a second.")
 KINDS = (*STATUSES, OSError, Busy)
-WORDS = {
-    r"call `(enroll|calibrate)`": r"run `keras-dml \1`",
-    r"Call `purge` when": "Run `keras-dml people` when",
-    r"`people\(\)`": "GET /people",
-    r"`resample_hz`": "`resample`",
-    # clients must not see scores
-    r"it is \S+ (from the nearest other recording of .*), more than the threshold of \S+": (
-        r"it is further than the threshold \1"
-    ),
+NAMES = {  # how the interface spells arguments and functions in messages
+    "calibrate()": "`keras-dml calibrate`",
+    "calibrate_listening()": "`keras-dml calibrate --window SECONDS`",
+    "enroll()": "`keras-dml enroll`",
+    "people()": "GET /people",
+    "purge()": "`keras-dml people`",
+    "reject()": "`keras-dml reject`",
+    "resample_hz": "`resample`",
+    "scores": "",  # no score may reach a client
+    "Gallery.forget()": "`keras-dml forget`",
 }
 
 
@@ -50,8 +51,9 @@ class Translator:
             return BUSY
         status = next((code for kind, code in STATUSES.items() if isinstance(error, kind)), None)
         names = getattr(error, "files", {})
-        text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
-        return CLOSED if status is None else (status, self.translate(text, names))
+        if status is None:
+            return CLOSED
+        return status, self.translate(_messages.of(error), names)
 
     def translate(self, text: str, names: dict[Path, str]) -> str:
         """Returns a message with the names of files instead of paths, for clients.
@@ -60,8 +62,7 @@ class Translator:
             text: Message of the library.
             names: Names of the files in the request, `{path on this machine: name}`.
         """
+        text = _messages.spelled(text, NAMES)
         for path, name in {**self._hidden, **names}.items():
             text = text.replace(str(path), name)
-        for pattern, words in WORDS.items():
-            text = re.sub(pattern, words, text)
         return text

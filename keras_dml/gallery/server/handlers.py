@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fastapi import Response
 from starlette.exceptions import HTTPException
 
-from keras_dml import reports
+from keras_dml import _messages, reports
 from keras_dml.gallery import files as files_of_galleries
 from keras_dml.gallery.server import errors, requests, schemas, sensors, uploads
 from keras_dml.gallery.server.claims import Claims
@@ -349,7 +349,7 @@ class Handlers:
                 record=True, action="always", category=UserWarning
             ) as caught:
                 result = function(reader, files)
-            return result, [str(warning.message) for warning in caught]
+            return result, [_messages.of(warning.message) for warning in caught]
 
         try:
             await self._readers.run(client.name, read_ahead)

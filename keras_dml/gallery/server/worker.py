@@ -5,13 +5,16 @@ Such a process reads jobs from standard input and writes responses to standard o
 thread.
 """
 
+import dataclasses
 import os
 import signal
 import sys
 import warnings
 
 from keras_dml import recordings
+from keras_dml._messages import spelled
 from keras_dml.gallery.server import messages
+from keras_dml.gallery.server.errors import NAMES
 
 MEMORY = 3 * 2**30  # bytes of address space, most of which libraries reserve without use
 ORPHAN_SECONDS = 30  # longest time for a file, in case the server was killed
@@ -44,20 +47,27 @@ def _answer(path, channels, options):
     """Returns `("read", pieces)`, or the kind and the text of an error."""
     try:
         with warnings.catch_warnings(action="ignore"):
-            return "read", recordings.read_pieces(path, channels, **options)
+            pieces = recordings.read_pieces(path, channels, **options)
+            return "read", [_spelled(piece) for piece in pieces]
     except MemoryError:
         return "value", (
             f"{path} needs more than {MEMORY >> 30} GiB of memory to be read. Send a shorter "
             "recording."
         )
     except ImportError as error:
-        return "import", str(error)
+        return "import", spelled(error, NAMES)
     except OSError as error:
-        return "system", str(error)
+        return "system", spelled(error, NAMES)
     except (TypeError, ValueError) as error:
-        return "value", str(error)
+        return "value", spelled(error, NAMES)
     except Exception as error:  # libraries raise errors of any type for damaged files
         return "value", f"{path} cannot be read: {type(error).__name__}. Convert it to csv."
+
+
+def _spelled(piece):
+    """Returns a piece with notes in words of the REST interface, since JSON keeps only texts."""
+    notes = tuple(spelled(note, NAMES) for note in piece.notes)
+    return dataclasses.replace(piece, notes=notes)
 
 
 def _limit_memory():

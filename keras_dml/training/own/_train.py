@@ -12,8 +12,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from keras_dml import layers, models, progress, quality, training
+from keras_dml import _messages, layers, models, progress, quality, training
 from keras_dml._arrays import whole
+from keras_dml._messages import Message
 from keras_dml._typing import Path, Recordings
 from keras_dml.training.golden import synthetic_recordings
 from keras_dml.training.own import (
@@ -175,13 +176,22 @@ def train(
     usable, short = checks.select_long(usable, length, usable_names)
     refused |= short
     if not usable.signals:
-        raise ValueError(f"No recording has a whole window. {checks.summarize(short)}")
+        raise ValueError(
+            Message(
+                "No recording is as long as a window. {reasons}", reasons=checks.summarize(short)
+            )
+        )
     remaining = len(usable.signals), len(set(usable.subjects))
     checks.check_remaining(*remaining, len(recordings), len(set(people)), refused)
     files = names if files is None else list(files)
     if len(files) != len(names):
         raise ValueError(
-            f"`files` must have one entry per recording, {len(names)}. Received {len(files)}."
+            Message(
+                "{files} has length {count}, but it must have one entry for each of the "
+                "{expected} recordings.",
+                count=len(files),
+                expected=len(names),
+            )
         )
     file_of = dict(zip(names, files, strict=True))
     usable_files = [file_of[name] for name in usable_names if name not in short]
@@ -328,4 +338,10 @@ def _command(task, steps):
 def check_positive(name: str, value: float) -> None:
     """Checks that an argument is a positive number."""
     if not isinstance(value, numbers.Real) or not 0 < value < math.inf:
-        raise ValueError(f"`{name}` must be a positive number. Received {name}={value!r}.")
+        raise ValueError(
+            Message(
+                "{argument} is {value!r}, but it must be a positive number.",
+                argument=_messages.name(name),
+                value=value,
+            )
+        )

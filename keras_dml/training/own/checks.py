@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from keras_dml import _messages
 from keras_dml._contents import copies
+from keras_dml._messages import Message
 from keras_dml._typing import Recordings
 from keras_dml.training.people import People
 
@@ -52,7 +54,11 @@ def select_usable(
     rows = _distinct_rows(recordings, people, rows, names, refused)
     if not rows:
         raise ValueError(
-            f"None of the {len(recordings)} recordings can be used. {summarize(refused)}"
+            Message(
+                "None of the {count} recordings can be used. {reasons}",
+                count=len(recordings),
+                reasons=summarize(refused),
+            )
         )
     usable = People(
         [np.asarray(recordings[i], np.float32) for i in rows],
@@ -75,7 +81,7 @@ def select_long(people: People, window: int, names: Sequence[str]) -> tuple[Peop
     """
     lengths = np.array([len(signal) for signal in people.signals])
     reasons = {
-        names[i]: f"it has {lengths[i]:,} steps, a window has {window:,}"
+        names[i]: f"it has {lengths[i]:,} steps, fewer than a window, which has {window:,}"
         for i in np.flatnonzero(lengths < window)
     }
     return people.take(lengths >= window), reasons
@@ -99,8 +105,15 @@ def check_remaining(
     are_few = recordings < (1 - MOST_LEFT_OUT) * all_recordings
     if are_few or people < 2 <= all_people:
         raise ValueError(
-            f"{all_recordings - recordings} of {all_recordings} recordings were left out, and "
-            f"{people} of {all_people} people remain: too few for a model. {summarize(refused)}"
+            Message(
+                "{left_out} of {all_recordings} recordings were left out, and {people} of "
+                "{all_people} people remain. These are too few for a model. {reasons}",
+                left_out=all_recordings - recordings,
+                all_recordings=all_recordings,
+                people=people,
+                all_people=all_people,
+                reasons=summarize(refused),
+            )
         )
 
 
@@ -161,15 +174,15 @@ def _natural(session):
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 
 
-def summarize(refused: dict[str, str]) -> str:
+def summarize(refused: dict[str, str]) -> Message:
     """Returns the reasons of the first few recordings as a sentence.
 
     Args:
         refused: Dict from the name of each recording that was left out to the reason.
     """
-    reasons = [f"{name}: {reason}" for name, reason in refused.items()]
-    more = len(reasons) - SHOWN
-    return "; ".join(reasons[:SHOWN]) + (f"; and {more} more" if more > 0 else "") + "."
+    reasons = [_messages.join(": ", item) for item in refused.items()]
+    more = [f"and {len(reasons) - SHOWN} more"] if len(reasons) > SHOWN else []
+    return _messages.join("", [_messages.join("; ", [*reasons[:SHOWN], *more]), "."])
 
 
 def check_lists(
@@ -191,19 +204,30 @@ def check_lists(
     recordings, people = list(recordings), [str(name) for name in people]
     count = len(recordings)
     if not count:
-        raise ValueError("`recordings` is empty; give recordings of several people.")
+        raise ValueError(Message("{recordings} is empty. Give recordings of several people."))
     sessions = [None] * count if sessions is None else list(sessions)
     names = [f"recording {i}" for i in range(count)] if names is None else list(map(str, names))
     for argument, values in (("people", people), ("sessions", sessions), ("names", names)):
         if len(values) != count:
             raise ValueError(
-                f"`{argument}` must have one entry per recording, {count}. Received {len(values)}."
+                Message(
+                    "{argument} has length {entries}, but it must have one entry for each of the "
+                    "{count} recordings.",
+                    argument=_messages.name(argument),
+                    entries=len(values),
+                    count=count,
+                )
             )
     if len(set(names)) < count:
-        raise ValueError("`names` must be different for all recordings; one occurs twice.")
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(
+            Message("{names} has {name!r} twice. Give each recording its own name.", name=twice)
+        )
     bad = next((name for name in people if not name.strip() or not name.isprintable()), None)
     if bad is not None:
-        raise ValueError(f"A person's name must be printable characters. Received {bad!r}.")
+        raise ValueError(
+            f"The name of a person is {bad!r}, but a name must consist of printable characters."
+        )
     return recordings, people, sessions, names
 
 
@@ -218,11 +242,19 @@ def check_channels(
     channels = (channels,) if isinstance(channels, str) else tuple(channels)
     if not channels or len(set(channels)) < len(channels):
         raise ValueError(
-            f"`channels` must name the channels in order, each once. Received {channels!r}."
+            Message(
+                "{channels} is {value!r}, but it must name all channels in order, each once.",
+                value=channels,
+            )
         )
     units = (units,) * len(channels) if isinstance(units, str) else tuple(units)
     if len(units) != len(channels):
         raise ValueError(
-            f"`units` must have one entry per channel, {len(channels)}. Received {len(units)}."
+            Message(
+                "{units} has length {count}, but it must have one entry for each of the "
+                "{expected} channels.",
+                count=len(units),
+                expected=len(channels),
+            )
         )
     return channels, units

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from keras_dml import progress, recordings
+from keras_dml import _messages, progress, recordings
+from keras_dml._messages import Message
 from keras_dml._typing import Path
 from keras_dml.training.own import folders
 from keras_dml.training.own._train import Trained, check_positive, train
@@ -118,8 +119,8 @@ def train_folder(
     check_remaining(len(set(files.files)), len(set(files.people)), *counts, files.refused)
     if len(listing.people) < 2:
         raise ValueError(
-            f"{folder} holds recordings of one person, {listing.people[0]!r}. A model is trained "
-            "on several people: give recordings of several people, one folder per person."
+            f"{folder} holds recordings of one person, {listing.people[0]!r}, but a model is "
+            "trained on several people. Give recordings of several people, one folder per person."
         )
     trained = train(
         files.recordings,
@@ -186,13 +187,19 @@ def read(
     if channels is None and files:
         files = _unify_channels(files, failed, read_pieces, refused, notes)
     files = _select_usual(
-        files, refused, lambda piece: piece.channels, "channels", "`channels` names them"
+        files, refused, lambda piece: piece.channels, "channels", Message("set {channels}")
     )
     files = _convert_units(files)
-    files = _select_usual(files, refused, lambda piece: piece.units, "units", "convert it")
+    files = _select_usual(files, refused, lambda piece: piece.units, "units", "convert the values")
     files, rate = _select_usual_rate(files, refused)
     if not files:
-        raise ValueError(f"No recording of {root} can be read. {summarize(refused)}")
+        raise ValueError(
+            Message(
+                "No recording of {folder} can be read. {reasons}",
+                folder=root,
+                reasons=summarize(refused),
+            )
+        )
     for file in files:
         notes.update(file.pieces[0].notes)
     pieces = [(file, i, piece) for file in files for i, piece in enumerate(file.pieces, 1)]
@@ -298,8 +305,11 @@ def _unify_channels(files, failed, read_pieces, refused, notes):
         try:
             if not wanted:
                 raise ValueError(
-                    f"its columns {_join(piece.channels)} only rise or hold one value in most "
-                    "files: `channels` names them"
+                    Message(
+                        "its columns {names} only rise or hold one value in most files; set "
+                        "{channels} to use them",
+                        names=_join(piece.channels),
+                    )
                 )
             agreeing.append(file._replace(pieces=read_pieces(file.entry, wanted)))
             refused.pop(file.name, None)
@@ -309,7 +319,11 @@ def _unify_channels(files, failed, read_pieces, refused, notes):
 
 
 def _reason(error, entry):
-    return str(error).removeprefix(str(entry.path)).lstrip(" ,:")
+    """Returns the message of an error without the path of the file at its beginning."""
+    reason = _messages.of(error)
+    for mark in (": ", ", ", " "):
+        reason = reason.removeprefix(f"{entry.path}{mark}")
+    return reason
 
 
 def _piece_name(file, number):
@@ -325,8 +339,12 @@ def _select_usual(files, refused, key, what, advice):
     for file in files:
         values = key(file.pieces[0])
         if values != most:
-            refused[file.name] = (
-                f"its {what} are {_join(values)}, most have {_join(most)}: {advice}"
+            refused[file.name] = Message(
+                "its {what} are {values}, but most files have {most}; {advice}",
+                what=what,
+                values=_join(values),
+                most=_join(most),
+                advice=advice,
             )
     return [file for file in files if key(file.pieces[0]) == most]
 
@@ -336,8 +354,11 @@ def _select_usual_rate(files, refused):
     rates = [rate for rate in rates if rate is not None]
     if files and not rates:
         raise ValueError(
-            f"{files[0].pieces[0].path} and all other files have no rate. Give `rate_hz`, the "
-            "steps per second, or `time`, the column of times."
+            Message(
+                "{path} and all other files have no rate. Set {rate_hz} to the steps per second, "
+                "or {time} to the column of times.",
+                path=files[0].pieces[0].path,
+            )
         )
     usual = _usual_rate(rates) if rates else None
     selected = []
@@ -346,8 +367,11 @@ def _select_usual_rate(files, refused):
         if rate is None or recordings.is_same_rate(rate, usual):
             selected.append(file)
         else:
-            refused[file.name] = (
-                f"it has {rate:.6g} Hz, most have {usual:.6g}: `resample_hz` brings all to one"
+            refused[file.name] = Message(
+                "it has {rate:.6g} Hz, but most files have {usual:.6g} Hz; set {resample_hz} to "
+                "resample all files",
+                rate=rate,
+                usual=usual,
             )
     return selected, None if usual is None else float(f"{usual:.4g}")
 

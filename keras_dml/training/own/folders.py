@@ -3,6 +3,7 @@
 import pathlib
 
 from keras_dml._files import path_with_name
+from keras_dml._messages import Message
 from keras_dml._typing import Path
 from keras_dml.zoo import lookup
 
@@ -26,17 +27,20 @@ def check_out(out: Path, *, replace: bool = False, resume: bool = False) -> path
     if not folder.exists():
         return folder
     if not folder.is_dir():
-        raise ValueError(f"{str(folder)!r} is a file; give a folder.")
+        raise ValueError(f"{str(folder)!r} is a file. Give a folder.")
     is_unfinished = (folder / UNFINISHED).is_dir()
     if (folder / lookup.CARD).is_file():
         if not replace and not (resume and is_unfinished):
             raise FileExistsError(
-                f"{str(folder)!r} holds a model, which was not changed. Give another folder, or "
-                "`replace=True` to replace the model."
+                Message(
+                    "{folder!r} holds a model, which was not changed. Give another folder, or set "
+                    "{replace=True} to replace the model.",
+                    folder=str(folder),
+                )
             )
     elif any(folder.iterdir()) and not is_unfinished:
         raise ValueError(
-            f"{str(folder)!r} holds files but no model, and was not changed. Give a folder that "
+            f"{str(folder)!r} holds files but no model. Nothing was changed. Give a folder that "
             "does not exist or is empty."
         )
     return folder

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import fft
 
 from keras_dml._backend import keras
+from keras_dml._messages import Message
 from keras_dml.layers import (
     Covariance,
     InstanceStandardization,
@@ -55,9 +56,14 @@ def methods(task: Task) -> list[Method]:
     """
     if task.rate_hz % HOP_HZ:
         raise ValueError(
-            f"Sound of {task.rate_hz:g} Hz cannot be divided into frames: the rate must be a "
-            f"multiple of {HOP_HZ} Hz. Resample it to {ZOO_ENCODER_HZ} Hz: `resample_hz` does it "
-            "for files."
+            Message(
+                "The sound has {rate:g} Hz, but it can only be divided into frames if its rate is "
+                "a multiple of {multiple} Hz. Resample it to {encoder} Hz, for files by "
+                "{resample_hz}.",
+                rate=task.rate_hz,
+                multiple=HOP_HZ,
+                encoder=ZOO_ENCODER_HZ,
+            )
         )
     return [
         Method(

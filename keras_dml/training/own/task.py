@@ -9,6 +9,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
+from keras_dml._messages import Message
 from keras_dml._typing import Recordings
 from keras_dml.training.people import People
 
@@ -103,12 +104,23 @@ def resolve_kind(kind: str | None, channels: int, rate_hz: float) -> str:
         ValueError: If `kind` is unknown, or if audio has several channels.
     """
     if kind not in (*KINDS, None):
-        raise ValueError(f"`kind` must be one of {KINDS}, or None. Received kind={kind!r}.")
+        raise ValueError(
+            Message(
+                "{kind} is {value!r}, but it must be one of {kinds}, or None.",
+                value=kind,
+                kinds=KINDS,
+            )
+        )
     is_stereo = kind is None and channels == STEREO and rate_hz >= SOUND_HZ
     if is_stereo or (kind == SOUND and channels != 1):
         raise ValueError(
-            f"Sound has one channel. Received {channels} at {rate_hz:g} Hz: select one of them, in "
-            "files by `channels`. If the recordings are not sound, give `kind`."
+            Message(
+                "The recordings have {count} channels at {rate:g} Hz, but sound must have one "
+                "channel. Select one channel, for files by {channels}. If the recordings are not "
+                "sound, set {kind}.",
+                count=channels,
+                rate=rate_hz,
+            )
         )
     if kind is not None:
         return kind
@@ -137,12 +149,19 @@ def resolve_window(window: float | None, kind: str, rate_hz: float, lengths: Seq
         steps = round(window * rate_hz)
     else:
         raise ValueError(
-            f"`window` must be a positive number of seconds. Received window={window!r}."
+            Message(
+                "{window} is {value!r}, but it must be a positive number of seconds.", value=window
+            )
         )
     if steps < MIN_WINDOW:
         raise ValueError(
-            f"A window of {steps} steps at {rate_hz:g} Hz is too short to recognize people. It "
-            f"needs at least {MIN_WINDOW} steps. Give a longer `window`, or longer recordings."
+            Message(
+                "The window has {steps} steps at {rate:g} Hz, but it needs at least {least} steps "
+                "to recognize people. Give a longer {window}, or longer recordings.",
+                steps=steps,
+                rate=rate_hz,
+                least=MIN_WINDOW,
+            )
         )
     return steps
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from keras_dml import _files
+from keras_dml._messages import Message
 from keras_dml.training.own import budget
 from keras_dml.training.own.cross_validation import nested_pairs
 from keras_dml.training.own.folders import UNFINISHED
@@ -117,20 +118,34 @@ class UnfinishedFolder:
             steps = {name: int(count) for name, count in plan["taken"].items()}
         except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
             raise ValueError(
-                f"{path} is damaged ({error}). Delete the folder {self.path}, or train without "
-                "`resume`."
+                Message(
+                    "{path} is damaged ({error}). Delete the folder {folder}, or train without "
+                    "{resume}.",
+                    path=path,
+                    error=error,
+                    folder=self.path,
+                )
             ) from error
         if made_of != self._made_of:
             raise ValueError(
-                f"{self.path} belongs to a training on other recordings or settings. Use the same "
-                "ones, or train without `resume`, which starts again."
+                Message(
+                    "{folder} belongs to a training with other recordings or settings. Continue "
+                    "with the recordings and settings of that training, or start again without "
+                    "{resume}.",
+                    folder=self.path,
+                )
             )
         if methods != self._methods:
             raise ValueError(
-                f"{self.path} belongs to a training that compared {', '.join(methods)}; this one "
-                f"compares {', '.join(self._methods)}. The methods depend on the version of "
-                "keras-dml and on the models of its zoo. Continue with those that the training "
-                "began with, or train without `resume`, which starts again."
+                Message(
+                    "{folder} belongs to a training that compared {earlier}, but this training "
+                    "compares {methods}. The methods depend on the version of keras-dml and on the "
+                    "models of its zoo. Continue with the version and the models of that training, "
+                    "or start again without {resume}.",
+                    folder=self.path,
+                    earlier=", ".join(methods),
+                    methods=", ".join(self._methods),
+                )
             )
         return {"of": made_of, "methods": methods, "steps": planned, "taken": steps}
 

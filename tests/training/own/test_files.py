@@ -41,7 +41,10 @@ def test_files_that_differ_from_most_files_are_listed(walks):
     assert found.names[0] == "person 0/day 0/walk 0.csv"
     reasons = {name.rpartition("/")[2]: reason for name, reason in found.refused.items()}
     assert set(reasons) == {"fast.csv", "other.csv", "unit.csv", "broken.csv", "notes.txt"}
-    assert reasons["fast.csv"] == "it has 40 Hz, most have 20: `resample_hz` brings all to one"
+    assert (
+        reasons["fast.csv"]
+        == "it has 40 Hz, but most files have 20 Hz; set `resample_hz` to resample all files"
+    )
     assert "its channels are a, b, c, most have x, y, z" in reasons["other.csv"]
     assert "its units are None, None, None, most have g, g, g" in reasons["unit.csv"]
     assert reasons["broken.csv"].startswith("line 2: channel 'z' has no finite")
@@ -82,7 +85,8 @@ def test_sound_of_two_people_in_one_session_becomes_a_model_without_a_rate(
     found = train_folder(calls, out=tmp_path / "voices", window=1, steps=0)
     reasons = {name.rpartition("/")[2]: reason for name, reason in found.refused.items()}
     assert reasons == dict.fromkeys(
-        ("0.wav", "4.wav"), "it has 16000 Hz, most have 8000: `resample_hz` brings all to one"
+        ("0.wav", "4.wav"),
+        "it has 16000 Hz, but most files have 8000 Hz; set `resample_hz` to resample all files",
     )
     assert found.method == "logcov" and found.card["input"]["channels"] == ["sound"]
     assert "No error rate is given: there are 2 people" in str(found)

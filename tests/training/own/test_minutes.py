@@ -149,7 +149,7 @@ def test_a_training_of_other_methods_is_not_resumed(train, fit, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         train(steps=PLANNED)
     monkeypatch.setitem(kinds._METHODS, "sequences", lambda task: of_sequences[1:])
-    with pytest.raises(ValueError, match="compared log_euclidean, qp_wl; this one compares qp_wl"):
+    with pytest.raises(ValueError, match="log_euclidean, qp_wl, .* compares qp_wl"):
         train(steps=PLANNED, resume=True)
     monkeypatch.setitem(kinds._METHODS, "sequences", lambda task: of_sequences)
     fit.stop_at = None

@@ -21,7 +21,7 @@ def test_the_kind_is_inferred_from_channels_and_rate():
 
 @pytest.mark.parametrize(("kind", "channels"), [(None, 2), (task.SOUND, 2), (task.SOUND, 6)])
 def test_sound_of_several_channels_is_refused(kind, channels):
-    with pytest.raises(ValueError, match=f"one channel. Received {channels} at 16000 Hz"):
+    with pytest.raises(ValueError, match=f"have {channels} channels at 16000 Hz"):
         task.resolve_kind(kind, channels, 16_000)
 
 
@@ -91,7 +91,7 @@ def test_a_window_must_be_a_positive_number(window):
     if window is None:
         assert task.resolve_window(window, task.SOUND, 8000, [80_000]) == 32_000
     else:
-        with pytest.raises(ValueError, match="`window` must be a positive number of seconds"):
+        with pytest.raises(ValueError, match="`window` is .*positive number of seconds"):
             task.resolve_window(window, task.SOUND, 8000, [80_000])
 
 

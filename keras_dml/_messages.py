@@ -1,0 +1,162 @@
+"""Messages that name arguments and functions, which each interface spells in its own way."""
+
+import string
+from collections.abc import Iterable, Mapping
+
+
+class Message(str):
+    """Message for users that stores which arguments and functions it names.
+
+    A field of the template without a value is a name: `{far}` names an argument, `{replace=True}`
+    an argument with its value, and `{calibrate()}` a function. The text of the message spells
+    names as Python does, in backticks. `spelled` returns the text for another interface, such as
+    `--far` for the command line. Errors, warnings and notes take a message in place of text.
+
+    >>> message = Message("{far} is {value}; a rate between 0 and 1 is expected.", value=2)
+    >>> message
+    '`far` is 2; a rate between 0 and 1 is expected.'
+    >>> message.spelled({"far": "--far"})
+    '--far is 2; a rate between 0 and 1 is expected.'
+
+    Args:
+        template: Text with fields as in `str.format`.
+        values: Values of fields. Names in messages and errors among the values stay names.
+    """
+
+    _parts: tuple[str, ...]  # `_Name`s, and texts between them
+
+    def __new__(cls, template: str, /, **values):
+        parts = []
+        for text, field, layout, conversion in string.Formatter().parse(template):
+            parts.append(text)
+            if field is None:
+                continue
+            if field not in values:
+                parts.append(_Name(field))
+            elif conversion or layout:
+                value = string.Formatter().convert_field(values[field], conversion)
+                parts.append(format(value, layout))
+            else:
+                parts += _parts_of(values[field])
+        return _from_parts(parts)
+
+    def __reduce__(self):
+        return _from_parts, (self._parts,)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names in the message, in their order, such as `("far", "calibrate()")`."""
+        return tuple(str(part) for part in self._parts if isinstance(part, _Name))
+
+    def spelled(self, names: Mapping[str, str]) -> str:
+        """Returns the text with names as an interface spells them.
+
+        Args:
+            names: Spelling of each name. Missing names are spelled as in Python.
+        """
+        return "".join(
+            names.get(part, part.in_python) if isinstance(part, _Name) else part
+            for part in self._parts
+        )
+
+    def replace(self, old: str, new: str, count: int = -1, /) -> "Message":
+        """Replaces a text as `str.replace` does, except in names."""
+        parts = []
+        for part in self._parts:
+            if not isinstance(part, _Name):
+                occurrences = part.count(old)
+                part = part.replace(old, new, count)
+                count = count if count < 0 else max(0, count - occurrences)
+            parts.append(part)
+        return _from_parts(parts)
+
+    def removeprefix(self, prefix: str, /) -> "Message":
+        """Removes a text at the beginning as `str.removeprefix` does."""
+        first, *rest = self._parts or ("",)
+        return _from_parts(
+            [first if isinstance(first, _Name) else first.removeprefix(prefix), *rest]
+        )
+
+
+class _Name(str):
+    """Name of an argument or a function in the parts of a message.
+
+    Attributes:
+        in_python: Text of the name in Python.
+    """
+
+    in_python: str
+
+    def __new__(cls, name, in_python=None):
+        part = super().__new__(cls, name)
+        part.in_python = f"`{name.removesuffix('()')}`" if in_python is None else in_python
+        return part
+
+
+def name(argument: str, in_python: str | None = None) -> Message:
+    """Returns the message that consists of one name.
+
+    >>> Message("{argument} is missing", argument=name("far"))
+    '`far` is missing'
+
+    Args:
+        argument: The name, such as `"far"`.
+        in_python: Text of the name in Python. Default: the name in backticks. With this argument, a
+            name can stand for a text that some interfaces leave out, such as scores.
+    """
+    return _from_parts([_Name(argument, in_python)])
+
+
+def join(separator: str, texts: Iterable[object]) -> Message:
+    """Joins texts, messages and errors as `str.join` does, and keeps the names in them.
+
+    Args:
+        separator: Text between two of them.
+        texts: The texts.
+    """
+    parts = []
+    for text in texts:
+        parts += [separator, *_parts_of(text)] if parts else ["", *_parts_of(text)]
+    return _from_parts(parts)
+
+
+def of(error: BaseException) -> str:
+    """Returns the message of an error, as a `Message` if the error was raised with one.
+
+    The text is that of `str(error)`, but without the quotes that `KeyError` adds.
+
+    Args:
+        error: The error, or a warning.
+    """
+    is_text = len(error.args) == 1 and isinstance(error.args[0], str)
+    return error.args[0] if is_text else str(error)
+
+
+def spelled(text: object, names: Mapping[str, str]) -> str:
+    """Returns the text of a message, an error or a warning with names spelled by an interface.
+
+    Args:
+        text: A `Message`, any other text, or an error or warning with one of these.
+        names: Spelling of each name, as in `Message.spelled`.
+    """
+    text = of(text) if isinstance(text, BaseException) else text
+    return text.spelled(names) if isinstance(text, Message) else str(text)
+
+
+def _parts_of(value):
+    value = of(value) if isinstance(value, BaseException) else value
+    return value._parts if isinstance(value, Message) else (str(value),)
+
+
+def _from_parts(parts):
+    """Returns the message of parts, of which neighboring texts are joined."""
+    joined = []
+    for part in parts:
+        if joined and not isinstance(part, _Name) and not isinstance(joined[-1], _Name):
+            joined[-1] += part
+        else:
+            joined.append(part)
+    texts = [part.in_python if isinstance(part, _Name) else part for part in joined]
+    message = str.__new__(Message, "".join(texts))
+    message._parts = tuple(joined)
+    return message
