@@ -20,10 +20,10 @@ from keras_dml.training.own import cross_validation
 ZOO = pathlib.Path(__file__).resolve().parent
 FOLDS, CONTROLS = "folds", "controls"
 CARRIED = (
-    "The published file was trained on all {unit}, so each threshold is carried over from the "
-    "models of the cross-validation: their threshold, in units of the median distance between two "
-    "{unit} that a model knows, times the unit of the published file. The rates are measured in "
-    "the cross-validation. Calibrate on {unit} that the file does not know."
+    "Each threshold is carried over from the models of the cross-validation to the published file. "
+    "The thresholds of these models are in units of the median distance between two {unit} of the "
+    "training, and are multiplied by the same median of the published file. The rates are measured "
+    "in the cross-validation. Calibrate on {unit} that were not used to train the file."
 )
 
 

@@ -87,8 +87,8 @@ def spectra(walkers=None):
 
 CLOSED_FORMS = {
     "linear discriminants": (
-        "of lagged correlations in the frame of gravity, in closed form, on the same people and "
-        "speeds",
+        "linear discriminants of lagged correlations in the frame of gravity, in closed form, "
+        "fitted to the same people and speeds",
         linear_discriminants,
     ),
     "log-Euclidean": ("covariance in the frame of gravity, nothing trained", log_euclidean),

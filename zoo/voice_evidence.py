@@ -49,8 +49,8 @@ def beside(teaching, people, rows, found, others):
     taught, asked = (embedded(model, recordings.signals) for recordings in (teaching, people))
     return {
         **closed_forms(taught, teaching.subjects, asked, rows),
-        "cosine": ("of the same embeddings", pooled.SAME_MODEL, -found["cosine"]),
-        "sum": ("of similarity and cosine", pooled.SAME_MODEL, -found["fused"]),
+        "cosine": ("the cosine of the same embeddings", pooled.SAME_MODEL, -found["cosine"]),
+        "sum": ("the sum of similarity and cosine", pooled.SAME_MODEL, -found["fused"]),
         **others(rows),
     }
 
@@ -88,11 +88,12 @@ def closed_forms(known, voices_known, asked, rows):
     vectors = {
         "log covariance of cepstra": ("cosine", asked),
         "centered log covariance": (
-            "the same minus its mean over the training recordings",
+            "the log covariance of cepstra minus its mean over the training recordings",
             asked - known.mean(axis=0),
         ),
         "linear discriminants": (
-            "of the log covariance of cepstra, in closed form, fitted to the training voices",
+            "linear discriminants of the log covariance of cepstra, in closed form, fitted to the "
+            "training voices",
             asked @ kernel + bias,
         ),
     }

@@ -32,7 +32,7 @@ def converted(model, people, rows):
         people: Recordings as they are in the sets: what Resemblyzer's encoder was trained on.
         rows: Indices of the two recordings of each trial.
     """
-    what = "its cosine, without its silence trimming"
+    what = "the cosine of Resemblyzer's vectors, without Resemblyzer's silence trimming"
     scores = voice_evidence.cosine(vectors(model), people.signals, rows)
     return {"Resemblyzer's encoder": (what, pooled.INSTEAD, scores)}
 
@@ -49,7 +49,10 @@ def untrained(model, teaching, people, rows):
     head = encoder.new_head(encoder.by_set(encoder.window_vectors(teaching, model.encoder)))
     signals = encoder.window_vectors(people, model.encoder).signals
     z = inference.embed(head, signals, progress=False)
-    what = f"{encoder.EMBEDDING} scaled principal axes of its vectors, by cosine, before training"
+    what = (
+        f"{encoder.EMBEDDING} scaled principal axes of Resemblyzer's vectors, compared by the "
+        "cosine, before training"
+    )
     scores = -evaluation.paired_cosine(*(z[side] for side in np.asarray(rows)))
     return {"Resemblyzer's axes": (what, pooled.INSTEAD, scores)}
 

@@ -25,6 +25,6 @@ def alternatives(rows):
     model = zoo.load("voice_ge2e_sim")
     similarity = voice_classifiers.scores(model, left.signals, rows)["sim"]
     return {
-        "voice_ge2e_sim": ("its similarity", pooled.INSTEAD, -similarity),
+        "voice_ge2e_sim": ("the learned similarity of voice_ge2e_sim", pooled.INSTEAD, -similarity),
         **converted(model, left, rows),
     }

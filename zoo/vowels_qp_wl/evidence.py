@@ -28,12 +28,13 @@ def without_network(training, test):
     )
     return {
         "distance of means": (
-            "Euclidean, of the mean coefficients in standard deviations",
+            "the Euclidean distance between mean coefficients, in units of standard deviations",
             pooled.NO_NETWORK,
             baselines.euclidean(means / scale),
         ),
         "discriminants of moments": (
-            "linear, in closed form, of means and standard deviations, on the same five speakers",
+            "linear discriminants of means and standard deviations, in closed form, fitted to the "
+            "same five speakers",
             pooled.NO_NETWORK,
             baselines.euclidean(discriminants.transform(features)),
         ),
