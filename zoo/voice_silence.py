@@ -32,18 +32,20 @@ TEXT = """# Voices with silence
 
 <!-- Written by `python -m zoo.voice_silence`. -->
 
-Each recording of the card's test people is a probe with silence before, after or within the speech.
-The claimed recording has none. The trials and the preparation of recordings are as for the card's
-headline. The table gives equal error rates with 95 % intervals over people. The noise is white, and
-40 dB below the tenth loudest 20 ms of the recording. "Without the layer" is the earlier file
+Each recording of the card's test people is used as a probe, with added silence before, after or
+within the speech. The enrolled recording has no added silence. The trials and the preparation of
+recordings are the same as for the main result of the card. The table contains equal error rates
+with 95 % intervals over people. The silence is either zeros or white noise, 40 dB below the tenth
+loudest 20 ms of the recording. The column "without the layer, before" is for the earlier file
 without `keras_dml.layers.SilenceRemoval`, with silence before the speech.
 
 {table}
 
-The layers after `SilenceRemoval` have the same weights as in the earlier file. The layer also cuts
-out the silence that the recordings have at their ends and in pauses of more than 0.6 s. That raises
-the error rates of recordings without added silence: compare the first two rates of the rows "none".
-Noise that is louder than 20 dB below the speech, music and other voices are not silence.
+The layers after `SilenceRemoval` have the same weights as in the earlier file. The layer also
+removes the silence that the recordings have at both ends and in pauses of more than 0.6 s. This
+raises the error rates of recordings without added silence: compare the first two rates of the rows
+"none". The layer does not remove music, other voices, or noise that is louder than 20 dB below the
+speech.
 
 ```
 python -m zoo.voice_silence voice_ge2e_sim voice_logcov_lda voice_xvector_sim

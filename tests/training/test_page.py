@@ -55,7 +55,9 @@ def test_changes_by_distance_and_by_file_are_separate():
     section = page.exports(moved)
     assert "+0.0001" in section and "itself changes the AUC by +0.0214" in section
     assert "thresholds" not in section
-    assert "thresholds above do not apply to it" in page.exports({**moved, "thresholds": [{}]})
+    assert "thresholds above do not apply to TFLite files" in page.exports(
+        {**moved, "thresholds": [{}]}
+    )
 
 
 def test_a_threshold_gives_the_supported_rates():
