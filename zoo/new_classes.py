@@ -1,4 +1,4 @@
-"""Accuracy on classes that are added after training and on old classes, among all classes.
+"""Measures the accuracy on added classes and on old classes, among all classes.
 
 The encoders are trained without the new classes, see `zoo.class_splits`. From the checkout:
 `python -m zoo.new_classes --help`.
@@ -135,7 +135,7 @@ DATA = {
 Names = Annotated[list[str] | None, typer.Argument(help="digits, omniglot, speakers, cifar10.")]
 Out = Annotated[pathlib.Path, typer.Option(help="Folder of encoders, embeddings and figures.")]
 Phase = Annotated[
-    str, typer.Option(help="measured, or choice: the splits by which settings are chosen.")
+    str, typer.Option(help="measured: splits of the page. choice: splits to choose settings.")
 ]
 
 
@@ -147,7 +147,7 @@ def measure(
     shots: int,
     draws: int,
 ) -> dict[str, list[float]]:
-    """Computes the figures of all methods for a split, means over draws of the support.
+    """Computes the figures of all methods for a split, as means over draws of the support.
 
     Args:
         classifier: Trained `PrototypicalClassifier` with a learned similarity.
@@ -181,7 +181,7 @@ def measure(
 def support_rows(
     labels: np.ndarray, new: Sequence[int], shots: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draws rows of the support; returns them and their classes, numbered from 0."""
+    """Draws support examples; returns their indices and their classes, numbered from 0."""
     rows = [rng.choice(np.flatnonzero(labels == k), shots, replace=False) for k in new]
     return np.concatenate(rows), np.repeat(np.arange(len(new)), shots)
 
@@ -195,7 +195,7 @@ def scores_of(
     z: np.ndarray,
     rng: np.random.Generator,
 ) -> list[np.ndarray]:
-    """Computes the scores of embeddings by each of `METHODS`, shape `(count, classes)`.
+    """Computes the scores of embeddings with each of `METHODS`, shape `(count, classes)`.
 
     Args:
         classifier: Trained `PrototypicalClassifier`.

@@ -1,4 +1,4 @@
-"""Error rates of the voice models with silence around the speech and within it.
+"""Measures the error rates of the voice models with added silence around and within the speech.
 
 The module writes `zoo/voice_silence.md`.
 
@@ -60,7 +60,7 @@ Older = Annotated[
 
 
 def test_people(name):
-    """Returns the test people of a model as its card takes them, and their trials.
+    """Returns the test people of a model, prepared as for its card, and their trials.
 
     Args:
         name: Name of a voice model.
@@ -91,14 +91,14 @@ def insert_silence(sound, kind, seconds, place):
 
 
 def level(sound):
-    """Root mean square of the tenth loudest 20 ms of a recording."""
+    """Computes the root mean square of the tenth loudest block of 20 ms of a recording."""
     blocks = sound[: len(sound) // speech.BLOCK * speech.BLOCK].reshape(-1, speech.BLOCK)
     power = np.sort(np.square(blocks, dtype=np.float64).mean(axis=1))
     return np.sqrt(power[-min(LOUD_BLOCKS, len(power))])
 
 
 def measured(model, people, pairs, places):
-    """Measures a model on recordings without silence and with each kind of it.
+    """Measures a model on recordings without added silence and with each kind of silence.
 
     Args:
         model: A `PrototypicalClassifier`.
@@ -137,7 +137,7 @@ def measured(model, people, pairs, places):
 
 
 def table(results):
-    """The table of the page.
+    """Returns the table of the page.
 
     Args:
         results: Rows of `measured` by the name of a model and `PUBLISHED` or `OLDER`.

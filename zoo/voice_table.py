@@ -76,7 +76,7 @@ PAIRS = (("sim", "cosine"), ("sim", "fused"), ("fused", "cosine"))
 
 
 class Part(NamedTuple):
-    """Some of the trials: their rows, whether they are genuine, and the people of both sides."""
+    """Part of the trials, with their rows, labels and pairs of people."""
 
     title: str
     rows: np.ndarray
