@@ -1,4 +1,4 @@
-"""Evidence of the card of `voice_ge2e_sim`."""
+"""Measures `voice_ge2e_sim` and its baselines for its card."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Evidence of the card of `voice_logcov_lda`."""
+"""Measures `voice_logcov_lda` and its baselines for its card."""
 
 from keras_dml import zoo
 from zoo import speech, telephone, voice_evidence, voices

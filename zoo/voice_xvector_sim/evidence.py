@@ -1,4 +1,4 @@
-"""Evidence of the card of `voice_xvector_sim`."""
+"""Measures `voice_xvector_sim` and its baselines for its card."""
 
 from keras_dml import zoo
 from keras_dml.training import pooled

@@ -1,4 +1,4 @@
-"""Evidence of the card of `vowels_qp_wl`."""
+"""Measures `vowels_qp_wl` and its baselines for its card."""
 
 import functools
 
