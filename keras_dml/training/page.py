@@ -354,15 +354,16 @@ def _certificate(row, unit):
     """
     certificate = row["certificate"]
     needed = " ".join(
-        f"A FAR of {100 * float(far):g} % needs {catalog.people_in_words(count)} {unit}."
+        f"A threshold for a FAR of {100 * float(far):g} % needs "
+        f"{catalog.people_in_words(count)} {unit}."
         for far, count in certificate["people_needed"].items()
     )
     return (
         f"Threshold for a FAR of {100 * row['far']:g} %: the trials of the {row['people']} {unit} "
         f"carry as much information as {certificate['independent']:,.0f} independent pairs of "
         f"{unit}. The 95 % confidence interval of the FAR on as many other {unit} is "
-        f"{catalog.percents(certificate['ci95'])}. So many {unit} are enough to set a threshold "
-        f"for a FAR of {rounded_up(certificate['strictest'])} or more."
+        f"{catalog.percents(certificate['ci95'])}. {row['people']} such {unit} are enough to set "
+        f"a threshold for a FAR of {rounded_up(certificate['strictest'])} or more."
         f"{f' {needed}' if needed else ''}"
     )
 

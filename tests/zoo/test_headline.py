@@ -1,4 +1,4 @@
-"""Headline of a page: figures, baselines, and methods that the model does not beat."""
+"""Tests the main result of a page: figures, baselines, and methods that the model does not beat."""
 
 import pytest
 
@@ -31,7 +31,7 @@ def test_recordings_of_other_people_are_described(card):
     assert schema.problems(card["headline"], schema.HEADLINE_OF_PEOPLE) == []
     assert "enrolled recordings are from other people than the probe" in headline.words(card)
     assert "one session" not in headline.words(card)
-    motions = catalog.card("hdm05_spdnet_rpl")  # an actor's clips against those of the other three
+    motions = catalog.card("hdm05_spdnet_rpl")  # clips of other actors are enrolled
     assert motions["headline"]["repeats"] == "others"
 
 

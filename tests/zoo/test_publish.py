@@ -1,4 +1,4 @@
-"""What a recipe leaves behind is whole, valid, and what a user loads."""
+"""Tests that the published files of a recipe are complete, valid and loadable."""
 
 import json
 
@@ -128,7 +128,7 @@ def test_the_page_has_the_content_of_the_card(tiny_zoo):
 
 @pytest.fixture(scope="module")
 def published(pictures, tmp_path_factory):
-    """The folder of a published classifier of images."""
+    """Returns the folder of a published classifier of images."""
     model, x, _ = pictures
     folder = tmp_path_factory.mktemp("zoo") / "pictures"
     publish(folder, model, IMAGES, list(x[:2]))

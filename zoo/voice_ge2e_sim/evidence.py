@@ -10,7 +10,7 @@ from zoo.voice_ge2e_sim import encoder
 
 
 def evidence(trained):
-    """Measures recordings as they are in the sets."""
+    """Measures the model on recordings as they are in the data sets."""
     every = voices.everybody(prepare=False)
     teaching = every.take(voices.teaches(every.subjects))
     left, pairs = voices.of_test(every)
@@ -29,7 +29,8 @@ def converted(model, people, rows):
 
     Args:
         model: The published classifier.
-        people: Recordings as they are in the sets: what Resemblyzer's encoder was trained on.
+        people: Recordings as they are in the data sets, because Resemblyzer's encoder was trained
+            on such recordings.
         rows: Indices of the two recordings of each trial.
     """
     what = "the cosine of Resemblyzer's vectors, without Resemblyzer's silence trimming"
@@ -38,12 +39,12 @@ def converted(model, people, rows):
 
 
 def untrained(model, teaching, people, rows):
-    """Computes the cosine at the start of the training, from the training voices.
+    """Computes the cosine of trials with the linear layer as initialized from the training voices.
 
     Args:
         model: The published classifier.
-        teaching: `People` who teach.
-        people: Those of the trials.
+        teaching: `People` of the training.
+        people: `People` of the trials.
         rows: Indices of the two recordings of each trial.
     """
     head = encoder.new_head(encoder.by_set(encoder.window_vectors(teaching, model.encoder)))

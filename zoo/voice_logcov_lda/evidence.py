@@ -6,14 +6,17 @@ from zoo.voice_ge2e_sim.evidence import converted
 
 
 def evidence(trained):
-    """Measures the callers of Hyke, whom the file never heard, trimmed and scaled to one level."""
+    """Measures the model on the callers of Hyke, who were not used in training. Their recordings
+    are trimmed and scaled to one level.
+    """
     callers = telephone.lines(prepare=True)
     pairs = voices.trials(callers, (tuple(sorted(set(callers.subjects))),))
     return voice_evidence.of_similarity(trained, speech.utterances(), callers, pairs, alternatives)
 
 
 def alternatives(rows):
-    """An encoder that has heard thousands of voices, none of these, on the recordings as they are.
+    """Computes the scores of Resemblyzer's encoder, which was trained on thousands of other voices,
+    on the recordings as they are.
 
     Args:
         rows: Indices of the two recordings of each trial.

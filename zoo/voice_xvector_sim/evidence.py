@@ -7,8 +7,8 @@ from zoo.voice_ge2e_sim.evidence import converted
 
 
 def evidence(trained):
-    """Measures recordings that are trimmed and scaled to one level; other encoders get raw
-    recordings.
+    """Measures the model on recordings that are trimmed and scaled to one level. Other encoders get
+    recordings as they are.
     """
     every = voices.everybody(prepare=True)
     teaching = every.take(voices.teaches(every.subjects))
@@ -16,7 +16,8 @@ def evidence(trained):
 
 
 def alternatives(rows):
-    """`voice_ge2e_sim`, which has heard the same voices and none of these, and its encoder.
+    """Computes the scores of `voice_ge2e_sim`, which was trained on the same voices, and of its
+    encoder.
 
     Args:
         rows: Indices of the two recordings of each trial.

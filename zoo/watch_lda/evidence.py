@@ -1,4 +1,4 @@
-"""Headline, baselines and thresholds of `watch_lda`."""
+"""Measures the main result, the baselines and the thresholds of `watch_lda`."""
 
 import functools
 
@@ -48,7 +48,7 @@ OTHERS = {
 
 
 def _others(walkers, groups):
-    """Returns other methods on the trials of the headline, by name."""
+    """Computes the scores of other methods on the trials of the main result, by name."""
     scores = {}
     for name, (what, kind, fit) in OTHERS.items():
         distances = [fit(walkers.without(group))(walkers.signals) for group in groups]
