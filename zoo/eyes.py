@@ -94,7 +94,9 @@ def velocities(gaze, rate_hz):
 
 
 def both_eyes():
-    """Reads both eyes of the people of DIEM, channels `BOTH_CHANNELS`; the session is the film."""
+    """Reads both eyes of the people of DIEM, channels `BOTH_CHANNELS`. The session of a recording
+    is its film.
+    """
     records = people.read("diem_gaze/all", "train")
     watchers = people.collect(records, lambda record: record["video"].decode())
     watchers.signals = [binocular(record["sequence"], record["event"]) for record in records]

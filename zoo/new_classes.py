@@ -70,7 +70,7 @@ one of nearest class mean and logistic regression.
 The learned similarity still decides among the old classes, so an encoder that is trained for too
 few steps limits the accuracy. On alphabets held out of training, with five examples, the Omniglot
 encoder had a harmonic mean of 57.0 % after 300 steps (logistic regression 65.2 %) and of 87.2 %
-after 1,500 steps (logistic regression 85.2 %). So 1,500 steps were chosen.
+after 1,500 steps (logistic regression 85.2 %). So the Omniglot encoder is trained for 1,500 steps.
 
 ## How it was chosen
 

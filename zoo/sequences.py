@@ -25,7 +25,7 @@ NPAIR_SCALE = 16.0
 
 Method = Annotated[
     str,
-    typer.Option(help="qp_wl (the one to be published), qp_npl, mp_npl or qp_cls (its rivals)."),
+    typer.Option(help="qp_wl (the published method), qp_npl, mp_npl or qp_cls (for comparison)."),
 ]
 
 
@@ -96,7 +96,7 @@ def train(
 def scale_of(method):
     """Returns the default factor of the distances or cosines in a method's loss.
 
-    It is 1 for `qp_cls`, whose loss has no factor.
+    The factor is 1 for `qp_cls`, whose loss has no factor.
     """
     return NPAIR_SCALE if method in ("qp_npl", "mp_npl") else 1.0
 

@@ -80,7 +80,7 @@ def words(card: dict) -> str:
             f"with {claims}, each with about {enrolled}. {_REPEATS[headline['repeats']]}"
         )
     intervals = (
-        f"over {unit}. They use random weights of the {unit} and "
+        f"over {unit}. The intervals use random weights of the {unit} and "
         f"one additional {_SINGULAR.get(unit, unit.removesuffix('s'))} whose trials are all errors"
     )
     if unit == "images":

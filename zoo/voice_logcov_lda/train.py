@@ -137,7 +137,7 @@ def cross_validate(run, every, voices, parts):
 
 @recipe.command(STEPS)
 def main(run, folds: Folds = 5):
-    """Cross-validates over five folds. With --publish also trains the final model on all speakers."""
+    """Cross-validates over five folds. With --publish also trains the final model."""
     every = speech.utterances()
     voices = Voices.from_recordings(every)
     parts = speech.folds(every.subjects)[:folds]

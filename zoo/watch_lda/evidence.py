@@ -8,7 +8,7 @@ from zoo.evidence import Evidence, unit_of
 
 
 def evidence(trained):
-    """Measures fifteen people, each by the model of the group that has not seen them."""
+    """Measures fifteen people, each with the model of the group that was not fitted to them."""
     training, unseen = watch.walks(watch.KNOWN), watch.walks(watch.UNSEEN)
     walkers, groups = training + unseen, watch.groups(training.subjects, unseen.subjects)
     distances = [watch_baselines.cosine(model)(walkers.signals) for model in trained.folds]
