@@ -15,7 +15,7 @@ _NEW_CLASSES = (
     "`keras_dml.evaluation.generalized_accuracy` measures the difference on your data."
 )
 _MEASURED = (
-    "Each threshold is set on these people, who were not used to train the model. The interval of "
+    "Each threshold is set on people that were not used to train the model. The interval of "
     "the FAR holds for as many other people. The interval of the TAR is for a fixed threshold, "
     "whereas the TAR of the main result uses a new threshold in each bootstrap replicate."
 )
@@ -339,7 +339,7 @@ def _tries(rows):
     return [
         f"If a person may try {measured['tries']} times and one accepted recording is enough, FAR "
         f"and TAR rise. The TAR in the following table is measured on the {measured['people']} "
-        f"people, and the FAR on the {measured['pairs']:,} pairs of people, who have "
+        f"people, and the FAR on the {measured['pairs']:,} pairs of people, with "
         f"{measured['tries']} recordings or more:",
         markdown_table(catalog.TRIES, map(catalog.tries_in_words, rows)),
     ]

@@ -2,7 +2,7 @@
 
 The model consists of linear discriminants between people of the lagged correlations of a window's
 channels. It is fitted to the public gait archive's `train` and `validation` people and measured on
-its `test` people, who are not used in training. From the checkout:
+its `test` people, without training on them. From the checkout:
 `python -m zoo.gait_lda.train --help`.
 """
 

@@ -2,7 +2,7 @@
 
 The model consists of the quantile layer and the Wasserstein loss of Abdelwahab2019 on windows of
 five seconds. It is trained on the public gait archive's `train` and `validation` people and
-measured on its `test` people, who are not used in training. From the checkout:
+measured on its `test` people, without training on them. From the checkout:
 `python -m zoo.gait_qp_wl.train --help`.
 """
 

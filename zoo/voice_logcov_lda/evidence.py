@@ -6,8 +6,8 @@ from zoo.voice_ge2e_sim.evidence import converted
 
 
 def evidence(trained):
-    """Measures the model on the callers of Hyke, who were not used in training. Their recordings
-    are trimmed and scaled to one level.
+    """Measures the model on the callers of Hyke, without training on them. The recordings are
+    trimmed and scaled to one level.
     """
     callers = telephone.lines(prepare=True)
     pairs = voices.trials(callers, (tuple(sorted(set(callers.subjects))),))

@@ -7,7 +7,7 @@ initialized as the squared distance and changes little in 250 small steps. Its r
 the cosine is .98, and the cosine alone is as good.
 
 With twenty speakers, the figures are cross-validated in five folds of four speakers, two men and
-two women, who are not used to train the model of the fold. All trials are pooled. The number of
+two women. The model of a fold is trained on the other folds. All trials are pooled. The number of
 cepstra is chosen by cross-validation within the training speakers. The published model is trained
 on all speakers. From the
 checkout: `python -m zoo.voice_logcov_lda.train --help`.
@@ -57,7 +57,7 @@ Folds = Annotated[
 
 def examples(split):
     """Returns recordings and the ids of their speakers: the twenty training speakers (`"train"`),
-    or the callers of Hyke, who are not used in training (`"test"`).
+    or the callers of Hyke, on whom no model is trained (`"test"`).
     """
     every = speech.utterances() if split == "train" else telephone.lines()
     return every.signals, np.unique(every.subjects, return_inverse=True)[1]
