@@ -1,4 +1,4 @@
-"""Measurement of models of eye movements, across films, on people who were not trained on.
+"""Measures models of eye movements across films, on people who were not used in training.
 
 The film strongly influences eye movements, so each window is compared with other films only.
 """
@@ -28,12 +28,10 @@ def groups(everybody):
 
 
 def trials_of(distances, people):
-    """Compares every window with everybody's windows of the other films.
-
-    The film of the probe is enrolled for nobody.
+    """Compares every window with the windows of all people from other films.
 
     Args:
-        distances: Between all windows, shape `(windows, windows)`.
+        distances: Distances between all windows, shape `(windows, windows)`.
         people: `keras_dml.training.People` whose sessions are films, at least two.
 
     Returns:
@@ -61,10 +59,10 @@ def trials_over_folds(windows, distances):
 
     Args:
         windows: Windows of everybody.
-        distances: For each fold a function of a list of recordings that gives the distances between
-            all of them, by a model that has not seen the people of the fold. Divided by the
-            `measure.distance_unit` of the people outside the fold, so that all folds share one
-            threshold.
+        distances: One function per fold that computes the distances between all recordings of a
+            list, with a model that was not trained on the people of the fold. The distances are
+            divided by the `measure.distance_unit` of the people outside the fold, so that all folds
+            share one threshold.
     """
     return trials.concatenate([trials_of(*fold) for fold in _of_folds(windows, distances)])
 
@@ -103,8 +101,8 @@ def _of_folds(windows, distances):
 def _from_zero(between, signals):
     """Shifts distances so that the distance from a recording to itself is 0.
 
-    Cosine distances are -1 there and have either sign between people, so their median is not a
-    unit.
+    The cosine distance from a recording to itself is -1, and cosine distances between people have
+    either sign, so their median cannot serve as a unit.
     """
     distances = between(signals)
     return distances - np.diag(distances)[:, None]

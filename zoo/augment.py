@@ -1,5 +1,6 @@
-"""Augmentation of batches: that of recordings in `keras_dml.training.augment`, and of images
-`(rows, height, width, channels)`, what differs between two images of a class."""
+"""Augmentation of batches of images, shape `(rows, height, width, channels)`. The augmentation of
+recordings is in `keras_dml.training.augment`.
+"""
 
 import numpy as np
 from PIL import Image
@@ -16,7 +17,7 @@ LUMA = np.array([0.299, 0.587, 0.114])  # of red, green and blue in a gray image
 
 
 def shift_pixels(images, rng, limit):
-    """Images moved by up to `limit` pixels along both axes, zeros moving in.
+    """Shifts images by up to `limit` pixels along both axes, and fills the border with zeros.
 
     Args:
         images: Shape `(rows, height, width, channels)`.
@@ -35,7 +36,7 @@ def shift_pixels(images, rng, limit):
 
 
 def mirror(images, rng):
-    """Images, every other one by chance turned left to right.
+    """Mirrors each image from left to right with probability 1/2.
 
     Args:
         images: Shape `(rows, height, width, channels)`.
@@ -46,13 +47,13 @@ def mirror(images, rng):
 
 
 def erase(images, rng, side):
-    """Images of which a square is lost: gray, about a random pixel, so that it may reach beyond the
-    border (DeVries2017).
+    """Replaces a square around a random pixel of each image by gray (Cutout, DeVries2017). The
+    square may extend beyond the border.
 
     Args:
         images: Shape `(rows, height, width, channels)`, in [0, 1].
         rng: `numpy.random.Generator`.
-        side: Pixels a side of the square.
+        side: Pixels per side of the square.
     """
     height, width = images.shape[1:3]
     centers = rng.integers(0, (height, width), size=(len(images), 2))
@@ -65,13 +66,13 @@ def erase(images, rng, side):
 
 
 def crop(images, rng, side, min_area):
-    """A random square part of each image, resized to `side` by `side` pixels (bilinear).
+    """Crops a random square of each image and resizes it to `side` by `side` pixels (bilinear).
 
     Args:
         images: Shape `(rows, height, width, 3)`, uint8.
         rng: `numpy.random.Generator`.
-        side: Pixels a side of the output.
-        min_area: Smallest area of the part, as a fraction of the largest square.
+        side: Pixels per side of the output.
+        min_area: Smallest area of the square, as a fraction of the largest possible square.
     """
     largest = min(images.shape[1:3])
     extent = largest * np.sqrt(rng.uniform(min_area, 1, len(images)))
@@ -91,12 +92,12 @@ def crop(images, rng, side, min_area):
 
 
 def recolor(images, rng, fraction, gray=0.0):
-    """Changes brightness, contrast and saturation by up to a fraction, for each image again.
+    """Changes brightness, contrast and saturation of each image by a random factor.
 
     Args:
         images: Shape `(rows, height, width, 3)`, RGB in [0, 1].
         rng: `numpy.random.Generator`.
-        fraction: Largest change of each of the three.
+        fraction: Largest change of brightness, contrast and saturation, as a fraction.
         gray: Probability that an image loses its colors.
     """
     brightness, contrast, saturation = rng.uniform(
@@ -111,7 +112,8 @@ def recolor(images, rng, fraction, gray=0.0):
 
 
 def distort(drawings, rng, *, turn, stretch, shear, shift):
-    """Drawings turned, stretched, sheared and shifted, each by itself; zeros move in.
+    """Rotates, stretches, shears and shifts each drawing at random, and fills the border with
+    zeros.
 
     Args:
         drawings: Shape `(rows, size, size, 1)`, float32.

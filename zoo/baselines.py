@@ -13,10 +13,11 @@ def log_euclidean(model, signals, floor=None):
     network.
 
     Args:
-        model: A model of recordings with a `Covariance` and, behind it, a `ReEig`. What lies before
-            the covariance needs no training.
+        model: A model of recordings with a layer `Covariance` and a later layer `ReEig`. The layers
+            before the covariance need no training.
         signals: List of arrays `(time, channels)`.
-        floor: Smallest eigenvalue; None for that of the `ReEig`.
+        floor: Smallest eigenvalue of the covariances. Default: the smallest eigenvalue of the
+            `ReEig`.
 
     Returns:
         Shape `(recordings, recordings)`.

@@ -15,7 +15,7 @@ def log_odds(similarities, genuine):
         genuine: Whether one person speaks both, same shape.
 
     Returns:
-        The factor and the term that is added then.
+        The scale and the shift: the ratio is `scale * similarity + shift`.
     """
     fitted = LogisticRegression(C=np.inf, class_weight="balanced")
     fitted.fit(similarities[:, None], genuine)
@@ -23,7 +23,7 @@ def log_odds(similarities, genuine):
 
 
 def calibrate(similarity, scale, shift):
-    """Replaces a similarity S by `scale * S + shift`, in its last layer."""
+    """Changes the last layer of a similarity S so that the layer computes `scale * S + shift`."""
     similarity.kernels[-1].assign(scale * np.asarray(similarity.kernels[-1]))
     similarity.biases[-1].assign(scale * np.asarray(similarity.biases[-1]) + shift)
 
@@ -43,7 +43,9 @@ def with_fused(similarity, cosine):
 
 
 def calibrated(similarities, genuine, fold):
-    """Computes log-likelihood ratios, with scale and shift from the trials of the other folds."""
+    """Computes log-likelihood ratios of each fold, with scale and shift from the trials of the
+    other folds.
+    """
     ratios = np.empty_like(similarities)
     for k in np.unique(fold):
         is_fold = fold == k

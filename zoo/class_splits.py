@@ -42,7 +42,7 @@ class Split:
 
     Attributes:
         name: Name of the split.
-        trained: Class ids that the encoder is trained on; splits with equal ids share an encoder.
+        trained: Class ids on which the encoder is trained. Splits with equal ids share an encoder.
         old: Class ids of the classifier before classes are added.
         new: Class ids that are added.
     """
@@ -111,9 +111,9 @@ def alphabets() -> tuple[dict[str, tuple[int, ...]], ...]:
 
 
 def _parts(x, y, size):
-    """Divides examples: the first `size` examples of each class, and the rest.
+    """Divides examples into the first `size` examples of each class and the rest.
 
-    A size below 1 is a fraction.
+    If `size` is below 1, it is the fraction of examples per class in the first part.
     """
     first = np.zeros(len(y), bool)
     for label in np.unique(y):
@@ -129,7 +129,8 @@ def splits(name: str, phase: str) -> list[Split]:
 
     Args:
         name: One of `DOMAINS`.
-        phase: `"choice"`, splits by which settings are chosen, or `"measured"`.
+        phase: `"choice"` for splits that are used to choose settings, or `"measured"` for the
+            splits of the published figures.
     """
     if name == "omniglot":
         return _alphabet_splits(phase)
@@ -172,7 +173,8 @@ def _vary_characters(batch, rng):
 
 
 def untrained(name: str, classes: int) -> PrototypicalClassifier:
-    """Builds an untrained classifier of a data set, like the recipe's but smaller.
+    """Builds an untrained classifier of a data set, which is smaller than the classifier of the
+    recipe.
 
     Args:
         name: One of `DOMAINS`.
@@ -228,7 +230,8 @@ def train(name: str, split: Split, part: Part, steps: int) -> PrototypicalClassi
 def _compiled(name, classes, steps):
     """Returns a compiled classifier, and pairs of its variables and their initial values.
 
-    Splits with the same number of classes share it, because compiling takes longer than training.
+    Splits with the same number of classes share the compiled classifier, because compiling takes
+    longer than training.
     """
     keras.utils.set_random_seed(SEED)
     model = untrained(name, classes)

@@ -42,7 +42,8 @@ def batches(
         per_class: Images of each class in a batch.
         seed: Seed of the draws.
         vary: Augmentation, `vary(batch, rng) -> batch`.
-        **classes: `groups` and `mixed` of `EpisodeSampler`: the classes of a batch.
+        **classes: Arguments `groups` and `mixed` of `EpisodeSampler`, which choose the classes of a
+            batch.
     """
     return EpisodeSampler(
         x,
@@ -86,8 +87,7 @@ def logits(control: PrototypicalClassifier):
 
 
 def begin_as_a_metric(similarity) -> None:
-    """Initializes a similarity so that it decreases with every difference, by the signs of its
-    weights."""
+    """Chooses the signs of a similarity's weights so that it decreases with every difference."""
     first, last = similarity.kernels
     first.assign(np.abs(first))
     last.assign(-np.abs(last))
@@ -119,13 +119,13 @@ def begin_as_squares(similarity, gain: float) -> None:
 
 
 def accuracies(model, x: np.ndarray, y: np.ndarray) -> list[dict[str, Any]]:
-    """Returns rows of the accuracy of the learned similarity and of the auxiliary head."""
+    """Computes the accuracies of the learned similarity and of the auxiliary head, for a card."""
     z = inference.embed(model, x, batch_size=500, progress=False)
     return [accuracy(model.head_scores(z, head), y, head) for head in ("sim", "dol")]
 
 
 def accuracy(scores: np.ndarray, y: np.ndarray, head: str) -> dict[str, Any]:
-    """Returns the row of the accuracy of a head's scores, shape `(images, classes)`."""
+    """Computes the accuracy of a head from its scores, shape `(images, classes)`, for a card."""
     right = np.mean(np.argmax(scores, axis=1) == y)
     return measure.proportion("classification", "accuracy", right, len(y), head=head)
 
@@ -133,9 +133,9 @@ def accuracy(scores: np.ndarray, y: np.ndarray, head: str) -> dict[str, Any]:
 def few_shot(
     model, x: np.ndarray, y: np.ndarray, tasks: Iterable[tuple[int, int]], episodes: int
 ) -> list[dict[str, Any]]:
-    """Returns rows of few-shot accuracy of the learned similarity and of the cosine.
+    """Computes the few-shot accuracies of the learned similarity and of the cosine, for a card.
 
-    Both are measured on the same episodes.
+    Both accuracies are measured on the same episodes.
 
     Args:
         model: `PrototypicalClassifier`.

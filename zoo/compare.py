@@ -1,4 +1,4 @@
-"""Trains a model and its rivals with several seeds, and compares their figures.
+"""Trains a model and methods to compare it with, with several seeds, and compares their figures.
 
 From the checkout: `python -m zoo.compare gait_qp_wl`. Finished runs are not repeated, and stopped
 runs continue from their checkpoints.
@@ -37,7 +37,7 @@ def run(name, options, seed, steps, out):
 
 
 def table(folders):
-    """Computes mean and standard error over the seeds of every figure, as columns.
+    """Computes the mean and the standard error over seeds of every figure, as columns of a table.
 
     Args:
         folders: Folders of the runs by label.
@@ -67,8 +67,8 @@ def table(folders):
 def differences(folders):
     """Computes the pooled EER of the first method minus the EER of each other method, as columns.
 
-    The intervals contain 95 % of replicates that draw people, both of a trial, and seeds, the same
-    for both methods.
+    The 95 % intervals are from a bootstrap over people and seeds, with the same draws for both
+    methods.
 
     Args:
         folders: Folders of the runs by label.

@@ -1,4 +1,4 @@
-"""Conversion of PyTorch's weights to Keras: to an `.npz` file, and then to a `.weights.h5` file.
+"""Converts PyTorch's weights to an `.npz` file, and then to a `.weights.h5` file of Keras.
 
 This module imports neither Keras nor PyTorch, so that both environments can use it.
 """
@@ -19,7 +19,7 @@ Weights = Annotated[pathlib.Path, typer.Argument(help="The .weights.h5 file to w
 
 
 def check(path: pathlib.Path, sha256: str) -> None:
-    """Checks the digest of a file of published weights.
+    """Checks the SHA-256 digest of a file with published weights.
 
     Raises:
         typer.BadParameter: If the digest differs.
@@ -71,7 +71,7 @@ def save(
         bound: Largest difference.
 
     Raises:
-        typer.Exit: If a difference is larger; nothing is written.
+        typer.Exit: If a difference is larger than `bound`. Then no file is written.
     """
     for name, (values, expected) in compared.items():
         gap = float(np.abs(values - expected).max())

@@ -1,6 +1,6 @@
-"""Writes the walks that the demo carries: files of a watch.
+"""Writes the walks of the demo as files of a watch.
 
-The model `watch_lda` has not seen these people.
+The model `watch_lda` was not trained on these people.
 
 From the checkout: `python -m zoo.demo_walks`.
 """
@@ -23,7 +23,8 @@ _WALKING = sp_sw_har.ACTIVITIES.index("WALKING")
 
 
 def cut(time_ms, sequence, activity):
-    """Returns the walking of a run, without what lies before, between and after the stretches.
+    """Returns the straight parts of a run in which the person walks, without the samples before,
+    between and after these parts.
 
     Args:
         time_ms: Shape `(time,)`, as the watch delivered the samples.
@@ -31,7 +32,7 @@ def cut(time_ms, sequence, activity):
         activity: Shape `(time,)`.
 
     Returns:
-        `(time_ms, acceleration)`: times from 0, in which each turn takes one step, and the
+        `(time_ms, acceleration)`: times from 0, in which each turn takes one time step, and the
         acceleration, shape `(steps, 3)`.
     """
     rows = np.flatnonzero(np.asarray(activity) == _WALKING)

@@ -1,6 +1,7 @@
-"""Thresholds of the distance that a model's file for devices computes.
+"""Measures thresholds for the distance that the exported files of a model compute.
 
-Devices have no eigendecomposition, so a file compares SPD matrices by the log-Euclidean distance.
+Exported files cannot compute eigendecompositions, so they compare SPD matrices by the log-Euclidean
+distance.
 Thresholds of the affine-invariant distance do not apply to it.
 """
 
@@ -31,13 +32,14 @@ def rows(model, everybody, over_folds, folds):
 
     Args:
         model: The published model.
-        everybody: `keras_dml.training.People` whom it knows.
-        over_folds: Function from one function of distances for each fold to a `Measurement`, whose
-            distances are in units of those between people whom the fold's model knows.
+        everybody: `keras_dml.training.People` on whom the model was trained.
+        over_folds: Function that takes one function of distances per fold and returns a
+            `Measurement`. The distances of a fold are divided by the median distance between two
+            training people of the fold.
         folds: Models of the folds.
 
     Returns:
-        Dicts as of `pooled.thresholds`, with the name of the `distance`.
+        Dicts like those of `pooled.thresholds`, with the name of the `distance`.
     """
     trials = over_folds([between(fold) for fold in folds]).trials
     unit = float(measure.distance_unit(between(model), everybody))

@@ -1,4 +1,4 @@
-"""Accuracies on domains left out of training: rows of the card, and a picture with its title.
+"""Computes and draws accuracies on domains that were left out of the training.
 
 `answers` is `{(method, domain, seed): right}` with booleans, one for each image of the domain:
 whether a network that was trained without the domain classifies the image correctly.
@@ -46,7 +46,8 @@ def table(answers: Right, methods: Sequence[str]) -> dict[str, list[Any]]:
 
 
 def rows(answers: Right, methods: Sequence[str]) -> list[dict[str, Any]]:
-    """Returns rows of the card: the average, every domain, and the gain of the first method.
+    """Returns rows of the card: accuracies on average and on every domain, and the gain of the
+    first method.
 
     Args:
         answers: Right answers.
@@ -102,7 +103,9 @@ def mcnemar(answers: Right, first: str, second: str) -> str:
 
 
 def accuracies(answers: Right, method: str, domain: str) -> list[float]:
-    """Returns the accuracy of each seed; `AVERAGE` gives means over the domains."""
+    """Returns the accuracy of each seed on a domain. The domain `AVERAGE` stands for the mean over
+    the domains.
+    """
     return [
         float(np.mean([np.mean(answers[method, part, seed]) for part in _domains(domain)]))
         for seed in _seeds(answers)

@@ -1,4 +1,5 @@
-"""PACS: images of the same classes in four domains (styles); training leaves out each in turn.
+"""PACS, images of the same classes in four domains (styles), and trainings that leave out each
+domain in turn.
 
 Only the upper part of a pretrained network is trained. The outputs of the lower part and of the
 whole network are computed once, for a few augmented copies of each image, and stored on disk.
@@ -47,7 +48,9 @@ class DomainImages:
     validates: np.ndarray
 
     def without(self, held_out: str = "") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Returns rows of training, validation and test without a domain; `""` keeps all."""
+        """Returns the indices of training, validation and test images if a domain is left out. The
+        domain `""` leaves out none.
+        """
         test = self.domains == held_out
         parts = (~test & ~self.validates, ~test & self.validates, test)
         return tuple(np.flatnonzero(part) for part in parts)
@@ -64,7 +67,8 @@ class DomainImages:
 
 @dataclasses.dataclass(frozen=True)
 class Outputs:
-    """Outputs of the two parts of a network: for the center of each image, then for each copy.
+    """Outputs of the lower and the upper part of a network, for the center of each image and then
+    for each augmented copy.
 
     Attributes:
         maps: Outputs of the lower part, arrays of shape `(images, ...)`, float16, on disk.
@@ -95,7 +99,7 @@ def read() -> DomainImages:
 
 
 def central(images: np.ndarray) -> np.ndarray:
-    """Returns the center of images as a model takes it, float32 in [0, 1]."""
+    """Returns the central square of each image, float32 in [0, 1], as input of a model."""
     top, left = ((extent - SIDE) // 2 for extent in images.shape[1:3])
     return np.divide(images[:, top : top + SIDE, left : left + SIDE], 255, dtype=np.float32)
 
@@ -197,14 +201,15 @@ def leave_one_out(
     heads: Mapping[str, tuple[str, str]],
     train: Callable[[dict[str, Any]], dict[str, Any]],
 ) -> tuple[dict[tuple[str, str, int], np.ndarray], float]:
-    """Trains networks without each domain in turn; a resumed run keeps finished trainings.
+    """Trains networks without each domain in turn. A resumed run reuses finished trainings.
 
     Args:
         run: `zoo.recipe.Run`.
         seeds: Number of seeds, starting at the seed of the run.
         heads: `{name: (method, head)}`.
         train: Function of settings, a dict of `domain`, `method`, `seed` and `steps`. It returns
-            `minutes` and `test`, for each head a list of whether each image is right.
+            `minutes`, and `test`, which lists for each head whether each image is classified
+            correctly.
 
     Returns:
         `{(name, domain, seed): right}`, booleans of shape `(images of the domain,)`, and the

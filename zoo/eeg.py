@@ -16,7 +16,7 @@ FOLDS, FOLDS_SEED = 4, 7
 
 
 def trials():
-    """Reads all trials; the session is the number of the trial, so early trials are enrolled."""
+    """Reads all trials. The session of a trial is its number, so early trials are enrolled."""
     records = people.read("uci_eeg/large", "train")
     return people.collect(records, lambda record: int(record["trial"]))
 
@@ -27,13 +27,13 @@ def groups(everybody):
 
 
 def cross_validate(run, everybody, grid, train):
-    """Measures people whom the encoder of each fold has not seen.
+    """Measures the people of each fold with an encoder that was not trained on them.
 
-    The settings of a fold have the highest AUC of the pairs of another fold, by encoders that have
-    seen neither fold.
+    The settings of a fold have the highest AUC over the pairs of another fold, with encoders that
+    were trained on neither fold.
 
     Args:
-        run: `zoo.recipe.Run`; each training has a part of it.
+        run: `zoo.recipe.Run`. Each training uses a subfolder of the run.
         everybody: `keras_dml.training.People`, all of them.
         grid: Candidates of the settings.
         train: `train(run, people, settings) -> encoder`.
@@ -61,13 +61,14 @@ def cross_validate(run, everybody, grid, train):
 
 
 def over_folds(everybody, distances):
-    """Measures all folds; the first half of a person's trials is enrolled, the last half observed.
+    """Measures all folds. The first half of a person's trials is enrolled, and the last half is
+    observed.
 
     Args:
         everybody: `keras_dml.training.People`, all of them.
-        distances: For each fold a function of a list of recordings that gives the distances between
-            all of them. They are divided by the `unit` of the people outside of the fold, so that
-            all folds stand under one threshold.
+        distances: One function per fold that computes the distances between all recordings of a
+            list. The distances are divided by the `unit` of the people outside of the fold, so that
+            all folds share one threshold.
     """
     return measure.combine_folds(
         [
@@ -78,7 +79,9 @@ def over_folds(everybody, distances):
 
 
 def measured(between, known, tested):
-    """Measures the distances between recordings of tested people, in units from known people."""
+    """Measures the distances between recordings of tested people, in the unit of the training
+    people.
+    """
     distances = between(tested.signals) / measure.distance_unit(between, known)
     return measure.measure_people(distances, tested.halves())
 

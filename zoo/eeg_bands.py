@@ -33,7 +33,7 @@ def log_euclidean(channels):
 
 
 def measured(everybody, low, high):
-    """Measures a band, within the folds of people of the models' cards.
+    """Measures how well a frequency band recognizes people, in the folds of the models' cards.
 
     Args:
         everybody: Output of `eeg.trials`.

@@ -81,7 +81,7 @@ def take(model, weights: Mapping[str, np.ndarray]) -> None:
     """Copies PyTorch's arrays into the corresponding layers of a Keras model.
 
     Raises:
-        ValueError: If an array has no layer.
+        ValueError: If an array does not belong to any layer.
     """
     used = {"_fc.weight", "_fc.bias"}
     for layer in model.layers:

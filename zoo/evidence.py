@@ -1,7 +1,7 @@
-"""Evidence of a card: headline, baselines and thresholds, measured on the published files.
+"""Measures the main result, the baselines and the thresholds of a card on the published files.
 
-`zoo/<name>/evidence.py` contains `evidence(trained) -> Evidence`. It is called when a model is
-published, by `python -m zoo.measure`, and by the test that compares a card with its files.
+`zoo/<name>/evidence.py` contains `evidence(trained) -> Evidence`. This function is called when a
+model is published, by `python -m zoo.measure`, and by the test that compares a card with its files.
 """
 
 import collections.abc
@@ -20,10 +20,10 @@ from keras_dml.training.own import cross_validation
 ZOO = pathlib.Path(__file__).resolve().parent
 FOLDS, CONTROLS = "folds", "controls"
 CARRIED = (
-    "The published file was trained on all {unit}, so each threshold is carried over from the "
-    "models of the cross-validation: their threshold, in units of the median distance between two "
-    "{unit} that a model knows, times the unit of the published file. The rates are measured in "
-    "the cross-validation. Calibrate on {unit} that the file does not know."
+    "Each threshold is carried over from the models of the cross-validation to the published file. "
+    "The thresholds of these models are in units of the median distance between two {unit} of the "
+    "training, and are multiplied by the same median of the published file. The rates are measured "
+    "in the cross-validation. Calibrate on {unit} that were not used to train the file."
 )
 
 
@@ -34,16 +34,16 @@ class Evidence:
     Attributes:
         measured: `keras_dml.training.measure.Measurement`, or `keras_dml.training.answers.Answers`
             of a classifier of images.
-        baselines: Function that returns other methods on the same trials, `{name: (what, kind,
-            values)}`. It is called only to write a card.
+        baselines: Function that returns the results of other methods on the same trials, `{name:
+            (what, kind, values)}`. It is called only when a card is written.
         groups: Known confounders of a threshold, see `keras_dml.training.pooled.thresholds`.
-        on_device: Function that measures the card's `device_thresholds`; None for a model whose
-            files compute the model's distance.
-        unit: Function that measures the unit of the published file and the offset of its distances
-            from 0, `(unit, offset)`, if the thresholds are carried over from the models of a
-            cross-validation; otherwise None.
-        figures: Function that returns the card's `figures`; None if they cannot be computed from
-            the published files.
+        on_device: Function that measures the card's `device_thresholds`. Default: None, for a model
+            whose exported files compute the distance of the model.
+        unit: Function that returns `(unit, offset)`: the unit of the published file's distances,
+            and their offset from 0. It is needed if the thresholds are carried over from the models
+            of a cross-validation. Default: None.
+        figures: Function that returns the card's `figures`. Default: None, if they cannot be
+            computed from the published files.
     """
 
     measured: measure.Measurement | Answers
@@ -57,8 +57,8 @@ class Evidence:
         """Computes the measured entries of the card.
 
         Args:
-            about: Static part of the card: words of the headline, and an empty list of
-                `test_subjects` if the published file was trained on all people.
+            about: Static part of the card, as in `about.json`. Its list of `test_subjects` is empty
+                if the published file was trained on all people.
         """
         words = {"trials": pooled.TRIALS, "repeats": pooled.BLOCKS}
         card = {
@@ -73,13 +73,13 @@ class Evidence:
         return card
 
     def decisions(self, has_unseen: bool) -> dict:
-        """Computes the card's thresholds and imposters, which galleries use for decisions.
+        """Computes the card's `thresholds` and `imposters`, which galleries use for decisions.
 
-        They are measured on people whom the models have not seen. The result is empty for a
+        They are measured on people who were not used in training. The result is empty for a
         classifier of images.
 
         Args:
-            has_unseen: Whether there are people whom the published file has not seen.
+            has_unseen: Whether there are people who were not used to train the published file.
         """
         if isinstance(self.measured, Answers):
             return {}
@@ -102,7 +102,7 @@ def unit_of(model: keras.Model, people: training.People) -> tuple[float, float]:
 
     Args:
         model: The model.
-        people: Recordings of people whom the model knows.
+        people: Recordings of the training people.
     """
     offset = cross_validation.distance_offset(model)
 
@@ -113,7 +113,7 @@ def unit_of(model: keras.Model, people: training.People) -> tuple[float, float]:
 
 
 class Trained:
-    """Models that are measured for a card.
+    """Trained models whose figures are written on a card.
 
     Args:
         whole: The published model.
@@ -136,7 +136,7 @@ def save_beside(folder: pathlib.Path, kind: str, models: Mapping[str, keras.Mode
     Args:
         folder: Folder of the model in the zoo.
         kind: `FOLDS` or `CONTROLS`.
-        models: `{name: model}`; the names of folds sort in their order.
+        models: `{name: model}`. The sorted names of the folds are in the order of the folds.
     """
     place = folder / kind
     place.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,8 @@
-"""Baselines of eye movements without a network, by channels.
+"""Measures methods without a network on eye movements, for several sets of channels.
 
-These are the closed forms on the cards of `eye_qp_wl` and `eye_lda`. The module also measures lower
-rates, shorter windows, films that were not trained on, one of two eyes, and pupils alone. `python
+These methods are baselines on the cards of `eye_qp_wl` and `eye_lda`. The module also measures
+lower rates, shorter windows, films that were not used in training, one of two eyes, and pupils
+alone. `python
 -m zoo.eye_baselines` writes `zoo/eye_lda/figures/channels.csv`.
 """
 
@@ -31,7 +32,7 @@ FIGURES = pathlib.Path(__file__).parent / "eye_lda" / "figures" / "channels.csv"
 
 
 def bounded(watchers):
-    """Computes slow and fast velocities of everybody, see `eyes.slow_and_fast`."""
+    """Computes slow and fast velocities of all people, see `eyes.slow_and_fast`."""
     signals = fronts.outputs([eyes.slow_and_fast], watchers.signals)
     return People(signals, watchers.subjects, watchers.sessions)
 
@@ -39,13 +40,13 @@ def bounded(watchers):
 def quantile_distance(known):
     """Returns the L1 distance between quantiles of log velocities, without training.
 
-    The quantiles are in standard deviations of the windows of known people.
+    The quantiles are divided by the standard deviations of the training windows.
 
     Args:
         known: Windows of people.
 
     Returns:
-        Function of a list of recordings that gives the distances between all of them.
+        Function that computes the distances between all recordings of a list.
     """
 
     def features(signals):
@@ -77,8 +78,8 @@ def log_euclidean(known):
 def discriminant_distance(known, lags):
     """Returns the cosine distance between linear discriminants of moments and lagged correlations.
 
-    They are fitted in closed form to windows of known people. Arguments and result are like those
-    of `quantile_distance`.
+    The discriminants are fitted in closed form to windows of training people. Arguments and result
+    are the same as in `quantile_distance`.
     """
     steps = np.concatenate(known.signals)
     mean, stddev = steps.mean(axis=0), np.maximum(steps.std(axis=0), 1e-6)
@@ -104,20 +105,20 @@ def discriminant_distance(known, lags):
 
 
 def by_fold(closed_form, windows, everybody=None):
-    """Returns the distances of a closed form for each fold, fitted to the people outside of the
-    fold.
+    """Returns one function of distances per fold: a closed form that is fitted to the people
+    outside of the fold.
 
     Args:
-        closed_form: `quantile_distance` or another function like it.
-        windows: Windows of those who are tested.
-        everybody: Windows of all whom it may know; None for the same.
+        closed_form: `quantile_distance` or another function with the same arguments and result.
+        windows: Windows of the tested people.
+        everybody: Windows of all people to whom the closed form may be fitted. Default: `windows`.
     """
     everybody = windows if everybody is None else everybody
     return [closed_form(everybody.without(fold)) for fold in across_films.groups(windows)]
 
 
 def untrained(windows):
-    """Computes a card's baselines that train nothing, on windows of one eye.
+    """Computes the baselines of a card that need no training, on windows of one eye.
 
     See `zoo.evidence.Evidence`.
     """
@@ -129,8 +130,8 @@ def untrained(windows):
 
 
 def without_network(watchers, windows):
-    """Computes the baselines of `untrained`, and `eye_lda` fitted to the people outside of each
-    fold.
+    """Computes the baselines of `untrained`, and the baseline `eye_lda`, which is fitted to the
+    people outside of each fold.
     """
     folds = across_films.groups(windows)
     models = [lda.fitted(watchers.without(fold)) for fold in folds]
@@ -141,7 +142,7 @@ def without_network(watchers, windows):
 
 
 def trials(closed_form, windows, everybody=None):
-    """Computes the trials over all folds by a closed form, see `by_fold`."""
+    """Computes the trials of all folds with a closed form, see `by_fold`."""
     return across_films.trials_over_folds(windows, by_fold(closed_form, windows, everybody))
 
 
@@ -199,8 +200,8 @@ def of_both_eyes():
 
 
 def within_experiments(given):
-    """Selects the trials within one experiment of DIEM, whose recordings share room and
-    settings.
+    """Selects the trials whose two recordings are from one experiment of DIEM. The recordings of an
+    experiment share room and settings.
     """
     alike = np.array([a[:5] == b[:5] for a, b in zip(given.probes, given.claims, strict=True)])
     names = ("scores", "probes", "claims", "recordings", "enrolled")
@@ -208,7 +209,9 @@ def within_experiments(given):
 
 
 def table(found):
-    """Computes columns of the pooled figures of trials by name, as `of_one_eye` returns them."""
+    """Computes the columns of a table with the pooled figures of the trials that `of_one_eye`
+    returns.
+    """
     columns = {}
     for name, (seconds, claims) in found.items():
         row = {"what": name, "window_s": round(seconds, 2)}

@@ -1,10 +1,11 @@
-"""Eye movements of people who watch films: two data sets, which need two encoders.
+"""Reads eye movements of people who watch films, from two data sets that need two encoders.
 
 GazeCom has one eye at 250 Hz. Its people are recognized across films by fast, small movements: at a
-quarter of the rate much of the accuracy remains, at 31 Hz little. DIEM has 30 values per second of
+quarter of the rate much of the accuracy remains, and at 31 Hz little remains. DIEM has 30 values
+per second of
 both eyes, in pixels of a screen at an unknown distance. Its people are recognized by the size of
-their pupils and the relative position of the two eyes. At 30 Hz the first set would lose this
-information, and at 250 Hz the second set would be interpolated. So each set is read at its rate.
+their pupils and the relative position of the two eyes. At 30 Hz GazeCom would lose its information,
+and at 250 Hz DIEM would be interpolated. So each data set is read at its own rate.
 """
 
 import numpy as np
@@ -35,7 +36,7 @@ def one_eye(blocks=1):
     """Reads velocities of one eye from GazeCom, in degrees per second; the session is the film.
 
     Args:
-        blocks: Values of the gaze that are averaged to one, for a lower rate.
+        blocks: Number of successive gaze values that are averaged to one value, for a lower rate.
     """
     watchers = People([], [], [])
     for records in people.read("gazecom_gaze/uniform").values():
@@ -47,7 +48,7 @@ def one_eye(blocks=1):
 
 
 def examples(_):
-    """Returns windows of `one_eye` and their people for any split, because folds divide the
+    """Returns windows of `one_eye` and their people. The split is ignored, because folds divide the
     people.
     """
     windows = one_eye().windows(WINDOW)
@@ -55,12 +56,12 @@ def examples(_):
 
 
 def known_recordings():
-    """Returns windows of everybody."""
+    """Returns windows of all people."""
     return one_eye().windows(WINDOW).signals
 
 
 def degrees(record):
-    """Converts the gaze of a record of GazeCom to visual angle from the middle of the screen.
+    """Converts the gaze of a record of GazeCom to visual angles from the middle of the screen.
 
     The shape is `(time, 2)`; values are NaN while the eye is lost.
     """
@@ -82,7 +83,7 @@ def velocities(gaze, rate_hz):
 
     Args:
         gaze: Shape `(time, 2)`, NaN where the eye is lost.
-        rate_hz: Values a second.
+        rate_hz: Values per second.
 
     Returns:
         Shape `(time - 1, 2)`, in units of the gaze per second, float32.
@@ -93,7 +94,9 @@ def velocities(gaze, rate_hz):
 
 
 def both_eyes():
-    """Reads both eyes of the people of DIEM, channels `BOTH_CHANNELS`; the session is the film."""
+    """Reads both eyes of the people of DIEM, channels `BOTH_CHANNELS`. The session of a recording
+    is its film.
+    """
     records = people.read("diem_gaze/all", "train")
     watchers = people.collect(records, lambda record: record["video"].decode())
     watchers.signals = [binocular(record["sequence"], record["event"]) for record in records]
@@ -104,12 +107,15 @@ def binocular(sequence, event):
     """Converts a recording of DIEM to the channels `BOTH_CHANNELS`, zero while an eye is lost.
 
     Args:
-        sequence: Shape `(time, 6)`, x and y of the left and the right eye, pupils of both.
-        event: Shape `(time, 2)`, positive where an eye is seen.
+        sequence: Shape `(time, 6)`: x and y of the left eye and of the right eye, and the pupil of
+            each eye.
+        event: Shape `(time, 2)`, positive at time steps at which the tracker sees the left or right
+            eye.
 
     Returns:
         Shape `(time - 1, 10)`, float32: velocities in pixels per second, logarithms of pupils in
-        thousands of the tracker's units, 1 where the eye is seen, left less right in pixels.
+        thousands of the tracker's units, 1 at time steps at which the eye is seen, and the position
+        of the left eye minus the position of the right eye in pixels.
     """
     eyes, gazes = [], []
     for eye in range(2):
@@ -137,7 +143,7 @@ def of_eye(signals, eye):
 
 
 def of_several_films(watchers):
-    """Removes people who were recorded with one film."""
+    """Removes people who watched only one film."""
     films = {name: set() for name in watchers.subjects}
     for subject, film in zip(watchers.subjects, watchers.sessions, strict=True):
         films[subject].add(film)
@@ -149,7 +155,8 @@ def slow_and_fast(velocity, scales=SCALES):
 
     Args:
         velocity: Tensor `(batch, time, channels)`.
-        scales: Velocities that become .76, in the unit of the input.
+        scales: Velocities that are mapped to .76 (by a hyperbolic tangent), in the unit of the
+            input.
 
     Returns:
         Tensor `(batch, time, channels times scales)`.

@@ -1,4 +1,6 @@
-"""Walks of the public gait archive, and functions that its models share."""
+"""Reads walks of the public gait archive, and contains functions that the models of these walks
+share.
+"""
 
 import functools
 
@@ -50,7 +52,7 @@ def sensors():
 def both_feet():
     """Returns walks of `train` and `validation`: left feet, and right feet as additional people.
 
-    The right foot of a person walks similarly, but not equally.
+    The right foot of a person moves similarly to the left foot, but not identically.
     """
     left = [walks(split, "left") for split in KNOWN]
     right = [walks(split, "right") for split in KNOWN]
@@ -74,7 +76,8 @@ def left_feet(walkers):
 
 
 def log_euclidean(recordings):
-    """Returns a model without training: the matrix logarithm of the covariance of the channels.
+    """Returns a model without training that computes the matrix logarithm of the covariance of the
+    channels.
 
     Args:
         recordings: Recordings whose statistics normalize the channels.
@@ -93,11 +96,11 @@ def log_euclidean(recordings):
 
 
 def evidence(trained, others):
-    """Returns the evidence of a card of walkers: the people of the split `test`.
+    """Measures the people of the split `test` for the card of a gait model.
 
     Args:
         trained: `zoo.evidence.Trained`.
-        others: Other models, `{name: (what, kind, function that gives the model)}`.
+        others: Other models, `{name: (what, kind, function that returns the model)}`.
     """
     test = walks("test").windows(WINDOW)
     claims = trials.from_model(trained.whole, test)
@@ -128,8 +131,8 @@ def publish(run, model, walkers, test, measured, **published):
     Args:
         run: `zoo.recipe.Run`.
         model: The trained model.
-        walkers: `both_feet`, those it was trained on.
-        test: Windows of the people whom it was measured on.
+        walkers: Training people, output of `both_feet`.
+        test: Windows of the people on whom the model was measured.
         measured: `keras_dml.training.measure.Measurement`.
         **published: Further arguments of `recipe.Run.publish`.
     """

@@ -1,4 +1,4 @@
-"""Adds the quality gate to cards of published models of sequences and sound.
+"""Adds the quality gate to the cards of published models of sequences and audio.
 
 The model files do not change. From the checkout: `python -m zoo.gates gait_lda vowels_qp_wl`.
 """
@@ -13,7 +13,7 @@ from keras_dml import quality, training, zoo
 from keras_dml.training.own import task
 from zoo import evidence
 
-MOST_REFUSED = 0.01  # of the recordings that a gate is measured on
+MOST_REFUSED = 0.01  # fraction of the recordings from which a gate is computed
 
 Names = Annotated[list[str], typer.Argument(help="Models of sequences or sound of the zoo.")]
 
@@ -50,7 +50,7 @@ def describe(described, recordings):
 
 
 def is_sound(described):
-    """Returns true if a card's `input` is sound, for which loudness is not informative."""
+    """Returns true if a card's `input` is audio, for which loudness is not informative."""
     return task.resolve_kind(None, len(described["channels"]), described["rate_hz"]) == task.SOUND
 
 

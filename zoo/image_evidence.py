@@ -1,4 +1,4 @@
-"""Evidence for the cards of image classifiers: right answers of the model and of its baselines."""
+"""Measures the accuracy of image classifiers and of their baselines for their cards."""
 
 import functools
 from collections.abc import Callable
@@ -31,7 +31,8 @@ def of_classifier(
     Args:
         examples: Function of a split that returns images and labels.
         trained: `zoo.evidence.Trained`.
-        side: Pixels per side of the images for the nearest neighbor; None for no shrinking.
+        side: Pixels per side to which images are shrunk for the nearest neighbor. Default: no
+            shrinking.
         closed_forms: Further methods without a network, `{name: (description, classify)}`, where
             `classify(training_images, labels, images)` returns the classes of images.
     """

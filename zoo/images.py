@@ -1,5 +1,5 @@
-"""MNIST, CIFAR-10 and Omniglot as arrays, from the folder of the recordings if the files are there,
-otherwise from TensorFlow Datasets, which downloads them.
+"""Reads MNIST, CIFAR-10 and Omniglot as arrays, from the folder of the recordings if it contains
+the files, otherwise from TensorFlow Datasets, which downloads them.
 
 ```
 <folder>/                                        named by zoo/recordings.py
@@ -102,7 +102,8 @@ def cifar10(split: str) -> tuple[np.ndarray, np.ndarray]:
     """Reads small photographs of ten classes, `CIFAR10_CLASSES` (Krizhevsky2009).
 
     Args:
-        split: `"train"` (50,000) or `"test"` (10,000); fewer if the folder has a part of the set.
+        split: `"train"` (50,000) or `"test"` (10,000); fewer if the folder contains only a part of
+        the data set.
 
     Returns:
         Images, shape `(n, 32, 32, 3)`, float32 in [0, 1]; labels, shape `(n,)`, int32.

@@ -15,7 +15,7 @@ Names = Annotated[list[str], typer.Argument(help="Models of the zoo.")]
 
 
 def main(names: Names):
-    """Writes headline, baselines and thresholds of the published files into their cards."""
+    """Measures published files, and writes results, baselines and thresholds into their cards."""
     for name in names:
         card = evidence.of_published(name).card(recipe.about_model(name))
         training.update(evidence.ZOO / name, **card)

@@ -1,4 +1,4 @@
-"""Clips of HDM05 by motion and actor, and the retrieval of motions."""
+"""Reads clips of HDM05 by motion and actor, and measures the retrieval of motions."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ MAP_AT_R = "map_at_r"
 
 
 def clips(actors=ACTORS):
-    """Reads clips as recorded; the class is the motion, the session the actor."""
+    """Reads clips as recorded. The class of a clip is its motion, and the session is its actor."""
     result = People([], [], [])
     for actor in actors:
         records = people.read("hdm05_mocap/sequences", f"actor_{actor}")
@@ -38,8 +38,8 @@ def over_actors(every, distances):
 
     Args:
         every: `keras_dml.training.People`, all clips.
-        distances: For each actor a function of a list of clips that gives the distances between all
-            of them. They are divided by the `measure.distance_unit` of the motions of the other
+        distances: One function per actor that computes the distances between all clips of a list.
+            The distances are divided by the `measure.distance_unit` of the motions of the other
             actors, so that all actors share one threshold.
     """
     parts = []
@@ -53,12 +53,12 @@ def over_actors(every, distances):
 
 
 def evaluate(distances, probes, gallery):
-    """Measures retrieval and verification of clips by the motions of a gallery.
+    """Measures how well clips are retrieved and verified by the motions of a gallery.
 
     Args:
         distances: Shape `(probes, gallery)`.
-        probes: Motion of each probe.
-        gallery: Motion of each clip of the gallery.
+        probes: Motion of each probe, shape `(probes,)`.
+        gallery: Motion of each clip of the gallery, shape `(gallery,)`.
     """
     retrieved = evaluation.retrieval(
         distances, probes, gallery_labels=gallery, distance="precomputed", k=(1, 3)

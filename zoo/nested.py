@@ -1,4 +1,4 @@
-"""Nested choice of settings: they are chosen on people who are not measured."""
+"""Chooses settings by nested cross-validation, on people who are not measured."""
 
 import numpy as np
 
@@ -12,12 +12,12 @@ def choose(grid, groups, validate):
     Args:
         grid: Candidates, a list of dicts.
         groups: An even number of disjoint groups of people.
-        validate: `validate(candidate, pair) -> (score, score)`: trained without a pair of groups,
-            measured on each of the two; larger is better.
+        validate: `validate(candidate, pair) -> (score, score)`. It trains without both groups of a
+            pair and measures each group. Larger scores are better.
 
     Returns:
-        Candidates, one for each group, and the candidate of the best mean over all groups; of equal
-        ones the first.
+        A list with the candidate of each group, and the candidate with the best mean over all
+        groups. Of equal candidates the first is chosen.
 
     Raises:
         ValueError: If the number of groups is odd.

@@ -1,4 +1,4 @@
-"""Accuracy on classes that are added after training and on old classes, among all classes.
+"""Measures the accuracy on added classes and on old classes, among all classes.
 
 The encoders are trained without the new classes, see `zoo.class_splits`. From the checkout:
 `python -m zoo.new_classes --help`.
@@ -45,31 +45,32 @@ TEXT = """# New classes among all classes
 
 <!-- Written by `python -m zoo.new_classes`. -->
 
-`PrototypicalClassifier.add_classes` adds classes after training. These figures say how often the
-classifier then finds the class of an example among **all** classes, for examples of the new classes
-and for examples of the old ones, and the harmonic mean of the two. The published models of digits
-and photographs were trained on all ten classes, so small encoders were trained for this page,
+`PrototypicalClassifier.add_classes` adds classes after training. The tables on this page contain
+the accuracy of the classifier among **all** classes, for examples of the new classes and for
+examples of the old classes, and the harmonic mean of both accuracies. The published models of
+digits and photographs were trained on all ten classes. So small encoders were trained for this page
 without the new classes:
 
 {data}
 
-Support is drawn from the training part of the data, and the figures are of the test part. In
-brackets: 95 % intervals of Student's t over the splits, each the mean over {draws} draws of the
-support (one for Omniglot). The splits of a data set share classes, so the intervals are too narrow
-for other classes. All methods use the same embeddings. The nearest class mean is Euclidean.
-Logistic regression (scikit-learn, standardized embeddings, balanced classes) trains on the support
-and on up to {regression} training examples of each old class, which `add_classes` does not need.
-`add_classes` was called after `refit_prototypes`, which measures how far the examples of old
-classes spread. The published files do not hold that spread. Call `refit_prototypes` first if you
-have training examples.
-**Bold**: more than 3 points below the better one of these two.
+The support examples of the new classes are drawn from the training part of the data, and the
+figures are measured on the test part. Brackets contain 95 % intervals of Student's t over the
+splits. The value of a split is the mean over {draws} draws of the support (one draw for Omniglot).
+The splits of a data set share classes, so the intervals are too narrow for other classes. All
+methods use the same embeddings. The nearest class mean uses the Euclidean distance. Logistic
+regression (scikit-learn, standardized embeddings, balanced classes) trains on the support and on up
+to {regression} training examples of each old class, which `add_classes` does not need.
+`add_classes` was called after `refit_prototypes`, which measures the spread of the examples of old
+classes. The published files do not contain this spread. Call `refit_prototypes` first if you have
+training examples. An accuracy of `add_classes` is bold if it is more than 3 points below the better
+one of nearest class mean and logistic regression.
 
 {tables}
 
 The learned similarity still decides among the old classes, so an encoder that is trained for too
-few steps limits the figure. On alphabets held out of training, with five examples, the Omniglot
-encoder had 57.0 % after 300 steps (logistic regression 65.2 %) and 87.2 % after 1,500 (85.2 %).
-1,500 steps were chosen by that.
+few steps limits the accuracy. On alphabets held out of training, with five examples, the Omniglot
+encoder had a harmonic mean of 57.0 % after 300 steps (logistic regression 65.2 %) and of 87.2 %
+after 1,500 steps (logistic regression 85.2 %). So the Omniglot encoder is trained for 1,500 steps.
 
 ## How it was chosen
 
@@ -81,22 +82,24 @@ encoder had 57.0 % after 300 steps (logistic regression 65.2 %) and 87.2 % after
 python -m zoo.new_classes --out build/new_classes
 ```
 
-trains the encoders, prints these tables and writes this page. `--phase choice` prints the figures
-of other splits, by which the method was chosen: no class that is new in the tables above takes part
-in them.
+This command trains the encoders, prints the tables and writes this page. `--phase choice` prints
+the figures of other splits, which were used to choose the method. These splits contain no class
+that is new in the tables above.
 """
-CHOICE = """On splits of other classes of digits, speakers and photographs, without Omniglot.
-Harmonic means with five examples of each new class unless another number is named:
+CHOICE = """The method of `add_classes` was chosen on splits of other classes of digits, speakers
+and photographs, without Omniglot. The figures are harmonic means with five examples of each new
+class unless another number is given.
 
-1. *The similarity, moved by an offset.* Among the two new digits alone the similarity is right in
-   75 %, the nearest class mean in 94 %, so no offset of the similarity reaches the nearest mean:
-   with the nearest mean between old and new classes and the similarity among the new ones the
-   harmonic mean is 80 %, and 92 % by the nearest mean alone.
-2. *An offset of whitened distances, calibrated on simulated examples* around the class means: 95
-   % on digits, but 27 to 42 % on photographs, because new classes spread differently from classes
-   that were trained on.
-3. *Whitened distances, less what few examples add to them* (published): the covariance is shrunk
-   toward equal variances by a weight, of which .5 was taken.
+1. *The similarity plus an offset.* Among the two new digits alone, the similarity is right for 75 %
+   of the examples, and the nearest class mean for 94 %. So the similarity does not reach the
+   nearest class mean with any offset. If the nearest class mean decides between old and new
+   classes, and the similarity decides among the new classes, the harmonic mean is 80 %. With the
+   nearest class mean alone it is 92 %.
+2. *Whitened distances plus an offset, calibrated on simulated examples* around the class means. The
+   harmonic mean is 95 % on digits, but 27 to 42 % on photographs, because the spread of new classes
+   differs from the spread of training classes.
+3. *Whitened distances minus the increase that is due to few examples* (published). The covariance
+   is shrunk toward equal variances. The weight of the equal variances is .5.
 
 | weight of equal variances | .3 | .6 | .8 | .9 | 1 |
 | --- | --- | --- | --- | --- | --- |
@@ -132,7 +135,7 @@ DATA = {
 Names = Annotated[list[str] | None, typer.Argument(help="digits, omniglot, speakers, cifar10.")]
 Out = Annotated[pathlib.Path, typer.Option(help="Folder of encoders, embeddings and figures.")]
 Phase = Annotated[
-    str, typer.Option(help="measured, or choice: the splits by which settings are chosen.")
+    str, typer.Option(help="measured: splits of the page. choice: splits to choose settings.")
 ]
 
 
@@ -144,7 +147,7 @@ def measure(
     shots: int,
     draws: int,
 ) -> dict[str, list[float]]:
-    """Computes the figures of all methods for a split, means over draws of the support.
+    """Computes the figures of all methods for a split, as means over draws of the support.
 
     Args:
         classifier: Trained `PrototypicalClassifier` with a learned similarity.
@@ -178,7 +181,7 @@ def measure(
 def support_rows(
     labels: np.ndarray, new: Sequence[int], shots: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draws rows of the support; returns them and their classes, numbered from 0."""
+    """Draws support examples; returns their indices and their classes, numbered from 0."""
     rows = [rng.choice(np.flatnonzero(labels == k), shots, replace=False) for k in new]
     return np.concatenate(rows), np.repeat(np.arange(len(new)), shots)
 
@@ -192,7 +195,7 @@ def scores_of(
     z: np.ndarray,
     rng: np.random.Generator,
 ) -> list[np.ndarray]:
-    """Computes the scores of embeddings by each of `METHODS`, shape `(count, classes)`.
+    """Computes the scores of embeddings with each of `METHODS`, shape `(count, classes)`.
 
     Args:
         classifier: Trained `PrototypicalClassifier`.

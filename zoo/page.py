@@ -1,4 +1,4 @@
-"""Page of a recipe's run: its figures, its error curves and its command, in one file."""
+"""Writes the page of a recipe's run with figures, error curves and the command."""
 
 import shlex
 import sys
@@ -16,7 +16,8 @@ def write(run, figures, pooled=None, caption=""):
     Args:
         run: `zoo.recipe.Run`.
         figures: Rows of figures.
-        pooled: Headline of a `Measurement`, whose error curves lie in the folder; None for none.
+        pooled: Main result of a `Measurement` whose error curves are in the folder. Default: no
+            main result.
         caption: People and protocol of the trials.
     """
     card = {"name": run.name, "figures": figures, "headline": pooled or {}, "baselines": []}

@@ -8,22 +8,23 @@ from zoo import recordings
 
 
 def read(name, split=None):
-    """Records of a data set, prepared at the first call from the folder of the recordings.
+    """Reads the records of a data set, which the first call prepares from the folder of the
+    recordings.
 
     Args:
-        name: Such as `"ipol_gait/left_foot"`.
-        split: A split; None for all of them by name.
+        name: Name of the data set and its config, such as `"ipol_gait/left_foot"`.
+        split: Name of a split. Default: a dict of all splits by name.
     """
     return reading.records(name, recordings.data_dir(), split=split)
 
 
 def collect(records, session, subject="subject"):
-    """Collects the sequences of records with their people.
+    """Collects the sequences and the people of records.
 
     Args:
         records: Records of a data set, with a `sequence`.
-        session: Function of a record that gives its session.
-        subject: Key of the person, or of the class in its place.
+        session: Function that returns the session of a record.
+        subject: Key of the person in a record, or of the class that takes the place of the person.
 
     Returns:
         `keras_dml.training.People`.

@@ -1,4 +1,4 @@
-"""Walks with a phone in the trouser pocket, and their measurement by groups of people.
+"""Reads walks with a phone in the trouser pocket, and measures models on them by groups of people.
 
 Models are also measured with rotated phones.
 """
@@ -27,12 +27,12 @@ ENROLLED = (1, 3)  # walks
 
 
 def walks():
-    """Reads all walks at an even rate; the walks of a person are numbered in the order of time.
+    """Reads all walks at an even rate. The walks of a person are numbered in the order of time.
 
     The rate of the recordings is uneven, about 25 Hz. The data set interpolates linearly at 50 Hz,
     and
-    every second sample is used here. A gap of more than 200 ms divides a walk, and its parts have
-    one number.
+    every second sample is used here. A gap of more than 200 ms divides a walk into parts, which
+    have the same number.
     """
     walkers = People([], [], [])
     for records in people.read("gaitauth_walks/uniform50").values():
@@ -41,8 +41,8 @@ def walks():
 
 
 def examples(_):
-    """Returns windows of all walks and their people for any split, because groups divide the
-    people.
+    """Returns windows of all walks and their people. The split is ignored, because groups divide
+    the people.
     """
     windows = walks().windows(WINDOW)
     return windows.signals, windows.subjects
@@ -83,7 +83,7 @@ def known_recordings():
 
 
 def groups(walkers):
-    """Returns the groups of people; each is measured by a model that has seen nobody of it."""
+    """Returns the groups of people for the cross-validation."""
     return folds(walkers.subjects, GROUPS, GROUPS_SEED)
 
 
@@ -91,14 +91,16 @@ class Group:
     """Distances between the windows of one group of people.
 
     Args:
-        between: Function of two lists of windows, probes and enrolled ones, that gives distances.
+        between: Function that computes the distances between two lists of windows, the probes and
+            the enrolled windows.
         walkers: `walks`, all of them.
-        group: The people of the group.
+        group: Names of the people of the group.
         seed: Seed of the rotations.
 
     Attributes:
-        windows: `keras_dml.training.People`, their windows in the sessions of `blocks`.
-        rank: Place of each window's walk among those of its person.
+        windows: `keras_dml.training.People` with the windows of the group, in the sessions of
+            `blocks`.
+        rank: Rank of each window's walk among the walks of the same person, from 0.
     """
 
     def __init__(self, between, walkers, group, seed=TURN_SEED):
@@ -131,15 +133,15 @@ class Group:
         return self._turned if turn else self._as_recorded
 
     def measured(self):
-        """Measures the group as recorded."""
+        """Measures the group with the walks as recorded."""
         return measure.measure_people(self.distances(False), self.windows)
 
     def trials(self, turn, walks=None):
-        """Compares each later window with everybody's earlier windows.
+        """Compares each later window with the earlier windows of each person of the group.
 
         Args:
             turn: Whether each probe is turned.
-            walks: Number of walks that are enrolled, from the first; None for all earlier ones.
+            walks: Number of enrolled walks, from the first walk on. Default: all earlier walks.
         """
         sessions = np.array(self.windows.sessions)
         used = (sessions == LATER) | (self.rank < (np.inf if walks is None else walks))
@@ -157,10 +159,10 @@ class Group:
 
 
 def measured(methods, walkers):
-    """Measures the groups, each by a method that has not seen its people.
+    """Measures each group with a method that was not fitted to its people.
 
     Args:
-        methods: For each group a function of two lists of windows that gives distances.
+        methods: One function per group that computes the distances between two lists of windows.
         walkers: `walks`, all of them.
 
     Returns:
@@ -173,7 +175,7 @@ def measured(methods, walkers):
 
 
 def measurement(found):
-    """Returns the `Measurement` of the headline: all groups together, as recorded.
+    """Returns the `Measurement` of the main result: the pooled groups, with walks as recorded.
 
     Args:
         found: List of `Group`.
@@ -184,8 +186,8 @@ def measurement(found):
 def rows(found):
     """Computes rows of a card's `figures`.
 
-    The rows are as recorded and rotated, for single pairs and more enrolled walks, and by the
-    papers' protocols.
+    The rows are for probes as recorded and for rotated probes, for single pairs and for several
+    enrolled walks, and for the papers' protocols.
 
     Args:
         found: List of `Group`.
@@ -203,7 +205,7 @@ def rows(found):
 
 
 def scores(found, turn=False):
-    """Returns the scores of the trials of `measurement`, as recorded or with each probe rotated."""
+    """Returns the scores of the trials of `measurement`, with probes as recorded or rotated."""
     return trials.concatenate([group.trials(turn) for group in found]).scores
 
 
@@ -217,7 +219,7 @@ def caption(walkers):
 
 
 def publish(run, model, walkers, measured, folds):
-    """Publishes a model that has seen all people, with figures and models of the groups.
+    """Publishes a model that was trained on all people, with the figures and models of the groups.
 
     Args:
         run: `zoo.recipe.Run`.
@@ -250,7 +252,7 @@ def of_model(model):
 
 
 def front(horizontal):
-    """Returns a `GravityFrame` for this rate, as the only layer of a list."""
+    """Returns a list with a `GravityFrame` for the rate of the walks."""
     return [GravityFrame(horizontal, lag=LAG, name="gravity_frame")]
 
 
@@ -273,7 +275,7 @@ def eer_row(protocol, claims):
 
 
 def _ranks(subjects, numbers):
-    """Returns the rank of each number among the different numbers of its person, from 0."""
+    """Returns the rank of each walk's number among the numbers of the same person, from 0."""
     subjects, numbers = np.array(subjects), np.array(numbers)
     rank = np.empty(len(numbers), int)
     for subject in set(subjects.tolist()):

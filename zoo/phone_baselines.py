@@ -1,4 +1,5 @@
-"""Baselines of walks with a phone in the pocket, without a network, for `phone_gait_qp_wl`.
+"""Methods without a network for walks with a phone in the pocket, the baselines of
+`phone_gait_qp_wl`.
 
 `python -m zoo.phone_baselines` prints their figures.
 """
@@ -19,7 +20,8 @@ LAGS, DISCRIMINANTS = (0, 2, 4, 8, 16), 64
 
 
 def log_euclidean_model(walkers):
-    """Returns a model without training: logarithms of covariances in the frame of gravity.
+    """Returns a model without training that computes logarithms of covariances in the frame of
+    gravity.
 
     Args:
         walkers: People whose statistics normalize the channels.
@@ -54,13 +56,14 @@ def discriminants_of(walkers, tempos=phone.TEMPOS):
 
 
 def cosine_distances(model):
-    """Returns the cosine distances of a model, shifted to begin at 0, as a function of windows."""
+    """Returns a function that computes the cosine distances of a model, shifted to begin at 0."""
     between = phone.of_model(model)
     return lambda probes, enrolled: 1 + between(probes, enrolled)
 
 
 def linear_discriminants(walkers):
-    """Returns the distances of linear discriminants of lagged correlations in the frame of gravity.
+    """Returns a function of distances: linear discriminants of lagged correlations in the frame of
+    gravity.
 
     Args:
         walkers: People to fit.
@@ -87,8 +90,8 @@ def spectra(walkers=None):
 
 CLOSED_FORMS = {
     "linear discriminants": (
-        "of lagged correlations in the frame of gravity, in closed form, on the same people and "
-        "speeds",
+        "linear discriminants of lagged correlations in the frame of gravity, in closed form, "
+        "fitted to the same people and speeds",
         linear_discriminants,
     ),
     "log-Euclidean": ("covariance in the frame of gravity, nothing trained", log_euclidean),
@@ -100,7 +103,7 @@ CLOSED_FORMS = {
 
 
 def closed_form(name, walkers):
-    """Fits a closed form of `CLOSED_FORMS` without the people of each group, and measures the
+    """Measures each group with a method of `CLOSED_FORMS` that is fitted to the people of the other
     groups.
 
     Returns:

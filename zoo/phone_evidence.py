@@ -1,4 +1,4 @@
-"""Evidence of the cards of walks with a phone in the pocket."""
+"""Measures models of walks with a phone in the pocket for their cards."""
 
 import functools
 
@@ -10,12 +10,13 @@ TURNED = "this model, with each probe rotated at random and enrolled walks as re
 
 
 def evidence(whole, methods, beside):
-    """Measures twenty-six people, each by the method of the group that has not seen them.
+    """Measures twenty-six people, each with the method of their group, which was not fitted to
+    them.
 
     Args:
         whole: The published model.
-        methods: For each group a function of two lists of windows that gives distances.
-        beside: Names of `phone_baselines.CLOSED_FORMS`.
+        methods: One function per group that computes the distances between two lists of windows.
+        beside: Names of methods in `phone_baselines.CLOSED_FORMS` that are baselines of the card.
     """
     walkers = phone.walks()
     groups = phone.measured(methods, walkers)
@@ -28,18 +29,19 @@ def evidence(whole, methods, beside):
 
 
 def over_folds(distances):
-    """Computes the `Measurement` of the headline over the groups.
+    """Computes the `Measurement` of the main result over the groups.
 
     Args:
-        distances: For each group a function of a list of windows that gives the distances between
-            all of them.
+        distances: One function per group that computes the distances between all windows of a list.
     """
     methods = [functools.partial(_between, between) for between in distances]
     return phone.measurement(phone.measured(methods, phone.walks()))
 
 
 def _others(found, walkers, names):
-    """Computes the baselines: the method on rotated probes, and closed forms as recorded."""
+    """Computes the baselines: the method with rotated probes, and closed forms with probes as
+    recorded.
+    """
     closed = {
         name: (
             phone_baselines.CLOSED_FORMS[name][0],
@@ -52,7 +54,9 @@ def _others(found, walkers, names):
 
 
 def _between(distances, probes, enrolled):
-    """Computes distances of probes to enrolled windows, shifted to begin at 0 for the cosine."""
+    """Computes distances from probes to enrolled windows. Cosine distances are shifted to begin at
+    0.
+    """
     between = distances([*probes, *enrolled])
     between = between - between.diagonal().min()
     return between[: len(probes), len(probes) :]

@@ -1,4 +1,4 @@
-"""Numbers that an encoder is trained in."""
+"""Option of the numeric precision in which an encoder is trained."""
 
 import contextlib
 import enum
@@ -10,7 +10,7 @@ from keras_dml._backend import keras
 
 
 class Precision(enum.StrEnum):
-    """Keras's policies; the model that is kept has float32."""
+    """Keras's dtype policies. The saved model always has float32."""
 
     float32 = "float32"
     mixed_bfloat16 = "mixed_bfloat16"
@@ -28,7 +28,9 @@ Option = Annotated[
 
 @contextlib.contextmanager
 def layers_in(precision):
-    """Layers built inside compute in a precision, those built later in float32 again."""
+    """Layers that are built in this context compute in `precision`; later layers compute in
+    float32.
+    """
     keras.config.set_dtype_policy(Precision(precision).value)
     try:
         yield

@@ -1,4 +1,6 @@
-"""Command of a recipe: its options, its folder, its card and page."""
+"""Command of a recipe: it adds the options of all recipes, and writes the figures, the card and the
+page.
+"""
 
 import dataclasses
 import inspect
@@ -19,7 +21,7 @@ Out = Annotated[
     pathlib.Path | None,
     typer.Option(help="Folder of checkpoints and figures; without it build/MODEL[_METHOD]_SEED."),
 ]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Continue from the checkpoint in --out.")]
 Publish = Annotated[bool, typer.Option("--publish", help="Write model, card and page into zoo/.")]
 
 
@@ -33,9 +35,9 @@ class Run:
         out: Folder of the run.
         steps: Training steps.
         seed: Seed of weights and batches.
-        resume: Whether to go on from what lies in `out`.
+        resume: Whether to continue from the checkpoint in `out`.
         publishes: Whether the trained model is published.
-        options: Other options of the command that the card repeats, by name.
+        options: Other options of the command by name, which the card lists.
         minutes: Minutes of training so far.
     """
 
@@ -56,7 +58,7 @@ class Run:
         return dataclasses.replace(self, out=out, minutes=0.0)
 
     def fit(self, model, batches, optimization, steps=None, **given):
-        """Trains a model by `keras_dml.training.fit`, and counts its minutes."""
+        """Trains a model with `keras_dml.training.fit`, and adds the duration to `minutes`."""
         self.minutes += training.fit(
             model,
             batches,
@@ -108,8 +110,8 @@ class Run:
             curves: Name of the image in `out` for the page; None for no image.
             about: Static part of the card; None for the `about.json` in the folder of the recipe.
             recordings: Training recordings, as long as the recordings that the model will get. The
-                quality gate is computed from them, see `zoo.gates`, and except for sound the
-                magnitudes of the contract. None for neither.
+                quality gate is computed from these recordings, see `zoo.gates`, and, except for
+                audio, the magnitudes of the input contract. Default: no gate and no magnitudes.
             baselines: Other methods on the trials of the `Measurement`, `{name: (what, kind,
             values)}`,
                 see `keras_dml.training.pooled.baseline`.

@@ -1,4 +1,4 @@
-"""Lookup of the folder with the real recordings, for recipes and tests."""
+"""Finds the folder with the real recordings, for recipes and tests."""
 
 import os
 import pathlib
@@ -16,7 +16,7 @@ def data_dir():
         A `pathlib.Path`, or None if the folder does not exist.
 
     Raises:
-        NotADirectoryError: If KERAS_DML_DATA is set to something that is not a folder.
+        NotADirectoryError: If KERAS_DML_DATA is not the path of a folder.
     """
     named = os.environ.get(VARIABLE)
     if named:

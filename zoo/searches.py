@@ -1,4 +1,4 @@
-"""Runs of a search for settings; each result is written as a line of JSON when its run ends."""
+"""Runs a search for settings, and writes the result of each run as a line of JSON."""
 
 import json
 import sys
@@ -21,15 +21,16 @@ def check(options):
 
 
 def completed(file, wanted, run):
-    """Runs what is missing in a file, and returns all runs of the file.
+    """Runs the settings that a file of results does not contain, and returns all results of the
+    file.
 
     Args:
-        file: Path of the runs; a last line that a killed search left half written is dropped.
-        wanted: Dicts of what tells a run from others, all of the same keys.
-        run: Function of such a dict that gives what was found, a dict.
+        file: Path of the results. An incomplete last line of a stopped search is removed.
+        wanted: Settings of the runs, dicts with the same keys.
+        run: Function that takes such a dict and returns the result of the run, a dict.
 
     Returns:
-        Dicts of the runs: what was wanted and what was found.
+        Dicts of the runs, each with its settings and its result.
     """
     file.parent.mkdir(parents=True, exist_ok=True)
     text = file.read_text(encoding="utf-8") if file.exists() else ""

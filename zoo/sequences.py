@@ -1,4 +1,4 @@
-"""Encoders of recordings: the four methods of Abdelwahab2019, their training and measurement."""
+"""Builds, trains and measures encoders of recordings by the four methods of Abdelwahab2019."""
 
 from typing import Annotated
 
@@ -25,7 +25,7 @@ NPAIR_SCALE = 16.0
 
 Method = Annotated[
     str,
-    typer.Option(help="qp_wl (the one to be published), qp_npl, mp_npl or qp_cls (its rivals)."),
+    typer.Option(help="qp_wl (the published method), qp_npl, mp_npl or qp_cls (for comparison)."),
 ]
 
 
@@ -35,7 +35,7 @@ def build_encoder(method, channels, front=(), **options):
     Args:
         method: One of `METHODS`.
         channels: Channels of a recording.
-        front: Layers before the encoder, which train nothing.
+        front: Layers before the encoder, without trainable weights.
         **options: Further arguments of `keras_dml.models.sequence_encoder`.
 
     Raises:
@@ -71,9 +71,10 @@ def train(
         method: One of `METHODS`.
         people: `keras_dml.training.People` to train on.
         batches: Dict of `pairs`, `length` and `augment`, arguments of `NPairSampler`.
-        adapt_to: Recordings whose statistics normalize the channels; None for all of them.
+        adapt_to: Recordings whose statistics normalize the channels. Default: the recordings of
+            `people`.
         optimization: `keras_dml.training.Optimization`.
-        loss: Arguments of the method's loss; None for its defaults.
+        loss: Arguments of the method's loss. Default: the defaults of the loss.
         front: Fixed layers before the encoder.
         **options: Further arguments of `keras_dml.models.sequence_encoder`.
     """
@@ -95,7 +96,7 @@ def train(
 def scale_of(method):
     """Returns the default factor of the distances or cosines in a method's loss.
 
-    It is 1 for `qp_cls`, whose loss has no factor.
+    The factor is 1 for `qp_cls`, whose loss has no factor.
     """
     return NPAIR_SCALE if method in ("qp_npl", "mp_npl") else 1.0
 

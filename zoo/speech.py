@@ -1,4 +1,6 @@
-"""Speech for speaker verification: RAVDESS at 16 kHz without silence, folds of speakers, trials."""
+"""Reads the speech of RAVDESS at 16 kHz, and divides it into folds of speakers and trials for
+speaker verification.
+"""
 
 import numpy as np
 
@@ -15,7 +17,7 @@ QUIETEST = 1e-4  # power of speech, as a fraction of the loudest block's: -40 dB
 
 
 def utterances(prepare=True):
-    """Reads every recording of RAVDESS's speech once, in the order of speakers and files.
+    """Reads every speech recording of RAVDESS, in the order of speakers and files.
 
     A file that repeats an earlier file byte for byte is left out. Otherwise a trial could compare
     an utterance with itself.
@@ -43,9 +45,9 @@ def utterances(prepare=True):
 def prepared(sound):
     """Trims a recording to its speech and scales it to the level of speech.
 
-    RAVDESS's recordings begin and end with up to a second of silence. Their levels differ by 25 dB
-    with
-    the actor and the distance of the microphone, which does not identify speakers elsewhere. The
+    RAVDESS's recordings begin and end with up to a second of silence. Their levels differ by up to
+    25 dB between actors and distances of the microphone. In other recordings the level does not
+    identify speakers. The
     loudest 20 ms are the reference, so recordings of any device can be prepared in the same way.
 
     Args:
@@ -80,14 +82,15 @@ def sex(speaker):
 
 
 def folds(speakers, count=5):
-    """Divides speakers into folds with men and women each; the result is equal on every machine.
+    """Divides speakers into folds that each contain men and women. The result is the same on every
+    machine.
 
     Args:
         speakers: Ids, see `sex`. Repeated ids count once.
         count: Number of folds.
 
     Returns:
-        Tuple of `count` tuples of ids; nobody is in two of them.
+        Tuple of `count` disjoint tuples of ids.
 
     Raises:
         ValueError: If there are fewer men, or fewer women, than folds.
@@ -103,7 +106,7 @@ def folds(speakers, count=5):
 def trials(subjects, parts):
     """Returns all pairs of utterances within each fold.
 
-    Speakers of two folds are not compared, because two models score them.
+    Speakers of different folds are not compared, because different models compute their scores.
 
     Args:
         subjects: Speaker of each utterance.

@@ -1,5 +1,5 @@
-"""Augmentation of voices: noise, other voices, rooms, a telephone; and new voices by other
-speeds.
+"""Augments recordings of voices with noise, other voices, rooms and a telephone, and creates new
+voices by changes of speed.
 """
 
 import numpy as np
@@ -26,15 +26,16 @@ LOUDEST = 0.5  # peak before the codec, full scale 1
 def with_speeds(people, speeds=tuple(SPEEDS)):
     """Adds slower and faster copies of recordings as **other speakers**.
 
-    Resampling changes pitch and formants by 10 or 20 %, which simulates another person. As
-    additional recordings of the same speaker the copies would teach that pitch does not matter.
+    Resampling changes pitch and formants by 10 or 20 %, which simulates another person. If the
+    copies were additional recordings of the same speaker, a model would learn to ignore the pitch.
 
     Args:
         people: `keras_dml.training.People`.
         speeds: Some of `SPEEDS`.
 
     Returns:
-        `People`, more by as many as the speeds; the new ones are called `"01@0.8"`, `"01@0.9"`, ...
+        `People` with one additional speaker per original speaker and speed. The new speakers are
+        called `"01@0.8"`, `"01@0.9"`, ...
     """
     voices = people
     for name in speeds:
@@ -49,16 +50,15 @@ def with_speeds(people, speeds=tuple(SPEEDS)):
 
 
 def joined(people, samples, seed=0):
-    """Extends recordings to a smallest length by other recordings of their speaker, in random
-    order.
+    """Extends short recordings with other recordings of the same speaker, in random order.
 
     Args:
         people: `keras_dml.training.People`.
-        samples: Smallest length.
+        samples: Smallest length of a recording, in samples.
         seed: Seed of the order.
 
     Returns:
-        `People`, as many, in the same order.
+        `People` with the same number of recordings, in the same order.
     """
     rng = np.random.default_rng(seed)
     subjects = np.asarray(people.subjects)
@@ -74,14 +74,14 @@ def joined(people, samples, seed=0):
 
 
 class Disturb:
-    """Augmentation for samplers: reverberation, noise and telephone in random rows.
+    """Augmentation that adds reverberation, noise or a telephone line to random rows of a batch.
 
     Args:
         per_class: Adjacent rows of one speaker in a batch; the babble of a row is of other
         speakers. rate_hz: Samples per second.
         reverberant: Fraction of rows with reverberation.
         noisy: Fraction of rows with noise of one of `NOISES`.
-        distant: Fraction of rows over a telephone, after room and noise.
+        distant: Fraction of rows that pass through a telephone, after reverberation and noise.
     """
 
     def __init__(self, per_class, *, rate_hz=16_000, reverberant=0.5, noisy=0.75, distant=0.0):
@@ -130,7 +130,9 @@ def colored_noise(samples, kind, rng):
 
 
 def babble(sounds, rng):
-    """Adds three to six voices: rows of `sounds`, shape `(rows, samples)`, with random starts."""
+    """Returns the sum of three to six voices: rows of `sounds`, shape `(rows, samples)`, with
+    random starts.
+    """
     count = min(rng.integers(VOICES[0], VOICES[1] + 1), len(sounds))
     rows = rng.choice(len(sounds), count, replace=False)
     starts = rng.integers(sounds.shape[1], size=count)
@@ -138,14 +140,16 @@ def babble(sounds, rng):
 
 
 def with_noise(sound, noise, snr_db):
-    """Adds noise to a sound, `snr_db` below it in power; silent noise changes nothing."""
+    """Adds noise to a recording, with a power `snr_db` below the recording. Silent noise changes
+    nothing.
+    """
     power, disturbing = np.mean(sound**2), np.mean(noise**2)
     gain = np.sqrt(power / max(disturbing, 1e-12) * 10 ** (-snr_db / 10))
     return sound + np.float32(gain) * noise
 
 
 def reverberated(sounds, rng, rate_hz):
-    """Adds the reverberation of a random room to each row: noise that decays exponentially.
+    """Adds the reverberation of a random room, exponentially decaying noise, to each row.
 
     Args:
         sounds: Shape `(rows, samples)`.
@@ -153,7 +157,7 @@ def reverberated(sounds, rng, rate_hz):
         rate_hz: Samples a second.
 
     Returns:
-        The same shape, not delayed, with the power of before.
+        Recordings of the same shape, not delayed, with unchanged power.
     """
     rows = len(sounds)
     time = np.arange(int(RT60_SECONDS[1] * rate_hz)) / rate_hz
@@ -168,14 +172,14 @@ def reverberated(sounds, rng, rate_hz):
 
 
 def over_telephone(sounds, rate_hz):
-    """Simulates a telephone for each row: 300 to 3,400 Hz, in 8 bits by the mu-law.
+    """Simulates a telephone for each row: a band from 300 to 3,400 Hz and mu-law coding in 8 bits.
 
     Args:
         sounds: Shape `(rows, samples)`.
         rate_hz: Samples a second.
 
     Returns:
-        The same shape, at the level of before.
+        Recordings of the same shape and level.
     """
     band = signal.butter(4, TELEPHONE_HZ, "bandpass", fs=rate_hz, output="sos")
     heard = signal.sosfilt(band, sounds, axis=1)

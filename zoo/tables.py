@@ -18,7 +18,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE, ZOO_PAGE = ROOT / "README.md", ROOT / "zoo" / "README.md"
 EER, TAR, ACCURACY = "eer", "tar_at_far_0.01", "accuracy"
 LICENSE = re.compile(r"CC BY[-A-Z]*(?: \d\.\d)?|MIT|research purposes")
-# What each card gave last before it had a headline: by the papers' protocols, ± standard error.
+# The last figure of each card before it had a main result: by the papers' protocols, ± standard
+# error.
 BEFORE = {
     "gait_qp_wl": "EER 1.1 % ± 0.3",
     "eeg_spdnet_rpl": "EER 0.6 % ± 0.6",
@@ -36,7 +37,8 @@ BEFORE = {
 def of_people(cards):
     """Returns a table with one row per model of recordings.
 
-    The columns have pooled figures of the model, of methods without a network, and of alternatives.
+    The columns contain pooled figures of the model, of methods without a network, and of
+    alternatives.
 
     Args:
         cards: Valid cards.
@@ -97,8 +99,9 @@ def of_images(cards):
 
 
 def of_all(cards):
-    """One row a model: what its card gave before, its headline, other methods, and the command that
-    measures all of them."""
+    """Returns a table with one row per model: its earlier figure, its main result, other methods,
+    and the command that measures the model again.
+    """
     columns = (
         "model",
         "before, other trials",
@@ -193,7 +196,7 @@ TABLES = {PAGE: (of_people, of_images), ZOO_PAGE: (of_all, of_unbeaten)}
 
 
 def rewrite(page):
-    """Returns a page with new tables; each replaces the table with the same columns.
+    """Returns a page with new tables. Each new table replaces the table with the same columns.
 
     Args:
         page: One of `TABLES`.

@@ -1,4 +1,6 @@
-"""Further tasks of a classifier of images: verification, retrieval, few-shot learning, novelty."""
+"""Measures a classifier of images on verification, retrieval, few-shot learning and novelty
+detection.
+"""
 
 import numpy as np
 from scipy import stats
@@ -12,14 +14,15 @@ FEW_SHOT, EPISODES = ((20, 1), (20, 5)), 600  # ways and shots
 
 
 def rows(model, x, y, new, new_labels):
-    """Computes rows of a card's figures, by the learned similarity and by the cosine of embeddings.
+    """Computes the rows of a card's figures with the learned similarity and with the cosine of
+    embeddings.
 
     Args:
         model: `PrototypicalClassifier`.
-        x: Images that it was not trained on, of the classes that it knows.
+        x: Images of the trained classes that were not used in training.
         y: Class ids, shape `(images,)`.
         new: Images of other classes.
-        new_labels: Ids of those classes.
+        new_labels: Class ids of `new`.
     """
     z, unknown = (inference.embed(model, images, batch_size=500) for images in (x, new))
     few = classifiers.few_shot(model, new, new_labels, FEW_SHOT, EPISODES)
@@ -27,11 +30,11 @@ def rows(model, x, y, new, new_labels):
 
 
 def known_classes(model, x, y):
-    """Computes rows of verification and retrieval among images of the classes that a model knows.
+    """Computes the rows of verification and retrieval among images of the trained classes.
 
     Args:
         model: `PrototypicalClassifier`.
-        x: Images that it was not trained on, in any order.
+        x: Images that were not used in training, in any order.
         y: Class ids, shape `(images,)`.
 
     Raises:
@@ -47,10 +50,11 @@ def known_classes(model, x, y):
 
 
 def compared(model, z, y):
-    """Computes verification and retrieval: each of the first images against all later images.
+    """Measures verification and retrieval: each of the first images is compared with all later
+    images.
 
-    The images must not be sorted by class. The difference of both heads is computed on the same
-    groups of images, with Student's interval.
+    The images must not be sorted by class. The difference between similarity and cosine is computed
+    on the same groups of images, with Student's interval.
     """
     tables = {
         "sim": -np.asarray(model.similarity(z[:PROBES], z[PROBES:])),

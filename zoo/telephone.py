@@ -1,4 +1,4 @@
-"""Voices over the telephone for speaker verification: Hyke at 16 kHz, folds of voices, trials."""
+"""Reads the telephone voices of Hyke at 16 kHz for speaker verification."""
 
 import numpy as np
 
@@ -14,9 +14,9 @@ def lines(split=None, prepare=True):
     """Reads every recording of Hyke, in the order of voices and lines.
 
     Args:
-        split: Split of the data set; None for all of them.
-        prepare: Whether recordings are trimmed and brought to one level, see `speech.prepared`;
-            without it, as they are in the set.
+        split: Split of the data set. Default: all splits.
+        prepare: Whether recordings are trimmed and scaled to one level, see `speech.prepared`. If
+            False, recordings are as in the data set.
 
     Returns:
         `People`: recordings of shape `(samples, 1)`, float32, 16 kHz; the voice, with its sex
@@ -36,7 +36,8 @@ def lines(split=None, prepare=True):
 
 
 def with_line_1(sessions):
-    """Returns true for trials with exactly one line 1, with which the authors of the set enroll.
+    """Returns true for trials in which exactly one recording is line 1, which the authors of the
+    data set enroll.
 
     Args:
         sessions: Lines of the two recordings of each trial, shape `(2, trials)`.

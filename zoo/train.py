@@ -1,4 +1,4 @@
-"""Trains models of the zoo again, one after the other, each by the command on its card.
+"""Trains models of the zoo again, one after the other, each with the command on its card.
 
 From the checkout, overnight: `python -m zoo.train --all --resume`. If a model fails, the others are
 still trained. The same command continues a stopped run.

@@ -1,4 +1,5 @@
-"""Accuracy of digit classifiers under attack, in parts that a resumed run does not repeat.
+"""Measures the accuracy of digit classifiers under attack. A resumed run continues from
+checkpoints.
 
 From the checkout, for a published file: `python -m zoo.under_attack mnist_proto_sim_at --out DIR`.
 """
@@ -47,8 +48,8 @@ def measured(model, x, y, out):
         out: Folder of the checkpoints.
 
     Returns:
-        Booleans by name of the attack, shape `(count,)`; for `ON_FIRST` and `UNION` only for the
-        first images.
+        Booleans of shape `(count,)` by name of the attack. For `ON_FIRST` and `UNION` they are for
+        the first images only.
     """
     right = {}
     for start in range(0, len(x), PART):

@@ -17,7 +17,8 @@ AT_ONCE = 3  # recordings that are embedded: the longest have 39 s, and 32 of th
 
 
 def classifier(encoder, names):
-    """Creates an untrained classifier of voices, whose similarity begins as the squared distance.
+    """Creates an untrained classifier of voices, whose similarity is initialized as the squared
+    distance.
 
     Args:
         encoder: A built encoder.
@@ -37,11 +38,11 @@ def classifier(encoder, names):
 
 
 def with_silence_removal(model):
-    """Returns a trained classifier with a layer in front that cuts silence out of recordings.
+    """Adds a layer that removes silence from recordings in front of a trained classifier.
 
     Args:
-        model: A classifier of sound, whose encoder is a chain of layers that begins with its input
-            contract.
+        model: A classifier of audio, whose encoder is a chain of layers that begins with an
+            `InputContract`.
     """
     contract, *rest = model.encoder.layers[1:]
     least = contract.contract.min_steps
@@ -55,9 +56,9 @@ def with_silence_removal(model):
 
 
 def without_silence_removal(model):
-    """Returns a published classifier without its layer that cuts silence out of recordings.
+    """Returns a published classifier without its layer that removes silence.
 
-    The page of `zoo.voice_table` compares networks of recordings with their silence.
+    The page of `zoo.voice_table` compares networks on recordings with silence.
     """
     audio, *rest = model.encoder.layers
     x = audio.output
@@ -72,8 +73,9 @@ def batches(people, length, seed, augment=None):
     """Creates batches with several crops of several voices.
 
     Args:
-        people: `People`; the recordings of a voice are joined where they are too short.
-        length: Steps of a crop.
+        people: `People`. Recordings that are too short are joined with other recordings of the same
+            voice.
+        length: Number of time steps of a crop.
         seed: Seed of the draws.
         augment: See `keras_dml.samplers`.
     """
@@ -92,17 +94,18 @@ def batches(people, length, seed, augment=None):
 
 
 def fit(run, model, sampler, learning_rate):
-    """Trains a classifier by Algorithm 1 of Monteiro2020: class, pair and auxiliary terms."""
+    """Trains a classifier with Algorithm 1 of Monteiro2020: class, pair and auxiliary terms."""
     loss = PrototypicalLoss(label_smoothing=SMOOTHING)
     run.fit(model, sampler, classifiers.optimization(learning_rate), loss=loss)
 
 
 def scores(model, signals, rows):
-    """Computes similarity, cosine and their sum of trials, arrays of shape `(trials,)` by name.
+    """Computes the similarity, the cosine and the sum of both for trials, arrays of shape
+    `(trials,)` by name.
 
     Args:
         model: A classifier.
-        signals: Recordings, as its encoder takes them.
+        signals: Recordings in the form that the encoder takes.
         rows: Indices of the two recordings of each trial.
     """
     first, second = rows
@@ -117,8 +120,8 @@ def report(run, model, every, curves=None):
 
     Args:
         run: `recipe.Run`.
-        model: The classifier, from raw sound.
-        every: `People` of both sets, as the model takes them.
+        model: The classifier of raw audio.
+        every: `People` of both data sets, with recordings in the form that the model takes.
         curves: See `recipe.Run.publish`.
     """
     left, pairs = voices.of_test(every)

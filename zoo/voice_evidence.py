@@ -1,4 +1,4 @@
-"""Evidence of the cards of voices: actors and callers whom the published file never heard."""
+"""Measures voice models for their cards, on actors and callers who were not used in training."""
 
 import functools
 
@@ -14,14 +14,15 @@ from zoo.voice_logcov_lda import encoder as log_covariance
 
 
 def of_similarity(trained, teaching, left, pairs, others):
-    """Compares all pairs of recordings of one set by the learned similarity, in both directions.
+    """Compares all pairs of recordings of one data set by the learned similarity, in both
+    directions.
 
     Args:
         trained: `zoo.evidence.Trained`.
-        teaching: `People` whom the file was trained on.
-        left: `People` whom the file never heard.
-        pairs: Their trials, see `voices.trials`.
-        others: Function of the rows of the trials that gives other methods, see
+        teaching: `People` of the training.
+        left: `People` who were not used in training.
+        pairs: Trials of `left`, see `voices.trials`.
+        others: Function that takes the rows of the trials and returns other methods, see
             `Evidence.baselines`.
     """
     rows = np.concatenate([pairs[:2], pairs[1::-1]], axis=1)
@@ -32,7 +33,9 @@ def of_similarity(trained, teaching, left, pairs, others):
 
 
 def confounders(subjects):
-    """Returns groups of similar voices: of one sex, and of one set if there are two sets."""
+    """Returns groups of similar voices: voices of one sex, and voices of one data set if there are
+    two.
+    """
     groups = {"people of one sex": {subject: speech.sex(subject) for subject in subjects}}
     telephone = voices.is_telephone(subjects)
     if telephone.any() and not telephone.all():
@@ -44,41 +47,45 @@ def confounders(subjects):
 
 
 def beside(teaching, people, rows, found, others):
-    """Computes the baselines: without a network, the cosine and the sum, and other methods."""
+    """Computes the baselines: methods without a network, the cosine, the sum of similarity and
+    cosine, and other methods.
+    """
     model = statistics()
     taught, asked = (embedded(model, recordings.signals) for recordings in (teaching, people))
     return {
         **closed_forms(taught, teaching.subjects, asked, rows),
-        "cosine": ("of the same embeddings", pooled.SAME_MODEL, -found["cosine"]),
-        "sum": ("of similarity and cosine", pooled.SAME_MODEL, -found["fused"]),
+        "cosine": ("the cosine of the same embeddings", pooled.SAME_MODEL, -found["cosine"]),
+        "sum": ("the sum of similarity and cosine", pooled.SAME_MODEL, -found["fused"]),
         **others(rows),
     }
 
 
 def untrained(signals, rows):
-    """Computes the negative cosine of trials by log covariances of cepstra, without training."""
+    """Computes the negative cosine of log covariances of cepstra for trials, without training."""
     return cosine(statistics(), signals, rows)
 
 
 def statistics():
     """Returns the untrained model of log covariances of cepstra.
 
-    It has no `SilenceRemoval`, which would raise its error rates on the recordings of the cards.
+    The model has no `SilenceRemoval`, which would raise the error rates on the recordings of the
+    cards.
     """
     network = log_covariance.network(log_covariance.CEPSTRA[0])
     return keras.Model(network.input, network.get_layer("statistics").output)
 
 
 def closed_forms(known, voices_known, asked, rows):
-    """Compares log covariances of cepstra by the cosine: unchanged, centered, and by discriminants.
+    """Compares log covariances of cepstra by the cosine: unchanged, centered, and after linear
+    discriminants.
 
-    Their mean over all voices is long compared with the differences between voices, so the cosine
-    without centering is not informative.
+    The mean of the log covariances over all voices is long compared with the differences between
+    voices, so the cosine without centering is not informative.
 
     Args:
-        known: Statistics of recordings of voices that teach, shape `(recordings, features)`.
-        voices_known: The voice of each.
-        asked: Statistics of the recordings of the trials.
+        known: Log covariances of training recordings, shape `(recordings, features)`.
+        voices_known: Voice of each recording in `known`.
+        asked: Log covariances of the recordings of the trials.
         rows: Indices of the two recordings of each trial.
 
     Returns:
@@ -88,11 +95,12 @@ def closed_forms(known, voices_known, asked, rows):
     vectors = {
         "log covariance of cepstra": ("cosine", asked),
         "centered log covariance": (
-            "the same minus its mean over the training recordings",
+            "the log covariance of cepstra minus its mean over the training recordings",
             asked - known.mean(axis=0),
         ),
         "linear discriminants": (
-            "of the log covariance of cepstra, in closed form, fitted to the training voices",
+            "linear discriminants of the log covariance of cepstra, in closed form, fitted to the "
+            "training voices",
             asked @ kernel + bias,
         ),
     }

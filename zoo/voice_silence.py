@@ -1,4 +1,4 @@
-"""Error rates of the voice models with silence around the speech and within it.
+"""Measures the error rates of the voice models with added silence around and within the speech.
 
 The module writes `zoo/voice_silence.md`.
 
@@ -32,18 +32,20 @@ TEXT = """# Voices with silence
 
 <!-- Written by `python -m zoo.voice_silence`. -->
 
-Each recording of the card's test people is a probe with silence before, after or within the speech.
-The claimed recording has none. The trials and the preparation of recordings are as for the card's
-headline. The table gives equal error rates with 95 % intervals over people. The noise is white, and
-40 dB below the tenth loudest 20 ms of the recording. "Without the layer" is the earlier file
+Each recording of the card's test people is used as a probe, with added silence before, after or
+within the speech. The enrolled recording has no added silence. The trials and the preparation of
+recordings are the same as for the main result of the card. The table contains equal error rates
+with 95 % intervals over people. The silence is either zeros or white noise, 40 dB below the tenth
+loudest 20 ms of the recording. The column "without the layer, before" is for the earlier file
 without `keras_dml.layers.SilenceRemoval`, with silence before the speech.
 
 {table}
 
-The layers after `SilenceRemoval` have the same weights as in the earlier file. The layer also cuts
-out the silence that the recordings have at their ends and in pauses of more than 0.6 s. That raises
-the error rates of recordings without added silence: compare the first two rates of the rows "none".
-Noise that is louder than 20 dB below the speech, music and other voices are not silence.
+The layers after `SilenceRemoval` have the same weights as in the earlier file. The layer also
+removes the silence that the recordings have at both ends and in pauses of more than 0.6 s. This
+raises the error rates of recordings without added silence: compare the first two rates of the rows
+"none". The layer does not remove music, other voices, or noise that is louder than 20 dB below the
+speech.
 
 ```
 python -m zoo.voice_silence voice_ge2e_sim voice_logcov_lda voice_xvector_sim
@@ -58,7 +60,7 @@ Older = Annotated[
 
 
 def test_people(name):
-    """Returns the test people of a model as its card takes them, and their trials.
+    """Returns the test people of a model, prepared as for its card, and their trials.
 
     Args:
         name: Name of a voice model.
@@ -89,14 +91,14 @@ def insert_silence(sound, kind, seconds, place):
 
 
 def level(sound):
-    """Root mean square of the tenth loudest 20 ms of a recording."""
+    """Computes the root mean square of the tenth loudest block of 20 ms of a recording."""
     blocks = sound[: len(sound) // speech.BLOCK * speech.BLOCK].reshape(-1, speech.BLOCK)
     power = np.sort(np.square(blocks, dtype=np.float64).mean(axis=1))
     return np.sqrt(power[-min(LOUD_BLOCKS, len(power))])
 
 
 def measured(model, people, pairs, places):
-    """Measures a model on recordings without silence and with each kind of it.
+    """Measures a model on recordings without added silence and with each kind of silence.
 
     Args:
         model: A `PrototypicalClassifier`.
@@ -135,7 +137,7 @@ def measured(model, people, pairs, places):
 
 
 def table(results):
-    """The table of the page.
+    """Returns the table of the page.
 
     Args:
         results: Rows of `measured` by the name of a model and `PUBLISHED` or `OLDER`.

@@ -39,28 +39,30 @@ TEXT = """# Voices on the same trials
 <!-- Written by `python -m zoo.voice_table`. -->
 
 The table compares methods on the actors of RAVDESS (studio) and the callers of Hyke (telephone) in
-five folds. Trained models are scored on a fold by a model that heard none of its people. The
-exception is `voice_logcov_lda` over the telephone, because its published file has heard no caller.
-Every pair of recordings of people of one fold and one set is a trial. The table gives equal error
-rates of the pooled trials, with 95 % intervals over people in brackets. The headings give the
-numbers of genuine trials and of all trials. The five models of a trained row have no common unit,
-and their scores are pooled without scaling, which may raise their error rates. Resemblyzer and the
-methods without training have one scale.
+five folds. The scores of a trained method on a fold are from a model that was not trained on
+anybody of the fold. The exception is `voice_logcov_lda` on the telephone: its published file is
+used, which was not trained on any caller. Every pair of recordings of people of one fold and one
+data set is a trial. The table contains equal error rates of the pooled trials, with 95 % intervals
+over people in brackets. The headings contain the number of genuine trials and the number of all
+trials. The scores of the five models of a trained method have no common unit. These scores are
+pooled without scaling, which may raise the error rates. Resemblyzer and the methods without
+training use one scale for all folds.
 
 {eer}
 
 These scores were measured before `keras_dml.layers.SilenceRemoval` was added to the networks. The
-page [voice_silence.md](voice_silence.md) gives error rates with the layer.
+page [voice_silence.md](voice_silence.md) contains error rates with this layer.
 
-The next table compares the learned similarity, the cosine of the same embeddings and their sum by
-paired differences over the same people. If an interval contains 0, the difference is not
-significant. The sum uses the similarity without scaling. The card of `voice_logcov_lda` first
-scales it to a log-likelihood ratio, so its sum on RAVDESS differs a little.
+The next table compares the learned similarity, the cosine of the same embeddings and the sum of
+similarity and cosine. It contains paired differences of the equal error rate over the same people.
+If an interval contains 0, the difference is not significant. The sum uses the similarity without
+scaling. On the card of `voice_logcov_lda` the similarity is first scaled to a log-likelihood ratio,
+so the sum on RAVDESS differs a little.
 
 {differences}
 
-The benefit of centering and scaling the encoder's vectors before training was first observed on all
-of these people. So this step of `voice_ge2e_sim` was not chosen on other people.
+`voice_ge2e_sim` centers and scales the encoder's vectors before training. The benefit of this step
+was first observed on all people of these tables, so the step was not chosen on other people.
 
 ```
 python -m zoo.voice_ge2e_sim.train --table
@@ -74,7 +76,7 @@ PAIRS = (("sim", "cosine"), ("sim", "fused"), ("fused", "cosine"))
 
 
 class Part(NamedTuple):
-    """Some of the trials: their rows, whether they are genuine, and the people of both sides."""
+    """Part of the trials, with their rows, labels and pairs of people."""
 
     title: str
     rows: np.ndarray

@@ -1,4 +1,4 @@
-"""People of two sets of voices, their division into training and test, and their trials.
+"""Reads two data sets of voices, and divides their people into training and test and into trials.
 
 The sets are the actors of RAVDESS in a studio and the callers of Hyke over the telephone.
 """
@@ -14,7 +14,7 @@ SCORES = "scores.npz"  # of a recipe's cross-validation, in the folder of its ru
 
 
 def everybody(prepare=False):
-    """Reads every recording of both sets, RAVDESS first.
+    """Reads every recording of both data sets, RAVDESS first.
 
     Args:
         prepare: See `speech.utterances`.
@@ -28,10 +28,11 @@ def is_telephone(subjects):
 
 
 def teaches(subjects):
-    """Returns true for people in the split `train` of their set, shape `(recordings,)`.
+    """Returns true for recordings of people in the split `train` of their data set, shape
+    `(recordings,)`.
 
-    No model hears the people of `validation` and `test`. Settings are chosen by folds of the
-    training people.
+    No model is trained on the people of `validation` and `test`. Settings are chosen by
+    cross-validation over the training people.
     """
     actors = {int(subject) for subject in subjects if subject.isdigit()}
     taught = set(split_actors(actors)[TEACHING]) if actors else set()
@@ -39,7 +40,7 @@ def teaches(subjects):
 
 
 def folds(subjects, count=5):
-    """Divides both sets into folds; each fold has men and women of both sets, see `speech.folds`.
+    """Divides the people into folds with men and women of both data sets, see `speech.folds`.
 
     Args:
         subjects: Person of each recording.
@@ -52,9 +53,10 @@ def folds(subjects, count=5):
 
 
 def trials(people, parts):
-    """Returns all pairs of recordings of one set within each fold, see `speech.trials`.
+    """Returns all pairs of recordings of one data set within each fold, see `speech.trials`.
 
-    Two sets differ in room, microphone and text, so imposters of the other set would be too easy.
+    The two data sets differ in room, microphone and text, so imposters from the other data set
+    would be too easy to reject.
     """
     first, second, genuine, fold = speech.trials(people.subjects, parts)
     far = is_telephone(people.subjects)
@@ -66,7 +68,7 @@ def examples(split, prepare):
     """Returns recordings and ids of their people, for `export/quality.py`.
 
     Args:
-        split: `"train"`, those who teach, or `"test"`, all others.
+        split: `"train"` for the training people, or `"test"` for all other people.
         prepare: See `everybody`.
     """
     people = everybody(prepare)
@@ -88,13 +90,14 @@ def of_test(people):
 
 
 def cross_validated(people, parts, train, scores):
-    """Computes scores of the trials of all folds, each by a model that heard nobody of the fold.
+    """Computes the scores of the trials of each fold with a model that was not trained on the fold.
 
     Args:
         people: Output of `everybody`.
         parts: Output of `folds`.
-        train: Function of the number of a fold and of the people outside of it; gives a model.
-        scores: Function of a model, signals and trials; gives similarities by name.
+        train: Function that takes the number of a fold and the people outside of the fold, and
+            returns a model.
+        scores: Function that takes a model, signals and trials, and returns similarities by name.
 
     Returns:
         Arrays of shape `(trials,)` by name, as `numpy.savez` takes them: `first`, `second`,

@@ -1,4 +1,4 @@
-"""Walks with a watch on the wrist, and their measurement by groups of people."""
+"""Reads walks with a watch on the wrist, and measures models on them by groups of people."""
 
 import numpy as np
 
@@ -45,14 +45,15 @@ def examples(split):
     """Returns the walks of the people of a split, and the people.
 
     Args:
-        split: `"train"`, or `"test"` for the people whom the published file has not seen.
+        split: `"train"`, or `"test"` for the people who were not used to train the published file.
     """
     walkers = walks(KNOWN if split == "train" else UNSEEN)
     return walkers.signals, walkers.subjects
 
 
 def variants(walkers):
-    """Returns walks at several tempos and their mirror images; each makes further people.
+    """Returns walks at several tempos and their mirror images. Each variant counts as additional
+    people.
 
     Args:
         walkers: `walks`.
@@ -66,10 +67,10 @@ def variants(walkers):
 
 
 def groups(known, unseen):
-    """Returns three groups of people, each measured by a model that has seen nobody of it.
+    """Returns three groups of people for the cross-validation.
 
-    The first group is everybody whom the published file has not seen, so the first model of the
-    cross-validation is the published file.
+    The first group contains all people who were not used to train the published file, so the first
+    model of the cross-validation is the published file.
 
     Args:
         known: People of the splits `KNOWN`.
@@ -79,14 +80,14 @@ def groups(known, unseen):
 
 
 def claims(distances, walkers, enrolled=ENROLLED):
-    """Returns the trials of later runs against everybody's first ones, and of earlier runs against
-    everybody's last ones.
+    """Returns the trials that compare later runs with the first runs of each person, and earlier
+    runs with the last runs of each person.
 
     Args:
         distances: Distances between all runs.
-        walkers: Their `walks`.
-        enrolled: Number of enrolled runs of each person, at most `ENROLLED`; the probes are always
-            those beyond `ENROLLED`.
+        walkers: `walks` of these runs.
+        enrolled: Number of enrolled runs of each person, at most `ENROLLED`. The probes are always
+            the runs beyond the first or last `ENROLLED` runs.
     """
     subjects, runs = np.array(walkers.subjects), np.array(walkers.sessions)
     owned = subjects[:, None] == subjects
@@ -104,13 +105,15 @@ def claims(distances, walkers, enrolled=ENROLLED):
 
 
 class Cross:
-    """Distances between the walks of each group, by a method that has not seen its people.
+    """Distances between the walks of each group, computed with a method that was not fitted to the
+    group.
 
-    The distances of a group are in units of the median distance between two people outside of it.
+    The distances of a group are divided by the median distance between two people outside of the
+    group.
 
     Args:
-        distances: For each group the distances between all walks, from 0.
-        walkers: `walks` of everybody.
+        distances: Distances between all walks, starting at 0, for each group.
+        walkers: `walks` of all people.
         groups: `groups`.
     """
 
@@ -132,7 +135,7 @@ class Cross:
         return evaluation.verification(claimed.scores, claimed.genuine).eer
 
     def rows(self):
-        """Returns rows of a card's `figures`: fewer runs enrolled, by the same probes."""
+        """Returns rows of a card's `figures` with fewer enrolled runs and the same probes."""
         return [
             phone.eer_row(f"{count} run{'s' * (count > 1)} enrolled", self.trials(count))
             for count in (1, 3, ENROLLED)

@@ -1,4 +1,4 @@
-"""Baselines of walks with a watch on the wrist, for the card of `watch_lda`."""
+"""Methods without a network for walks with a watch on the wrist, the baselines of `watch_lda`."""
 
 import functools
 

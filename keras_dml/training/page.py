@@ -1,4 +1,4 @@
-"""Page of a model in Markdown, written from its card so that the two always agree."""
+"""Page of a model in Markdown, rendered from the model's card so that page and card agree."""
 
 from __future__ import annotations
 
@@ -10,22 +10,25 @@ from keras_dml.zoo import catalog, headline
 _NOTE = "<!-- Written from card.json by `keras_dml.training`; change the card, not this page. -->"
 _SUBJECTS_SHOWN = 12
 _NEW_CLASSES = (
-    "Added classes are recognized among all classes less often than the classes of the training. "
-    "`zoo/new_classes.md` of the checkout has figures, and "
-    "`keras_dml.evaluation.generalized_accuracy` measures them on your data."
+    "Classes that `add_classes` adds are recognized less often than the classes of the training. "
+    "`zoo/new_classes.md` in the repository contains measurements, and "
+    "`keras_dml.evaluation.generalized_accuracy` measures the difference on your data."
 )
 _MEASURED = (
-    "Each threshold is set on these people, whom the model has never seen. The interval of its FAR "
-    "is in the certificate. The interval of its TAR is for a fixed threshold. In the "
-    "headline, the TAR uses a new threshold in each bootstrap replicate."
+    "Each threshold is set on people that were not used to train the model. The interval of "
+    "the FAR holds for as many other people. The interval of the TAR is for a fixed threshold, "
+    "whereas the TAR of the main result uses a new threshold in each bootstrap replicate."
 )
 _LARGER = (
-    "Each certificate counts independent pairs at its own threshold. A stricter threshold accepts "
-    "fewer trials and so shows less of how people differ. If two certificates give two numbers of "
-    "people, use the larger number."
+    "The number of independent pairs is estimated for each threshold separately. A stricter "
+    "threshold accepts fewer trials, and these show less of the differences between people. If two "
+    "thresholds give different numbers of people for the same FAR, use the larger number."
 )
 _CHANGE_OF_DISTANCE = "change_of_distance"
-HEADS = "sim: the similarity to the prototypes; dol: the auxiliary dense output layer."
+HEADS = (
+    "The head `sim` is the similarity to the prototypes, and the head `dol` is the auxiliary dense "
+    "output layer."
+)
 
 
 def render(card: dict, images: Sequence[str] = ()) -> str:
@@ -63,7 +66,7 @@ def _summary(card):
 def _headline(card):
     columns, rows = headline.table(card)
     table = f"\n\n{markdown_table(columns, rows)}" if rows else ""
-    return f"## Headline\n\n{headline.words(card)}{table}"
+    return f"## Main result\n\n{headline.words(card)}{table}"
 
 
 def _usage(card):
@@ -121,13 +124,13 @@ def _input(card):
     described = card["input"]
     extent = catalog.extent_in_words(card)
     if "length" in described and described["length"][1] is None:
-        extent = f"At least {described['length'][0]} steps at {described['rate_hz']:g} Hz"
+        extent = f"At least {described['length'][0]} time steps at {described['rate_hz']:g} Hz"
     pairs = list(zip(described["channels"], described["units"], strict=True))
     if len(set(described["units"])) == 1:
         channels = f"{', '.join(described['channels'])}, in {described['units'][0]}"
     else:
         channels = ", ".join(f"{channel} ({unit})" for channel, unit in pairs)
-    return f"{extent}, {described['dtype']}. Channels, in order: {channels}."
+    return f"{extent}, as {described['dtype']}. The channels are, in this order: {channels}."
 
 
 def _embedding(card):
@@ -137,13 +140,14 @@ def _embedding(card):
     item = "image" if "size" in card["input"] else "recording"
     if catalog.is_classifier(card):
         return (
-            f"{shape} numbers per {item}, compared by a learned similarity{options}. Higher is "
-            "more similar. `keras_dml.distance` gives its negative."
+            f"An embedding has {shape} numbers per {item}. Embeddings are compared by a learned "
+            f"similarity{options}. A higher similarity means more similar. `keras_dml.distance` "
+            "returns the negative of this similarity."
         )
     distance = f"the {card['embedding']['distance']} distance{options}"
     if card["embedding"]["distance"] == "cosine":
-        distance += ", the negative of the cosine"
-    return f"{shape} numbers per {item}, compared by {distance}."
+        distance += ", which is the negative of the cosine"
+    return f"An embedding has {shape} numbers per {item}. Embeddings are compared by {distance}."
 
 
 def _caption(path):
@@ -166,7 +170,8 @@ def _data(card):
     else:
         division = _classes(data)
     return (
-        f"`{data['builder']}`. License and its effect on the weights: {data['licence']}\n\n"
+        f"Data set: `{data['builder']}`. License of the data, and its effect on the weights: "
+        f"{data['licence']}\n\n"
         f"Consent: {data['consent']}\n\n{division}"
     )
 
@@ -196,13 +201,13 @@ def _recipe(card):
     recipe = card["recipe"]
     versions = ", ".join(f"{name} {version}" for name, version in recipe["versions"].items())
     duration = f"{recipe['minutes']:g} minutes" if recipe["minutes"] else "under 0.1 minutes"
-    if not card.get("is_own"):
-        duration += " to train this file"
-        if card["data"].get("test_subjects") == []:
-            duration += ", without the models of the cross-validation"
+    is_without_folds = not card.get("is_own") and card["data"].get("test_subjects") == []
+    what = (
+        "this file without the models of the cross-validation" if is_without_folds else "this file"
+    )
     return (
-        f"```\n{recipe['command']}\n```\n\nSeed {recipe['seed']}, {duration}, {recipe['date']}"
-        f"{f', with {versions}' if versions else ''}."
+        f"```\n{recipe['command']}\n```\n\nThis command made {what} in {duration} on "
+        f"{recipe['date']}, with seed {recipe['seed']}{f' and {versions}' if versions else ''}."
     )
 
 
@@ -250,7 +255,7 @@ def figure_table(card: dict) -> tuple[list[str], list[list]]:
 
 
 def _uncertainty(rows):
-    """Returns how `catalog.value_in_words` gives the uncertainty of figures."""
+    """Returns a heading that names the kind of uncertainty in the figures of a card."""
     with_interval = ["ci95" in row for row in rows]
     if all(with_interval):
         return "[95 % interval]"
@@ -268,7 +273,7 @@ def _range_of_folds(row):
 
 
 def thresholds(card: dict) -> str:
-    """Returns the sections of the thresholds; empty if a card has none."""
+    """Returns the sections about the thresholds of a card; an empty string without thresholds."""
     device = card.get("device_thresholds", [])
     sections = []
     if card["thresholds"]:
@@ -303,13 +308,15 @@ def _threshold_section(title, rows_of_card, card):
     ]
     description = rows_of_card[0].get("carried") or _MEASURED
     section = (
-        f"{title}\n\nA score is the smallest distance to the enrolled recordings. "
+        f"{title}\n\nThe score of a recording is its smallest distance to the enrolled recordings. "
         f"{description}\n\n{markdown_table(columns, rows)}"
     )
-    certificates = [_certificate(row) for row in rows_of_card if "certificate" in row]
+    unit = card.get("headline", {}).get("unit", "people")
+    certificates = [_certificate(row, unit) for row in rows_of_card if "certificate" in row]
     within = [
-        f"Between {part['confounder']}, the threshold of {100 * row['far']:g} % has "
-        f"FAR {catalog.with_interval(part['far'], part['far_ci95'])} ({part['trials']:,} trials)."
+        f"In trials between {part['confounder']}, the threshold for a FAR of "
+        f"{100 * row['far']:g} % has a FAR of "
+        f"{catalog.with_interval(part['far'], part['far_ci95'])} ({part['trials']:,} trials)."
         for row in rows_of_card
         for part in row.get("within", ())
     ]
@@ -317,12 +324,12 @@ def _threshold_section(title, rows_of_card, card):
     tries = _tries([row for row in rows_of_card if "best_of_tries" in row])
     section = "\n\n".join([section, *certificates, *larger, *within, *tries])
     if catalog.is_classifier(card):
-        return f"{section}\n\nA distance is the negative of the sim head's similarity."
+        return f"{section}\n\nA distance is the negative of the similarity of the head `sim`."
     return section
 
 
 def _tries(rows):
-    """Returns a sentence and a table of the rates if a person may try several times.
+    """Returns a sentence and a table about the rates of persons who may try several times.
 
     The list is empty if these rates were not measured.
     """
@@ -330,25 +337,34 @@ def _tries(rows):
         return []
     measured = rows[0]["best_of_tries"]
     return [
-        f"If a person may try {measured['tries']} times and one accepted recording is enough, both "
-        f"rates rise. Measured on {measured['people']} people and {measured['pairs']:,} pairs of "
-        "people with as many recordings:",
+        f"If a person may try {measured['tries']} times and one accepted recording is enough, FAR "
+        f"and TAR rise. The TAR in the following table is measured on the {measured['people']} "
+        f"people, and the FAR on the {measured['pairs']:,} pairs of people, with "
+        f"{measured['tries']} recordings or more:",
         markdown_table(catalog.TRIES, map(catalog.tries_in_words, rows)),
     ]
 
 
-def _certificate(row):
-    """Describes which rates the people of a threshold support."""
+def _certificate(row, unit):
+    """Describes for which false accept rates the people of a card are enough to set a threshold.
+
+    Args:
+        row: Entry of a card's `thresholds` with a `certificate`.
+        unit: Name of the units, such as `people`.
+    """
     certificate = row["certificate"]
     needed = " ".join(
-        f"A rate of {100 * float(far):g} % needs {catalog.people_in_words(count)} people."
+        f"A threshold for a FAR of {100 * float(far):g} % needs "
+        f"{catalog.people_in_words(count)} {unit}."
         for far, count in certificate["people_needed"].items()
     )
     return (
-        f"Certificate of FAR {100 * row['far']:g} %: the {row['people']} people are worth "
-        f"{certificate['independent']:,.0f} independent pairs. On equally many other people the "
-        f"rate is {catalog.percents(certificate['ci95'])} (95 %). The people support rates of "
-        f"{rounded_up(certificate['strictest'])} or more.{f' {needed}' if needed else ''}"
+        f"Threshold for a FAR of {100 * row['far']:g} %: the trials of the {row['people']} {unit} "
+        f"carry as much information as {certificate['independent']:,.0f} independent pairs of "
+        f"{unit}. The 95 % confidence interval of the FAR on as many other {unit} is "
+        f"{catalog.percents(certificate['ci95'])}. {row['people']} such {unit} are enough to set "
+        f"a threshold for a FAR of {rounded_up(certificate['strictest'])} or more."
+        f"{f' {needed}' if needed else ''}"
     )
 
 
@@ -358,7 +374,7 @@ def rounded_up(rate: float) -> str:
 
 
 def exports(card: dict) -> str:
-    """Returns the section of the exported files; empty if a card has none."""
+    """Returns the section about the exported files, or an empty string without exported files."""
     if not card["exports"]:
         return ""
     change = next(key for key in ("auc_change", "accuracy_change") if key in card["exports"][0])
@@ -380,13 +396,15 @@ def exports(card: dict) -> str:
     changes = [row[_CHANGE_OF_DISTANCE] for row in card["exports"] if _CHANGE_OF_DISTANCE in row]
     if not changes:
         return section
-    warning = " The thresholds above do not apply to it." if card["thresholds"] else ""
+    warning = " The thresholds above do not apply to TFLite files." if card["thresholds"] else ""
     if card.get("device_thresholds"):
-        warning = " Its thresholds are above."
+        warning = " The thresholds of TFLite files are above."
+    metric = title.removeprefix("change in ")
     return (
-        f"{section}\n\nA TFLite file gives tangent vectors, which are compared by the "
-        f"log-Euclidean distance.{warning} The {title} in the table is relative to Keras with that "
-        f"distance. The distance itself changes the figure by {changes[0]:+.4f}."
+        f"{section}\n\nA TFLite file computes tangent vectors, which are compared by the "
+        f"log-Euclidean distance.{warning} The {title} in the table is relative to Keras with the "
+        f"log-Euclidean distance. The log-Euclidean distance itself changes the {metric} by "
+        f"{changes[0]:+.4f}."
     )
 
 

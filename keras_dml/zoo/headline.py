@@ -1,17 +1,16 @@
-"""Formats the main result of a card as text and as a table that compares it with other methods."""
+"""Main result (`headline`) of a card, as text and as a table with the results of other methods."""
 
 from collections.abc import Callable
 
 from keras_dml.zoo import catalog
 
 _REPEATS = {
-    "blocks": (
-        "The recordings of a person are blocks of one session; other days are not measured."
-    ),
+    "blocks": ("All recordings of a person are from one session, and other days are not measured."),
     "days": "The recordings of a person are from different days.",
     "sessions": "The enrolled recordings are from earlier sessions than the probe.",
-    "others": "The enrolled recordings are of other people than the probe.",
+    "others": "The enrolled recordings are from other people than the probe.",
 }
+_SINGULAR = {"people": "person"}
 _LOWER_IS_BETTER = ("eer",)
 _KINDS = {
     "no network": "no network",
@@ -22,7 +21,7 @@ _KINDS = {
 
 
 def verdict(card: dict) -> str:
-    """Returns sentences about the methods without a network that the model does not beat.
+    """Names each method without a network that the model does not beat, in sentences.
 
     The text is part of the first paragraph of a model page. It is empty if the model beats all
     methods without a network.
@@ -53,53 +52,54 @@ def _unbeaten(baseline):
         return None
     metric = catalog.metric_in_words(difference["metric"])
     row = next(row for row in baseline["rows"] if row["metric"] == difference["metric"])
-    verb = "It has not been shown to beat" if value > 0 else "It does not beat"
+    verb = "has not been shown to beat" if value > 0 else "does not beat"
     return (
-        f"**{verb} {baseline['name']}, which needs no network** ({baseline['what']}). That method "
-        f"has {metric} {_cell(row)}. The model's {metric} minus that is "
+        f'**The model {verb} the method "{baseline["name"]}", which needs no network** '
+        f"({baseline['what']}). The {metric} of this method is {_cell(row)}. The {metric} of the "
+        f"model minus the {metric} of this method is "
         f"{catalog.points(difference['value'], difference['ci95'])}."
     )
 
 
 def words(card: dict) -> str:
-    """Describes the trials, the choice of the method and the intervals of the main result."""
+    """Describes the trials of the main result, the choice of the method and the intervals."""
     headline = card["headline"]
     if "unmeasured" in headline:
         return headline["unmeasured"]
-    trials = headline["trials"][0].upper() + headline["trials"][1:]
+    trials = headline["trials"]
     unit = headline.get("unit", "people" if "people" in headline else "images")
     if "people" not in headline:
-        counts = f"{headline['images']:,} images."
+        counts = f"The figures are measured on {headline['images']:,} images: {trials}."
     else:
         enrolled = catalog.counted(headline["enrolled"], "enrolled recording")
-        claims = catalog.counted(headline.get("gallery_most", headline["gallery"]), "claim")
+        claims = f"{headline.get('gallery_most', headline['gallery'])} {unit}"
         if "gallery_most" in headline:
             claims = f"{headline['gallery']} to {claims}"
         counts = (
-            f"All {headline['probes']:,} probes of {headline['people']} people under one "
-            f"threshold, each compared with {claims} of about {enrolled}. "
-            f"{_REPEATS[headline['repeats']]}"
+            f"{trials[0].upper()}{trials[1:]}. One threshold decides about all "
+            f"{headline['probes']:,} probes of {headline['people']} people. Each probe is compared "
+            f"with {claims}, each with about {enrolled}. {_REPEATS[headline['repeats']]}"
         )
     intervals = (
-        f"over {unit}. They use random weights of the {unit}, and one added unit whose trials are "
-        "all errors"
+        f"over {unit}. The intervals use random weights of the {unit} and "
+        f"one additional {_SINGULAR.get(unit, unit.removesuffix('s'))} whose trials are all errors"
     )
     if unit == "images":
         intervals = (
-            "by Wilson's method. The intervals of differences are by a bootstrap over images. If "
-            "there is no error, the interval is the bound by the rule of three"
+            "by Wilson's method. The intervals of differences are from a bootstrap over images. If "
+            "no image is classified wrongly, the interval is the bound by the rule of three"
         )
     choice = f" {card['choice']}" if "choice" in card else ""
-    return f"{trials}. {counts}{choice} In brackets: 95 % intervals {intervals}.{_tests(card)}"
+    return f"{counts}{choice} Brackets contain 95 % intervals {intervals}.{_tests(card)}"
 
 
 def _tests(card):
     tested = any("mcnemar_p" in each["difference"] for each in card["baselines"])
-    return " p: McNemar's exact test, two-sided." if tested else ""
+    return " The value p is from McNemar's exact test, two-sided." if tested else ""
 
 
 def described(baseline: dict) -> str:
-    """Returns a text with the name, the kind and the description of a method."""
+    """Returns the name, the kind and the description of a baseline as one text."""
     return f"{baseline['name']} ({_KINDS[baseline['kind']]}): {baseline['what']}"
 
 

@@ -1,4 +1,4 @@
-"""The command `python -m zoo.papers`, run in this process."""
+"""Fixture that runs the command `python -m zoo.papers` in the process of the test."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from zoo.papers import __main__ as command_line
 
 @pytest.fixture
 def command(capsys):
-    """Runs the command; returns its exit status, stdout and stderr."""
+    """Runs the command and returns its exit status, stdout and stderr."""
 
     def run(*words):
         try:

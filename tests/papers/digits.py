@@ -1,4 +1,4 @@
-"""Made-up digits that a tiny network learns, and settings of an experiment that takes seconds."""
+"""Synthetic digits that a tiny network learns, and settings of an experiment that takes seconds."""
 
 import numpy as np
 

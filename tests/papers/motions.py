@@ -1,4 +1,4 @@
-"""Covariance matrices of made-up motions, and settings of an experiment that takes seconds."""
+"""Covariance matrices of synthetic motions, and settings of an experiment that takes seconds."""
 
 import contextlib
 
@@ -22,7 +22,7 @@ SETTINGS = Settings(
 
 @contextlib.contextmanager
 def eager_functions():
-    """Runs TensorFlow functions eagerly: compiling them takes longer than a few steps."""
+    """Runs TensorFlow functions eagerly, because compiling them takes longer than a few steps."""
     import tensorflow as tf
 
     tf.config.run_functions_eagerly(True)

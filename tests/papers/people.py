@@ -1,4 +1,4 @@
-"""Made-up recordings of people, and settings of an experiment that takes seconds."""
+"""Synthetic recordings of people, and settings of an experiment that takes seconds."""
 
 import contextlib
 import functools
@@ -28,7 +28,7 @@ SETTINGS = Settings(
 
 @contextlib.contextmanager
 def eager_training():
-    """Trains eagerly: compiling takes longer than a few steps."""
+    """Trains eagerly, because compiling takes longer than a few steps."""
     fit = training.fit
     training.fit = functools.partial(fit, run_eagerly=True)
     try:
@@ -38,7 +38,9 @@ def eager_training():
 
 
 def arrays(people=16, takes=7, steps=32, films=False, seed=0):
-    """Returns arguments of `make_recordings`: each person oscillates at one rate and size."""
+    """Returns arguments of `make_recordings`: the signals of each person oscillate with one
+    frequency and amplitude.
+    """
     rng = np.random.default_rng(seed)
     time = np.arange(steps)
     result = {"signals": [], "subjects": [], "blocks": [], "gaze": []}

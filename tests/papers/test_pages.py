@@ -1,4 +1,4 @@
-"""Printed tables and the report pages of the experiments."""
+"""Tests the printed tables and the report pages of the experiments."""
 
 import csv
 import os
@@ -16,7 +16,7 @@ DESKTOP = 1280  # pixels
 
 
 def read_table(path):
-    """Returns the columns of a CSV file by name, with numbers as numbers and None for nothing."""
+    """Returns the columns of a CSV file by name. Empty cells become None."""
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     return {name: [_value(row[name]) for row in rows] for name in rows[0]}
@@ -71,7 +71,9 @@ def prototypes_sections(tmp_path):
 
 @pytest.mark.slow
 def test_no_column_is_hidden_on_a_desktop(tmp_path):
-    """Every column of every experiment's page is visible without scrolling at 1,280 pixels."""
+    """Checks that every column of every experiment's page is visible without scrolling at 1,280
+    pixels.
+    """
     if shutil.which("chromium") is None:
         end = pytest.fail if os.environ.get("KERAS_DML_REQUIRE_BROWSER") else pytest.skip
         end("Chromium is not installed")

@@ -1,4 +1,4 @@
-"""The potato experiment on made-up motions: people held out, runs, figures and files."""
+"""Tests the potato experiment on synthetic motions: people held out, runs, figures and files."""
 
 import dataclasses
 import json
@@ -163,7 +163,9 @@ def test_finished_runs_are_not_repeated(clips, folder, results, monkeypatch):
 
 
 def test_run_settings_are_those_of_earlier_versions(clips, tmp_path):
-    """Files of runs are named by a digest of their settings, so other settings lose old results."""
+    """Files of runs are named by a digest of the settings, so changed settings would not find old
+    results.
+    """
     settings = Experiment(clips, Runs(tmp_path), small.SETTINGS)._run_settings("RPL", {}, 1e-3)
     assert settings == {
         "name": "rpl",

@@ -1,4 +1,4 @@
-"""The clips that are trained on, and the people on whom settings are chosen."""
+"""Tests which clips are used for training, and on which people settings are chosen."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""`python -m zoo.papers potato` on made-up motions."""
+"""Tests `python -m zoo.papers potato` on synthetic motions."""
 
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-"""Means, standard errors, and the paper's figures in the tables of the potato experiment."""
+"""Tests means, standard errors and the paper's figures in the tables of the potato experiment."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from zoo.papers.potato import tables
 
 
 def rows(method="RPL", recalls=((0.8, 1.0), (0.6, 0.6), (1.0, 0.9))):
-    """Returns one row for each seed and person; all figures of a row are equal."""
+    """Returns one row for each seed and person. All figures of a row are equal."""
     return [
         {"method": method, "seed": seed, "person": person, **dict.fromkeys(tables.NAMES, value)}
         for seed, values in enumerate(recalls)

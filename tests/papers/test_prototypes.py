@@ -1,4 +1,4 @@
-"""Table 1 of Monteiro2020 on made-up digits: trainings, attacks, resumed runs and files."""
+"""Tests Table 1 of Monteiro2020 on synthetic digits: trainings, attacks, resumed runs and files."""
 
 import dataclasses
 import json
@@ -65,7 +65,9 @@ def test_finished_runs_are_not_repeated(results, digits, folder, monkeypatch):
 
 
 def test_run_settings_are_those_of_earlier_versions(digits, tmp_path):
-    """Files of runs are named by a digest of their settings, so other settings lose old results."""
+    """Files of runs are named by a digest of the settings, so changed settings would not find old
+    results.
+    """
     experiment = Experiment(digits, Runs(tmp_path), small.SETTINGS)
     assert experiment.training_settings("at", methods.THRESHOLDS, 1) == {
         "name": "train_at_thresholds_1",

@@ -1,4 +1,4 @@
-"""`python -m zoo.papers prototypes` on made-up digits."""
+"""Tests `python -m zoo.papers prototypes` on synthetic digits."""
 
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-"""Settings as options of a command, and runs that print their time."""
+"""Tests that settings are options of a command and that runs print their time."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""The comparison of Abdelwahab2019 on made-up people: trainings, resumed runs, figures, files."""
+"""Tests the comparison of Abdelwahab2019 on synthetic people: trainings, resumed runs and files."""
 
 import dataclasses
 import json
@@ -98,7 +98,9 @@ def test_finished_runs_are_not_repeated(results, division, folder, monkeypatch):
 
 
 def test_run_settings_are_those_of_earlier_versions(division, tmp_path):
-    """Files of runs are named by a digest of their settings, so other settings lose old results."""
+    """Files of runs are named by a digest of the settings, so changed settings would not find old
+    results.
+    """
     experiment = Experiment(division, Runs(tmp_path), settings())
     (run_settings,) = experiment.grid(QP_WL)
     assert run_settings == {
@@ -170,7 +172,7 @@ with small.eager_training():
 
 
 def train_two_epochs(folder, name, division):
-    """Returns the result, the weights and the files of a training of two epochs."""
+    """Trains for two epochs and returns the result, the weights and the files."""
     experiment = Experiment(division, Runs(folder), settings(name))
     (run_settings,) = experiment.grid(name)
     with small.eager_training():
@@ -257,7 +259,9 @@ def test_the_scale_paper_has_the_papers_settings():
 
 
 def test_only_the_wasserstein_distance_ranks_disjoint_supports(division):
-    """Each person has a level, and each recording a value near it: no two supports overlap."""
+    """The values of a recording are close to a level of the person, and the supports of two
+    recordings never overlap.
+    """
     test, knots = division.test, np.array([0.0, 1.0])
     people = np.unique(test.subjects, return_inverse=True)[1]
     level = 10.0 * people + 0.5 * (np.arange(len(test)) % 7)

@@ -1,4 +1,4 @@
-"""`python -m zoo.papers wasserstein` on made-up people."""
+"""Tests `python -m zoo.papers wasserstein` on synthetic people."""
 
 import dataclasses
 import json

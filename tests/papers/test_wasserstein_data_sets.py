@@ -1,4 +1,4 @@
-"""Recordings that `python -m zoo.papers wasserstein` reads from each data set."""
+"""Tests which recordings `python -m zoo.papers wasserstein` reads from each data set."""
 
 import numpy as np
 import pytest
@@ -80,7 +80,7 @@ def test_pixels_of_a_movie_become_degrees():
 
 @pytest.fixture
 def archives(monkeypatch):
-    """Records by the name of the data set; other data sets have no archive."""
+    """Returns records by the name of the data set. Other data sets have no archive."""
     from tfds_builders import reading
     from tfds_builders.common.errors import MissingArchiveError
 

@@ -1,4 +1,4 @@
-"""The division of people into training, validation and test."""
+"""Tests the division of people into training, validation and test."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A valid card, as small as one can be."""
+"""Valid cards with few entries, for tests."""
 
 CARD = {
     "name": "tiny",
@@ -88,7 +88,7 @@ CARD = {
     },
 }
 
-# Of a classifier of images: no people, no rate, no length.
+# The card of a classifier of images has no people, no rate and no length.
 IMAGES = {
     **CARD,
     "name": "pictures",

@@ -1,4 +1,4 @@
-"""Small untrained models, published like the trained models of recipes."""
+"""Fixtures of small untrained models, which are published like the trained models of recipes."""
 
 import copy
 
@@ -20,7 +20,7 @@ def images_card():
 
 @pytest.fixture(scope="session")
 def tiny_zoo(tmp_path_factory):
-    """Folder of a zoo that holds one model, `tiny`; tests copy what they change."""
+    """Returns the folder of a zoo with one model, `tiny`, whose files tests must not change."""
     from keras_dml import models
     from keras_dml.training import publish
 
@@ -34,7 +34,7 @@ def tiny_zoo(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def pictures():
-    """A classifier of images after ten steps of training, and what it was trained on."""
+    """Returns a classifier of images after ten training steps, and its training images."""
     from keras_dml import models
     from keras_dml._backend import keras
 
@@ -61,7 +61,7 @@ def pictures():
 
 @pytest.fixture
 def zoo_folder(tiny_zoo, tmp_path, monkeypatch):
-    """A copy of that zoo which is the zoo of this test, and the only one."""
+    """Copies `tiny_zoo` and makes the copy the only zoo of the test."""
     import shutil
 
     from keras_dml.zoo import lookup

@@ -1,4 +1,4 @@
-"""Zip files are read only where they are plain, of bounded size, and whole."""
+"""Tests that zip files are read only if they are plain, complete and of bounded size."""
 
 import io
 import struct
@@ -24,7 +24,7 @@ def packed(members, compression=zipfile.ZIP_DEFLATED):
 
 
 def declaring(file, size, checksum=None):
-    """The same file, whose only member declares another size, and checksum."""
+    """Returns a zip file whose only member declares another size and checksum."""
     content = bytearray(file.getvalue())
     for signature, place in ((b"PK\x01\x02", 16), (b"PK\x03\x04", 14)):
         place += content.index(signature)
@@ -68,7 +68,7 @@ def test_an_encrypted_member_is_refused():
 
 @pytest.fixture(scope="module")
 def bomb():
-    """100 MB of blanks in 100 kB."""
+    """Returns a zip file of 100 kB that contains 100 MB of blanks."""
     return packed([("config.json", b" " * (100 * MEGABYTE))])
 
 

@@ -1,4 +1,4 @@
-"""Names, cards and descriptions of models, and the search for models."""
+"""Tests names, cards and descriptions of models, and the search for models."""
 
 import json
 import shutil
@@ -118,7 +118,7 @@ def test_folders_are_looked_through_in_order(tmp_path, monkeypatch):
         put(site / "keras_dml" / "_zoo", name, "package")
     for name in ("a", "b", "c"):
         put(site / "zoo", name, "checkout")
-    assert lookup.names() == ["a", "b"]  # without pyproject.toml `zoo` may be somebody else's
+    assert lookup.names() == ["a", "b"]  # without pyproject.toml it is not ours
     (site / "pyproject.toml").touch()
     assert lookup.names() == ["a", "b", "c"]
     found = [json.loads((lookup.find(n) / "card.json").read_text())["task"] for n in "abc"]
@@ -149,7 +149,7 @@ def test_a_card_of_another_model_is_refused(zoo_folder):
             ValueError, match="is the card of 'tiny' and lies in the folder 'other'"
         ):
             call("other")
-    assert zoo.load(zoo_folder / "other").count_params()  # by its path a copy goes by any name
+    assert zoo.load(zoo_folder / "other").count_params()  # a copy may have any name
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "9" * 400, "9" * 9999])

@@ -1,4 +1,4 @@
-"""Headline of a page: figures, baselines, and methods that the model does not beat."""
+"""Tests the main result of a page: figures, baselines, and methods that the model does not beat."""
 
 import pytest
 
@@ -16,10 +16,11 @@ def test_a_model_and_its_baselines_are_in_one_table(card):
 
 def test_words_give_people_gallery_enrollment_and_sessions(card):
     words = headline.words(card)
-    assert words.startswith("One walk against another. All 72 probes of 36 people under one")
-    assert "of about 3 enrolled recordings" in words and "other days are not measured" in words
-    assert "intervals over people" in words
-    assert "each compared with 36 claims" in words
+    start = "One walk against another. One threshold decides about all 72 probes of 36 people."
+    assert words.startswith(start)
+    assert "with about 3 enrolled recordings" in words and "other days are not measured" in words
+    assert "intervals over people" in words and "one additional person" in words
+    assert "Each probe is compared with 36 people" in words
     card["headline"] |= {"unit": "motions", "repeats": "days"}
     assert "intervals over motions" in headline.words(card)
     assert "from different days" in headline.words(card)
@@ -28,15 +29,15 @@ def test_words_give_people_gallery_enrollment_and_sessions(card):
 def test_recordings_of_other_people_are_described(card):
     card["headline"] |= {"unit": "motions", "repeats": "others"}
     assert schema.problems(card["headline"], schema.HEADLINE_OF_PEOPLE) == []
-    assert "enrolled recordings are of other people than the probe" in headline.words(card)
+    assert "enrolled recordings are from other people than the probe" in headline.words(card)
     assert "one session" not in headline.words(card)
-    motions = catalog.card("hdm05_spdnet_rpl")  # an actor's clips against those of the other three
+    motions = catalog.card("hdm05_spdnet_rpl")  # clips of other actors are enrolled
     assert motions["headline"]["repeats"] == "others"
 
 
 def test_words_of_a_classifier_count_images(images_card):
     words = headline.words(images_card)
-    assert "10,000 images. In brackets: 95 % intervals by Wilson's method." in words
+    assert "10,000 images: the test images. Brackets contain 95 % intervals by Wilson's" in words
 
 
 def test_the_p_value_follows_the_difference(images_card):
@@ -49,7 +50,7 @@ def test_the_p_value_follows_the_difference(images_card):
         "2.4 points [2.0 to 3.0], p < 0.001",
         "-0.2 points [-0.4 to 0.1], p = 0.23",
     ]
-    assert headline.words(images_card).endswith("p: McNemar's exact test, two-sided.")
+    assert headline.words(images_card).endswith("from McNemar's exact test, two-sided.")
 
 
 def test_a_method_without_a_figure_has_a_dash(card):
@@ -61,8 +62,8 @@ def test_a_method_without_a_figure_has_a_dash(card):
 @pytest.mark.parametrize(
     ("value", "ci95", "said"),
     [
-        (0.003, [-0.001, 0.01], "It does not beat mean step"),
-        (-0.003, [-0.01, 0.001], "It has not been shown to beat mean step"),
+        (0.003, [-0.001, 0.01], 'The model does not beat the method "mean step"'),
+        (-0.003, [-0.01, 0.001], 'has not been shown to beat the method "mean step"'),
         (-0.003, [-0.01, -0.001], ""),
     ],
 )
@@ -75,7 +76,7 @@ def test_the_page_names_methods_that_the_model_does_not_beat(card, value, ci95, 
 def test_the_verdict_uses_accuracy_and_only_methods_without_a_network(images_card):
     assert headline.verdict(images_card) == ""
     images_card["baselines"][0]["difference"] |= {"value": -0.01, "ci95": [-0.02, 0.0]}
-    assert "It does not beat nearest neighbor" in headline.verdict(images_card)
+    assert 'The model does not beat the method "nearest neighbor"' in headline.verdict(images_card)
 
 
 def test_a_line_about_a_model_begins_with_its_headline(card, images_card):

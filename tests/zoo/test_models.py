@@ -1,4 +1,4 @@
-"""Every model that the checkout carries: its card, its file, its page, its golden embedding."""
+"""Tests the card, the file, the page and the golden embedding of every model in the repository."""
 
 import pathlib
 import re
@@ -56,7 +56,7 @@ def test_a_name_says_paper_data_and_licence(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_model_of_the_zoo_has_the_figures_of_its_own_card_where_it_is_a_baseline(name):
-    """Whoever publishes a model anew measures the cards again that it stands on."""
+    """If this fails, measure the cards that list the model as a baseline again."""
     for one in zoo.card(name)["baselines"]:
         if one["name"] in NAMES:
             known = {row["metric"]: row for row in zoo.card(one["name"])["headline"]["rows"]}
@@ -67,7 +67,9 @@ def test_a_model_of_the_zoo_has_the_figures_of_its_own_card_where_it_is_a_baseli
 
 
 def differences(about, card, place="card"):
-    """Where the static part of a card, with its facts in braces, is not in the card."""
+    """Returns the keys for which the static part of a card, with facts in braces, differs from the
+    card.
+    """
     if isinstance(about, dict):
         for key, part in about.items():
             yield from differences(part, card.get(key), f"{place}.{key}")
@@ -84,7 +86,9 @@ def differences(about, card, place="card"):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_card_says_what_stands_beside_its_recipe(name):
-    """What a recipe adds to it is measured or names the people and classes of a run."""
+    """Checks that a recipe adds only measurements, and the people and classes of a run, to
+    `about.json`.
+    """
     about, card = recipe.about_model(name), zoo.card(name)
     assert not list(differences(about, card))
     measured = {"figures", "baselines", "thresholds", "exports", "recipe"}

@@ -1,4 +1,4 @@
-"""Figures in hand-written pages equal the figures in the files of their folders."""
+"""Tests that figures in hand-written pages equal the figures in the files of their folders."""
 
 import csv
 import pathlib
@@ -21,19 +21,21 @@ NUMBER = re.compile(r"-?\d+\.\d+")
 
 
 def rows(path):
-    """Lines of a CSV file, dicts."""
+    """Reads the lines of a CSV file as dicts."""
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
 def cells(text):
-    """Rows of the tables in a page, lists of cells."""
+    """Returns the rows of the tables in a page, as lists of cells."""
     lines = [line for line in text.splitlines() if line.startswith("| ")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
 def assert_says(cell, values, times=1):
-    """Every number of a cell is that of the file, to the digits that it has; `–` where none is."""
+    """Checks that a cell contains the values of the file, rounded to the digits of the cell, or `–`
+    without values.
+    """
     values = [times * float(value) for value in values if value]
     said = NUMBER.findall(cell)
     digits = [len(number.partition(".")[2]) for number in said]
@@ -117,8 +119,8 @@ def test_what_withstands_all_attacks_stands_beside_the_accuracy_without():
 
 
 INTERVAL = re.compile(r"(-?\d+\.\d+)(?: %| points)?\s\[(-?\d+\.\d+)\sto\s(-?\d+\.\d+)\]")
-# Of runs whose scores are kept nowhere: differences between models in the folds of voices.md, the
-# model that had the name mnist_proto_sim_at before, and zoo.pacs_proto_sim.frozen, which prints it.
+# Intervals of runs whose scores are not stored: differences between models in the folds of
+# voices.md, the earlier model mnist_proto_sim_at, and figures of zoo.pacs_proto_sim.frozen.
 OF_NO_FILE = {
     ("0.0", "-1.7", "2.0"),
     ("9.9", "3.6", "17.7"),
@@ -130,7 +132,7 @@ OF_NO_FILE = {
 
 
 def known_intervals():
-    """Values with their 95 % intervals in cards and tables, in percent."""
+    """Yields the values in cards and tables with their 95 % intervals, in percent."""
     for name in zoo.list_models():
         card = zoo.card(name)
         found = [*card["headline"]["rows"], *card["figures"]]
@@ -144,7 +146,9 @@ def known_intervals():
 
 
 def map_gain():
-    """MAP@R of `hdm05_spdnet_rpl` less that without a network, over four actors, by Student."""
+    """Computes the MAP@R of `hdm05_spdnet_rpl` minus the MAP@R without a network, with Student's
+    interval over four actors.
+    """
     found = {
         row["protocol"]: np.array(row["folds"])
         for row in zoo.card("hdm05_spdnet_rpl")["figures"]

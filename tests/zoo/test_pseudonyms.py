@@ -1,4 +1,4 @@
-"""People of a card under numbers."""
+"""Tests that a card can contain numbers in place of the names of people."""
 
 import json
 
@@ -14,7 +14,7 @@ def test_a_card_holds_numbers_and_recognizes_names():
     assert not any(name.lower() in text for name in NAMES)
     trained_on = pseudonyms.TrainedOn(json.loads(json.dumps(data)))
     assert all(name in trained_on for name in NAMES)
-    assert "Zoe\u0308" in trained_on  # the same name, as macOS writes it
+    assert "Zoe\u0308" in trained_on  # the same name in the Unicode form of macOS
     assert not any(name in trained_on for name in ("1", "2", "carol", "Alice", ""))
 
 

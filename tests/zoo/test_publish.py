@@ -1,4 +1,4 @@
-"""What a recipe leaves behind is whole, valid, and what a user loads."""
+"""Tests that the published files of a recipe are complete, valid and loadable."""
 
 import json
 
@@ -106,28 +106,29 @@ def test_the_page_has_the_content_of_the_card(tiny_zoo):
     for line in (
         "# tiny",
         'zoo.load("tiny")',
-        "At least 7 steps at 100 Hz, float32. Channels, in order: X (g), Y (g), Z (deg/s).",
-        "65 × 6 numbers per recording, compared by the wasserstein distance, p = 1.",
+        "At least 7 time steps at 100 Hz, as float32.",
+        "The channels are, in this order: X (g), Y (g), Z (deg/s).",
+        "65 × 6 numbers per recording. Embeddings are compared by the wasserstein distance, p = 1.",
         "| verification | 1 | – | EER | 2.1 % ± 0.3 | – | 1,260 |",
-        "A score is the smallest distance to the enrolled recordings.",
-        "All 72 probes of 36 people under one threshold",
+        "The score of a recording is its smallest distance to the enrolled recordings.",
+        "One threshold decides about all 72 probes of 36 people.",
         "| tiny | 0.9876 [0.9800 to 0.9900] | 4.3 % [2.1 to 6.0] | – |",
-        "**It does not beat mean step, which needs no network** (its length alone)",
+        '**The model does not beat the method "mean step", which needs no network** (its length ',
         "## Further figures",
         "| 3.25 | 1 % | 0.5 to 2.0 % | 90.0 % [85.0 to 95.0] | 3 | 36 | 1,260 |",
-        "Between sensor, the threshold of 1 % has FAR 2.0 % [1.0 to 3.0] (600 ",
+        "In trials between sensor, the threshold for a FAR of 1 % has a FAR of 2.0 % [1.0 to 3.0] ",
         "CC0; the weights too",
         "Trained on 2 people (ann, bob). Tested on 1 people (eve).",
         "- It was never trained.",
         "python -m zoo.tiny.train",
-        "Seed 0, 0.1 minutes to train this file, 2026-11-21.",
+        "This command made this file in 0.1 minutes on 2026-11-21, with seed 0.",
     ):
         assert line in page, line
 
 
 @pytest.fixture(scope="module")
 def published(pictures, tmp_path_factory):
-    """The folder of a published classifier of images."""
+    """Returns the folder of a published classifier of images."""
     model, x, _ = pictures
     folder = tmp_path_factory.mktemp("zoo") / "pictures"
     publish(folder, model, IMAGES, list(x[:2]))
@@ -168,9 +169,9 @@ def test_the_page_of_a_classifier_has_the_content_of_its_card(published):
         "model.classify(images)]      # (count, 8, 8, 1)",
         'model.add_classes(["new"], few, [0] * len(few))',
         "model.similarity(model.embed(probes), model.embed(enrolled))",
-        "8 × 8 pixels, float32. Channels, in order: gray, in [0, 1].",
-        "5 numbers per image, compared by a learned similarity, symmetry = none. Higher is more "
-        "similar.",
+        "8 × 8 pixels, as float32. The channels are, in this order: gray, in [0, 1].",
+        "An embedding has 5 numbers per image. Embeddings are compared by a learned similarity, "
+        "symmetry = none. A higher similarity means more similar.",
         "| protocol | n | setting | metric | value ± standard error | trials |",
         "| classification | 1 | – | accuracy | 99.31 % ± 0.08 | 10,000 |",
         "| robustness | 1 | pgd-40 at 0.3, sim head | accuracy | 95.1 % ± 0.2 | 10,000 |",
@@ -194,7 +195,8 @@ def test_a_page_of_audio_embeds_a_list_of_recordings(published):
     }
     text = page.render(card)
     assert "z = keras_dml.embed(model, recordings)      # list of (time, 1) arrays" in text
-    assert "At least 2640 steps at 16000 Hz, float32. Channels, in order: sound, in [-1, 1]" in text
+    assert "At least 2640 time steps at 16000 Hz, as float32." in text
+    assert "The channels are, in this order: sound, in [-1, 1]." in text
 
 
 def test_a_page_gives_the_range_of_folds_and_intervals(tiny_zoo):

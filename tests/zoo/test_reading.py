@@ -1,4 +1,4 @@
-"""A model is the file its card describes, or it is refused."""
+"""Tests that a model is refused unless its file is the file that the card describes."""
 
 import json
 import zipfile
@@ -179,7 +179,7 @@ def test_code_in_a_file_is_refused(tmp_path):
 
 
 class Own(keras.layers.Layer):
-    """Registered nowhere."""
+    """Layer that is not registered with Keras."""
 
     def call(self, inputs):
         return inputs
@@ -205,7 +205,7 @@ def test_an_unregistered_class_is_named(tmp_path, layer, said):
 
 
 def rewritten(file, name, change):
-    """The same file with one member changed, or left out where `change` gives None."""
+    """Returns the file with one changed member, or without the member if `change` returns None."""
     with zipfile.ZipFile(file) as archive:
         members = {each: archive.read(each) for each in archive.namelist()}
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:

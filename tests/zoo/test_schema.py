@@ -1,4 +1,4 @@
-"""What a card must say."""
+"""Tests the required keys and values of a card."""
 
 import re
 
@@ -38,7 +38,7 @@ def of_images(whole, images_card):
 
 
 def leaves(value, path=()):
-    """Paths of all entries of a nested card."""
+    """Yields the paths of all entries of a nested card."""
     items = value.items() if isinstance(value, dict) else enumerate(value)
     for key, part in items:
         yield (*path, key)

@@ -1,4 +1,6 @@
-"""The voice models of the zoo ignore silence, and their gates refuse distorted recordings."""
+"""Tests that the voice models of the zoo ignore silence and that their gates refuse distorted
+recordings.
+"""
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from tests.test_quality import voice
 
 NAMES = [name for name in zoo.list_models() if name.startswith("voice_")]
 RATE = 16_000
-BOUND = 5e-3  # of the embedding's length; 3 s of zeros moved it by .5 and more without the layer
+BOUND = 5e-3  # of the embedding's length; without the layer 3 s of zeros change it by .5 or more
 
 
 def test_every_voice_model_cuts_out_silence_first():
@@ -22,7 +24,7 @@ def test_every_voice_model_cuts_out_silence_first():
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("gain", [1, 1e-3])
 def test_silence_moves_no_embedding_of_a_voice_model(name, gain):
-    """Whole blocks of 20 ms, so that the blocks of the speech stay the same."""
+    """Inserts whole blocks of 20 ms of silence, so that the blocks of the speech stay the same."""
     sound = voice(3, seconds=2.4).astype("float32")
     zeros, half = np.zeros((3 * RATE, 1), "float32"), 1.2 * RATE
     parts = np.split(sound, [int(half)])

@@ -1,4 +1,4 @@
-"""Evidence for the card of `cifar10_proto_sim`."""
+"""Measures `cifar10_proto_sim` and its baselines for its card."""
 
 from zoo import image_evidence, patches
 from zoo.cifar10_proto_sim import train
@@ -7,6 +7,6 @@ PATCHES = "ridge regression on the responses to 400 whitened patches, drawn at r
 
 
 def evidence(trained):
-    """Returns the evidence on the test images."""
+    """Measures the model and its baselines on the test images."""
     closed_forms = {"random patches": (PATCHES, patches.classify)}
     return image_evidence.of_classifier(train.examples, trained, closed_forms=closed_forms)

@@ -3,7 +3,8 @@ two cores train in forty minutes.
 
 The training images are those that `zoo.images.cifar10` returns: all 50,000 photographs, or a part
 in the folder of the recordings. The control is a softmax with as many weights as prototypes and
-similarity, trained alone on an equal encoder by the same batches and steps. From the checkout:
+similarity, trained alone on an encoder of the same architecture with the same batches and steps.
+From the checkout:
 `python -m zoo.cifar10_proto_sim.train --help`.
 """
 
@@ -33,7 +34,7 @@ HeldOut = Annotated[int, typer.Option(min=0, help=HELD_OUT)]
 
 
 def examples(split):
-    """Reads images and labels of a split as the model takes them."""
+    """Reads the images and labels of a split in the form that the model takes."""
     return images.cifar10(split)
 
 
@@ -60,12 +61,12 @@ def vary(batch, rng):
 
 
 def train_classifier(run, head, loss, x, y, trained_in):
-    """Trains a classifier from random weights; the batches are equal for every head.
+    """Trains a classifier from random weights, with the same batches for every head.
 
     Args:
         run: `zoo.recipe.Run`.
         head: `classifier` or `softmax`.
-        loss: Class or function that builds its loss.
+        loss: Class or function that builds the loss of `head`.
         x: Images, shape `(images, 32, 32, 3)`.
         y: Labels, shape `(images,)`.
         trained_in: Precision of the encoder's training.
@@ -86,7 +87,9 @@ def train_classifier(run, head, loss, x, y, trained_in):
 
 
 def train_model_and_control(run, x, y, trained_in):
-    """Trains the model and the softmax; returns the model and a `keras.Model` of the logits."""
+    """Trains the model and the softmax. Returns the model and a `keras.Model` of the softmax's
+    logits.
+    """
     parts = run.part("model"), run.part("softmax")
     model = train_classifier(parts[0], classifier, PrototypicalLoss, x, y, trained_in)
     model.refit_prototypes(x, y)
@@ -98,7 +101,8 @@ def train_model_and_control(run, x, y, trained_in):
 def about(counts):
     """Returns the static part of the card.
 
-    For the whole set, the limit and the headline that describe a part of the set are replaced.
+    If the whole data set is available, the limit and the main result that describe a part of it are
+    replaced.
 
     Args:
         counts: Number of images of each split.

@@ -1,1 +1,1 @@
-"""Whose brain is it, from the covariance of one second of EEG."""
+"""Recipe of `eeg_spdnet_rpl`: recognizes people by the covariance of one second of EEG."""

@@ -1,4 +1,4 @@
-"""Evidence of the card of `eeg_spdnet_rpl`."""
+"""Measures `eeg_spdnet_rpl` and its baselines for its card."""
 
 import functools
 
@@ -7,14 +7,14 @@ from zoo import baselines, device_thresholds, eeg
 from zoo.eeg_spdnet_rpl import train
 from zoo.evidence import Evidence, unit_of
 
-# Of the grid the front with the lowest EER on these very people, which favors the baseline.
+# Input layers of the grid with the lowest EER on the measured people, which favors the baseline.
 STRONGEST = {"average": 3, "standardized": False}
 SAME = "distance of the covariances after the input layers of the fold's network"
 BEST = "distance of the covariances after the input layers that are best without a network"
 
 
 def evidence(trained):
-    """Measures seventeen people, each by the model of the fold that has not seen them."""
+    """Measures seventeen people, each with the model of the fold that was not trained on them."""
     measured = over_folds([eeg.of_encoder(encoder) for encoder in trained.folds])
     return Evidence(
         measured,
@@ -27,13 +27,13 @@ def evidence(trained):
 
 
 def over_folds(distances):
-    """Measures a function of distances for each fold, see `eeg.over_folds`."""
+    """Measures one function of distances per fold, see `eeg.over_folds`."""
     return eeg.over_folds(eeg.trials(), distances)
 
 
 def without_network(encoders):
-    """Computes log-Euclidean baselines after the input layers of each fold's network, and the best
-    ones.
+    """Computes log-Euclidean baselines after the input layers of each fold's network, and after the
+    best input layers.
     """
     best = train.network(encoders[0].input_shape[-1], **STRONGEST)
 

@@ -17,9 +17,9 @@ from keras_dml.layers import (
 from keras_dml.models import spdnet
 from zoo import augment, eeg, potatoes, recipe
 
-# Of the loss, in standard deviations; those of `hdm05_spdnet_rpl`, other people's.
+# Threshold and margin of the loss, in standard deviations. They were chosen on `hdm05_spdnet_rpl`.
 Z_THRESHOLD, MARGIN = 1.0, 3.0
-WIDTHS = (48, 32)  # sides of the matrices behind each bilinear map
+WIDTHS = (48, 32)  # sides of the matrices after each bilinear map
 FLOOR = 1e-3  # smallest eigenvalue, of a mean of one
 CLASSES, PER_CLASS = 12, 6
 STEPS = 100
@@ -33,7 +33,7 @@ GRID = [
 
 
 def vary(batch, rng):
-    """Changes gains at random, as they differ between two trials of a person."""
+    """Changes the gains of channels at random, as they change between two trials of a person."""
     return augment.scale(batch, rng, eeg.GAIN)
 
 
@@ -66,8 +66,9 @@ def train(run, people, settings):
 
 @recipe.command(STEPS)
 def main(run):
-    """Cross-validates over four folds of people; with --publish also trains the final model on
-    all."""
+    """Cross-validates over four folds of people. With --publish also trains the final model on all
+    people.
+    """
     everybody = eeg.trials()
     measured, encoders, settings = eeg.cross_validate(run, everybody, GRID, train)
     if run.publishes:

@@ -1,8 +1,8 @@
 """Fits `eye_lda` in closed form, which recognizes people by nine seconds of one eye's movements.
 
 The model consists of linear discriminants between people of means and lagged correlations of slow
-and fast velocities. The figures are cross-validated over the folds of `eye_qp_wl`; the published
-model is fitted to all people. From the checkout: `python -m zoo.eye_lda.train --help`.
+and fast velocities. The figures are cross-validated over the folds of `eye_qp_wl`, and the
+published model is fitted to all people. From the checkout: `python -m zoo.eye_lda.train --help`.
 """
 
 import time
@@ -24,7 +24,7 @@ def fitted(watchers):
     """Fits the model to some people.
 
     Args:
-        watchers: `eyes.one_eye`, or some of these people.
+        watchers: `eyes.one_eye`, or a part of its people.
     """
     windows = watchers.windows(eyes.WINDOW, STRIDE)
     return discriminants.correlation_model(
@@ -40,8 +40,9 @@ def fitted(watchers):
 
 @recipe.command(steps=1)
 def main(run):
-    """Cross-validates over six folds of people; with --publish also fits the final model to
-    all."""
+    """Cross-validates over six folds of people. With --publish also fits the final model to all
+    people.
+    """
     watchers = eyes.one_eye()
     folds = [fitted(watchers.without(fold)) for fold in across_films.groups(watchers)]
     windows = watchers.windows(eyes.WINDOW)

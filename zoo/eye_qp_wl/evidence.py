@@ -1,4 +1,4 @@
-"""Evidence of the card of `eye_qp_wl`."""
+"""Measures `eye_qp_wl` and its baselines for its card."""
 
 import functools
 
@@ -14,7 +14,7 @@ WHAT = (
 
 
 def evidence(trained):
-    """Measures forty-five people, each by the model of the fold that has not seen them."""
+    """Measures forty-five people, each with the model of the fold that was not trained on them."""
     watchers = eyes.one_eye()
     windows = watchers.windows(eyes.WINDOW)
     measured = across_films.of_models(windows, trained.folds)
@@ -27,7 +27,7 @@ def evidence(trained):
 
 
 def over_folds(distances):
-    """Measures a function of distances for each fold, see `across_films.over_folds`."""
+    """Measures one function of distances per fold, see `across_films.over_folds`."""
     return across_films.over_folds(eyes.one_eye().windows(eyes.WINDOW), distances)
 
 

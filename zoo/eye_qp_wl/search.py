@@ -1,8 +1,9 @@
-"""Compares settings of `eye_qp_wl` and its rivals by nested folds of people.
+"""Compares settings of `eye_qp_wl` and of the other methods by nested cross-validation over people.
 
 A run trains without two of the six folds and measures both. `zoo.eye_qp_wl.train` uses for each
-fold the settings that were best on its partner. Each run is a line of JSON in `--out`; existing
-runs are not repeated, and stopped runs continue: `python -m zoo.eye_qp_wl.search --help`.
+fold the settings that were best on the other fold of its pair. Each run is a line of JSON in
+`--out`. Existing runs are not repeated, and stopped runs continue: `python -m zoo.eye_qp_wl.search
+--help`.
 """
 
 import pathlib
@@ -19,13 +20,14 @@ HALF = across_films.FOLDS // 2
 
 
 def run_once(method, variant, pair, steps, seed, out):
-    """Computes the area under the ROC curve on two folds of people, by a model that has seen
-    neither.
+    """Computes the area under the ROC curve on two folds of people, with a model that was trained
+    on neither fold.
 
     Args:
         method: One of `sequences.METHODS`.
-        variant: A variant of its settings.
-        pair: Number of the first fold; the other one is half the folds further.
+        variant: Name of a variant of the method's settings.
+        pair: Number of the first fold of the pair. The number of the second fold is larger by half
+            the number of folds.
         steps: Training steps.
         seed: Seed of weights and batches.
         out: Folder of the checkpoint.
@@ -42,11 +44,11 @@ def run_once(method, variant, pair, steps, seed, out):
 
 
 def table(lines):
-    """Returns columns of the areas of each variant on the six folds; incomplete variants are
+    """Returns columns with the area of each variant on the six folds. Incomplete variants are
     omitted.
 
     Args:
-        lines: Dicts of the runs, those of one number of steps.
+        lines: Dicts of the runs with the same number of steps.
     """
     by_variant = {}
     for line in lines:
@@ -73,7 +75,9 @@ def main(
     method: Annotated[list[str] | None, typer.Option(help="Instead of all four.")] = None,
     variant: Annotated[list[str] | None, typer.Option(help="Instead of all variants.")] = None,
 ):
-    """Runs what is missing, and writes `figures/search.csv` from the runs with that many steps."""
+    """Runs the missing settings, and writes `figures/search.csv` from the runs with the given
+    number of steps.
+    """
     searches.check({"method": (method, sequences.METHODS), "variant": (variant, train.VARIANTS)})
     wanted = [
         {"method": settings, "variant": changed, "pair": pair, "steps": steps, "seed": seed}

@@ -1,4 +1,5 @@
-"""Trains `eye_qp_wl` and its three rivals, which recognize people by nine seconds of eye movements.
+"""Trains `eye_qp_wl` and three other methods, which recognize people by nine seconds of eye
+movements.
 
 The model consists of the quantile layer and the Wasserstein loss of Abdelwahab2019 on slow and fast
 velocities of one eye, as in Jaeger2019. There are forty-five people, so the figures are
@@ -23,7 +24,7 @@ PAIRS, LENGTH = 24, 1000  # of a batch, and steps of a training window
 LEARNING_RATE = 3e-3
 GAIN = 0.03  # largest change of a channel's gain between two windows, a fraction
 SEARCHED = pathlib.Path(__file__).parent / "figures" / "search.csv"
-RIVAL = "qp_npl"  # the one that stands on the card
+RIVAL = "qp_npl"  # the method that the card lists
 
 examples, known_recordings = eyes.examples, eyes.known_recordings
 
@@ -34,11 +35,11 @@ class Settings:
 
     Attributes:
         scales: See `zoo.eyes.slow_and_fast`.
-        mix: Size of the mixing of horizontal and vertical, see `zoo.augment.mix_channels`.
+        mix: Strength of the mixing of horizontal and vertical velocity, see
+            `zoo.augment.mix_channels`.
         duration: Length of the training as a factor of `--steps`.
         sharpness: Factor of the distances or cosines in the loss, relative to the method's
-        default. On
-            walkers the factor of the cosine is decisive, see `gait_qp_wl`.
+        default. On walkers the factor of the cosine determines the result, see `gait_qp_wl`.
     """
 
     scales: tuple = eyes.SCALES
@@ -70,7 +71,7 @@ def trained(run, method, watchers, settings):
     Args:
         run: `zoo.recipe.Run`.
         method: One of `sequences.METHODS`.
-        watchers: `eyes.one_eye`, or some of these people.
+        watchers: `eyes.one_eye`, or a part of its people.
         settings: `Settings`.
     """
     batches = {
@@ -95,8 +96,8 @@ def trained(run, method, watchers, settings):
 
 
 def choose_variants(method, path=SEARCHED):
-    """Returns the variant of each fold, which is best on its partner, and the variant for all
-    people.
+    """Returns the variant of each fold, which is best on the other fold of its pair, and the
+    variant for all people.
 
     Args:
         method: One of `sequences.METHODS`.
@@ -142,8 +143,9 @@ def of_folds(run, method, watchers, variants):
 
 @recipe.command(STEPS)
 def main(run, method: sequences.Method = "qp_wl"):
-    """Cross-validates over six folds of people; with --publish also trains the final model on all,
-    and the rival that stands on the card."""
+    """Cross-validates over six folds of people. With --publish also trains the final model on all
+    people, and the other method that the card lists.
+    """
     watchers = eyes.one_eye()
     variants, of_all = choose_variants(method)
     encoders = of_folds(run, method, watchers, variants)

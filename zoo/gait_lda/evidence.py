@@ -1,4 +1,4 @@
-"""Evidence of the card of `gait_lda`."""
+"""Measures `gait_lda` and its baselines for its card."""
 
 import functools
 
@@ -8,7 +8,7 @@ from zoo import gait
 
 
 def evidence(trained):
-    """Measures the walkers of the split `test`, and the network as an alternative."""
+    """Measures the walkers of the split `test`, and the network `gait_qp_wl` as an alternative."""
     what = "quantile layer and Wasserstein loss, trained on the same people"
     network = what, pooled.INSTEAD, functools.partial(zoo.load, "gait_qp_wl")
     return gait.evidence(trained, {"gait_qp_wl": network})

@@ -2,7 +2,7 @@
 
 The model consists of linear discriminants between people of the lagged correlations of a window's
 channels. It is fitted to the public gait archive's `train` and `validation` people and measured on
-its `test` people, whom the model never sees. From the checkout:
+its `test` people, without training on them. From the checkout:
 `python -m zoo.gait_lda.train --help`.
 """
 
@@ -27,7 +27,7 @@ def fitted(walkers):
     """Fits the model to some walkers.
 
     Args:
-        walkers: `gait.both_feet`, or some of these people.
+        walkers: `gait.both_feet`, or a part of its people.
     """
     windows = gait.mirrored(walkers).windows(gait.WINDOW, gait.STRIDE)
     return discriminants.correlation_model(
@@ -41,7 +41,9 @@ def fitted(walkers):
 
 @recipe.command(steps=1)
 def main(run):
-    """Fits the walkers of `train` and `validation`, measures those of `test` by both protocols."""
+    """Fits the model to the walkers of `train` and `validation`, and measures it on the walkers of
+    `test` by both protocols.
+    """
     walkers, start = gait.both_feet(), time.monotonic()
     model = fitted(walkers)
     run.minutes = (time.monotonic() - start) / 60

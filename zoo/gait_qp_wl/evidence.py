@@ -1,4 +1,4 @@
-"""Evidence of the card of `gait_qp_wl`."""
+"""Measures `gait_qp_wl` and its baselines for its card."""
 
 import functools
 
@@ -10,7 +10,7 @@ RIVAL = "the n-pair loss on the same quantile pooling, trained in the same way w
 
 
 def evidence(trained):
-    """Measures the walkers of the split `test`, a model without a network and a rival."""
+    """Measures the walkers of the split `test`, a model without a network and the n-pair loss."""
     what = "linear discriminants of lagged correlations, in closed form, on the same people"
     closed_form = what, pooled.NO_NETWORK, functools.partial(zoo.load, "gait_lda")
     rivals = {

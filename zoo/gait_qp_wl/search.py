@@ -1,4 +1,5 @@
-"""Compares settings of `gait_qp_wl` and its rivals by folds of the training people.
+"""Compares settings of `gait_qp_wl` and of the other methods by cross-validation over the training
+people.
 
 A run trains on two thirds of the people of `train` and `validation` and measures the rest, left and
 right feet separately. The people of `test` are not used. Each run is a line of JSON in `--out`, and
@@ -20,7 +21,8 @@ from zoo import gait, recipe, searches, sequences
 from zoo.compare import as_csv
 from zoo.gait_qp_wl import train
 
-# What each variant changes in the settings of its method. The first ones are for all four.
+# What each variant changes in the settings of its method. The first variants are for all four
+# methods.
 VARIANTS = {
     "": {},
     "learning rate 1e-3": {"learning_rate": 1e-3},
@@ -51,7 +53,7 @@ OWN = {
 
 
 def run_once(method, changes, fold, count, seed, steps):
-    """Computes the figures of one run, the mean of both feet.
+    """Computes the figures of one run, as means over both feet.
 
     The figures are the pooled EER, the single-pair EER across trials, and the paper's protocol.
     """
@@ -95,8 +97,8 @@ def figures(distances, people):
 
 
 def table(lines):
-    """Computes columns of the means over folds and seeds, and of paired differences to unchanged
-    runs.
+    """Computes columns with the means over folds and seeds, and with paired differences to runs
+    with unchanged settings.
 
     Args:
         lines: Dicts of the runs.
@@ -131,7 +133,7 @@ def main(
     method: Annotated[list[str] | None, typer.Option(help="Instead of all four.")] = None,
     variant: Annotated[list[str] | None, typer.Option(help="Instead of all variants.")] = None,
 ):
-    """Runs what is missing, and writes `figures/search.csv`."""
+    """Runs the missing settings, and writes `figures/search.csv`."""
     variants = VARIANTS | {name: None for changes in OWN.values() for name in changes}
     searches.check(
         {

@@ -1,8 +1,8 @@
-"""Trains `gait_qp_wl` and its three rivals, which recognize walkers by one foot's sensor.
+"""Trains `gait_qp_wl` and three other methods, which recognize walkers by one foot's sensor.
 
 The model consists of the quantile layer and the Wasserstein loss of Abdelwahab2019 on windows of
 five seconds. It is trained on the public gait archive's `train` and `validation` people and
-measured on its `test` people, whom the model never sees. From the checkout:
+measured on its `test` people, without training on them. From the checkout:
 `python -m zoo.gait_qp_wl.train --help`.
 """
 
@@ -23,7 +23,7 @@ known_recordings = gait.known_recordings
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """Settings that `zoo.gait_qp_wl.search` varies, by folds of the training people.
+    """Settings that `zoo.gait_qp_wl.search` varies.
 
     Attributes:
         learning_rate: Largest learning rate.
@@ -33,13 +33,14 @@ class Settings:
         halve_every: See `keras_dml.models.sequence_encoder`.
         knots: See `keras_dml.models.sequence_encoder`.
         loss: Arguments of the method's loss.
-        mix: Size of the mixing of channels, see `zoo.augment.mix_channels`.
-        degrees: Largest turn of the sensor between two windows of a person. Between two trials its
-            axis turns by 2 degrees (median): how it sits is a trait of the person here.
+        mix: Strength of the mixing of channels, see `zoo.augment.mix_channels`.
+        degrees: Largest rotation of the sensor between two windows of a person. Between two trials
+            the axis of the sensor turns by only 2 degrees (median), so in this data the placement
+            of the sensor is a trait of the person.
         gain: Largest change of a channel's gain between two windows, a fraction.
-        noise: Standard deviation of noise, in that of the channel.
-        mirrored: Whether right feet are mirrored, so that they walk as left ones do.
-        other_trial: Whether a positive is always from the person's other trial.
+        noise: Standard deviation of the noise, in standard deviations of the channel.
+        mirrored: Whether right feet are mirrored to left feet.
+        other_trial: Whether the positive of an anchor is always from another trial of the person.
     """
 
     learning_rate: float = 3e-3
@@ -80,7 +81,7 @@ def trained(run, method, walkers, settings):
     Args:
         run: `zoo.recipe.Run`.
         method: One of `sequences.METHODS`.
-        walkers: `gait.both_feet`, or some of these people.
+        walkers: `gait.both_feet`, or a part of its people.
         settings: `Settings`.
     """
     left = gait.left_feet(walkers).signals
@@ -111,20 +112,21 @@ def trained(run, method, walkers, settings):
     )
 
 
-# Each method's own best by folds of the training people, `figures/search.csv`.
+# The best settings of each method in folds of the training people, see `figures/search.csv`.
 SETTINGS = {
     "qp_wl": Settings(),
     "qp_npl": Settings(loss={"scale": 128.0}),
     "mp_npl": Settings(loss={"scale": 128.0}),
     "qp_cls": Settings(),
 }
-RIVAL = "qp_npl"  # the best of the others
+RIVAL = "qp_npl"  # the best one of the other methods
 
 
 @recipe.command(STEPS)
 def main(run, method: sequences.Method = "qp_wl"):
-    """Trains on the walkers of `train` and `validation`, measures those of `test` by both
-    protocols; with --publish also the rival that stands on the card."""
+    """Trains on the walkers of `train` and `validation`, and measures the walkers of `test` by both
+    protocols. With --publish also trains the other method that the card lists.
+    """
     walkers = gait.both_feet()
     encoder = trained(run, method, walkers, SETTINGS[method])
     test = gait.walks("test").windows(gait.WINDOW)

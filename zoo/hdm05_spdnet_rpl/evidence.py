@@ -1,4 +1,4 @@
-"""Evidence of the card of `hdm05_spdnet_rpl`."""
+"""Measures `hdm05_spdnet_rpl` and its baselines for its card."""
 
 import functools
 
@@ -11,7 +11,7 @@ WHAT = "distance of the covariances after the same canonical pose"
 
 
 def evidence(trained):
-    """Measures every actor's clips by the model that knows the other three actors."""
+    """Measures the clips of each actor with the model of the other three actors."""
     return Evidence(
         over_folds(
             [functools.partial(measure.pairwise_distances, model) for model in trained.folds]

@@ -1,9 +1,10 @@
-"""Trains `hdm05_spdnet_rpl`: which motion is it, from the joints of a body, for any actor.
+"""Trains `hdm05_spdnet_rpl`, which recognizes motions of any actor by the joints of the body.
 
-Four actors are at hand, so the figures are cross-validated: each actor's clips are probes against
-those of the others, by a network that has seen the others only. Its settings are those that are
-best on another actor, by networks that have seen neither. The model that is published is
-trained on all. From the checkout: `python -m zoo.hdm05_spdnet_rpl.train --help`.
+The data has four actors, so the figures are cross-validated. The clips of each actor are compared
+with the clips of the other actors, with a network that was trained on the other actors only. The
+settings of this network are the settings that are best on another actor, with networks that were
+trained on neither actor. The published model is trained on all four actors. From the checkout:
+`python -m zoo.hdm05_spdnet_rpl.train --help`.
 """
 
 import functools
@@ -25,7 +26,7 @@ HIPS = (JOINTS.index("lhipjoint"), JOINTS.index("rhipjoint"))
 STEPS_A_CLIP, CROP = 128, 104
 CLASSES, PER_CLASS = 11, 5  # without two actors, the smallest class has five clips
 STEPS = 200
-FLOOR = 1e-8  # of the baseline, which is best without one: as small as float32 can tell
+FLOOR = 1e-8  # smallest eigenvalue of the baseline, which needs none: as small as float32 allows
 GAIN = 0.1  # bodies differ in size
 # The paper's smallest eigenvalue is a variance of one square centimeter, its threshold 2.5.
 GRID = [
@@ -41,7 +42,7 @@ CAPTION = (
 
 
 def vary(batch, rng):
-    """Bodies of other sizes."""
+    """Scales bodies at random, because people differ in size."""
     return batch * augment.scale(np.ones((len(batch), 1, 1)), rng, GAIN)
 
 
@@ -56,7 +57,7 @@ def network(epsilon):
 
 
 def train(run, every, settings):
-    """An encoder that is trained on some clips."""
+    """Trains an encoder on some clips."""
     keras.utils.set_random_seed(run.seed)
     encoder = network(settings["epsilon"])
     every = People(
@@ -83,8 +84,8 @@ def choose(run, every):
 
 
 def cross_validate(run, every, settings_of_actors):
-    """Measures each actor by a network that knows the other three, and returns these networks
-    too.
+    """Measures each actor with a network that was trained on the other three actors. Also returns
+    these networks.
     """
     encoders = []
     for actor, settings in zip(motions.ACTORS, settings_of_actors, strict=True):
@@ -105,7 +106,9 @@ def cross_validate(run, every, settings_of_actors):
 
 @recipe.command(STEPS)
 def main(run):
-    """Cross-validates over the four actors; with --publish also trains the final model on all."""
+    """Cross-validates over the four actors. With --publish also trains the final model on all
+    actors.
+    """
     every = motions.clips()
     settings_of_actors, of_all = choose(run, every)
     measured, encoders = cross_validate(run, every, settings_of_actors)

@@ -32,7 +32,7 @@ def vary(batch, rng):
 
 
 def measure(model):
-    """Returns rows of the card: figures on the test images and on Omniglot's characters."""
+    """Computes the figures of the card on the test images and on characters of Omniglot."""
     test, new = examples("test"), images.omniglot("test")
     rows = tasks.rows(model, *test, new.images, new.labels)
     return classifiers.accuracies(model, *test) + rows
@@ -49,12 +49,12 @@ def softmax(encoder):
 
 
 def train_classifier(run, head, loss, x, y):
-    """Trains a classifier from random weights; the batches are equal for every head.
+    """Trains a classifier from random weights, with the same batches for every head.
 
     Args:
         run: `zoo.recipe.Run`.
         head: `classifier` or `softmax`.
-        loss: Class or function that builds its loss.
+        loss: Class or function that builds the loss of `head`.
         x: Images, shape `(images, 28, 28, 1)`.
         y: Digits, shape `(images,)`.
     """

@@ -1,7 +1,8 @@
 """Trains `mnist_proto_sim_at`, a classifier of digits under attacks of up to 0.3 per pixel.
 
-The training is adversarial. The page compares the published model with a LeNet trained by the same
-recipe and with the model trained without attacks; attacks are on the raw scores S(z, C). From the
+The training is adversarial. The page compares the published model with a LeNet that is trained by
+the same recipe and with a model that is trained without attacks. The attacks use the raw scores
+S(z, C). From the
 checkout: `python -m zoo.mnist_proto_sim_at.train --help`.
 """
 
@@ -76,7 +77,9 @@ def train_classifier(run, network, trained_in):
 
 
 def attack_comparison_models(run, x, y, trained_in):
-    """Attacks two other models by the same attacks; returns right answers as texts by name."""
+    """Attacks two other models with the same attacks, and returns their right answers as texts by
+    name.
+    """
     models = {
         "lenet": lambda: train_classifier(run.part("lenet"), lenet, trained_in),
         "undefended": lambda: published.load("mnist_proto_sim"),

@@ -1,4 +1,4 @@
-"""Evidence for the card of `omniglot_proto_sim`: one-shot classification as in Lake2015.
+"""Measures `omniglot_proto_sim` and its baselines: one-shot classification as in Lake2015.
 
 Each task has twenty characters of one new alphabet, with one drawing of each as support and another
 person's drawing as query.
@@ -22,7 +22,9 @@ WAYS, TASKS, SEED = 20, 5, 0  # characters in a task; tasks for each alphabet
 
 
 def evidence(trained):
-    """Returns the evidence on tasks of every alphabet that was not trained on."""
+    """Measures the model and its baselines on tasks of every alphabet that was not used in
+    training.
+    """
     drawings = images.omniglot("test", trunks.SIDE)
     support, queries, alphabets = tasks(drawings)
     x = drawings.images
@@ -35,7 +37,9 @@ def evidence(trained):
 
 
 def tasks(drawings: images.Drawings) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Draws rows of support and queries, each of shape `(tasks, WAYS)`, and alphabets of tasks."""
+    """Draws tasks. Returns the rows of support and queries, each of shape `(tasks, WAYS)`, and the
+    alphabet of each task.
+    """
     rng, rows = np.random.default_rng(SEED), []
     for alphabet in sorted(set(drawings.alphabets)):
         characters = np.unique(drawings.labels[drawings.alphabets == alphabet])
@@ -54,9 +58,10 @@ def answers(
     """Returns whether each query is most similar to its own character, shape `(queries,)`.
 
     Args:
-        similarity: Function of the rows of queries and of support, `(WAYS, WAYS)`.
+        similarity: Function that takes the rows of queries and of support and returns similarities
+            of shape `(WAYS, WAYS)`.
         support: Rows of the support of each task, shape `(tasks, WAYS)`.
-        queries: Rows of the same characters by another person, same shape.
+        queries: Rows of drawings of the same characters by another person, same shape.
     """
     nearest = [np.argmax(similarity(b, a), axis=1) for a, b in zip(support, queries, strict=True)]
     return (np.array(nearest) == np.arange(support.shape[1])).ravel()

@@ -48,7 +48,7 @@ def vary(batch, rng):
 
 
 def train(run, drawings, trained_in):
-    """Trains all networks; returns the encoder and the weights of the similarity of each."""
+    """Trains all networks, and returns the encoder and the similarity's weights of each network."""
     networks = []
     for seed in range(NETWORKS * run.seed, NETWORKS * (run.seed + 1)):
         part = run.part(f"network_{seed}")
@@ -58,7 +58,7 @@ def train(run, drawings, trained_in):
 
 
 def train_network(run, drawings, seed, trained_in):
-    """Trains a network by Algorithm 1; returns its encoder and the weights of its similarity.
+    """Trains a network by Algorithm 1, and returns its encoder and the weights of its similarity.
 
     The auxiliary head is an additive margin softmax, as in the paper's speech task.
     """

@@ -19,8 +19,8 @@ VIEWS = ((0, 0), (2, 0), (-2, 0), (0, 2), (0, -2))
 def trunk(name):
     """Builds the encoder of prototypical networks with wider upper layers.
 
-    A convolution first halves an image of 56 pixels. At 28 pixels some strokes would merge, and a
-    training step is only a little faster.
+    A convolution first halves an image of 56 pixels. If images had only 28 pixels, some strokes
+    would merge, and a training step would be only a little faster.
 
     Functional model: `image` (batch, SIDE, SIDE, 1) to (batch, 256).
     """
@@ -34,8 +34,8 @@ def trunk(name):
 def side_by_side(trunks):
     """Joins encoders into one encoder, which concatenates their unit vectors.
 
-    The unit vector of an encoder is the normalized sum of its unit vectors of all views of a
-    drawing. The cosine of two embeddings is the mean of the cosines by each encoder.
+    The unit vector of each encoder is the normalized sum of its unit vectors of all views of a
+    drawing. The cosine of two joined embeddings is the mean of the cosines of the single encoders.
     """
     image = keras.Input(trunks[0].input_shape[1:], name="image")
     views = keras.layers.Concatenate(axis=0)([_shifted(image, *shift) for shift in VIEWS])
@@ -78,7 +78,8 @@ def weights_of_sum(similarities):
 def upright(classifiers, drawings, hidden, **similarity):
     """Builds the published classifier of all networks, whose classes are the upright characters.
 
-    It has no auxiliary heads, whose thousands of turned classes would treble the size of the file.
+    The classifier has no auxiliary heads, because their thousands of turned classes would triple
+    the size of the file.
 
     Args:
         classifiers: A pair `(encoder, weights of the similarity)` for each network.

@@ -1,4 +1,4 @@
-"""Evidence for the card of `pacs_proto_sim`."""
+"""Measures `pacs_proto_sim` and its baselines for its card."""
 
 from zoo import image_evidence
 from zoo.pacs_proto_sim import train
@@ -7,7 +7,7 @@ SIDE = 16
 
 
 def evidence(trained):
-    """Returns the evidence on test pictures of the domains that the published file was trained on.
+    """Measures the published file and its baselines on test pictures of the training domains.
 
     Accuracy on another domain can only be measured with a network that was not trained on it.
     """

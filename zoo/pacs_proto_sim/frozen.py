@@ -1,5 +1,5 @@
-"""Accuracy of ImageNet's features on PACS without training: linear discriminants (LDA) in closed
-form on the embeddings of the pretrained encoder. The page of `pacs_proto_sim` has the difference.
+"""Measures ImageNet's features on PACS without training: linear discriminants (LDA) in closed form
+on the embeddings of the pretrained encoder. The page of `pacs_proto_sim` has the difference.
 
 From the checkout: `python -m zoo.pacs_proto_sim.frozen --help`.
 """
@@ -26,8 +26,8 @@ def right(
     Args:
         features: Embeddings of all images, shape `(images, features)`.
         labels: Class of each image.
-        training_rows: Rows to fit.
-        test_rows: Rows to classify.
+        training_rows: Rows of the images to which the discriminants are fitted.
+        test_rows: Rows of the images that are classified.
     """
     analysis = LinearDiscriminantAnalysis("eigen", shrinkage=SHRINKAGE)
     analysis.fit(features[training_rows], labels[training_rows])
@@ -35,8 +35,9 @@ def right(
 
 
 def main(weights: train.Weights = train.WEIGHTS):
-    """Prints the accuracy on domains left out, and on the headline's images compared with the
-    published file."""
+    """Prints the accuracy on domains that were left out, and on the images of the main result,
+    compared with the published file.
+    """
     encoder, _, _ = networks.pretrained(weights)
     images = domains.read()
     z = inference.embed(encoder, domains.central(images.images), batch_size=domains.BATCH)

@@ -1,5 +1,5 @@
-"""Trains `pacs_proto_sim`, a classifier of images in styles that were not trained on:
-EfficientNet-Lite0 with ImageNet weights, prototypes and a learned similarity.
+"""Trains `pacs_proto_sim`, a classifier of images in new styles: EfficientNet-Lite0 with ImageNet
+weights, prototypes and a learned similarity.
 
 Each of PACS's four domains is left out in turn. SIM and DOL are the two heads of one model. A
 softmax with as many weights as prototypes and similarity is trained alone, on the same pretrained
@@ -64,7 +64,7 @@ def train_classifier(upper, method, images, outputs, rows, steps, seed):
 
 
 def train_without(settings, *, weights, images, outputs):
-    """Trains a network without a domain and classifies images by its heads.
+    """Trains a network without a domain, and classifies images with each head.
 
     Args:
         settings: Dict of `domain`, `method`, `seed` and `steps`.
@@ -110,7 +110,7 @@ def train_published_model(run, *, weights, images, outputs):
 
 
 def examples(split):
-    """Reads images and labels as the published model takes them.
+    """Reads images and labels in the form that the published model takes.
 
     Args:
         split: `"train"`, the training images, or `"test"`, the validation images of the same

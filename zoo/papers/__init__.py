@@ -1,5 +1,5 @@
 """Experiments of three papers on public data: `python -m zoo.papers wasserstein|prototypes|potato`.
 
-Each paper has a package with `Settings`, the named settings `SCALES`, and `run`, which does what
-the command does.
+Each paper has a package with the dataclass `Settings`, the named settings `SCALES`, and `run`, the
+Python function behind the command.
 """

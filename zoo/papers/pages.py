@@ -40,7 +40,7 @@ class Clock:
 
 
 def warnings_of(scale: str) -> list[str]:
-    """Returns sentences that limit the conclusions from figures of a scale."""
+    """Returns sentences about the limits of the figures at a scale."""
     return [SMOKE_WARNING] if scale == SMOKE else []
 
 
@@ -48,7 +48,7 @@ def echo(text: str = "", style: str = "") -> None:
     """Prints a text on stdout.
 
     Args:
-        text: The text; nothing in it is markup.
+        text: Text, which is printed without interpreting markup.
         style: Style of rich, such as `"bold"` or `"dim"`.
     """
     Console(emoji=False).print(Text(text, style=style), soft_wrap=True)
@@ -173,7 +173,7 @@ def output_folder(out: pathlib.Path) -> Iterator[None]:
 
     Raises:
         OSError: If the folder cannot be created.
-        ValueError: If something that is not a file is in the place of a result.
+        ValueError: If a result's path exists and is not a file.
     """
     created = [folder for folder in (out, *out.parents) if not folder.exists()]
     try:

@@ -1,4 +1,4 @@
-"""Runs of an experiment that print how long they took and how long the others will take."""
+"""Runs of an experiment that print their duration and the estimated time left."""
 
 import sys
 import time
@@ -9,7 +9,7 @@ from keras_dml._files import replaceable_file
 
 
 class TimedRuns(training.Runs):
-    """Results of runs in a folder; each finished run prints a line with the time left on stderr.
+    """Results of runs in a folder. Each finished run prints a line with the time left on stderr.
 
     The files have the format of `keras_dml.training.Runs`, so that either class resumes the other.
 
@@ -18,15 +18,17 @@ class TimedRuns(training.Runs):
     """
 
     def make(self, plan: list[dict], run: Callable[[dict], object], description: str) -> list:
-        """Returns the results of a plan, in its order; runs only what has no result.
+        """Returns the results of a plan in the order of the plan, and runs only settings without a
+        result.
 
         Args:
-            plan: List of settings; equal ones are run once.
-            run: Function that computes the result of settings; JSON must be able to hold it.
-            description: The work in a few words.
+            plan: List of settings. Equal settings are run once.
+            run: Function that computes the result of settings. JSON must be able to represent this
+                result.
+            description: Description of the work in a few words.
 
         Raises:
-            ValueError: If something that is not a file of results is in the place of a result.
+            ValueError: If the path of a result exists and is not a file of results.
         """
         paths = {self.path(settings): settings for settings in plan}
         for path in paths:

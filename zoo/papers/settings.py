@@ -38,12 +38,12 @@ def setting(
     """Returns a field of a dataclass of settings.
 
     Args:
-        help: Line of the option on the help page.
-        default: Value of the field; the field is required if it is missing.
-        minimum: Smallest number allowed.
-        choices: Texts allowed; any text if empty.
+        help: Text of the option on the help page.
+        default: Default value of the field. Without it the field is required.
+        minimum: Smallest allowed number.
+        choices: Allowed texts. If empty, every text is allowed.
         none: Word that stands for None on the command line.
-        option: Name of the option; None derives it from the name of the field.
+        option: Name of the option. Default: derived from the name of the field.
     """
     metadata = {
         "help": help,
@@ -98,7 +98,8 @@ def option_name(field: dataclasses.Field) -> str:
 def command_options(
     settings: ExperimentSettings, scales: Mapping[str, ExperimentSettings]
 ) -> tuple[str, str]:
-    """Returns the scale nearest to some settings, and the options that give these settings.
+    """Returns the scale that is most similar to `settings`, and the options that change this scale
+    to `settings`.
 
     Args:
         settings: The settings.
@@ -124,7 +125,7 @@ def command_options(
 
 
 def _text(field, value):
-    """A value as it is typed on the command line."""
+    """Returns a value in the form that users type on the command line."""
     if value is None:
         return field.metadata["none"]
     return ",".join(map(_text_of_one, value)) if isinstance(value, tuple) else _text_of_one(value)
@@ -139,8 +140,8 @@ def with_options(
 ) -> Callable:
     """Returns a decorator that replaces the argument `settings` of a command by options.
 
-    The options are `--scale` and one for each field; options that are given replace the fields of
-    the scale.
+    The options are `--scale` and one option per field. The options that users give replace the
+    fields of the scale.
 
     Args:
         settings_class: Class of the settings.
@@ -245,7 +246,7 @@ def _metavar(field):
 
 
 def _kind(field):
-    """Type of the values of a field, and whether the field holds a tuple of them."""
+    """Returns the type of a field's values, and whether the field is a tuple of such values."""
     kind = field.type
     if isinstance(kind, types.UnionType):
         (kind,) = (member for member in typing.get_args(kind) if member is not types.NoneType)

@@ -1,4 +1,4 @@
-"""Evidence of the card of `phone_gait_lda`."""
+"""Measures `phone_gait_lda` and its baselines for its card."""
 
 from zoo import phone_baselines, phone_evidence
 

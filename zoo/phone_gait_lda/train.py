@@ -18,8 +18,9 @@ examples, known_recordings = phone.examples, phone.known_recordings
 
 @recipe.command(steps=1)
 def main(run):
-    """Cross-validates over six groups of people; with --publish also fits the final model to
-    all."""
+    """Cross-validates over six groups of people. With --publish also fits the final model to all
+    people.
+    """
     walkers = phone.walks()
     groups = phone.groups(walkers)
     folds = [phone_baselines.discriminants_of(walkers.without(group)) for group in groups]

@@ -1,4 +1,4 @@
-"""Evidence of the card of `phone_gait_qp_wl`."""
+"""Measures `phone_gait_qp_wl` and its baselines for its card."""
 
 from zoo import phone, phone_baselines, phone_evidence
 

@@ -1,8 +1,10 @@
-"""Compares inputs and augmentations of `phone_gait_qp_wl` by groups of people.
+"""Compares inputs and augmentations of `phone_gait_qp_wl` by nested cross-validation over groups of
+people.
 
-A run trains without both groups of a pair and measures each of them. It is a line of JSON in
+A run trains without both groups of a pair and measures each of them. Each run is a line of JSON in
 `--out`. Existing runs are not repeated, and stopped runs continue from their checkpoints. The
-recipe chooses its settings from the table: `python -m zoo.phone_gait_qp_wl.search --help`.
+recipe chooses its settings from the table `figures/search.csv`: `python -m
+zoo.phone_gait_qp_wl.search --help`.
 """
 
 import pathlib
@@ -23,10 +25,10 @@ CHOICE = "single pairs, turned"  # EER by which `train.choose_variants` chooses
 
 
 def run_once(variant, pair, seed, steps, out):
-    """Figures of one run for both groups of a pair.
+    """Computes the figures of one run for both groups of a pair.
 
     Returns:
-        `{number of the group: {figure: EER}}`, and seconds of the processor.
+        `{number of the group: {figure: EER}}`, and the processor time in seconds.
     """
     walkers = phone.walks()
     groups, start = phone.groups(walkers), time.process_time()
@@ -55,7 +57,8 @@ def figures(group):
 
 
 def table(lines):
-    """Computes columns of the means over groups and seeds, and of each group's EER for the choice.
+    """Computes columns with the means over groups and seeds, and with the EER of each group by
+    which settings are chosen.
 
     Args:
         lines: Dicts of the runs.
@@ -86,7 +89,7 @@ def main(
     variant: Annotated[list[str] | None, typer.Option(help="Instead of all variants.")] = None,
     table_to: Annotated[pathlib.Path, typer.Option("--table", help="The table.")] = train.SEARCH,
 ):
-    """Runs what is missing, all variants on a pair before the next pair, and writes the table."""
+    """Runs all missing variants on one pair of groups after the other, and writes the table."""
     searches.check({"pair": (pair, range(PAIRS)), "variant": (variant, train.VARIANTS)})
     wanted = [
         {"variant": name, "pair": number, "seed": seed, "steps": steps}

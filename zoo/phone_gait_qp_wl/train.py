@@ -27,16 +27,16 @@ examples, known_recordings = phone.examples, phone.known_recordings
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """Settings that `zoo.phone_gait_qp_wl.search` varies, by groups of people.
+    """Settings that `zoo.phone_gait_qp_wl.search` varies.
 
     Attributes:
-        horizontal: See `keras_dml.layers.GravityFrame`; None for x, y and z as recorded.
-        turned: Whether each window of a pair is turned about any axis, by itself.
+        horizontal: See `keras_dml.layers.GravityFrame`. None uses x, y and z as recorded.
+        turned: Whether each window of a pair is rotated independently about a random axis.
         tempos: See `keras_dml.training.People.at_tempos`.
         filtering: See `zoo.augment.filter_pairs`.
         gain: Largest change of an axis's gain between two windows, a fraction.
         noise: Standard deviation of noise, in m/s2.
-        duration: Length of the training, in that of `--steps`.
+        duration: Length of the training, as a factor of `--steps`.
     """
 
     horizontal: str | None = "both"
@@ -73,7 +73,7 @@ def trained(run, walkers, settings):
 
     Args:
         run: `zoo.recipe.Run`.
-        walkers: `phone.walks`, or those of some people.
+        walkers: `phone.walks`, or the walks of some people.
         settings: `Settings`.
     """
     walks = walkers.at_tempos(settings.tempos).at_least(phone.WINDOW, 2)
@@ -100,8 +100,8 @@ def trained(run, walkers, settings):
 
 
 def choose_variants(groups, path=SEARCH):
-    """Returns for each group the variant that is best on its partner, and the best variant of all
-    groups.
+    """Returns for each group the variant that is best on the other group of its pair, and the
+    variant that is best on all groups.
 
     Args:
         groups: `phone.groups`.
@@ -140,8 +140,9 @@ def settings_of(variant):
 
 @recipe.command(STEPS)
 def main(run):
-    """Cross-validates over six groups of people; with --publish also trains the final model on
-    all."""
+    """Cross-validates over six groups of people. With --publish also trains the final model on all
+    people.
+    """
     walkers = phone.walks()
     groups = phone.groups(walkers)
     variants, of_all = choose_variants(groups)

@@ -1,7 +1,7 @@
-"""Makes the file of the voice encoder's weights from those of Resemblyzer.
+"""Converts the weights of Resemblyzer's voice encoder to a file for Keras.
 
-Resemblyzer 0.1.4 carries weights pickled by PyTorch; PyTorch reads them, Keras need not be there,
-so the work is two commands that share one `.npz` file:
+Resemblyzer 0.1.4 contains weights as a pickle of PyTorch. One command reads them in an environment
+with PyTorch, and another one converts them in an environment with Keras. They share an `.npz` file:
 
     python -m venv .venv-torch
     .venv-torch/bin/pip install typer torch librosa webrtcvad-wheels
@@ -33,7 +33,9 @@ app = typer.Typer(help=HELP, add_completion=False, rich_markup_mode=None)
 
 @app.command()
 def read(out: converted.ToRead):
-    """Reads the published weights, and the embeddings of the original for some sounds."""
+    """Reads the published weights, and computes embeddings of some sounds with the original
+    network.
+    """
     warnings.simplefilter("ignore")  # of the libraries below Resemblyzer
     import resemblyzer
     from resemblyzer import audio, hparams
@@ -50,7 +52,7 @@ def read(out: converted.ToRead):
 
 @app.command()
 def convert(source: converted.Read, out: converted.Weights):
-    """Writes the weights for Keras, if its network agrees with the original."""
+    """Writes the weights for Keras if the network in Keras agrees with the original network."""
     from keras_dml import embed, models
 
     weights, original = converted.arrays(source)
@@ -61,7 +63,9 @@ def convert(source: converted.Read, out: converted.Weights):
 
 
 def sounds():
-    """Buzzes of a falling pitch with noise, in [-1, 1], float32, the same on each machine."""
+    """Returns buzzing sounds of falling pitch with noise, float32 in [-1, 1], identical on all
+    machines.
+    """
     rng = np.random.default_rng(0)
     for seconds in SECONDS:
         time = np.arange(int(seconds * RATE_HZ)) / RATE_HZ
@@ -72,10 +76,11 @@ def sounds():
 
 
 def take(model, weights):
-    """Puts PyTorch's arrays into the layers: `lstm.weight_ih_l0` into the first kernel, and so on.
+    """Copies PyTorch's arrays into the layers: `lstm.weight_ih_l0` into the first kernel, and so
+    on.
 
     Raises:
-        ValueError: If an array is left over.
+        ValueError: If an array does not belong to any layer.
     """
     used = {"similarity_weight", "similarity_bias"}  # of the loss
     network = model.get_layer("embedding").network

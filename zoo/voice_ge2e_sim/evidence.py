@@ -1,4 +1,4 @@
-"""Evidence of the card of `voice_ge2e_sim`."""
+"""Measures `voice_ge2e_sim` and its baselines for its card."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from zoo.voice_ge2e_sim import encoder
 
 
 def evidence(trained):
-    """Measures recordings as they are in the sets."""
+    """Measures the model on recordings as they are in the data sets."""
     every = voices.everybody(prepare=False)
     teaching = every.take(voices.teaches(every.subjects))
     left, pairs = voices.of_test(every)
@@ -29,27 +29,31 @@ def converted(model, people, rows):
 
     Args:
         model: The published classifier.
-        people: Recordings as they are in the sets: what Resemblyzer's encoder was trained on.
+        people: Recordings as they are in the data sets, because Resemblyzer's encoder was trained
+            on such recordings.
         rows: Indices of the two recordings of each trial.
     """
-    what = "its cosine, without its silence trimming"
+    what = "the cosine of Resemblyzer's vectors, without Resemblyzer's silence trimming"
     scores = voice_evidence.cosine(vectors(model), people.signals, rows)
     return {"Resemblyzer's encoder": (what, pooled.INSTEAD, scores)}
 
 
 def untrained(model, teaching, people, rows):
-    """Computes the cosine at the start of the training, from the training voices.
+    """Computes the cosine of trials with the linear layer as initialized from the training voices.
 
     Args:
         model: The published classifier.
-        teaching: `People` who teach.
-        people: Those of the trials.
+        teaching: `People` of the training.
+        people: `People` of the trials.
         rows: Indices of the two recordings of each trial.
     """
     head = encoder.new_head(encoder.by_set(encoder.window_vectors(teaching, model.encoder)))
     signals = encoder.window_vectors(people, model.encoder).signals
     z = inference.embed(head, signals, progress=False)
-    what = f"{encoder.EMBEDDING} scaled principal axes of its vectors, by cosine, before training"
+    what = (
+        f"{encoder.EMBEDDING} scaled principal axes of Resemblyzer's vectors, compared by the "
+        "cosine, before training"
+    )
     scores = -evaluation.paired_cosine(*(z[side] for side in np.asarray(rows)))
     return {"Resemblyzer's axes": (what, pooled.INSTEAD, scores)}
 

@@ -1,10 +1,12 @@
-"""Trains `voice_ge2e_sim`: is it the same voice, by an encoder that has heard thousands of them?
+"""Trains `voice_ge2e_sim`, which compares voices with an encoder that was trained on thousands of
+voices.
 
-The encoder is Resemblyzer's, converted by `convert.py`: its LSTM layers stay as they are. A linear
-layer after them, prototypes and the learned similarity are trained by Algorithm 1 of Monteiro2020,
-on vectors of windows of 1.6 s that are computed once. RAVDESS (studio) and Hyke (telephone) teach
-together, each voice at three speeds as three voices; the splits `validation` and `test` of both are
-heard by nobody, and the figures are theirs. Recordings are taken as they are in the sets. From the
+The encoder is Resemblyzer's encoder, converted by `convert.py`, with unchanged LSTM layers. A
+linear layer after the LSTM layers, the prototypes and the learned similarity are trained by
+Algorithm 1 of Monteiro2020, on vectors of windows of 1.6 s that are computed once. The training
+uses RAVDESS (studio) and Hyke (telephone) together, and each voice at three speeds as three voices.
+The figures are for the splits `validation` and `test` of both data sets, which are not used in
+training. Recordings are used as they are in the data sets. From the
 checkout:
 `python -m zoo.voice_ge2e_sim.train --help`.
 """
@@ -22,12 +24,12 @@ from zoo import recipe, speech_augment, voice_classifiers, voices
 from zoo.voice_ge2e_sim import encoder
 
 STEPS, LEARNING_RATE = 250, 1e-3
-SPEEDS = ("0.9", "1.1")  # beside the voice's own
+SPEEDS = ("0.9", "1.1")  # in addition to the original speed
 WINDOWS = 2  # of each recording in a batch
 WEIGHTS = pathlib.Path("build/ge2e.weights.h5")
 
 Weights = Annotated[
-    pathlib.Path, typer.Option(help="Resemblyzer's weights; convert.py makes the file.")
+    pathlib.Path, typer.Option(help="Resemblyzer's weights, a file that convert.py writes.")
 ]
 Table = Annotated[
     bool, typer.Option("--table", help="Cross-validate for `zoo.voice_table`, and stop.")
@@ -62,7 +64,7 @@ def own_speed(people):
 
 
 def of_sound(model, weights):
-    """Returns the same classifier for raw sound."""
+    """Returns the same classifier for raw audio."""
     network = encoder.network(weights, model.encoder)
     whole = voice_classifiers.classifier(network, model.class_names)
     whole.prototypes_layer.set_weights(model.prototypes_layer.get_weights())
@@ -71,12 +73,12 @@ def of_sound(model, weights):
 
 
 def cross_validate(run, people):
-    """Computes scores of all trials in five folds, before and after training and of the vectors
-    alone.
+    """Computes the scores of all trials in five folds: before training, after training, and with
+    Resemblyzer's vectors alone.
 
     Args:
         run: `recipe.Run`.
-        people: Vectors of windows of everybody at every speed.
+        people: Vectors of the windows of all people at every speed.
     """
     is_original = own_speed(people)
     changed = people.take(~is_original)

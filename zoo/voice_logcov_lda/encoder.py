@@ -22,15 +22,15 @@ INNER_FOLDS = 4  # within the speakers of a fold's training
 
 
 def network(cepstra, cuts_silence=False):
-    """The untrained encoder.
+    """Builds the untrained encoder.
 
-    Every recording is brought to one level, because the floor of the log-mel bands is absolute.
-    Cepstra of the frames with speech and their covariance follow.
+    Every recording is scaled to one level, because the floor of the log-mel bands is absolute. The
+    next layers compute the cepstra of the frames with speech, and the covariance of the cepstra.
 
     Args:
         cepstra: Number of cepstra.
-        cuts_silence: Whether silence is cut out first, as in the published file. Training has
-            recordings without silence at both ends.
+        cuts_silence: Whether silence is removed first, as in the published file. Recordings of the
+            training have no silence at both ends.
     """
     audio = keras.Input((None, 1), name="audio")
     x = recipe.input_contract(recipe.about_model("voice_logcov_lda")["input"])(audio)
@@ -56,9 +56,9 @@ class Voices:
     """Recordings of voices, with the statistics of each by the number of cepstra.
 
     Attributes:
-        people: Recordings; a voice of another speed, `"01@0.8"`, is another voice of its speaker,
-            `"01"`.
-        statistics: By the number of cepstra, arrays of shape `(recordings, features)`.
+        people: Recordings. A voice at another speed, `"01@0.8"`, counts as another voice of the
+            speaker `"01"`.
+        statistics: Arrays of shape `(recordings, features)`, by the number of cepstra.
     """
 
     people: People
@@ -66,7 +66,7 @@ class Voices:
 
     @classmethod
     def from_recordings(cls, recordings):
-        """Creates recordings at every speed, with their statistics."""
+        """Creates `Voices` from recordings at every speed."""
         every = speech_augment.with_speeds(recordings)
         statistics = {}
         for count in CEPSTRA:
@@ -107,7 +107,7 @@ def discriminants(x, voices):
 def choose_cepstra(voices):
     """Chooses the number of cepstra that best separates speakers by the cosine, in four folds.
 
-    The discriminants of a fold have not seen its speakers.
+    The discriminants of a fold are not fitted to the speakers of this fold.
     """
     originals = np.flatnonzero(["@" not in subject for subject in voices.people.subjects])
     subjects, speakers = np.asarray(voices.people.subjects), voices.speakers
@@ -126,8 +126,8 @@ def choose_cepstra(voices):
 
 
 def fitted(voices):
-    """Fits an encoder whose last layer is the discriminants of some voices; also returns its
-    cepstra.
+    """Fits an encoder whose last layer consists of the discriminants of some voices. Also returns
+    the number of cepstra.
 
     Args:
         voices: `Voices`.

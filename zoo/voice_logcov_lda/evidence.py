@@ -1,4 +1,4 @@
-"""Evidence of the card of `voice_logcov_lda`."""
+"""Measures `voice_logcov_lda` and its baselines for its card."""
 
 from keras_dml import zoo
 from zoo import speech, telephone, voice_evidence, voices
@@ -6,14 +6,17 @@ from zoo.voice_ge2e_sim.evidence import converted
 
 
 def evidence(trained):
-    """Measures the callers of Hyke, whom the file never heard, trimmed and scaled to one level."""
+    """Measures the model on the callers of Hyke, without training on them. The recordings are
+    trimmed and scaled to one level.
+    """
     callers = telephone.lines(prepare=True)
     pairs = voices.trials(callers, (tuple(sorted(set(callers.subjects))),))
     return voice_evidence.of_similarity(trained, speech.utterances(), callers, pairs, alternatives)
 
 
 def alternatives(rows):
-    """An encoder that has heard thousands of voices, none of these, on the recordings as they are.
+    """Computes the scores of Resemblyzer's encoder, which was trained on thousands of other voices,
+    on the recordings as they are.
 
     Args:
         rows: Indices of the two recordings of each trial.

@@ -1,7 +1,8 @@
-"""Scores of `voice_logcov_lda` for `zoo.voice_table`: `python -m zoo.voice_logcov_lda.table`.
+"""Computes the scores of `voice_logcov_lda` for `zoo.voice_table`: `python -m
+zoo.voice_logcov_lda.table`.
 
-The actors of a fold are scored by a model of the other actors; the callers of Hyke by the published
-file, which heard none of them. No model cuts silence out of recordings.
+The actors of a fold are scored with a model of the other actors. The callers of Hyke are scored
+with the published file, which was not trained on them. No model removes silence from recordings.
 """
 
 import pathlib
@@ -15,7 +16,7 @@ from zoo.voice_logcov_lda import encoder, train
 
 
 def scores(run, people):
-    """Scores of all trials, as `voices.cross_validated` gives them.
+    """Computes the scores of all trials in the form of `voices.cross_validated`.
 
     Args:
         run: `recipe.Run`.
@@ -50,7 +51,7 @@ def scores(run, people):
 
 
 def main():
-    """Leaves the scores of all trials in `build/`, for `python -m zoo.voice_table`."""
+    """Writes the scores of all trials into `build/`, for `python -m zoo.voice_table`."""
     folder = pathlib.Path(train.__file__).parent
     out = pathlib.Path("build") / f"{folder.name}_0"
     out.mkdir(parents=True, exist_ok=True)

@@ -1,13 +1,15 @@
-"""Trains `voice_logcov_lda`, which decides from two seconds of raw sound if two voices are one.
+"""Trains `voice_logcov_lda`, which decides from two seconds of raw audio whether two recordings are
+of one voice.
 
 The encoder is fitted in closed form to twenty speakers: cepstra of the frames with speech, the
-logarithm of their covariance, and the linear discriminants of the speakers. A learned similarity
-begins as the squared distance and changes little in 250 small steps: its rank correlation with the
-cosine is .98, and the cosine alone is as good.
+logarithm of their covariance, and the linear discriminants of the speakers. A learned similarity is
+initialized as the squared distance and changes little in 250 small steps. Its rank correlation with
+the cosine is .98, and the cosine alone is as good.
 
 With twenty speakers, the figures are cross-validated in five folds of four speakers, two men and
-two women, whom the fold's model never heard. All trials are pooled. The number of cepstra is chosen
-by folds within the training speakers. The published model is trained on all speakers. From the
+two women. The model of a fold is trained on the other folds. All trials are pooled. The number of
+cepstra is chosen by cross-validation within the training speakers. The published model is trained
+on all speakers. From the
 checkout: `python -m zoo.voice_logcov_lda.train --help`.
 """
 
@@ -34,7 +36,8 @@ from zoo import (
 )
 from zoo.voice_logcov_lda.encoder import EMBEDDING, Voices, fitted
 
-# So few speakers are soon learned by heart. EER in folds within the training speakers, 15 cepstra:
+# A similarity overfits so few speakers after few steps. EER in folds within the training speakers,
+# 15 cepstra:
 # the cosine 10.0 %; a similarity begun as a random metric 10.6 %, as the squared distance times 4
 # 10.6 % (with a rate of 1e-3 12.0 %), times 10 9.5 %, times 20 10.0 %. With the cepstra that are
 # chosen: the cosine 9.1 %; times 10 9.8 %, and with a rate of 1e-4 9.3 %.
@@ -47,13 +50,15 @@ CAPTION = (
 )
 
 Folds = Annotated[
-    int, typer.Option(min=2, max=5, help="Folds that are trained, of five; fewer to look at it.")
+    int,
+    typer.Option(min=2, max=5, help="Number of folds to train, for a quick check fewer than 5."),
 ]
 
 
 def examples(split):
-    """Recordings and ids of their speakers: of the twenty trained on (`"train"`), or of the callers
-    of Hyke, whom the model never heard (`"test"`)."""
+    """Returns recordings and the ids of their speakers: the twenty training speakers (`"train"`),
+    or the callers of Hyke, on whom no model is trained (`"test"`).
+    """
     every = speech.utterances() if split == "train" else telephone.lines()
     return every.signals, np.unique(every.subjects, return_inverse=True)[1]
 
@@ -66,7 +71,8 @@ def known_recordings():
 def train(run, voices):
     """Trains a model on some speakers, and returns it with its number of cepstra.
 
-    The encoder is fitted in closed form, then the similarity is trained on it. Voices at other
+    The encoder is fitted in closed form, and then the similarity is trained on its embeddings.
+    Voices at other
     speeds are additional classes.
     """
     keras.utils.set_random_seed(run.seed)
@@ -131,7 +137,7 @@ def cross_validate(run, every, voices, parts):
 
 @recipe.command(STEPS)
 def main(run, folds: Folds = 5):
-    """Cross-validates over five folds; with --publish also trains the final model on all."""
+    """Cross-validates over five folds. With --publish also trains the final model."""
     every = speech.utterances()
     voices = Voices.from_recordings(every)
     parts = speech.folds(every.subjects)[:folds]

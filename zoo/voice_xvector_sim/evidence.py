@@ -1,4 +1,4 @@
-"""Evidence of the card of `voice_xvector_sim`."""
+"""Measures `voice_xvector_sim` and its baselines for its card."""
 
 from keras_dml import zoo
 from keras_dml.training import pooled
@@ -7,8 +7,8 @@ from zoo.voice_ge2e_sim.evidence import converted
 
 
 def evidence(trained):
-    """Measures recordings that are trimmed and scaled to one level; other encoders get raw
-    recordings.
+    """Measures the model on recordings that are trimmed and scaled to one level. Other encoders get
+    recordings as they are.
     """
     every = voices.everybody(prepare=True)
     teaching = every.take(voices.teaches(every.subjects))
@@ -16,7 +16,8 @@ def evidence(trained):
 
 
 def alternatives(rows):
-    """`voice_ge2e_sim`, which has heard the same voices and none of these, and its encoder.
+    """Computes the scores of `voice_ge2e_sim`, which was trained on the same voices, and of its
+    encoder.
 
     Args:
         rows: Indices of the two recordings of each trial.
@@ -25,6 +26,6 @@ def alternatives(rows):
     model = zoo.load("voice_ge2e_sim")
     similarity = voice_classifiers.scores(model, left.signals, rows)["sim"]
     return {
-        "voice_ge2e_sim": ("its similarity", pooled.INSTEAD, -similarity),
+        "voice_ge2e_sim": ("the learned similarity of voice_ge2e_sim", pooled.INSTEAD, -similarity),
         **converted(model, left, rows),
     }

@@ -1,10 +1,12 @@
-"""Trains `voice_xvector_sim`: is it the same voice, from two seconds of raw sound?
+"""Trains `voice_xvector_sim`, which decides from two seconds of raw audio whether two recordings
+are of one voice.
 
-A time-delay network with statistics pooling (Snyder2018), a quarter as wide as published, trained
-end to end by Algorithm 1 of Monteiro2020 with its class, pair and auxiliary terms from random
-weights. RAVDESS (studio) and Hyke (telephone) teach together, each voice at five speeds as five
-voices, with rooms, noise and telephones added; the splits `validation` and `test` of both are heard
-by nobody, and the figures are theirs. From the checkout:
+The encoder is a time-delay network with statistics pooling (Snyder2018), a quarter as wide as
+published. The model is trained end to end from random weights by Algorithm 1 of Monteiro2020 with
+class, pair and auxiliary terms. The training uses RAVDESS (studio) and Hyke (telephone) together,
+each voice at five speeds as five voices, with simulated rooms, noise and telephones. The figures
+are for the splits `validation` and `test` of both data sets, which are not used in training. From
+the checkout:
 `python -m zoo.voice_xvector_sim.train --help`.
 """
 

@@ -1,4 +1,4 @@
-"""Evidence of the card of `vowels_qp_wl`."""
+"""Measures `vowels_qp_wl` and its baselines for its card."""
 
 import functools
 
@@ -10,7 +10,7 @@ from zoo.vowels_qp_wl import train
 
 
 def evidence(trained):
-    """Measures the four speakers whom the model has not heard."""
+    """Measures the model on the four speakers who were not used in training."""
     every = train.utterances()
     training, test = every.select(train.TRAIN_SPEAKERS), every.without(train.TRAIN_SPEAKERS)
     claims = trials.from_model(trained.whole, test)
@@ -19,7 +19,9 @@ def evidence(trained):
 
 
 def without_network(training, test):
-    """Computes closed forms of the mean and the deviation of each coefficient of an utterance."""
+    """Computes methods in closed form from the mean and the standard deviation of each coefficient
+    of an utterance.
+    """
     features, of_known = baselines.moments(test.signals), baselines.moments(training.signals)
     count = features.shape[1] // 2
     means, scale = features[:, :count], of_known[:, :count].std(axis=0)
@@ -28,12 +30,13 @@ def without_network(training, test):
     )
     return {
         "distance of means": (
-            "Euclidean, of the mean coefficients in standard deviations",
+            "the Euclidean distance between mean coefficients, in units of standard deviations",
             pooled.NO_NETWORK,
             baselines.euclidean(means / scale),
         ),
         "discriminants of moments": (
-            "linear, in closed form, of means and standard deviations, on the same five speakers",
+            "linear discriminants of means and standard deviations, in closed form, fitted to the "
+            "same five speakers",
             pooled.NO_NETWORK,
             baselines.euclidean(discriminants.transform(features)),
         ),

@@ -1,6 +1,7 @@
 """Trains `vowels_qp_wl`, which recognizes speakers by the frames of one vowel.
 
-Trained on five of the nine speakers of the Japanese Vowels set, measured on the other four. From
+The model is trained on five of the nine speakers of the data set Japanese Vowels, and measured on
+the other four. From
 the checkout: `python -m zoo.vowels_qp_wl.train --help`.
 """
 
@@ -20,7 +21,7 @@ MIX, TOGETHER, NOISE = 0.4, 0.3, 0.05
 
 
 def utterances():
-    """Reads all utterances; the session is the part of the data set."""
+    """Reads all utterances. The session of an utterance is the part of the data set."""
     result = People([], [], [])
     for part, records in people.read("japanese_vowels_lpc").items():
         result += people.collect(records, lambda record, part=part: PARTS[part])
@@ -33,19 +34,19 @@ def training_utterances():
 
 
 def known_recordings():
-    """Signals of `training_utterances`."""
+    """Returns the signals of `training_utterances`."""
     return training_utterances().signals
 
 
 def vary(batch, rng):
-    """Simulates new speakers: every pair is filtered by a random filter bank."""
+    """Simulates new speakers: filters every pair with a random filter bank."""
     stddev = batch.std(axis=(0, 1))
     return augment.add_noise(augment.mix_channels(batch, rng, MIX, TOGETHER), rng, NOISE * stddev)
 
 
 @recipe.command(STEPS)
 def main(run, method: sequences.Method = "qp_wl"):
-    """Trains on five speakers, measures the other four by both protocols."""
+    """Trains on five speakers, and measures the other four by both protocols."""
     taught = training_utterances()
     batches = {"pairs": PAIRS, "length": CROP, "augment": vary}
     encoder = sequences.train(run, method, taught, batches=batches, halvings=0)

@@ -1,1 +1,1 @@
-"""Recognition of walkers by a watch on the wrist, without a network."""
+"""Recipe of `watch_lda`: recognizes walkers by a watch on the wrist, without a network."""

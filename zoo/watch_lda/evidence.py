@@ -1,4 +1,4 @@
-"""Headline, baselines and thresholds of `watch_lda`."""
+"""Measures the main result, the baselines and the thresholds of `watch_lda`."""
 
 import functools
 
@@ -8,7 +8,7 @@ from zoo.evidence import Evidence, unit_of
 
 
 def evidence(trained):
-    """Measures fifteen people, each by the model of the group that has not seen them."""
+    """Measures fifteen people, each with the model of the group that was not fitted to them."""
     training, unseen = watch.walks(watch.KNOWN), watch.walks(watch.UNSEEN)
     walkers, groups = training + unseen, watch.groups(training.subjects, unseen.subjects)
     distances = [watch_baselines.cosine(model)(walkers.signals) for model in trained.folds]
@@ -48,7 +48,7 @@ OTHERS = {
 
 
 def _others(walkers, groups):
-    """Returns other methods on the trials of the headline, by name."""
+    """Computes the scores of other methods on the trials of the main result, by name."""
     scores = {}
     for name, (what, kind, fit) in OTHERS.items():
         distances = [fit(walkers.without(group))(walkers.signals) for group in groups]

@@ -1,9 +1,10 @@
 """Fits `watch_lda`, which recognizes walkers by a watch on the wrist, in closed form.
 
-Linear discriminants between people of lagged correlations and means of the acceleration, and
-nothing else. Folds of the training people of each model choose its settings. The figures
+The model consists only of linear discriminants between people, computed from lagged correlations
+and means of the acceleration. The settings of each model are chosen by cross-validation over its
+training people. The figures
 are cross-validated over three groups of five people. The published file is the model of the first
-group, so five people remain whom it has not seen. From the checkout:
+group, which is not fitted to five people. From the checkout:
 `python -m zoo.watch_lda.train --help`.
 """
 
@@ -27,7 +28,7 @@ HALVINGS = 3  # divisions of a model's training people, by which its settings ar
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """Settings that folds of the training people choose.
+    """Settings that are chosen by cross-validation over the training people.
 
     Attributes:
         lags: Lags of the correlations, in steps of 20 ms.
@@ -50,7 +51,7 @@ def known_recordings():
 
 
 def fitted(walkers, settings):
-    """Returns the model of some people.
+    """Fits the model to some people.
 
     Args:
         walkers: `watch.walks` of these people.
@@ -68,8 +69,8 @@ def fitted(walkers, settings):
 
 
 def choose(walkers):
-    """Returns the settings of the lowest EER in folds of some people: discriminants of one half of
-    the people are measured on the other half.
+    """Chooses the settings with the lowest EER: discriminants that are fitted to one half of the
+    people are measured on the other half.
 
     Args:
         walkers: `watch.walks` of these people.
@@ -89,12 +90,13 @@ def choose(walkers):
 
 
 def _rate(features, training, walkers, limit, seed):
-    """Returns the EER of discriminants of both halves of some people.
+    """Computes the EER of discriminants that are fitted to one half of some people, over both
+    halves.
 
     Args:
         features: Features of `training`.
         training: `watch.variants` of the people.
-        walkers: Their `watch.walks`.
+        walkers: `watch.walks` of the people.
         limit: See `Settings`.
         seed: Seed of the division.
     """
@@ -114,7 +116,9 @@ def _rate(features, training, walkers, limit, seed):
 
 @recipe.command(steps=1)
 def main(run):
-    """Cross-validates over three groups of people; with --publish writes the model of the first."""
+    """Cross-validates over three groups of people. With --publish writes the model of the first
+    group.
+    """
     training, unseen = watch.walks(watch.KNOWN), watch.walks(watch.UNSEEN)
     walkers = training + unseen
     groups = watch.groups(training.subjects, unseen.subjects)

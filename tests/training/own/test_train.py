@@ -133,9 +133,9 @@ def test_the_page_explains_carried_thresholds(train, monkeypatch):
     assert row["far"] == 0.05 and "is trained on all people" in row["carried"]
     assert row["method"] in ("counted over people", "extrapolated by a generalized Pareto tail")
     page = (folder / "README.md").read_text()
-    assert "carried over" in page and "whom the model has never seen" not in page
+    assert "carried over" in page and "that were not used to train the model" not in page
     assert "30 people in groups carry as much" in page
-    assert "Certificate of FAR 5 %: the 30 people" in page
+    assert "Threshold for a FAR of 5 %: the trials of the 30 people" in page
     assert row["certificate"]["independent"] > 15
     recordings, people = recordings_of(40)
     known, others = recordings[:120], recordings[120:]

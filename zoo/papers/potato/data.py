@@ -32,12 +32,12 @@ class Clips:
 
     @property
     def names(self) -> list[str]:
-        """The people, in order."""
+        """Names of the people, sorted."""
         return sorted(set(self.people.tolist()))
 
     @property
     def digest(self) -> str:
-        """Digest of the clips, part of the settings of a run."""
+        """Digest of the clips, which is part of the settings of a run."""
         parts = (self.matrices.astype("<f8"), self.labels.astype("<i8"))
         content = b"".join(part.tobytes() for part in parts) + "\n".join(self.people).encode()
         return hashlib.sha256(content).hexdigest()[:12]
@@ -66,7 +66,7 @@ def read(manual_dir: Path, data_dir: Path | None = None):
 
 
 def make_clips(matrices: ArrayLike, classes: ArrayLike, people: ArrayLike, per_class: int) -> Clips:
-    """Returns the clips of the classes that are large enough with any two people held out.
+    """Returns the clips of the classes that have enough clips if any two people are held out.
 
     Args:
         matrices: Positive definite matrices, shape `(clips, n, n)`.
@@ -106,12 +106,12 @@ def make_clips(matrices: ArrayLike, classes: ArrayLike, people: ArrayLike, per_c
 def partner(names: Sequence[str], person: str) -> str:
     """Returns the person on whom the settings for a person are chosen.
 
-    The partner is half the list away, so that an even number of people forms pairs, and one
-    training without both people serves both.
+    The partner is half the list away. So an even number of people forms pairs, and one training
+    without both people of a pair is used for both people.
 
     Args:
         names: All people.
-        person: One of them.
+        person: Name of one of the people.
     """
     return names[(names.index(person) + len(names) // 2) % len(names)]
 

@@ -1,4 +1,6 @@
-"""The comparison in three stages: choose settings, compare losses, vary one constant at a time."""
+"""Comparison of losses in three stages: choose settings, compare losses, vary one constant at a
+time.
+"""
 
 import dataclasses
 import json
@@ -22,12 +24,12 @@ Choices = Mapping[tuple[str, str], "Choice"]
 
 @dataclasses.dataclass(frozen=True)
 class Choice:
-    """The settings that were best on another person.
+    """Best settings of a loss on another person.
 
     Attributes:
         constants: Constants of the loss.
         learning_rate: Learning rate of Adam.
-        seen: Number of training matrices at the stop with the best figures.
+        seen: Number of training matrices up to the measurement with the best figures.
         person: Person on whom the settings were chosen.
         figures: Figures on that person.
     """
@@ -64,7 +66,7 @@ class Experiment:
 
     @property
     def people(self) -> list[str]:
-        """The people who are held out in turn.
+        """People who are held out in turn.
 
         A limited number consists of the first people and the partners who choose their settings.
         """
@@ -183,7 +185,7 @@ class Experiment:
         }
 
     def _test_settings(self, method, person, seed, choices, weight=None, **changes):
-        """Settings of a run that tests a loss, or a reference, on a person."""
+        """Returns the settings of a run that tests a loss, or a reference, on a person."""
         common = {"held_out": [person], "seed": seed, "spread": seed == 0, **changes}
         if method in REFERENCES:
             return self._run_settings(method, {}, 0.0, **{**common, "seen": 0})

@@ -1,4 +1,4 @@
-"""Figures of embedded matrices of people who were held out."""
+"""Computes figures of embedded matrices of people who were held out."""
 
 from typing import Any
 
@@ -76,8 +76,8 @@ def spread(matrices: np.ndarray, labels: np.ndarray, queries: np.ndarray) -> dic
 
     Returns:
         Dict of `within` and `between`, quantiles at `QUANTILES` of the distances to the center of
-        the query's class and to other centers, and `separated`, the probability that a distance of
-        the first kind is smaller than one of the second.
+        the query's class and to other centers, and `separated`, the probability that a distance to
+        the center of the query's class is smaller than a distance to another center.
     """
     classes = np.unique(labels[~queries])
     centers = np.stack(

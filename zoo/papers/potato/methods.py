@@ -18,8 +18,8 @@ class Method:
     Attributes:
         loss: Function that builds the loss from its constants.
         constants: Candidates, as keywords of `loss`: two values of each constant.
-        head: Output behind the network's matrices: `"tangent"`, `"proxies"` or `"potato"`.
-        pairs: Whether batches hold two matrices of every class, for the N-pair loss.
+        head: Output layers after the network's matrices: `"tangent"`, `"proxies"` or `"potato"`.
+        pairs: Whether batches contain two matrices of every class, for the N-pair loss.
     """
 
     loss: Callable[..., Any]

@@ -13,14 +13,15 @@ class Settings(ExperimentSettings):
 
     Attributes:
         seeds: Number of random seeds of every tested network.
-        people: Number of people held out in turn; None for all.
+        people: Number of people who are held out in turn. None holds out all people.
         training_matrices: Number of matrices that a network is trained on, repeats counted.
-        stops: Number of measurements during a training, by which its length is chosen.
+        stops: Number of measurements during a training, from which the best length is chosen.
         learning_rates: Candidates of Adam's learning rate.
         sizes: Sizes of the matrices in the network, the input first (`keras_dml.models.spdnet`).
         methods: Losses to compare, names of `methods.METHODS`; None for all. RPL, the potato
             ranking loss, is always run.
-        batch_classes: Numbers of classes in a batch in the ablation; all other runs use the last.
+        batch_classes: Numbers of classes in a batch in the ablation. All other runs use the last
+            number.
         weights: Weights of the negatives (lambda in Kim2020) in the ablation.
         calibration_clips: Largest numbers of clips of a class that calibrate the potatoes (N_I in
             Kim2020) in the ablation.

@@ -1,4 +1,4 @@
-"""Tables of the comparison: means over people, then over seeds, with standard errors."""
+"""Computes the tables: means over people, then over seeds, with standard errors."""
 
 import math
 from collections.abc import Mapping, Sequence

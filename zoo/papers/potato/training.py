@@ -1,4 +1,4 @@
-"""One run: a network trained by one loss without some people, and its figures on these people."""
+"""Trains a network with one loss without some people, and measures the network on these people."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ ROWS = 64  # matrices that are embedded in one call
 
 
 class Trainer:
-    """A network with one loss that is trained from many random starts and compiled once.
+    """Network with one loss that is compiled once and trained from many random starts.
 
     Args:
         method: A name of `METHODS`.
@@ -125,14 +125,14 @@ def spread_of_people(
 
 
 def _with_gallery(embedded, clips, training_mask, person):
-    """Matrices, labels and queries of one person and of the people trained on."""
+    """Returns matrices, labels and queries of one person and of the training people."""
     queries = clips.people == person
     rows = training_mask | queries
     return embedded[rows], clips.labels[rows], queries[rows]
 
 
 def _batches(method, x, y, settings):
-    """A sampler of as many batches as the number of training matrices needs."""
+    """Returns a sampler with as many batches as the number of training matrices needs."""
     classes, per_class = settings["batch_classes"], 2 if method.pairs else settings["per_class"]
     steps = math.ceil(settings["seen"] / (classes * per_class))
     options = {"steps": steps, "seed": settings["seed"]}

@@ -1,4 +1,4 @@
-"""Digits that networks are trained on and attacked on."""
+"""Digits for the training of networks and for the attacks."""
 
 import dataclasses
 import hashlib
@@ -32,11 +32,11 @@ class Digits:
 
     @property
     def digest(self) -> str:
-        """Digest of the digits to train on, part of the settings of a run."""
+        """Digest of the training digits, which is part of the settings of a run."""
         return digest(self.x, self.y)
 
     def first(self, train: int | None, test: int | None) -> "Digits":
-        """Returns the first digits of each part; None for all."""
+        """Returns the first digits of each part. None keeps all digits."""
         return Digits(self.x[:train], self.y[:train], self.x_test[:test], self.y_test[:test])
 
 

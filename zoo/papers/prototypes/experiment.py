@@ -84,9 +84,10 @@ class Experiment:
         """Attacks every row with every attack.
 
         Returns:
-            Dict by row of a list with a dict for each seed: the `count` of images; the numbers of
-            right answers without attack, `clean`, under all attacks, `worst`, and under each
-            attack, by its column; and `not_finite`, the number of gradients that are not finite.
+            For each row a list with one dict per seed. The dict contains `count`, the number of
+            images; the numbers of right answers without attack (`clean`), under all attacks
+            (`worst`) and under each attack (by column); and `not_finite`, the number of gradients
+            that are not finite.
         """
         starts = range(0, len(self.digits.x_test), self.settings.images_per_run)
         seeds = range(self.settings.seeds)
@@ -139,12 +140,12 @@ class Experiment:
         }
 
     def _part(self, start):
-        """Images and digits that one run attacks."""
+        """Returns the images and digits that one run attacks."""
         part = slice(start, start + self.settings.images_per_run)
         return self.digits.x_test[part], self.digits.y_test[part]
 
     def _attack(self, settings):
-        """Numbers of right answers in one run."""
+        """Computes the numbers of right answers in one run."""
         classifier = self.trainings.classifier(settings["training"])
         x, y = self._part(settings["start"])
         result = robustness(

@@ -39,7 +39,7 @@ def write(
     Args:
         out: Folder.
         table: Output of `tables.comparison`.
-        heads: Heads of its columns, output of `tables.column_heads`.
+        heads: Headings of the table's columns, output of `tables.column_heads`.
         history: Output of `Experiment.train`.
         source: Data and license, a sentence.
     """

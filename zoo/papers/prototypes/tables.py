@@ -1,4 +1,4 @@
-"""Table 1: accuracies with their intervals, and the accuracies of the paper."""
+"""Computes Table 1: accuracies with their intervals, and the accuracies of the paper."""
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
@@ -68,7 +68,9 @@ def comparison(sums: Mapping[str, Sequence[Mapping[str, int]]], columns: Iterabl
 
 
 def _summary(right, count):
-    """Mean over seeds, its interval over images, and the extremes over seeds, as fractions."""
+    """Returns the mean over seeds, its interval over images, and the extremes over seeds, as
+    fractions.
+    """
     mean = statistics.mean(right)
     interval = stats.binomtest(round(mean), count).proportion_ci(method="wilson")
     ends = (mean / count, interval.low, interval.high, min(right) / count, max(right) / count)

@@ -18,11 +18,11 @@ WARM_UP = 200  # steps, at most a quarter of all steps
 
 
 class Batches(keras.utils.PyDataset):
-    """All digits in batches, in another order in each epoch.
+    """Batches of all digits, in another order in each epoch.
 
     Args:
         digits: `Digits`.
-        size: Number of digits in a batch; a remainder is not used in the epoch.
+        size: Number of digits in a batch. Remaining digits are not used in the epoch.
         seed: Seed of the orders.
     """
 
@@ -32,7 +32,7 @@ class Batches(keras.utils.PyDataset):
 
     @property
     def epoch(self) -> int:
-        """Number of the epoch, which determines the order; a resumed `fit` sets it."""
+        """Number of the epoch, which determines the order. A resumed `fit` sets this number."""
         return self._epoch
 
     @epoch.setter
@@ -49,7 +49,7 @@ class Batches(keras.utils.PyDataset):
         return self.digits.x[rows], self.digits.y[rows]
 
     def on_epoch_end(self) -> None:
-        """Moves on to the next epoch."""
+        """Increases the number of the epoch."""
         self.epoch += 1
 
 

@@ -1,4 +1,4 @@
-"""Data sets of each kind of recordings, and how their records become `Recordings`."""
+"""Lists the data sets of each kind of recordings, and converts their records to `Recordings`."""
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +13,8 @@ WINDOW = 512  # time steps of a window of walking
 EEG_BLOCKS = 2  # the first and the last half of a person's trials
 DIEM_WINDOW = 810  # 27 s at 30 Hz, the fixed length in Abdelwahab2019
 GAZECOM_WINDOW, GAZECOM_RATE_HZ = 1024, 250  # 4.1 s
-# Our reading of how DIEM was recorded (Mital2011): 1280 x 960 pixels, 40 cm wide, from 90 cm.
+# Our interpretation of how DIEM was recorded (Mital2011): 1280 x 960 pixels, 40 cm wide, from 90
+# cm.
 SCREEN_PIXELS, SCREEN_M, DISTANCE_M = np.array([1280.0, 960.0]), 0.4, 0.9
 OVERFLOW = 3000.0  # pixels; the tracker writes 3270 where it has no position
 MAX_LOST = 0.5  # recordings in which a larger fraction is lost are left out
@@ -36,7 +37,7 @@ class DataSet:
         description: Data and license, a sentence.
         arrays_of: Function that turns records into the arguments of `recordings.make_recordings`.
         relation: Relation to the paper's data: `PAPER_DATA`, `SIMILAR_DATA` or `OTHER_DATA`.
-        people: Number of people in the paper; None if the paper does not use this data set.
+        people: Number of people in the paper, or None if the paper does not use this data set.
     """
 
     name: str
@@ -101,7 +102,7 @@ def _relation(data_set, arrays):
 
 
 def ltmm_arrays(records):
-    """Returns the arrays of recordings of everyday life; each day is a block."""
+    """Returns the arrays of recordings of everyday life. Each day is a block."""
     return {
         "signals": [record["sequence"] for record in records],
         "subjects": _texts(records, "subject"),
@@ -121,7 +122,7 @@ def ipol_arrays(records):
 
 
 def phone_arrays(records):
-    """Returns windows of walks with a phone in the pocket; each walk is a block."""
+    """Returns windows of walks with a phone in the pocket. Each walk is a block."""
     windows = _Windows(WINDOW)
     for record in records:
         windows.add(record["subject"].decode(), int(record["walk"]), record["sequence"])
@@ -129,7 +130,7 @@ def phone_arrays(records):
 
 
 def eeg_arrays(records):
-    """Returns trials of EEG; the first and the last half of a person's trials are the blocks."""
+    """Returns trials of EEG. The first and the last half of a person's trials are the blocks."""
     subjects = np.array(_texts(records, "subject"))
     trials = np.array([int(record["trial"]) for record in records])
     blocks = np.zeros(len(records), int)
@@ -206,7 +207,7 @@ class _Windows:
 
 
 def _filled(signal):
-    """The signal with NaN replaced by linear interpolation; None if too much of it is NaN."""
+    """Replaces NaN in a signal by linear interpolation. Returns None if too many values are NaN."""
     lost = np.isnan(signal)
     if lost.mean(axis=0).max() > MAX_LOST:
         return None
@@ -221,7 +222,7 @@ def _texts(records, key):
 
 
 def _ranks(names):
-    """The alphabetical rank of each name."""
+    """Returns the alphabetical rank of each name."""
     return np.unique(names, return_inverse=True)[1].tolist()
 
 

@@ -1,4 +1,4 @@
-"""The comparison in three stages: choose settings, compare methods, try divergences."""
+"""Comparison of methods in three stages: choose settings, compare methods, evaluate divergences."""
 
 import dataclasses
 import re
@@ -21,12 +21,12 @@ NO_NETWORK, UNTRAINED = "No network", "Untrained"
 
 @dataclasses.dataclass(frozen=True)
 class Choice:
-    """The settings that were best on the people who choose settings.
+    """Best settings of a method on the validation people.
 
     Attributes:
         settings: Settings of the best run.
-        validation: Area under the ROC curve of all pairs of recordings of these people.
-        candidates: Number of candidates.
+        validation: Area under the ROC curve of all pairs of recordings of the validation people.
+        candidates: Number of candidate settings.
     """
 
     settings: dict[str, Any]
@@ -68,7 +68,7 @@ class Experiment:
         return {name: self._best(grid) for name, grid in grids.items()}
 
     def compare(self, choices: Mapping[str, Choice]) -> dict[str, list[dict[str, Any]]]:
-        """Trains every method with its own settings from every seed, and tests the networks.
+        """Trains every method with its chosen settings for every seed, and tests the networks.
 
         Args:
             choices: Output of `choose`.
@@ -95,7 +95,7 @@ class Experiment:
         return {name: [next(results) for _ in runs] for name, runs in tests.items() if runs}
 
     def compare_divergences(self, choices: Mapping[str, Choice]) -> list[dict[str, Any]]:
-        """Evaluates QP-WL's embeddings by the divergences that the paper argues against.
+        """Evaluates QP-WL's embeddings with the divergences against which the paper argues.
 
         Args:
             choices: Output of `choose`.
@@ -196,5 +196,5 @@ class Experiment:
 
 
 def _file_name(method):
-    """The name of a method in letters that every file system takes."""
+    """Returns the name of a method in letters that every file system accepts."""
     return re.sub("[^a-z0-9]+", "_", method.lower().replace("ä", "ae")).strip("_")

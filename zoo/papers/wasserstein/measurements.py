@@ -1,4 +1,4 @@
-"""Figures of the distances between recordings of people whom the networks were not trained on."""
+"""Computes figures of the distances between recordings of people who were not used in training."""
 
 from typing import Any
 
@@ -18,11 +18,12 @@ FILTERS_PER_CALL = 2**17  # pairs of filters whose divergence is computed in one
 
 
 def strict_trials(recordings: Recordings, distances: np.ndarray | None = None) -> trials.Trials:
-    """Returns trials of each recording of a person's last block against all earlier recordings.
+    """Returns trials that compare each recording of a person's last block with all earlier
+    recordings.
 
     Args:
         recordings: `Recordings`.
-        distances: Distances between all recordings; zeros if None.
+        distances: Distances between all recordings. Default: zeros.
     """
     if distances is None:
         distances = np.zeros((len(recordings), len(recordings)))
@@ -72,7 +73,8 @@ def drawing_data(
 
 
 def spread(distances: np.ndarray, subjects: np.ndarray) -> dict[str, Any]:
-    """Returns quantiles of the distances within and between people; the median between is 1.
+    """Returns quantiles of the distances within and between people, scaled so that the median
+    distance between people is 1.
 
     Args:
         distances: Distances between all recordings.
@@ -98,7 +100,8 @@ def auc_of_pairs(distances: np.ndarray, subjects: np.ndarray) -> float:
 
 
 def first_recordings(recordings: Recordings, people: int, count: int) -> np.ndarray:
-    """Returns indices of the first recordings of the first people with enough for the protocol.
+    """Returns the indices of the first recordings of the first people who have enough recordings
+    for the protocol.
 
     Args:
         recordings: `Recordings`.
@@ -148,7 +151,7 @@ def _kullback_leibler_sum(x, y, knots):
 
 
 def _divergences(values, knots, divergence):
-    """Divergences between all pairs of embeddings; observed embeddings are the rows."""
+    """Computes divergences between all pairs of embeddings, with observed embeddings as rows."""
     rows = max(1, FILTERS_PER_CALL // (len(values) * values.shape[1]))
     blocks = [
         divergence(values[i : i + rows, None], values[None], knots)
@@ -158,11 +161,13 @@ def _divergences(values, knots, divergence):
 
 
 def _pairs(distances, subjects):
-    """Distances of all pairs of two recordings, and whether both are of one person."""
+    """Returns the distances of all pairs of recordings, and whether both recordings are from one
+    person.
+    """
     first, second = np.triu_indices(len(subjects), k=1)
     return distances[first, second], subjects[first] == subjects[second]
 
 
 def _rounded(scores):
-    """Numbers with seven digits, the precision of float32."""
+    """Rounds numbers to seven digits, the precision of float32."""
     return [float(f"{score:.7g}") for score in np.ravel(scores)]

@@ -36,7 +36,7 @@ class Method:
 
     @property
     def distance(self) -> distances.Distance:
-        """Distance between two embeddings in tests: Wasserstein, or the negative cosine."""
+        """Distance between two embeddings in the test: Wasserstein, or the negative cosine."""
         return distances.Wasserstein(1) if self.loss == "wasserstein" else distances.Cosine()
 
     def lengths(self, table: np.ndarray) -> np.ndarray:
@@ -79,7 +79,7 @@ def selected_methods(recordings, names: Iterable[str] | None) -> tuple[str, ...]
 
     Args:
         recordings: `Recordings`.
-        names: Names of `METHODS`; None for all that the recordings allow.
+        names: Names of `METHODS`. None selects all methods that the recordings allow.
 
     Raises:
         SettingError: If a name is unknown, or the recordings do not allow the method.
@@ -97,7 +97,8 @@ def selected_methods(recordings, names: Iterable[str] | None) -> tuple[str, ...]
 
 
 def untrained_encoder(method: Method, signals: Sequence[np.ndarray], settings: Mapping[str, Any]):
-    """Returns the untrained encoder of a method; it normalizes channels by the recordings.
+    """Returns the untrained encoder of a method, which normalizes channels with the statistics of
+    the recordings.
 
     Args:
         method: A `Method` with an aggregation.

@@ -18,7 +18,7 @@ MIN_PEOPLE = 16
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Recordings:
-    """Recordings of people; each attribute but the last two has one entry for each recording.
+    """Recordings of people. Each attribute except the last two has one entry per recording.
 
     Attributes:
         signals: Arrays `(time_i, channels)`, float32, in the units of the sensor.
@@ -42,7 +42,7 @@ class Recordings:
 
     @property
     def names(self) -> list[str]:
-        """The people, in order."""
+        """Names of the people, sorted."""
         return sorted(set(self.subjects.tolist()))
 
     @property
@@ -59,7 +59,7 @@ class Recordings:
 
     @property
     def digest(self) -> str:
-        """Digest of all recordings, part of the settings of a run."""
+        """Digest of all recordings, which is part of the settings of a run."""
         content = hashlib.sha256()
         for array in (*self.signals, *(self.gaze or ()), self.blocks.astype("<i8")):
             content.update(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes())
@@ -67,7 +67,7 @@ class Recordings:
         return content.hexdigest()[:12]
 
     def select(self, mask: ArrayLike) -> "Recordings":
-        """Returns the recordings where a boolean array is true."""
+        """Returns the recordings for which a boolean array is true."""
         indices = np.flatnonzero(mask)
         return dataclasses.replace(
             self,
@@ -87,9 +87,9 @@ class Division:
     """Recordings of three disjoint groups of people.
 
     Attributes:
-        train: Recordings that networks are trained on.
-        validation: Recordings by which settings are chosen.
-        test: Recordings that methods are compared on.
+        train: Recordings for the training of networks.
+        validation: Recordings for the choice of settings.
+        test: Recordings for the comparison of methods.
     """
 
     train: Recordings
@@ -144,11 +144,13 @@ def make_recordings(
 
 
 def divide(recordings: Recordings, people: int | None = None) -> Division:
-    """Divides people: half are tested, and a fifth of the others choose settings.
+    """Divides people into half for the test and half for training. A fifth of the training half is
+    used to choose settings.
 
-    If there are enough films, they are halved too, so that training and test share no film
+    If there are enough films, the films are divided into halves too, so that training and test
+    share no film
     (Abdelwahab2019, section 5.2). People with one recording are left out of training and
-    validation; people with one block are left out of the test.
+    validation, and people with one block are left out of the test.
 
     Args:
         recordings: `Recordings`.
@@ -192,7 +194,7 @@ def divide(recordings: Recordings, people: int | None = None) -> Division:
 
 
 def _people_with_two_blocks(recordings, more_than=OBSERVED):
-    """People with recordings in two blocks, and with more recordings than a number."""
+    """Returns the people with recordings in two blocks and with more recordings than a number."""
     return {
         name
         for name in recordings.names
@@ -202,6 +204,6 @@ def _people_with_two_blocks(recordings, more_than=OBSERVED):
 
 
 def _with_pairs(recordings):
-    """The recordings of people who have at least two."""
+    """Returns the recordings of people who have at least two recordings."""
     names, counts = np.unique(recordings.subjects, return_counts=True)
     return recordings.of_people(names[counts > 1])

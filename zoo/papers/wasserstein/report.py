@@ -45,7 +45,7 @@ def write(
     *,
     source: str,
 ) -> tuple[dict[str, Table], list[pathlib.Path]]:
-    """Writes the paper's table and figures on these recordings, and `figures.json`.
+    """Writes the paper's table and figures for the recordings of a domain, and `figures.json`.
 
     Args:
         out: Folder.
@@ -126,7 +126,7 @@ def sections(by_name: Mapping[str, Table], relation: str, seeds: int) -> list[Se
 
 
 def divergence_sentence(table: Table) -> str:
-    """Returns a sentence on the paper's argument against other divergences.
+    """Returns a sentence about the paper's argument against other divergences.
 
     Args:
         table: Output of `tables.divergences`.
@@ -143,7 +143,7 @@ def divergence_sentence(table: Table) -> str:
 
 
 def _curves_of_draws(results: Results, caption: str) -> Figure:
-    """Curves of the paper's verification, means over the draws of recordings."""
+    """Computes the error curves of the paper's verification, means over draws of recordings."""
     methods = {}
     for name, runs in results.items():
         draws = np.array(runs[0]["after"]["draws"])
@@ -153,7 +153,7 @@ def _curves_of_draws(results: Results, caption: str) -> Figure:
 
 
 def _curves_of_strict_trials(results: Results, trials: Trials, caption: str) -> Figure:
-    """Curves of the stricter trials, means over seeds."""
+    """Computes the error curves of the stricter trials, as means over seeds."""
     methods = {
         name: [evaluation.verification(run["scores"], trials.genuine) for run in runs]
         for name, runs in results.items()
@@ -170,7 +170,7 @@ def _maps(results: Results, caption: str) -> Figure:
 
 
 def _protocol_title(table):
-    """The AUC of the best method and of QP-WL with one recording."""
+    """Returns a title with the AUC of the best method and of QP-WL with one recording."""
     areas = {}
     for i, method in enumerate(table["method"]):
         key = table["protocol"][i], table["metric"][i], table["n"][i]

@@ -24,7 +24,7 @@ LOW_RATE_HZ = 100  # at lower rates a fast eye movement has too few steps
 
 @dataclasses.dataclass(frozen=True)
 class _DomainExperiment:
-    """A domain whose people are divided and whose networks are not yet trained.
+    """Experiment of a domain whose people are divided and whose networks are not trained yet.
 
     Attributes:
         domain: A key of `DOMAINS`.
@@ -57,11 +57,12 @@ def run(
         manual_dir: Folder that holds the archives.
         out: Folder of the results. With several domains each has a folder in it.
         settings: `Settings`; `dataclasses.replace(SCALES["full"], knots=8)` changes one of them.
-        domain: A key of `DOMAINS`; None for those of the paper that have an archive.
+        domain: A key of `DOMAINS`. Default: the domains of the paper that have an archive.
         data_dir: Folder of prepared data sets; None for the folder of TensorFlow Datasets.
 
     Returns:
-        The content of `figures.json`: tables by name, or for several domains a dict of them.
+        Content of `figures.json`: tables by name, or for several domains a dict of such tables by
+        domain.
 
     Raises:
         ImportError: If TensorFlow Datasets is not installed.
@@ -119,7 +120,7 @@ def _run(manual_dir, out, settings, domain, data_dir):
 
 
 def _read(domains, manual_dir, data_dir):
-    """Reads the domains that have an archive.
+    """Reads the data of the domains that have an archive.
 
     Returns:
         `data_sets.DomainData` by domain, and the error of each domain without an archive.
@@ -142,7 +143,7 @@ def _read(domains, manual_dir, data_dir):
 
 
 def _prepare(domain, data, out, settings):
-    """Divides the people of a domain; trains nothing."""
+    """Divides the people of a domain, without training."""
     from zoo.papers.runs import TimedRuns
     from zoo.papers.wasserstein import recordings
     from zoo.papers.wasserstein.experiment import Experiment

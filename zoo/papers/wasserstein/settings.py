@@ -19,14 +19,14 @@ class Settings(ExperimentSettings):
     """Settings of the comparison.
 
     `learning_rates`, `slope_l2` and `loss_scales` are grids: each method uses the values that are
-    best on people who neither train nor are tested.
+    best on the validation people.
 
     Attributes:
         people: Number of people; None for all.
         seeds: Number of random seeds of every tested network.
         steps: Training steps of every network.
-        pairs: Pairs of recordings in a batch, at most as many as people who train.
-        length: Time steps of a training crop; None for whole recordings.
+        pairs: Pairs of recordings in a batch, at most the number of training people.
+        length: Time steps of a training crop. None uses whole recordings.
         size: Size of `keras_dml.models.sequence_encoder`, `"edge"` or `"paper"`.
         knots: Knots of the quantile layer.
         learning_rates: Candidates of Adam's learning rate.

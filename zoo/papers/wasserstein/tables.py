@@ -1,4 +1,6 @@
-"""Tables of the comparison: figures with their intervals, and the figures of the paper."""
+"""Computes the tables of the comparison: figures with their intervals, and the figures of the
+paper.
+"""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -72,7 +74,7 @@ def protocol(results: Results, domain: str) -> Table:
 
 
 def pooled(results: Results, trials: Trials) -> Table:
-    """Returns figures of the stricter trials under one threshold, one row for each method.
+    """Returns the figures of the stricter trials with one threshold, one row for each method.
 
     Args:
         results: Output of `Experiment.compare`, with `QP_WL`.
@@ -147,7 +149,7 @@ def settings(choices: Mapping[str, Choice]) -> Table:
 
 
 def spread(results: Results) -> tuple[Table, dict[str, dict[str, float]]]:
-    """Returns quantiles of distances within and between people, of the first seed.
+    """Returns quantiles of the distances within and between people for the first seed.
 
     Returns:
         Table of `reports.person_distances`, and for `before` and `after` training a dict of
@@ -172,9 +174,9 @@ def spread(results: Results) -> tuple[Table, dict[str, dict[str, float]]]:
 
 
 def maps(results: Results) -> Table:
-    """Returns plane coordinates of the first people's recordings, of the first seed.
+    """Returns plane coordinates of the recordings of the first people for the first seed.
 
-    Each method is a panel. People have numbers in place of names.
+    Each method is a panel. People have numbers instead of names.
     """
     table = {name: [] for name in ("panel", "person", "x", "y")}
     for method, runs in results.items():
@@ -201,6 +203,6 @@ def _paper(domain, method, figure):
 
 
 def _row(rows, key):
-    """The record of one figure."""
+    """Returns the record of one figure."""
     (row,) = [row for row in rows if tuple(row[name] for name in KEYS) == key]
     return row

@@ -1,4 +1,4 @@
-"""Training of the networks of the comparison; each network is trained once and saved in a file."""
+"""Trains the networks of the comparison. Each network is trained once and saved in a file."""
 
 import dataclasses
 import pathlib
@@ -31,7 +31,7 @@ class ConstantRate:
     learning_rate: float
 
     def optimizer(self, steps: int):
-        """Returns a new optimizer; the number of steps does not matter."""
+        """Returns a new optimizer. The number of steps is ignored."""
         return keras.optimizers.Adam(self.learning_rate)
 
 
@@ -49,7 +49,7 @@ class Trainings:
         self._latest = None, None  # settings and network
 
     def run(self, settings: Mapping[str, Any]) -> dict[str, float]:
-        """Trains a network, from its checkpoint if there is one, and saves it.
+        """Trains a network, starting at its checkpoint if it has one, and saves it.
 
         Args:
             settings: Dict of `method`, `seed`, `steps`, `pairs`, `length`, `learning_rate`,
@@ -107,7 +107,7 @@ def distances_between(method: Method, model, recordings: Recordings) -> np.ndarr
 
 
 def _train(method, recordings, settings, folder):
-    """Trains the encoder of a method; returns it and the history."""
+    """Trains the encoder of a method. Returns the encoder and the history."""
     signals = network_inputs(method, recordings)
     encoder = methods.untrained_encoder(method, signals, settings)
     batches = _batches(signals, recordings.subjects, settings)
@@ -165,7 +165,7 @@ def _batches(signals, subjects, settings):
 
 
 def _fit_model(model, batches, settings, folder, loss):
-    """Trains a model, from its checkpoint if there is one; returns the history."""
+    """Trains a model, starting at its checkpoint if it has one. Returns the history."""
     rate, steps = settings["learning_rate"], settings["steps"]
     if settings["schedule"] == CONSTANT:
         optimization = ConstantRate(rate)
