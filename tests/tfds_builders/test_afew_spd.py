@@ -86,7 +86,7 @@ SKEW[0, 1] = 0.5
     ("files", "message"),
     [
         ({}, "does not exist"),
-        ({f"{ROOT}readme.txt": b""}, "holds no train/<1-7>/<clip>.mat .* it holds readme.txt"),
+        ({f"{ROOT}readme.txt": b""}, "holds no train/<1-7>/<clip>.mat .* It holds readme.txt"),
         ({n: FILES[n] for n in FILES if "val/" not in n}, "or no val/<1-7>"),
         (FILES | {f"{ROOT}train/8/1_1.mat": b""}, "train/8/1_1.mat' is not in a folder 1 to 7"),
         (FILES | {f"{ROOT}again/train/1/10_1.mat": b""}, "the same clip twice"),

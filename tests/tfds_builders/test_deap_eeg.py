@@ -197,7 +197,7 @@ def test_nobody_is_in_two_splits_and_all_configs_have_the_same(tmp_path, caplog)
     found = {person: split for split, ids in subjects.items() for person in ids}
     assert found == splits_of_people(builders[0]) == splits_of_people(builders[1])
     assert "holds 16 of 32 people" in caplog.text
-    assert "has the shape (1, 40, 400), not (40, 40, 8064)" in caplog.text
+    assert "has the shape (1, 40, 400) instead of (40, 40, 8064)" in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ ALIKE[:, 4] = ROWS[:, 1]
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({"find.zip": samples.zipped({"a.txt": b""})}, "holds no video_database.mat; .* a.txt"),
+        ({"find.zip": samples.zipped({"a.txt": b""})}, "holds no video_database.mat. .* a.txt"),
         ({NAME: FILE, "Our_database/old/video_database.mat": FILE}, "the same recording twice"),
         ({NAME: FILE[:-9]}, "video_database.mat: an element of"),
         ({NAME: gaze.fixation_file(gaze.fixation_rows(range(1, 3)))}, r"2 subject\(s\) cannot"),

@@ -191,9 +191,7 @@ def test_electrodes_in_another_order_are_put_in_order(tmp_path):
 
 
 def test_the_config_whose_archive_is_there_is_proposed(tmp_path):
-    with pytest.raises(
-        MissingArchiveError, match="the archive of uci_eeg/large. Prepare that config"
-    ):
+    with pytest.raises(MissingArchiveError, match="uci_eeg/large. Prepare that config"):
         prepared(tmp_path, TRAIN, "uci_eeg")
 
 
@@ -203,7 +201,7 @@ def test_the_config_whose_archive_is_there_is_proposed(tmp_path):
         ({}, "does not exist"),
         ({"SMNI_CMI_TRAIN.tar.gz": b"<html>"}, "neither a zip nor a tar"),
         ({"SMNI_CMI_TRAIN.tar.xz": samples.tar(dict([*ONE.items()][:1]))[:5000]}, "damaged or cut"),
-        ({"SMNI_CMI_TRAIN/README": b""}, "holds nobody with 6 trials .* it holds README"),
+        ({"SMNI_CMI_TRAIN/README": b""}, "holds nobody with 6 trials .* It holds README"),
         (samples.smni_files(PEOPLE, range(5)), "holds nobody with 6 trials"),
         (ONE | {f"SMNI_CMI_TRAIN/{PEOPLE[0]}.rd.000": b""}, "the same recording twice"),
         (

@@ -193,7 +193,7 @@ def test_nobody_is_in_both_parts_and_the_ids_are_written_down(tmp_path, caplog):
     [
         ({}, "does not exist"),
         ({LABELS: FILES[LABELS]}, "holds no body_acc_x_train.txt, body_acc_y_train.txt"),
-        ({k: v for k, v in FILES.items() if k != SUBJECTS}, "holds no subject_train.txt; it holds"),
+        ({k: v for k, v in FILES.items() if k != SUBJECTS}, "holds no subject_train.txt. It holds"),
         ({k: v for k, v in FILES.items() if k != LABELS}, "holds no activity_labels.txt"),
         (FILES | {f"{HAR_FOLDER}copy/body_acc_x_train.txt": b""}, "the same recording twice"),
         (FILES | {SUBJECTS: b"1\n1\n1\n"}, "body_acc_x_train.txt has 4 lines, .* 3. The"),

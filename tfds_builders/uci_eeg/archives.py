@@ -89,7 +89,7 @@ def usable_people(source: Source) -> dict[str, list[str]]:
     if len(few) == len(people):
         names = source.first_names
         raise ArchiveError(
-            f"{source.title} holds nobody with {MINIMUM_TRIALS} trials <subject>.rd.<number>; it "
+            f"{source.title} holds nobody with {MINIMUM_TRIALS} trials <subject>.rd.<number>. It "
             f"holds {names}. {GET}"
         )
     return {subject: members for subject, members in people.items() if subject not in few}
