@@ -129,12 +129,12 @@ def _seed(name):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item, nextitem):
-    """Runs at most as many tests at once as there are cores. More processes would need more memory
-    without saving time."""
+    """Runs at most one test more at once than there are cores, because tests wait for files and for
+    processes that they start. More tests at once would need more memory without saving time."""
     if fcntl is None or not hasattr(item.config, "workerinput"):
         return (yield)
     with contextlib.ExitStack() as stack:
-        places = [_core(os.getppid(), core) for core in range(os.cpu_count() or 1)]
+        places = [_core(os.getppid(), core) for core in range(_most_at_once())]
         locks = [stack.enter_context(place.open("w")) for place in places]
         while not any(_locked(lock) for lock in locks):
             time.sleep(POLL)
@@ -142,6 +142,10 @@ def pytest_runtest_protocol(item, nextitem):
     if nextitem is None or nextitem.path != item.path:
         time.sleep(2 * POLL)  # so that another process gets the core
     return result
+
+
+def _most_at_once():
+    return (os.cpu_count() or 1) + 1
 
 
 def _core(run, core):
@@ -217,7 +221,7 @@ def pytest_sessionfinish(session):
         PEAKS.append(PEAK)
     if PREPARED:
         shutil.rmtree(PREPARED, ignore_errors=True)
-    for core in range(os.cpu_count() or 1):
+    for core in range(_most_at_once()):
         _core(os.getpid(), core).unlink(missing_ok=True)
 
 
