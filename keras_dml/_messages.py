@@ -4,6 +4,15 @@ import string
 from collections.abc import Iterable, Mapping
 
 
+def printable(text: object) -> str:
+    r"""Escapes characters that a terminal would not print, such as those of an untrusted file.
+
+    >>> printable("a\x1b[31mred")
+    'a\\x1b[31mred'
+    """
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in str(text))
+
+
 class Message(str):
     """Message for users that stores which arguments and functions it names.
 
@@ -120,7 +129,7 @@ def join(separator: str, texts: Iterable[object]) -> Message:
     return _from_parts(parts)
 
 
-def of(error: BaseException) -> str:
+def text_of(error: BaseException) -> str:
     """Returns the message of an error, as a `Message` if the error was raised with one.
 
     The text is that of `str(error)`, but without the quotes that `KeyError` adds.
@@ -139,12 +148,12 @@ def spelled(text: object, names: Mapping[str, str]) -> str:
         text: A `Message`, any other text, or an error or warning with one of these.
         names: Spelling of each name, as in `Message.spelled`.
     """
-    text = of(text) if isinstance(text, BaseException) else text
+    text = text_of(text) if isinstance(text, BaseException) else text
     return text.spelled(names) if isinstance(text, Message) else str(text)
 
 
 def _parts_of(value):
-    value = of(value) if isinstance(value, BaseException) else value
+    value = text_of(value) if isinstance(value, BaseException) else value
     return value._parts if isinstance(value, Message) else (str(value),)
 
 

@@ -54,7 +54,7 @@ def test_other_texts_and_errors_stay_as_they_are():
     assert spelled("`far`", COMMANDS) == "`far`"
     assert spelled(ValueError("`far`"), COMMANDS) == "`far`"
     assert "No such file" in spelled(FileNotFoundError(2, "No such file", "a.csv"), COMMANDS)
-    assert _messages.of(KeyError("a")) == "a"
+    assert _messages.text_of(KeyError("a")) == "a"
 
 
 @pytest.mark.parametrize("again", [lambda x: pickle.loads(pickle.dumps(x)), copy.deepcopy])

@@ -160,7 +160,7 @@ def _error_line(error):
 def _message(error):
     if isinstance(error, WRONG_USE):
         return error.format_message()
-    text = _messages.of(error)
+    text = _messages.text_of(error)
     is_for_users = isinstance(text, _messages.Message) or isinstance(error, USER_ERRORS)
     return text if is_for_users else f"{type(error).__name__}: {error}"
 

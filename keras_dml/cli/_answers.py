@@ -19,7 +19,7 @@ def spell_errors(names):
     try:
         yield
     except Exception as error:
-        if isinstance(_messages.of(error), Message):
+        if isinstance(_messages.text_of(error), Message):
             error.args = (Message("{text}", text=_messages.spelled(error, names)),)
         raise
 

@@ -64,4 +64,4 @@ def _whole_lines(read, path, least):
         try:
             return read(finished)
         except ValueError as error:
-            raise ValueError(_messages.of(error).replace(str(finished), str(path))) from None
+            raise ValueError(_messages.text_of(error).replace(str(finished), str(path))) from None

@@ -307,7 +307,7 @@ class Reader:
             with warnings.catch_warnings(action="ignore", category=UserWarning):
                 self._inputs.read([window])  # `embed` emits one warning for all
         except ValueError as error:
-            message = _messages.of(error).replace(f"{self._inputs.name} 0", str(path), 1)
+            message = _messages.text_of(error).replace(f"{self._inputs.name} 0", str(path), 1)
             raise ValueError(message) from None
 
 
@@ -329,7 +329,7 @@ def sorted_out(
         try:
             windows = reader.read(path)
         except ValueError as error:
-            refused[i] = _messages.of(error)
+            refused[i] = _messages.text_of(error)
             continue
         values += windows
         indices += len(windows) * [i]

@@ -114,7 +114,7 @@ class GalleryModel:
                 self._check_inputs([recording])
             except (TypeError, ValueError) as error:
                 name = self._inputs.name
-                reasons[i] = _messages.of(error).replace(f"{name} 0", f"{name} {i}", 1)
+                reasons[i] = _messages.text_of(error).replace(f"{name} 0", f"{name} {i}", 1)
         passed = [i for i in range(len(recordings)) if i not in reasons]
         unfit = self.unfit([recordings[i] for i in passed])
         reasons |= {passed[i]: reason for i, reason in unfit.items()}

@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager
 
 import numpy as np
 
-from keras_dml._messages import Message
+from keras_dml._messages import Message, printable
 from keras_dml._typing import Path
 from keras_dml.gallery.permissions import refuse_if_shared, warn_if_shared
 from keras_dml.gallery.store import Run
@@ -69,7 +69,7 @@ def reason(error: object) -> str:
     """
     if isinstance(error, Exception) and is_invalid_text(error):
         return "it holds text that is not valid UTF-8"
-    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in str(error))
+    return printable(error)
 
 
 def check_kind(run: Run, path: Path, schema: Sequence[str], application: int, kind: str) -> int:

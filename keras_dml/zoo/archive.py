@@ -13,6 +13,8 @@ import zipfile
 from collections.abc import Collection
 from typing import BinaryIO
 
+from keras_dml._messages import printable
+
 MAX_TEXT = 32 * 2**20  # bytes of a JSON member. A network of 250 layers needs 1/200 of this size.
 MAX_SMALL = 32 * 2**20  # bytes to which any file may expand
 # Larger files may expand to 20 times their size. Compressed weights have nine tenths of their
@@ -79,9 +81,12 @@ def check_weights(opened: BinaryIO, name: str) -> None:
 
 
 def first_line(error: Exception) -> str:
-    """Returns the first line of the message of an error, with a period at the end."""
+    """Returns the first line of the message of an error, with a period at the end.
+
+    The message may quote an untrusted file, so characters that are not printable are escaped.
+    """
     line = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(" ,:;")
-    return line if line.endswith(".") else f"{line}."
+    return printable(line if line.endswith(".") else f"{line}.")
 
 
 def _size(opened):

@@ -169,6 +169,21 @@ def test_an_archive_of_something_else_is_refused(tmp_path):
         zoo.load(file)
 
 
+def test_control_characters_in_a_file_do_not_reach_the_message(tmp_path):
+    file, changed = tmp_path / "mine.keras", tmp_path / "changed.keras"
+    own_model().save(file)
+    with zipfile.ZipFile(file) as source, zipfile.ZipFile(changed, "w") as target:
+        for name in source.namelist():
+            content = source.read(name)
+            if name == "config.json":
+                assert b'"float32"' in content
+                content = content.replace(b'"float32"', rb'"\u001b[31mred"')
+            target.writestr(name, content)
+    with pytest.raises(ValueError, match="cannot read") as refused:
+        zoo.load(changed)
+    assert str(refused.value).isprintable() and "red" in str(refused.value)
+
+
 def test_code_in_a_file_is_refused(tmp_path):
     signal = keras.Input((None, 2))
     model = keras.Model(signal, keras.layers.Lambda(lambda x: x, output_shape=(None, 2))(signal))

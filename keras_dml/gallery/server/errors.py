@@ -53,7 +53,7 @@ class Translator:
         names = getattr(error, "files", {})
         if status is None:
             return CLOSED
-        return status, self.translate(_messages.of(error), names)
+        return status, self.translate(_messages.text_of(error), names)
 
     def translate(self, text: str, names: dict[Path, str]) -> str:
         """Returns a message with the names of files instead of paths, for clients.

@@ -349,7 +349,7 @@ class Handlers:
                 record=True, action="always", category=UserWarning
             ) as caught:
                 result = function(reader, files)
-            return result, [_messages.of(warning.message) for warning in caught]
+            return result, [_messages.text_of(warning.message) for warning in caught]
 
         try:
             await self._readers.run(client.name, read_ahead)

@@ -320,7 +320,7 @@ def _unify_channels(files, failed, read_pieces, refused, notes):
 
 def _reason(error, entry):
     """Returns the message of an error without the path of the file at its beginning."""
-    reason = _messages.of(error)
+    reason = _messages.text_of(error)
     for mark in (": ", ", ", " "):
         reason = reason.removeprefix(f"{entry.path}{mark}")
     return reason
