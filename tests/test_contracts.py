@@ -394,16 +394,33 @@ def test_every_public_name_has_a_case(package, cases):
     assert not missing, f"add a case to {__name__} for {missing}"
 
 
+# On JAX each of these checks compiles all cases once more, and what it checks is written in Python.
+SLOW_ON_JAX = (
+    contracts.configuration_rebuilds_it,
+    contracts.one_recording_is_a_batch,
+    contracts.no_recordings_give_an_empty_batch,
+    contracts.loss_configuration_rebuilds_it,
+)
+
+
+def marked(case, check):
+    """Returns the parameters of a test, marked if the check is slow on JAX."""
+    return pytest.param(case, check, marks=[pytest.mark.slow_on_jax] * (check in SLOW_ON_JAX))
+
+
 @pytest.mark.parametrize(
     ("case", "check"),
-    [(case, check) for case in NETWORKS for check in contracts.checks_of(case)],
+    [marked(case, check) for case in NETWORKS for check in contracts.checks_of(case)],
     ids=name_of,
 )
 def test_network(case, check, rng, tmp_path):
     contracts.run(check, case, rng, tmp_path)
 
 
-@pytest.mark.parametrize("check", contracts.LOSS_CHECKS, ids=name_of)
-@pytest.mark.parametrize("case", LOSSES, ids=name_of)
+@pytest.mark.parametrize(
+    ("case", "check"),
+    [marked(case, check) for case in LOSSES for check in contracts.LOSS_CHECKS],
+    ids=name_of,
+)
 def test_loss(case, check, rng, tmp_path):
     contracts.run(check, case, rng, tmp_path)

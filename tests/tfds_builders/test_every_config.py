@@ -4,6 +4,7 @@ import importlib
 import pathlib
 import tempfile
 
+import pytest
 import tensorflow_datasets as tfds
 
 import tfds_builders
@@ -33,6 +34,7 @@ class DiemAll(FromSamples, tfds.testing.DatasetBuilderTestCase):
     SPLITS = {"train": 20}
 
 
+@pytest.mark.slow  # `GazeBaseAll` reads the same files of all tasks
 class GazeBase(FromSamples, tfds.testing.DatasetBuilderTestCase):
     DATASET_CLASS = tfds_builders.builder_cls("gazebase_gaze")
     BUILDER_CONFIG_NAMES_TO_TEST = [
