@@ -158,7 +158,7 @@ def test_arrays_tables_and_their_rates_are_read(family):
     assert any("cut at 1 long gap" in note for note in result["notes"])
     clock = walk("alice", 9, header="foo,x (g),y (g),z (g)")
     asked = post(family, "alice", "verify", clock).json()["notes"]
-    assert any("give `time` 'foo'" in note or "`time='foo'`" in note for note in asked)
+    assert any("set `time` to 'foo'" in note for note in asked)
     result = post(family, "alice", "verify", clock, time="foo", time_unit="s", max_gap="1").json()
     assert result["accepted"] and result["notes"] == []
     for name, value in (("time", "bar"), ("time_unit", "h"), ("max_gap", "-1"), ("max_gap", "x")):

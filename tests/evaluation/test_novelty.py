@@ -84,7 +84,7 @@ TABLE = np.ones((4, 3))
         (lambda: novelty_detection([], [1.0]), "0 genuine and 1 imposter"),
         (lambda: novelty_detection([1.0], []), "1 genuine and 0 imposter"),
         (lambda: novelty_detection([np.nan], [1.0]), "must be finite"),
-        (lambda: novelty_detection([0.0], [1.0], far=0.0), "`far` must be a fraction"),
+        (lambda: novelty_detection([0.0], [1.0], far=0.0), "`far`.* a fraction"),
         (lambda: novelty_by_one_class_svm(TABLE, TABLE[:, :2]), r"\(4, 3\).*\(4, 2\)"),
         (lambda: novelty_by_one_class_svm(TABLE, TABLE, outliers=0), "`outliers` must be a posi"),
         (lambda: novelty_by_one_class_svm(TABLE * np.inf, TABLE), "`known` must be finite"),

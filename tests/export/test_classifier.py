@@ -229,7 +229,7 @@ def test_a_saved_model_of_audio_takes_padded_batches(speaker, tmp_path):
 
 
 def test_a_plain_encoder_of_images_keeps_its_two_signatures(classifier, images, tmp_path):
-    with pytest.raises(ValueError, match="no distance.*`distance=`"):
+    with pytest.raises(ValueError, match="no distance.*`distance`"):
         export.tflite(classifier.encoder, tmp_path / "plain.tflite")
     made = export.tflite(classifier.encoder, tmp_path / "plain.tflite", None, distance="cosine")
     names = Interpreter(model_path=str(made.path)).get_signature_list()
@@ -270,7 +270,7 @@ def test_a_calibrating_image_that_does_not_fit_is_named(classifier, images, tmp_
 def test_images_of_unknown_size_are_refused(tmp_path):
     image = keras.Input((None, None, 3))
     model = keras.Model(image, keras.layers.GlobalAveragePooling2D()(image), name="any_size")
-    with pytest.raises(ValueError, match="of known size.*'any_size'"):
+    with pytest.raises(ValueError, match="'any_size'.*size"):
         export.tflite(model, tmp_path / "model.tflite", distance="cosine")
 
 
