@@ -187,7 +187,7 @@ def test_a_model_of_stock_layers_exports_with_a_distance_given(recordings, tmp_p
     from keras_dml._backend import keras
 
     model = build(keras.layers.GlobalAveragePooling1D(), convolution=keras.layers.Conv1D)
-    with pytest.raises(ValueError, match="GlobalAveragePooling1D.*`distance=`"):
+    with pytest.raises(ValueError, match="GlobalAveragePooling1D.*`distance`"):
         export.tflite(model, tmp_path / "stock.tflite")
     made = export.tflite(model, tmp_path / "stock.tflite", None, distance="cosine")
     vectors = litert.embed(made.path, recordings)
@@ -228,7 +228,7 @@ def test_by_default_a_file_is_the_smallest_that_agrees_with_keras(small, tmp_pat
 
 
 def test_an_unknown_quantization_is_refused_with_the_names(small, tmp_path):
-    with pytest.raises(ValueError, match="'float16', 'dynamic', 'int8'.*Received 'int4'"):
+    with pytest.raises(ValueError, match="'int4'.*'float16', 'dynamic', 'int8'"):
         export.tflite(small, tmp_path / "model.tflite", "int4")
 
 
@@ -350,5 +350,5 @@ def test_other_backends_are_refused(write, small, tmp_path, monkeypatch):
 
 
 def test_a_missing_folder_is_named(small, tmp_path):
-    with pytest.raises(FileNotFoundError, match="no folder .*nowhere"):
+    with pytest.raises(FileNotFoundError, match="nowhere.* does not exist"):
         export.tflite(small, tmp_path / "nowhere" / "model.tflite")
