@@ -106,7 +106,7 @@ def bounded(call, max_bytes):
     return measured
 
 
-def same(found, expected, rtol=0.0):
+def same(found, expected, rtol=0.0, atol=0.0):
     """Compares two arrays, with a tolerance relative to the largest expected number.
 
     Raises:
@@ -118,7 +118,7 @@ def same(found, expected, rtol=0.0):
     if found.size:
         off = np.abs(found.astype("f8") - expected.astype("f8")).max()
         largest = np.abs(expected).max()
-        assert off <= rtol * largest, f"off by {off:.3g} where numbers reach {largest:.3g}"
+        assert off <= rtol * largest + atol, f"off by {off:.3g} where numbers reach {largest:.3g}"
 
 
 def tree(folder):
