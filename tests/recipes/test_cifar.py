@@ -60,7 +60,7 @@ def test_a_part_of_the_set_is_told_and_the_whole_set_is_not_called_a_part():
     assert "10,000 of CIFAR-10's 50,000" in part and "do not compare with published" in part
     assert "lossy" not in " ".join(recipe.about(recipe.OFFICIAL)["limits"])
     assert recipe.about(recipe.OFFICIAL)["headline"]["trials"] == "the test images"
-    assert "a fifth of the official ones" in recipe.about(counts)["headline"]["trials"]
+    assert "a fifth of the official test images" in recipe.about(counts)["headline"]["trials"]
 
 
 def test_a_square_of_every_photograph_is_lost(rng):
