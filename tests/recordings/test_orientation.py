@@ -54,7 +54,7 @@ def test_a_short_recording_of_many_channels_is_read_with_a_note(saved):
     path, values = saved(7, 12)
     read = recordings.read(path)
     np.testing.assert_allclose(read.values, values, rtol=1e-6)
-    assert "fewer rows than columns" in read.notes[0]
+    assert "fewer steps than channels" in read.notes[0]
     assert recordings.read(path, [f"c{i}" for i in range(12)]).notes == ()
     np.testing.assert_allclose(
         recordings.read(path, [f"c{i}" for i in range(7)]).values, values.T, rtol=1e-6

@@ -143,7 +143,7 @@ def test_kinds_and_shapes_are_those_of_the_features():
 def test_it_writes_what_is_not_current_and_check_only_tells(elsewhere):
     told = run("ipol_gait", "uci_eeg", "--check")
     assert told.exit_code == 1 and not list(elsewhere.iterdir())
-    assert "run python -m tfds_builders.croissant ipol_gait uci_eeg" in told.stderr
+    assert "python -m tfds_builders.croissant ipol_gait uci_eeg" in told.stderr
     assert run("ipol_gait", "uci_eeg").stdout.split() == [
         str(elsewhere / "ipol_gait.json"), str(elsewhere / "uci_eeg.json")
     ]  # fmt: skip
