@@ -117,8 +117,8 @@ def test_knots_that_a_float16_file_rounded_are_the_same(rng):
 
 @pytest.mark.parametrize("sizes", [{"knots": 7}, {"filters": 4}, {"filters": 1}])
 def test_embeddings_of_other_sizes_are_refused_not_broadcast(rng, sizes):
-    """Tests that embeddings with one filter and with three filters are refused. Without the check,
-    the arrays would broadcast and the distance would be a meaningless number."""
+    """Tests that embeddings with different numbers of knots or filters are refused. Without the
+    check, one filter and three filters would broadcast, and the distance would be meaningless."""
     with pytest.raises(ValueError, match=r"one model. Received shapes \(2, 4, 5\) and \(2"):
         distances.Wasserstein()(embeddings(rng, 2), embeddings(rng, 2, **sizes))
 

@@ -120,8 +120,8 @@ def test_it_follows_a_slow_drift(rng):
 
 
 def test_invalid_covariance_matrices_are_infinitely_far(rng):
-    """Tests that the matrices of silence, of a constant channel, and with negative or NaN entries
-    are rejected without a warning."""
+    """Tests that the potato rejects zero, singular and negative definite matrices, NaN and infinity
+    without a warning."""
     potato = Potato().fit(windows(rng, 30, 3))
     before = potato.center_.copy()
     dead = np.diag([1.0, 1.0, 0.0])
@@ -184,7 +184,7 @@ def test_a_file_cut_anywhere_or_with_a_byte_changed_is_a_potato_or_refused(rng, 
 
 
 def odd(**changed):
-    """Writes the file of a potato in which the given arrays are replaced."""
+    """Returns the content of a potato's file in which the given arrays are replaced."""
     settings = {"threshold": 3.0, "update_rate": None, "scale": "geometric"}
     arrays = {"center": np.eye(2), "mean": 0.1, "stddev": 0.2, "count": 9}
     return {"settings": json.dumps(settings), **arrays, **changed}
