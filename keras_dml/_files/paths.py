@@ -171,7 +171,7 @@ def _places(path):
 
 
 def _kind(path):
-    """Describes in words what kind of file is at a path."""
+    """Describes in words what exists at a path, such as a folder or a device."""
     return _KINDS.get(stat.S_IFMT(path.stat().st_mode), "no regular file")
 
 
