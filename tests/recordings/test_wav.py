@@ -229,7 +229,7 @@ def test_floats_near_full_scale_do_not_change(read, peak):
     ],
 )
 def test_floats_far_beyond_full_scale_are_refused(read, wave):
-    with pytest.raises(ValueError, match="the full scale of sound is 1"):
+    with pytest.raises(ValueError, match="the full scale of audio is 1"):
         read(floats(wave))
 
 
@@ -250,7 +250,7 @@ def test_several_channels_of_sound_are_averaged_for_a_model_of_voices(read):
     voice = read(stereo(WAVE, other), ["sound"])
     np.testing.assert_allclose(voice.values[:, 0], (WAVE + other) / 2, rtol=0, atol=1e-4)
     assert (
-        voice.channels == ("sound",) and "The 2 channels of sound were averaged" in voice.notes[0]
+        voice.channels == ("sound",) and "The 2 channels of audio were averaged" in voice.notes[0]
     )
     both = read(stereo(WAVE, other))
     assert (both.channels, both.notes) == (("1", "2"), ())
