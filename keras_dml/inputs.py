@@ -51,8 +51,8 @@ def encoder(model: keras.Model) -> keras.Model:
 
 
 def declare(model: keras.Model, contract: Contract) -> None:
-    """Sets the input contract of a model that has no layer `InputContract`. The contract may come
-    from the model's card.
+    """Sets the input contract of a model that has no layer `InputContract`. For example, the
+    model's card may contain this contract.
 
     Args:
         model: `keras.Model` whose contract is set.

@@ -126,8 +126,8 @@ def path_with_name(path, what="file"):
         A `pathlib.Path`.
 
     Raises:
-        ValueError: If the path is empty, a root, `.` or `..`, contains a null character, or is the
-            path of a file and ends in a separator.
+        ValueError: If the path is empty, `.`, `..` or a root folder, if it contains a null
+            character, or if `what` is `"file"` and the path ends in a separator.
     """
     decoded = os.fsdecode(path)
     if "\0" in decoded:

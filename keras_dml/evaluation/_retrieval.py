@@ -437,7 +437,9 @@ def _second_stage(embeddings, gallery, stages, within):
         within: Whether the queries are the gallery.
 
     Returns:
-        Function of `(block, ranks, start)` that yields the same values as `ranked_entries`.
+        Function of `(block, ranks, start)`: a block of distances, the number of ranks for each
+        query, and the index of the first query. It yields `(query, entries, starts)` as
+        `ranked_entries` does.
     """
     entries, copies = distinct(gallery)
     copies = np.arange(len(gallery)) if copies is None else copies

@@ -501,7 +501,7 @@ class ImposterPairs:
 
     @property
     def is_complete(self):
-        """True if there is a trial of every two people."""
+        """True if every two people have at least one trial with each other."""
         return len(self.members) == self.people * (self.people - 1) // 2
 
     @property

@@ -150,7 +150,8 @@ class APGD:
         epsilon: Largest change of an entry of the input.
         steps: Number of steps per restart.
         restarts: Number of random starts.
-        loss, source: Loss to maximize, and head whose gradients are used, as in `PGD`.
+        loss, source: Loss that the attack maximizes, and head of the model whose gradients are
+            used, with the same values as in `PGD`.
     """
 
     epsilon: float
@@ -353,7 +354,8 @@ def _traits(attack):
 
 
 def _check(attack, *counts):
-    """Checks the epsilon, the loss and the integer attributes in `counts` of an attack."""
+    """Checks the attributes `epsilon` and `loss` of an attack, and the integer attributes whose
+    names are in `counts`."""
     epsilon = attack.epsilon
     if not (isinstance(epsilon, numbers.Real) and 0 < epsilon <= 1):
         raise ValueError(

@@ -28,8 +28,8 @@ class ContrastiveLoss(DistanceMatrixLoss):
         distance: Distance that is 0 between equal embeddings: the name of a distance, or a function
             `d(x, y)` that returns distances of shape `(n, m)`.
         name: Name of the loss.
-        dtype: Dtype of the computation, see `keras.losses.Loss`. Half precision is widened to
-            float32.
+        dtype: Dtype of the computation, as in `keras.losses.Loss`. Half-precision dtypes are
+            replaced by float32.
         **kwargs: Further arguments of `keras.losses.Loss`, such as `reduction`.
 
     Raises:

@@ -44,8 +44,8 @@ class PotatoRankingLoss(LabeledLoss):
             standard deviations (m in Kim2020).
         weight: Weight of the negatives (lambda in Kim2020, Eq. 17).
         name: Name of the loss.
-        dtype: Dtype of the computation, see `keras.losses.Loss`. Half precision is widened to
-            float32.
+        dtype: Dtype of the computation, as in `keras.losses.Loss`. Half-precision dtypes are
+            replaced by float32.
         **kwargs: Further arguments of `keras.losses.Loss`, such as `reduction`.
 
     Raises:

@@ -135,8 +135,8 @@ class PrototypicalLoss(LabeledLoss):
         trials: Pairs in the pair term: `"ordered"` for both orders of each pair, because the
             similarity is not symmetric, or `"unordered"` for pairs with `i < j`.
         name: Name of the loss.
-        dtype: Dtype of the computation, see `keras.losses.Loss`. Half precision is widened to
-            float32.
+        dtype: Dtype of the computation, as in `keras.losses.Loss`. Half-precision dtypes are
+            replaced by float32.
         **kwargs: Further arguments of `keras.losses.Loss`, such as `reduction`.
 
     Raises:

@@ -59,8 +59,8 @@ class TripletLoss(DistanceMatrixLoss):
             pairs and anchors without a partner add 0.
         seed: Seed for `"random"`, an integer from 0 to 2**32 - 1.
         name: Name of the loss.
-        dtype: Dtype of the computation, see `keras.losses.Loss`. Half precision is widened to
-            float32.
+        dtype: Dtype of the computation, as in `keras.losses.Loss`. Half-precision dtypes are
+            replaced by float32.
         **kwargs: Further arguments of `keras.losses.Loss`, such as `reduction`.
 
     Raises:

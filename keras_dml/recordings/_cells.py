@@ -277,7 +277,7 @@ def seconds_of_dates(texts: Iterable[str]) -> tuple[np.ndarray | None, int | Non
 
     Valid formats are ISO 8601 dates, dates with the day or the month first, times with AM or PM,
     times of day without a date, and `minutes:seconds.fraction`. If a time of day is earlier than
-    the time before, the function assumes that midnight has passed.
+    the time in the row before, the function assumes that midnight has passed between these rows.
 
     Args:
         texts: Dates or times, all in the same format. The function iterates over the texts twice.

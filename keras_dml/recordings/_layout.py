@@ -584,7 +584,8 @@ class _Rows:
             yield self._block(part, starts)
 
     def _parts(self):
-        """Iterates over lists of lines from the first row on, and stores line numbers and times."""
+        """Iterates over lists of lines that begin with the first row of the table. The line numbers
+        and the times of the lines are stored."""
         for numbers, lines, times in self._lines.parts():
             if numbers[-1] < self._guess.start:
                 continue

@@ -197,8 +197,9 @@ def test_a_negative_at_exactly_the_margin_closes_the_hinge(kind, seed):
 
 def test_the_semi_hard_loss_is_the_mean_of_the_open_hinges_alone():
     """Tests the semi-hard loss of a batch in which only anchor 2 has an open hinge, 3 - 3.5 + 1.
-    The negative of anchor 0 at distance 1 is not farther than the positive, and its negative at
-    distance 2 is exactly at the margin. The negative of anchor 1 is also exactly at the margin."""
+    Anchor 0 has two negatives: the negative at distance 1 is not farther than the positive, and the
+    negative at distance 2 is exactly at the margin. The negative of anchor 1 is also exactly at the
+    margin."""
     table = np.array([[0, 1, 9, 1, 2], [1, 0, 9, 9, 2], [3, 9, 0, 3.5, 9], *np.full((2, 5), 9)])
     labels = np.array([0, 0, 0, 1, 2], "int32")
     tensors = ops.convert_to_tensor(table.astype("float64")), ops.convert_to_tensor(labels)
