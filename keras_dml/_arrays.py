@@ -1,4 +1,4 @@
-"""Checks that arguments are real numbers, before NumPy converts the arguments.
+"""Checks that arguments are real numbers. The checks run before NumPy converts the arguments.
 
 `numpy.asarray` drops the mask of a masked array and the imaginary part of complex numbers (with at
 most a warning), and converts text and dates to numbers. Without these checks, embeddings and error
@@ -26,7 +26,8 @@ def real(name, values, dtype=None):
     """Converts values to an array of real numbers, without a copy where possible.
 
     Args:
-        name: Name of the values in error messages, such as ``"`scores`"`` or `"Recording 3"`.
+        name: Name that error messages use for the values, such as ``"`scores`"`` or `"Recording
+            3"`.
         values: An array, a tensor, or nested lists of numbers.
         dtype: Dtype of the result. Default: the dtype of `values`.
 
@@ -69,7 +70,8 @@ def finite(name, values):
         NumPy array of booleans, integers or floats.
 
     Raises:
-        TypeError: In the same cases as in `real`.
+        TypeError: If `real` raises a TypeError, for example because the values are masked or
+            complex.
         ValueError: If a value is NaN, or infinite in float32. The message names the first row with
             an invalid value.
     """

@@ -1,4 +1,5 @@
-"""Functions that find duplicates: equal recordings, and equal embeddings of recordings."""
+"""Functions that find duplicates: recordings with equal values, and embeddings that come from the
+same recording."""
 
 import hashlib
 
@@ -13,8 +14,8 @@ SAMPLED = 16  # count of numbers that are compared first
 
 
 def content(recording):
-    """Computes the digest of a recording. Recordings with equal shapes and equal values in float32
-    have equal digests.
+    """Computes a digest of the shape and values of a recording. Recordings with equal shapes and
+    equal values in float32 have equal digests.
 
     Args:
         recording: Array of any shape, or nested lists.
@@ -27,7 +28,7 @@ def content(recording):
 
 
 def repeats(embeddings):
-    """Finds embeddings that repeat an earlier embedding.
+    """Finds embeddings that are equal to an earlier embedding.
 
     Args:
         embeddings: Embeddings, shape `(count, ...)`.
@@ -43,7 +44,8 @@ def repeats(embeddings):
 
 
 def copies(recordings):
-    """Finds recordings that repeat an earlier recording, such as one file in two formats.
+    """Finds recordings that are equal to an earlier recording, such as one recording in two file
+    formats.
 
     Args:
         recordings: List of finite arrays of shape `(time, ...)`.
@@ -68,15 +70,15 @@ def copies(recordings):
 
 
 def alike(embeddings, references):
-    """Finds pairs of embeddings that are equal within `TOLERANCE`, which means that they come from
-    the same recording.
+    """Finds pairs of embeddings that are equal within `TOLERANCE`. Such embeddings come from the
+    same recording.
 
-    The tolerance is relative to the largest number along the last axis, so that it holds for any
-    unit of a channel and for the knots of a quantile embedding.
+    The tolerance is relative to the largest number along the last axis. So the tolerance does not
+    depend on the units of the channels, and also suits the knots of a quantile embedding.
 
     Args:
         embeddings: Embeddings, shape `(count, ...)`.
-        references: Embeddings to compare with, shape `(references, ...)`.
+        references: Embeddings with which `embeddings` are compared, shape `(references, ...)`.
 
     Returns:
         List that holds, for each embedding, the ascending indices of the equal references.

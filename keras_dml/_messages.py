@@ -1,11 +1,13 @@
-"""Messages that name arguments and functions, which each interface spells in its own way."""
+"""Error messages that store the names of arguments and functions, because Python and the command
+line spell these names differently."""
 
 import string
 from collections.abc import Iterable, Mapping
 
 
 def printable(text: object) -> str:
-    r"""Escapes characters that a terminal would not print, such as those of an untrusted file.
+    r"""Replaces characters that a terminal would not print, such as control characters in an
+    untrusted file, by escape sequences.
 
     >>> printable("a\x1b[31mred")
     'a\\x1b[31mred'
@@ -14,12 +16,13 @@ def printable(text: object) -> str:
 
 
 class Message(str):
-    """Message for users that stores which arguments and functions it names.
+    """Text for users that stores the names of the arguments and functions that it mentions.
 
-    A field of the template without a value is a name: `{far}` names an argument, `{replace=True}`
-    an argument with its value, and `{calibrate()}` a function. The text of the message spells
-    names as Python does, in backticks. `spelled` returns the text for another interface, such as
-    `--far` for the command line. Errors, warnings and notes take a message in place of text.
+    If `values` contains no value for a field of the template, the field is a name: `{far}` names an
+    argument, `{replace=True}` names an argument with its value, and `{calibrate()}` names a
+    function. In the text of the message, names are spelled as in Python, in backticks. `spelled`
+    returns the text with the spelling of another interface, such as `--far` for the command line.
+    Errors, warnings and notes accept a `Message` instead of a string.
 
     >>> message = Message("{far} is {value}; a rate between 0 and 1 is expected.", value=2)
     >>> message
@@ -28,8 +31,9 @@ class Message(str):
     '--far is 2; a rate between 0 and 1 is expected.'
 
     Args:
-        template: Text with fields as in `str.format`.
-        values: Values of fields. Names in messages and errors among the values stay names.
+        template: Text of the message, with fields in braces as in `str.format`.
+        values: Values that replace fields of the template. If a value is a `Message` or an error,
+            its names are kept.
     """
 
     _parts: tuple[str, ...]  # `_Name`s, and texts between them
@@ -54,14 +58,14 @@ class Message(str):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names in the message, in their order, such as `("far", "calibrate()")`."""
+        """Names in the message, in the order of the text, such as `("far", "calibrate()")`."""
         return tuple(str(part) for part in self._parts if isinstance(part, _Name))
 
     def spelled(self, names: Mapping[str, str]) -> str:
         """Returns the text with names as an interface spells them.
 
         Args:
-            names: Spelling of each name. Missing names are spelled as in Python.
+            names: Dictionary from names to their spelling. Missing names are spelled as in Python.
         """
         return "".join(
             names.get(part, part.in_python) if isinstance(part, _Name) else part
@@ -69,7 +73,7 @@ class Message(str):
         )
 
     def replace(self, old: str, new: str, count: int = -1, /) -> "Message":
-        """Replaces a text as `str.replace` does, except in names."""
+        """Replaces a text in the same way as `str.replace`, but leaves names unchanged."""
         parts = []
         for part in self._parts:
             if not isinstance(part, _Name):
@@ -80,7 +84,7 @@ class Message(str):
         return _from_parts(parts)
 
     def removeprefix(self, prefix: str, /) -> "Message":
-        """Removes a text at the beginning as `str.removeprefix` does."""
+        """Removes a text at the beginning of the message, in the same way as `str.removeprefix`."""
         first, *rest = self._parts or ("",)
         return _from_parts(
             [first if isinstance(first, _Name) else first.removeprefix(prefix), *rest]
@@ -88,7 +92,7 @@ class Message(str):
 
 
 class _Name(str):
-    """Name of an argument or a function in the parts of a message.
+    """Name of an argument or a function, as one part of a message.
 
     Attributes:
         in_python: Text of the name in Python.
@@ -103,25 +107,26 @@ class _Name(str):
 
 
 def name(argument: str, in_python: str | None = None) -> Message:
-    """Returns the message that consists of one name.
+    """Returns a message that consists only of the name of an argument or a function.
 
     >>> Message("{argument} is missing", argument=name("far"))
     '`far` is missing'
 
     Args:
-        argument: The name, such as `"far"`.
-        in_python: Text of the name in Python. Default: the name in backticks. With this argument, a
-            name can stand for a text that some interfaces leave out, such as scores.
+        argument: Name of the argument or function, such as `"far"`.
+        in_python: Text that Python prints for the name. Default: the name in backticks. Some
+            interfaces omit a text, such as scores. Such a text can be a name too.
     """
     return _from_parts([_Name(argument, in_python)])
 
 
 def join(separator: str, texts: Iterable[object]) -> Message:
-    """Joins texts, messages and errors as `str.join` does, and keeps the names in them.
+    """Joins texts, messages and errors in the same way as `str.join`, and keeps the names in them
+    as names.
 
     Args:
-        separator: Text between two of them.
-        texts: The texts.
+        separator: Text that is inserted between two of the joined texts.
+        texts: Texts, messages and errors to join.
     """
     parts = []
     for text in texts:
@@ -132,21 +137,22 @@ def join(separator: str, texts: Iterable[object]) -> Message:
 def text_of(error: BaseException) -> str:
     """Returns the message of an error, as a `Message` if the error was raised with one.
 
-    The text is that of `str(error)`, but without the quotes that `KeyError` adds.
+    The text equals `str(error)`, but without the quotes that `KeyError` adds.
 
     Args:
-        error: The error, or a warning.
+        error: Error or warning whose message is returned.
     """
     is_text = len(error.args) == 1 and isinstance(error.args[0], str)
     return error.args[0] if is_text else str(error)
 
 
 def spelled(text: object, names: Mapping[str, str]) -> str:
-    """Returns the text of a message, an error or a warning with names spelled by an interface.
+    """Returns the text of a message, an error or a warning, with the names in the spelling of an
+    interface.
 
     Args:
-        text: A `Message`, any other text, or an error or warning with one of these.
-        names: Spelling of each name, as in `Message.spelled`.
+        text: A `Message`, a string, or an error or a warning that contains a `Message` or a string.
+        names: Dictionary from names to their spelling, as in `Message.spelled`.
     """
     text = text_of(text) if isinstance(text, BaseException) else text
     return text.spelled(names) if isinstance(text, Message) else str(text)
@@ -158,7 +164,7 @@ def _parts_of(value):
 
 
 def _from_parts(parts):
-    """Returns the message of parts, of which neighboring texts are joined."""
+    """Returns a message that consists of the given parts. Neighboring texts are joined."""
     joined = []
     for part in parts:
         if joined and not isinstance(part, _Name) and not isinstance(joined[-1], _Name):

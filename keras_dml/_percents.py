@@ -5,16 +5,16 @@ reports."""
 def interval(bounds):
     """Formats the confidence interval of a rate in percent, such as `0.62 to 3.1 %`.
 
-    If the lower end is less than a thousandth of the upper end, it is written as 0.
+    If the lower end is less than a thousandth of the upper end, the lower end is printed as 0.
 
     Args:
-        bounds: Ends of the interval, `(low, high)`, fractions from 0 to 1.
+        bounds: Lower and upper end of the interval, as fractions from 0 to 1.
     """
     low, high = bounds
     return f"{_number(0 if low < high / 1000 else low)} to {_number(high)} %"
 
 
 def _number(fraction):
-    """Formats a fraction in percent with two digits, and 100 % with three."""
+    """Formats a fraction in percent with two significant digits. 100 % has three digits."""
     percent = 100 * fraction
     return f"{percent:.2g}" if percent < 99.5 else f"{percent:.0f}"

@@ -34,8 +34,8 @@ class Contract:
         channels: Names of the channels, in order.
         units: Unit of each channel.
         rate_hz: Sampling rate in time steps per second. None if the rate does not matter.
-        min_steps: Smallest number of steps of a recording.
-        max_steps: Largest number of steps of a recording. None if there is no limit.
+        min_steps: Smallest number of time steps of a recording.
+        max_steps: Largest number of time steps of a recording. None if there is no limit.
         stddev_range: Smallest and largest standard deviation of training recordings in each
             channel, shape `(channels, 2)`, in the channel's unit. None if the range is unknown or
             does not matter.
@@ -146,9 +146,9 @@ class Contract:
         """Warns if the magnitudes of most recordings are outside the range of the training
         recordings.
 
-        The standard deviation of each channel is compared with the range of this channel in
-        training. The median of this comparison is taken over the channels of each unit and over the
-        recordings.
+        The standard deviation of each channel is compared with the range of this channel in the
+        training recordings. For each recording the median of these comparisons is taken over all
+        channels with the same unit, and then the median over recordings.
 
         Args:
             signals: Arrays of shape `(time, channels)`.

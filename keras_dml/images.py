@@ -9,15 +9,16 @@ IMAGE_CHANNELS = (1, 3, 4)  # gray, RGB, RGB with transparency
 
 
 def are_images(shape: tuple[int | None, ...]) -> bool:
-    """Returns True if inputs with this shape, which has no batch axis, are images with values in
-    [0, 1]."""
+    """Returns True if inputs with this shape are images with values from 0 to 1. The shape has no
+    batch axis."""
     return len(shape) == 3 and shape[-1] in IMAGE_CHANNELS
 
 
 def check_images(images: ArrayLike, shape: tuple[int | None, ...]) -> None:
     """Checks that images have the size that a model accepts, and hold floats in [0, 1].
 
-    Inputs with another number of channels are feature maps, which may hold any finite numbers.
+    Inputs whose number of channels is not that of an image are feature maps, which may hold any
+    finite numbers.
 
     Args:
         images: Images, an array or a list.

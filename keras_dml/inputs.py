@@ -45,17 +45,17 @@ def from_model(model: keras.Model) -> "Signals | Matrices | Images":
 
 
 def encoder(model: keras.Model) -> keras.Model:
-    """Returns the part of a model that computes embeddings: the encoder of a classifier or a
-    trainer, and otherwise the model itself."""
+    """Returns the part of a model that computes embeddings. This part is the encoder of a
+    classifier or a trainer, and otherwise the model itself."""
     return getattr(model, "encoder", model)
 
 
 def declare(model: keras.Model, contract: Contract) -> None:
-    """Sets the contract of a model that has no layer `InputContract`, such as the contract in the
-    model's card.
+    """Sets the input contract of a model that has no layer `InputContract`. For example, the
+    model's card may contain this contract.
 
     Args:
-        model: A `keras.Model`.
+        model: `keras.Model` whose contract is set.
         contract: `keras_dml.contract.Contract`.
     """
     _DECLARED[model] = contract

@@ -1,4 +1,4 @@
-"""Functions that check labels: one class id per row, each from a known class."""
+"""Functions that check labels. A label is the class id of a row, and must be a known class."""
 
 import numpy as np
 

@@ -37,11 +37,11 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
     The class is a scikit-learn outlier detector, and uses pyRiemann's names where pyRiemann has
     one. `predict` returns 1 for an inlier (clean) and -1 for an outlier (artifact; 0 in pyRiemann).
     `decision_function` is positive for inliers, and `transform` returns z-scores, which are lower
-    for inliers. `fit` and scores give the same results as pyRiemann's `Potato`, also with labels
-    and weights, if distances are above 1e-12 and the standard deviation is above a lower limit. The
-    limit is 1e-6 for the scale `"geometric"` and 1e-12 for `"arithmetic"`. Smaller distances and
-    standard deviations are rounding errors in float64. Distances and standard deviations below the
-    limits are raised to the limits, so equal matrices have a finite score.
+    for inliers. `fit` and all scores give the same results as pyRiemann's `Potato`, also with
+    labels and weights, if two conditions hold: distances are above 1e-12, and the standard
+    deviation is above 1e-6 (for the scale `"geometric"`) or 1e-12 (for `"arithmetic"`). Smaller
+    distances and standard deviations are rounding errors in float64. Distances and standard
+    deviations below the limits are raised to the limits, so equal matrices have a finite score.
 
     `partial_fit` follows Kim2020: it processes one matrix at a time, measures the distance before
     the center moves, and moves the center only for accepted matrices. pyRiemann, however, first
@@ -50,8 +50,8 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
     undefined.
 
     Args:
-        threshold: Score at and above which a matrix is rejected, in standard deviations, which is 3
-            in pyRiemann and 2.5 in Barachant2013.
+        threshold: Smallest score at which a matrix is rejected, in standard deviations. pyRiemann
+            uses 3, and Barachant2013 uses 2.5.
         update_rate: Weight of a new matrix in the running statistics, from 0 to 1 (beta_delta in
             Kim2020). Default: the inverse of the number of matrices so far, so the statistics
             converge. With a constant such as 0.01 the statistics follow slow drifts (an exponential
@@ -143,9 +143,10 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
         """Fits the potato and returns `predict(X)`.
 
         Args:
-            X: Same as in `fit`.
-            y: Same as in `fit`.
-            **kwargs: Further arguments of `fit`.
+            X: Positive definite matrices, shape `(count, n, n)`, which may include artifacts.
+            y: Labels, shape `(count,)`: 1 for a clean matrix, 0 or -1 for an artifact. Default: no
+                artifact is known.
+            **kwargs: Further arguments that are passed to `fit`, such as `sample_weight`.
         """
         return self.fit(X, y, **kwargs).predict(X)
 
@@ -154,7 +155,8 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
 
         Args:
             X: Matrices, shape `(count, n, n)`.
-            y: Labels as in `fit`. The method ignores known artifacts.
+            y: Labels, shape `(count,)`: 1 for a clean matrix, 0 or -1 for an artifact. The method
+                ignores known artifacts.
 
         Returns:
             The potato.
@@ -173,7 +175,7 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
         with it (Kim2020, Eqs. 19-21).
 
         Args:
-            matrix: Shape `(n, n)`.
+            matrix: Covariance matrix, shape `(n, n)`.
 
         Returns:
             Score before the update, a float, which is infinite for a matrix that is not positive
@@ -207,8 +209,8 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
         return self._scores(self.statistics_, X)
 
     def score_samples(self, X: ArrayLike) -> np.ndarray:
-        """Returns the negative z-scores of `transform`, shape `(count,)`. As in scikit-learn, they
-        are higher for clean matrices."""
+        """Returns the negative z-scores of `transform`, shape `(count,)`. As in scikit-learn, the
+        returned scores are higher for clean matrices."""
         return -self.transform(X)
 
     def decision_function(self, X: ArrayLike) -> np.ndarray:
@@ -247,7 +249,7 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
     def load(cls, path: Path) -> Self:
         """Reads a potato from a file that `save` wrote.
 
-        The result works in the same way as the saved potato, but has no attribute `clean_`.
+        The loaded potato gives the same results as the saved potato, but has no attribute `clean_`.
 
         Args:
             path: Path of the file to read.

@@ -1,4 +1,4 @@
-"""Progress display for long computations on stderr, because stdout is for the results of
+"""Displays the progress of long computations on stderr, because stdout is for the results of
 programs."""
 
 import sys
@@ -23,8 +23,9 @@ SECONDS_BETWEEN_LINES = 10.0
 def track(iterable: Iterable[Any], description: str, total: int | None = None) -> Iterator[Any]:
     """Yields the items of an iterable and shows progress on stderr.
 
-    On a terminal the function shows a bar with count, rate and time left. In other outputs it
-    prints one line every ten seconds, so that short computations do not add lines to a log.
+    On a terminal the function shows a bar with count, rate and time left. If stderr is not a
+    terminal, the function prints one line every ten seconds, so that short computations do not add
+    lines to a log.
 
     Args:
         iterable: Items to process.
@@ -46,7 +47,7 @@ def track(iterable: Iterable[Any], description: str, total: int | None = None) -
 
 
 class _Rate(ProgressColumn):
-    """Column of the progress bar with the recent number of items per second."""
+    """Column of the progress bar that shows the number of items per second in the last seconds."""
 
     def render(self, task):
         speed = task.finished_speed or task.speed

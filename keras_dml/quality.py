@@ -44,19 +44,20 @@ CREST_MARGIN_DB = 0.5
 
 @dataclasses.dataclass(frozen=True)
 class Usual:
-    """Usual properties of a model's recordings, and checks that compare recordings with these
+    """Usual properties of the recordings for a model, and checks that compare recordings with these
     properties.
 
     Attributes:
         channels: Names of the channels, in order.
         is_sound: Whether the recordings are audio. In audio, loudness and silence do not count as
             faults.
-        stddev: Usual standard deviation of each channel, see `measured`. None if it is unknown.
+        stddev: Usual standard deviation of each channel, which `measured` computes. None if the
+            standard deviation is unknown.
         units: Unit of each channel. None if all channels have the same unit.
-        steps: Smallest number of steps at which magnitudes and fractions of time are checked.
-            Shorter recordings, such as walks of half a second, vary too much.
-        crest_db: Smallest crest factor of undistorted audio, in dB, see `crest_factor`. None if it
-            is unknown.
+        steps: Smallest number of time steps of recordings whose magnitudes and fractions of time
+            are checked. Shorter recordings, such as walks of half a second, vary too much.
+        crest_db: Smallest crest factor (peak divided by root mean square) of undistorted audio, in
+            dB. None if the crest factor is unknown.
 
     Example:
         >>> usual = Usual(("x", "y")).measured([np.sin(np.arange(200.0))[:, None] * [1, 2]])
@@ -74,7 +75,7 @@ class Usual:
     def measured(self, recordings: Recordings) -> Self:
         """Returns a copy with the usual standard deviations of the given recordings.
 
-        For audio, the copy has the smallest crest factor instead.
+        For audio, the copy has the smallest crest factor of the recordings instead.
 
         Args:
             recordings: Arrays of shape `(time, channels)`.
@@ -87,10 +88,10 @@ class Usual:
         return dataclasses.replace(self, stddev=tuple(float(f"{value:.4g}") for value in stddev))
 
     def reason(self, recording: ArrayLike) -> str | None:
-        """Describes the fault of a recording in words, or returns None if it has no fault.
+        """Describes the fault of a recording in words. Returns None if the recording has no fault.
 
         Args:
-            recording: Shape `(time, channels)`.
+            recording: Recording, shape `(time, channels)`.
         """
         try:
             x = real("it", recording, np.float64)
@@ -141,8 +142,8 @@ class Usual:
         return None
 
     def _crest(self, x):
-        """Detects soft clipping, and clipping before a filter. After these distortions no step is
-        at a limit."""
+        """Detects soft clipping, and clipping that happened before a filter. After these
+        distortions no step of the recording is at a limit."""
         if self.crest_db is None:
             return None
         crest = crest_factor(x)
@@ -198,7 +199,7 @@ class Gate:
 
     Args:
         model: A `keras.Model` that takes recordings.
-        usual: `Usual`.
+        usual: `Usual` properties of recordings for the model.
         potato: A `Potato` that was fitted to outputs of the model's first layer `Covariance`, or
             None.
     """
@@ -212,7 +213,8 @@ class Gate:
         rejecting it.
 
         Args:
-            recordings: List of arrays `(time, channels)`, whose lengths the model accepts.
+            recordings: List of arrays `(time, channels)`. The model must accept the lengths of
+                these arrays.
         """
         reasons = {i: self.usual.reason(recording) for i, recording in enumerate(recordings)}
         reasons = {i: reason for i, reason in reasons.items() if reason}
@@ -250,9 +252,9 @@ def crest_factor(recording: ArrayLike) -> float:
     """Computes the crest factor of the loud parts of an audio recording: peak divided by root mean
     square, in dB.
 
-    The crest factor of speech is at least 6 dB, that of a square wave 0 dB, and that of a sine wave
-    3 dB. The result is the median over all blocks of 320 steps that are at most 15 dB below the
-    tenth loudest block, so loudness and silence do not change it.
+    The crest factor of speech is at least 6 dB. The crest factor of a square wave is 0 dB, and the
+    crest factor of a sine wave is 3 dB. The result is the median over all blocks of 320 steps that
+    are at most 15 dB below the tenth loudest block, so loudness and silence do not change it.
 
     Args:
         recording: Recording, shape `(time, channels)`, of which only the first channel is used.
@@ -306,7 +308,7 @@ def gate_of(model: keras.Model) -> Gate | None:
         model: A model that `keras_dml.zoo.load` returned.
 
     Returns:
-        `Gate`, or None if the model has no card or its card describes no gate.
+        `Gate`, or None if the model has no card or the model's card describes no gate.
 
     Raises:
         FileNotFoundError: If the potato's file is missing.
@@ -342,7 +344,7 @@ def described(usual: Usual, potato_file: pathlib.Path | None = None) -> dict:
     """Returns the description of a gate for the entry `CARD_KEY` of a model card.
 
     Args:
-        usual: `Usual`.
+        usual: `Usual` properties of recordings for the model.
         potato_file: Path of the potato's file. Default: no potato.
     """
     entry = {"is_sound": usual.is_sound, "stddev": usual.stddev and list(usual.stddev)}

@@ -1,2 +1,2 @@
-"""Tests of keras-dml, which are a package so that Python does not search for `tests.goldens` in
-site-packages."""
+"""Tests of keras-dml. This folder is a package, so that `import tests.goldens` never finds a
+package in site-packages."""

@@ -1,5 +1,5 @@
-"""Fixtures and hooks for all tests: real recordings, seeded random numbers, the order of tests, and
-the release of memory."""
+"""Fixtures and hooks for all tests. They find the real recordings, seed random numbers, order the
+tests, and free memory."""
 
 import contextlib
 import gc
@@ -87,8 +87,9 @@ def pytest_configure():
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
-    """Turns off the garbage collector during imports. Imported objects are never freed, and
-    searching them took a quarter of the time of each process until its first test.
+    """Turns off the garbage collector while pytest imports the test modules. Imported objects are
+    never freed. Searching them for garbage took a quarter of the time until a process began its
+    first test.
     """
     gc.disable()
     result = yield
@@ -112,13 +113,15 @@ def pytest_collection_finish():
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_fixture_setup(fixturedef):
-    """Seeds random weights of a fixture, so that they do not depend on the tests before it."""
+    """Seeds the random generators before each fixture, so that random weights of a fixture do not
+    depend on earlier tests."""
     _seed(fixturedef.argname)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_call(item):
-    """Seeds the random numbers of a test, so that they are the same alone and after others."""
+    """Seeds the random generators before each test, so that a test draws the same numbers whether
+    it runs alone or after other tests."""
     _seed(item.nodeid)
 
 
@@ -129,8 +132,9 @@ def _seed(name):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item, nextitem):
-    """Runs at most one test more at once than there are cores, because tests wait for files and for
-    processes that they start. More tests at once would need more memory without saving time."""
+    """Limits the number of tests that run in parallel to the number of cores plus one. One
+    additional test uses the time in which other tests wait for files and processes. More parallel
+    tests would need more memory without saving time."""
     if fcntl is None or not hasattr(item.config, "workerinput"):
         return (yield)
     with contextlib.ExitStack() as stack:
@@ -162,8 +166,8 @@ def _locked(file):
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item, nextitem):
-    """Frees memory that backends never free by themselves, which would be 5 GB after all tests on
-    each backend."""
+    """Frees memory that backends never free by themselves. Without this hook, a run of all tests
+    would keep 5 GB of memory on each backend."""
     alone = item.get_closest_marker("shares_nothing") is not None
     most = 0 if alone and keras_backend() != "jax" else MOST_MEMORY[keras_backend()]
     if _memory() < max(most, KEPT[-1] + GROWTH):
@@ -232,7 +236,7 @@ def pytest_testnodedown(node):
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Prints what tests report besides their outcome, such as the last line of the run on JAX."""
+    """Prints additional reports of the tests, such as the last line of the run on JAX."""
     for reports in terminalreporter.stats.values():
         for report in reports:
             if getattr(report, "when", None) == "call":

@@ -64,11 +64,11 @@ class Loss:
 
 @functools.lru_cache(maxsize=1)
 def shared(case):
-    """Returns the network of a case as `build` returns it, the network as a model, inputs, and
-    outputs.
+    """Returns the network that `build` returns for a case, a Keras model around this network,
+    inputs of the model, and outputs of the model.
 
-    Checks that do not change the network share it, because building and calling the network takes
-    most of the time.
+    All checks that do not change the network use the same network, because building and calling a
+    network takes most of the time.
     """
     original, rng = case.build(), np.random.default_rng(20)
     model = as_model(original)
@@ -78,8 +78,8 @@ def shared(case):
 
 
 def configuration_rebuilds_it(case, rng):
-    """The configuration is converted to JSON and back, so it must consist of plain Python
-    objects."""
+    """Checks that the configuration of a network rebuilds the network. The configuration is
+    converted to JSON and back, so the configuration must consist of plain Python objects."""
     original, _, x, expected = shared(case)
     config = json.loads(json.dumps(keras.saving.serialize_keras_object(original)))
     clone = keras.saving.deserialize_keras_object(config)
@@ -98,7 +98,8 @@ def configuration_holds_every_argument(case, rng):
 
 
 def keras_file_rebuilds_it(case, rng, folder):
-    """The file is loaded in safe mode and without `custom_objects`."""
+    """Checks that a `.keras` file rebuilds the network. The file is loaded in safe mode and without
+    `custom_objects`."""
     _, model, x, expected = shared(case)
     model.save(folder / "model.keras")
     loaded = keras.saving.load_model(folder / "model.keras")
@@ -106,7 +107,8 @@ def keras_file_rebuilds_it(case, rng, folder):
 
 
 def keras_file_rebuilds_layers_and_weights(case, rng, folder):
-    """The networks are not called, because a call of a large network is slow."""
+    """Checks that a `.keras` file rebuilds layers and weights. This check does not call the
+    network, because a call of a large network is slow."""
     model = case.build()
     model.save(folder / "model.keras")
     loaded = keras.saving.load_model(folder / "model.keras")
@@ -128,8 +130,8 @@ def eager_equals_compiled(case, rng):
 
 
 def half_precision_is_close(case, rng):
-    """Weights stay float32. Heads and layers that take matrices output float32, and other layers
-    output the policy's dtype."""
+    """Checks the outputs under half-precision dtype policies. Weights stay float32. Heads and
+    layers that take matrices output float32, and other layers output the policy's dtype."""
     _, full, x, expected = shared(case)
     for policy in HALF_POLICIES:
         with dtype_policy(policy):
@@ -145,7 +147,7 @@ def half_precision_is_close(case, rng):
 
 
 def padding_moves_nothing(case, rng):
-    """The values of masked padding do not change the outputs."""
+    """Checks that the values of masked padding do not change the outputs."""
     _, model, x, expected = shared(case)
     if not takes_recordings(model):
         return
@@ -158,8 +160,8 @@ def padding_moves_nothing(case, rng):
 
 
 def mask_passes_or_ends(case, rng):
-    """A layer that keeps the time axis must pass its mask on. A layer that removes the time axis
-    must pass on None."""
+    """Checks the mask of the outputs. A layer that keeps the time axis must pass its mask on. A
+    layer that removes the time axis must pass on None."""
     layer = case.build()
     if isinstance(layer, keras.Model):
         return
@@ -177,8 +179,9 @@ def one_recording_is_a_batch(case, rng):
 
 
 def no_recordings_give_an_empty_batch(case, rng):
-    """Networks with Keras's own convolutions are left out, because on TensorFlow an empty batch
-    keeps the number of input channels."""
+    """Checks that an empty batch gives empty outputs. Networks with Keras's own convolutions are
+    left out, because on TensorFlow a convolution of an empty batch keeps the number of input
+    channels."""
     if case.subject.__module__.startswith("keras_dml.models"):
         return
     model = as_model(case.build())
@@ -205,8 +208,8 @@ def docstring_names_every_argument(case, rng=None):
 
 
 def loaded_model_trains_on_like_the_original(case, rng, folder):
-    """The losses of the original and the loaded model must be equal bit for bit, because embeddings
-    contain their knots."""
+    """Checks that a loaded model continues training like the original model. The losses of the two
+    models must be equal bit for bit, because quantile embeddings contain their knots."""
     if case.loss is None:
         return
     model = as_model(case.build())
@@ -309,7 +312,8 @@ def loss_is_the_same_eager_and_compiled(case, rng):
 
 
 def loss_under_half_precision_is_close(case, rng):
-    """Heads output float32 under any dtype policy, and the loss must do the same."""
+    """Checks a loss under half-precision dtype policies. Heads output float32 under any dtype
+    policy, and the loss must also return float32."""
     labels, embeddings = pairs(case, rng)
     predictions = case.given(embeddings)
     expected = as_numpy(case.build()(labels, predictions))

@@ -6,7 +6,8 @@ from keras_dml._backend import keras, ops
 
 
 def gradients(function, *arrays):
-    """Computes the gradients of a scalar function in each of its arguments, as NumPy arrays."""
+    """Computes the gradients of a scalar function with respect to each argument. Returns NumPy
+    arrays."""
     tensors = [ops.convert_to_tensor(array) for array in arrays]
     if keras.backend.backend() == "jax":
         import jax
@@ -43,7 +44,8 @@ def second_derivatives(function, array):
 
 
 def finite_differences(function, array, step=1e-5):
-    """Computes central differences of fourth order of a scalar function, in float64."""
+    """Computes the derivative of a scalar function by central differences of fourth order, in
+    float64."""
     array = np.asarray(array, np.float64)
     result = np.zeros_like(array)
     for place in np.ndindex(*array.shape):

@@ -1,5 +1,5 @@
-"""Compilation of a function to one graph without changing its precision, because finite differences
-call the function hundreds of times."""
+"""Helpers that compile a function to one graph in the same precision, because finite differences
+call a function hundreds of times."""
 
 import numpy as np
 

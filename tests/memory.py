@@ -8,7 +8,8 @@ import multiprocessing
 
 
 def give_back():
-    """Returns free memory to the system, because glibc otherwise keeps it."""
+    """Returns free memory to the operating system, because the C library glibc otherwise keeps free
+    memory."""
     gc.collect()
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL("libc.so.6").malloc_trim(0)

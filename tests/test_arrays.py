@@ -1,4 +1,5 @@
-"""Tests that functions accept only real numbers as numbers."""
+"""Tests that functions reject values that are not real numbers, such as texts, dates and masked
+arrays."""
 
 import fractions
 

@@ -25,35 +25,37 @@ def encoder(name, loss, **options):
 
 
 def proxies(classes):
-    """Returns a model that ends with this layer, because the layer takes vectors."""
+    """Returns a model that ends with the layer `Proxies`, because this layer takes vectors."""
     signal = keras.Input((None, contracts.CHANNELS))
     return keras.Sequential([signal, layers.SequencePooling(), layers.Proxies(classes)])
 
 
 def pose():
-    """Returns a model that computes the coordinates of three joints before the layer."""
+    """Returns a model that ends with `CanonicalPose`. Earlier layers compute the coordinates of
+    three joints."""
     signal = keras.Input((None, contracts.CHANNELS))
     joints = layers.MaskedConv1D(9, 1, name="joints")
     return keras.Sequential([signal, joints, layers.CanonicalPose(0, hips=(1, 2))])
 
 
 def gravity_frame(horizontal):
-    """Returns a model that computes x, y and z before the layer."""
+    """Returns a model that ends with `GravityFrame`. Earlier layers compute the accelerations x, y
+    and z."""
     signal = keras.Input((None, contracts.CHANNELS))
     sensor = layers.MaskedConv1D(3, 1, name="sensor")
     return keras.Sequential([signal, sensor, layers.GravityFrame(horizontal, lag=2)])
 
 
 def log_mel():
-    """Returns a model that computes one channel of audio before the layer. At 200 Hz a frame has
-    five samples."""
+    """Returns a model that ends with `LogMel`. Earlier layers compute one channel of audio. At 200
+    Hz a frame has five samples."""
     signal = keras.Input((None, contracts.CHANNELS))
     sound = layers.MaskedConv1D(1, 1, name="sound")
     return keras.Sequential([signal, sound, layers.LogMel(2, rate=200, low=0, high=100)])
 
 
 def silence_removal():
-    """Returns the layer for 200 Hz, at which a block has four samples."""
+    """Returns the layer `SilenceRemoval` for audio at 200 Hz, in which a block has four samples."""
     signal = keras.Input((None, contracts.CHANNELS))
     sound = layers.MaskedConv1D(1, 1, name="sound")
     return keras.Sequential([signal, sound, layers.SilenceRemoval(200, pause=0.08, least=8)])
@@ -66,14 +68,14 @@ def mel_power():
 
 
 def last_lstm():
-    """Returns a model in which the number of steps is known, because the steps are the rows of a
-    covariance matrix."""
+    """Returns a model with `LastLSTM` in which the number of steps is known, because the steps are
+    the rows of a covariance matrix."""
     signal = keras.Input((None, contracts.CHANNELS))
     return keras.Sequential([signal, layers.Covariance("oas"), layers.LastLSTM(3, depth=2)])
 
 
 def windowed_mean():
-    """Returns a layer whose network takes windows of four steps."""
+    """Returns the layer `WindowedMean` with a network that takes windows of four steps."""
     window = keras.Input((4, contracts.CHANNELS))
     network = keras.Sequential([window, keras.layers.Flatten(), keras.layers.Dense(3)])
     return layers.WindowedMean(network, 2, 3, 1)
@@ -94,7 +96,7 @@ def spdnet(name, make, subject=models.spdnet):
 
 
 def some_potatoes():
-    """Returns matrices and labels for the calibration of potatoes."""
+    """Returns matrices and labels with which Riemannian potatoes are calibrated."""
     x = np.random.default_rng(4).normal(size=(4 * contracts.BATCH, 20, contracts.CHANNELS))
     return np.swapaxes(x, 1, 2) @ x / 20, np.arange(len(x)) % contracts.BATCH
 
@@ -122,7 +124,8 @@ def similarity():
 
 
 def prototypes():
-    """Returns a model that ends with this layer, because the layer takes vectors."""
+    """Returns a model that ends with the layer `PrototypeSimilarity`, because this layer takes
+    vectors."""
     signal = keras.Input((None, contracts.CHANNELS))
     head = layers.PrototypeSimilarity(3, hidden=(5,), class_names=["a", "b", "c"])
     return keras.Sequential([signal, layers.SequencePooling("mean"), head])
@@ -137,7 +140,7 @@ def classifier():
 
 
 def adversarial_training():
-    """Returns a model that takes images with values in [0, 1]."""
+    """Returns a model for adversarial training that takes images with values in [0, 1]."""
     image = keras.Input((4, 4, 1))
     encoder = keras.Sequential([image, keras.layers.Flatten(), keras.layers.Dense(3)])
     inner = models.PrototypicalClassifier(encoder, contracts.BATCH, hidden=(5,), dropout=0.0)
@@ -151,7 +154,7 @@ def grad_cache():
 
 
 def contracted():
-    """Adds a contract to an existing model."""
+    """Adds an input contract to an existing model."""
     contract = input_contract()
     signal = keras.Input((None, contracts.CHANNELS))
     model = keras.Model(signal, layers.QuantileLayer(4)(layers.MaskedConv1D(6, 3)(signal)))
@@ -165,7 +168,8 @@ def input_contract():
 
 
 def discriminants():
-    """Returns a model that ends with this layer, because the layer takes vectors."""
+    """Returns a model that ends with the layer `LinearDiscriminants`, because this layer takes
+    vectors."""
     signal = keras.Input((None, contracts.CHANNELS))
     head = layers.LinearDiscriminants(3, limit=1.5)
     model = keras.Sequential([signal, layers.LaggedCorrelation((0, 2)), head])
@@ -293,7 +297,7 @@ NETWORKS = [
 
 
 def vectors():
-    """Returns a model without a head. Any distance can compare its output vectors."""
+    """Returns a model without a head, whose output vectors any distance can compare."""
     entry = keras.Input((None, contracts.CHANNELS))
     last = keras.layers.Rescaling(1.0, dtype="float32")
     return keras.Sequential([entry, layers.SequencePooling(), last])

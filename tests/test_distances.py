@@ -117,7 +117,8 @@ def test_knots_that_a_float16_file_rounded_are_the_same(rng):
 
 @pytest.mark.parametrize("sizes", [{"knots": 7}, {"filters": 4}, {"filters": 1}])
 def test_embeddings_of_other_sizes_are_refused_not_broadcast(rng, sizes):
-    """Without the check, one filter and three filters would broadcast to a meaningless number."""
+    """Tests that embeddings with different numbers of knots or filters are refused. Without the
+    check, one filter and three filters would broadcast, and the distance would be meaningless."""
     with pytest.raises(ValueError, match=r"one model. Received shapes \(2, 4, 5\) and \(2"):
         distances.Wasserstein()(embeddings(rng, 2), embeddings(rng, 2, **sizes))
 
@@ -287,7 +288,8 @@ def test_a_registered_distance_is_known_everywhere(register):
 
 @pytest.fixture
 def register(monkeypatch):
-    """Returns `distances.register`. After the test the registered names are removed."""
+    """Returns `distances.register`. After the test, the names that the test registered are
+    removed."""
     monkeypatch.setattr(distances.base, "_NAMES", dict(distances.base._NAMES))
     custom = keras.saving.get_custom_objects()
     before = dict(custom)
@@ -319,7 +321,8 @@ def test_a_name_of_ones_own_is_not_given_away_either(register):
 
 
 def test_a_class_that_is_defined_again_replaces_itself(register):
-    """A class is defined again if a notebook cell runs again or a module is reloaded."""
+    """Tests that a distance class can be defined twice, which happens if a notebook cell runs again
+    or a module is reloaded."""
     register("mine")(defined("First"))
     again = register("mine")(defined("First"))
     assert distances.declared("mine") is again

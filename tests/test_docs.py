@@ -49,7 +49,7 @@ def blocks(language, page="README.md"):
 
 
 def listed():
-    """Returns the names in the tables of the index, for each module."""
+    """Returns the names that the tables of the index list for each module."""
     sections = re.split("^## ", (ROOT / INDEX).read_text(), flags=re.MULTILINE)
     tables = {section.partition("\n")[0]: ROW.findall(section) for section in sections}
     return {
@@ -87,8 +87,8 @@ def test_docstring_examples(name):
 
 @pytest.mark.parametrize("page", ["README.md", INDEX, DEVICES])
 def test_the_examples_of_a_page_run_one_after_the_other(page, tmp_path, monkeypatch, capsys):
-    """The examples run in an empty folder as one program. Each example must print something, and
-    the output must match the comments."""
+    """Tests that the examples of a page run as one program in an empty folder. Each example must
+    print something, and the output must match the comments."""
     monkeypatch.chdir(tmp_path)
     names = {"__name__": "page"}
     for number, example in enumerate(blocks("python", page), 1):

@@ -1,4 +1,5 @@
-"""Tests that files and folders are written atomically, and that no other files are lost."""
+"""Tests that files and folders are written atomically, and that writing never deletes unrelated
+files."""
 
 import contextlib
 import errno
@@ -52,7 +53,7 @@ def names(folder):
 
 @pytest.fixture
 def failing(monkeypatch):
-    """Makes renames with the given numbers fail, before or after the rename."""
+    """Makes the renames with the given numbers fail, either before or after the file is renamed."""
 
     def fail(numbers, error, after=False):
         seen = []
@@ -189,8 +190,8 @@ def test_the_next_run_clears_what_a_killed_one_left(tmp_path, name, moment):
 def test_the_next_run_clears_what_an_interrupted_cleanup_left(
     tmp_path, monkeypatch, name, backwards
 ):
-    """Tests an interruption after each number of deletions, and the two orders in which a system
-    may list a folder."""
+    """Tests that the next run completes an interrupted cleanup. The cleanup is interrupted after
+    each number of deletions, for the two orders in which a system may list a folder."""
     path = tmp_path / name
     place = _files.replaceable_file if path.suffix else replaceable_folder
     monkeypatch.setattr(os, "scandir", sorted_scandir(os.scandir, backwards))
@@ -309,7 +310,8 @@ def test_a_folder_without_a_name_is_refused(tmp_path, monkeypatch, path):
 
 @pytest.fixture
 def places(tmp_path):
-    """Returns a dictionary of paths that a file must not replace, keyed by what exists there."""
+    """Returns a dictionary of paths that a new file must not replace. The keys describe what exists
+    at each path."""
     made = {name: tmp_path / name for name in ("a folder", "a pipe", "a socket", "a link")}
     (tmp_path / "a folder").mkdir()
     (tmp_path / "a folder" / "notes.txt").write_text("mine")

@@ -1,4 +1,4 @@
-"""Tests that every worked example is used: if its expected values change, a test fails."""
+"""Tests that tests use every worked example, so that a test fails if an expected value changes."""
 
 import json
 import os
@@ -34,7 +34,7 @@ def test_of_values():
 
 
 def carried(paths, file):
-    """Returns the ids of the worked examples that the given tests use, for each file of examples.
+    """Finds for each file of worked examples the ids of the examples that the given tests use.
 
     Args:
         paths: Files of tests.

@@ -81,15 +81,16 @@ for area, names in json.load(sys.stdin).items():
 
 
 def test_every_listed_name_loads_without_another_import():
-    """Tests each area of the index after a new `import keras_dml`, in one process in which Keras
-    stays imported."""
+    """Tests that every name in the index loads after `import keras_dml` alone. The test imports
+    `keras_dml` anew for each area of the index, in one process in which Keras stays imported."""
     names = {area: sorted(listed()[area]) for area in listed()}
     assert len(names) > 20 and sum(map(len, names.values())) > 200
     assert python(SWEEP, input=json.dumps(names), KERAS_BACKEND="jax") == ""
 
 
 def test_every_name_that_a_package_shows_loads():
-    """Completion offers the names that `dir` returns for a package, so all of them must load."""
+    """Tests that all names that `dir` returns for a package can be loaded, because editors offer
+    these names as completions."""
     modules = [importlib.import_module(area) for area in areas()]
     assert len(modules) > 20
     for module in modules:
@@ -98,8 +99,8 @@ def test_every_name_that_a_package_shows_loads():
 
 
 def test_a_function_stays_itself_on_the_second_access():
-    """A lazily loaded function that has the same name as its module could be replaced by the
-    module."""
+    """Tests that a lazily loaded function is still a function at the second access. The module with
+    the same name could replace the function."""
     from keras_dml import inference
 
     assert keras_dml.embed is keras_dml.embed is inference.embed
@@ -146,8 +147,8 @@ def test_another_missing_module_is_not_taken_for_a_backend():
 
 
 def start(code, level=None, backend="tensorflow"):
-    """Returns what a new interpreter prints on standard error, with the default or a given setting
-    of TensorFlow's log."""
+    """Returns what a new interpreter prints on standard error. `level` sets the level of
+    TensorFlow's log, and None keeps the default."""
     environment = {key: text for key, text in os.environ.items() if key != startup.LEVEL}
     environment["KERAS_BACKEND"] = backend
     done = subprocess.run(
@@ -179,8 +180,8 @@ def test_other_lines_of_the_start_are_passed_on():
 
 
 def test_keras_reads_a_file_once_the_classes_are_registered(tmp_path):
-    """`import keras_dml` does not register any class. `zoo.load` with a path registers all
-    classes."""
+    """Tests that Keras can load a model file after the classes are registered. `import keras_dml`
+    does not register any class. `zoo.load` with a path registers all classes."""
     path = str(tmp_path / "own.keras")
     head = keras_dml.layers.QuantileLayer(knots=4)
     net = keras.Sequential([keras.Input((None, 3)), head])

@@ -32,8 +32,8 @@ def ours():
 
 
 def stock():
-    """Returns a model whose convolution drops the mask, so that the head would treat padding as
-    activations."""
+    """Returns a model of Keras's own layers whose convolution drops the mask, so that the head
+    would treat padding as activations."""
     return network(
         keras.layers.Conv1D(4, 3, padding="same", bias_initializer="ones"), layers.QuantileLayer(3)
     )
@@ -88,7 +88,9 @@ def one_by_one(model, signals):
 def test_a_batch_of_any_lengths_gives_what_recordings_give_alone_and_in_their_order(
     rng, make, batch_size
 ):
-    """The models include models of Keras's own layers that drop masks without an error."""
+    """Tests that a batch of recordings of different lengths gives the same embeddings as single
+    recordings. Some of the tested models contain layers of Keras that drop masks without an
+    error."""
     model, signals = make(), recordings(rng, SHORTEST_LAST if make is covariance else LENGTHS)
     result = embed(model, signals, batch_size=batch_size)
     assert isinstance(result, np.ndarray) and len(result) == len(signals)
@@ -119,7 +121,7 @@ def test_recordings_share_batches_where_masks_are_kept_and_only_then(rng):
 
 def squeezed():
     """Returns a model with a branch without a time axis. The product of the branch and the sequence
-    drops the mask."""
+    has no mask."""
     signal = keras.Input((None, CHANNELS))
     steps = layers.MaskedConv1D(4, 3, bias_initializer="ones")(signal)
     share = keras.layers.Dense(4, "sigmoid")(keras.layers.GlobalAveragePooling1D()(steps))
@@ -134,7 +136,7 @@ def normalized(layer):
 
 
 def attended():
-    """Returns a model with a softmax over time, in which padding changes the sum."""
+    """Returns a model with a softmax over time, whose sum changes if padding is added."""
     signal = keras.Input((None, CHANNELS))
     steps = layers.MaskedConv1D(4, 3)(signal)
     shares = keras.layers.Softmax(axis=1)(steps)
@@ -160,8 +162,8 @@ def test_where_padding_counts_only_equal_lengths_share_a_batch(rng, make):
 
 
 def test_a_model_that_was_trained_is_tried_again(rng):
-    """A normalization over time has no effect while its scale is 0, so padding seems harmless
-    before training."""
+    """Tests that a model is checked again after training. A normalization over time has no effect
+    while its scale is 0, so padding seems harmless before training."""
     model = normalized(keras.layers.GroupNormalization(2, gamma_initializer="zeros"))
     signals = recordings(rng, [40, 25, 40, 33, 25])
     embed(model, signals)
@@ -284,7 +286,8 @@ def test_a_recording_of_another_shape_is_named(rng, bad, message):
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e300])
 def test_a_number_that_is_none_is_named_by_recording_step_and_channel(rng, value):
-    """The number 1e300 is infinite in float32."""
+    """Tests that the error for NaN or infinity names the recording, the step and the channel. The
+    number 1e300 is infinite in float32."""
     signals = [signal.astype("float64") for signal in recordings(rng)]
     signals[4][11, 1] = value
     signals[4][15, 0] = value

@@ -1,4 +1,4 @@
-"""Tests of the checks of model inputs, and of input contracts."""
+"""Tests the checks of model inputs, and input contracts (the recordings that a model accepts)."""
 
 import warnings
 
@@ -26,7 +26,8 @@ def contracted(**options):
 
 
 def walk(rng, steps=100, scale=1.0):
-    """Returns a recording whose standard deviations are in the middle of the training range."""
+    """Returns a random recording whose standard deviations are in the middle of the range of the
+    training recordings."""
     return rng.normal(size=(steps, 3)) * [scale, scale, 100]
 
 

@@ -1,4 +1,5 @@
-"""Tests the numerical part of the library on JAX, in float64 if a test requires it.
+"""Runs the tests of the numerical part of the library on JAX, in float64 if a test requires
+float64.
 
 The run on JAX takes minutes on one core. `conftest.py` starts this run first, so that another test
 process works in the meantime.

@@ -1,5 +1,5 @@
-"""Tests that imports between the parts of the package follow one direction, and that the outer
-parts do not import each other."""
+"""Tests that imports between the parts of the package follow one direction. The outer parts, such
+as the command line, must not import each other."""
 
 import ast
 import pathlib
@@ -180,8 +180,8 @@ def test_the_package_itself_imports_only_what_loads_names_lazily():
 
 @pytest.mark.parametrize("path", MODULES, ids=relative)
 def test_keras_is_imported_in_one_place(path):
-    """So the error for a missing backend explains what to install, no matter which module is
-    imported first."""
+    """Tests that only one module imports Keras directly. The error for a missing backend then
+    explains what to install, no matter which module is imported first."""
     tops = {top(module) for module in imports(path)}
     assert "keras" not in tops or path == PACKAGE / "_backend" / "__init__.py"
 

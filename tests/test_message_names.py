@@ -1,4 +1,5 @@
-"""Tests that interfaces have a spelling for each argument and function that messages name."""
+"""Tests that the command line and other interfaces define a spelling for each argument and function
+that an error message names."""
 
 import ast
 import pathlib
@@ -43,7 +44,7 @@ NOT_IN_REST = {  # functions of messages that no request of a client can cause
 
 
 class Zero(int):
-    """Value for a field of any layout."""
+    """Value for a field of any format specification."""
 
     def __format__(self, layout):
         return "0"
@@ -60,7 +61,8 @@ def texts(node):
 
 
 def names_in(path):
-    """Returns the names in the templates of a file, and those that `_messages.name` gets."""
+    """Returns the names in the message templates of a file, and the names that the file passes to
+    `_messages.name`."""
     names = set()
     for call in nodes(path, ast.Call):
         function = getattr(call.func, "id", getattr(call.func, "attr", None))
@@ -89,7 +91,8 @@ def test_commands_have_a_spelling_for_each_name(folder):
 
 @pytest.mark.parametrize("folder", SPELLINGS)
 def test_errors_spell_names_by_messages_only(folder):
-    """Commands would print a bare name in backticks as Python spells it."""
+    """Tests that error texts contain no bare names in backticks, because commands would print such
+    a name in the Python spelling."""
     raised = [(path, node) for path in FILES[folder] for node in nodes(path, ast.Raise)]
     assert raised
     for path, node in raised:

@@ -1,4 +1,5 @@
-"""Tests that messages store the names of arguments, which each interface spells in its own way."""
+"""Tests that messages store the names of arguments separately from the text, because each interface
+spells names in its own way."""
 
 import copy
 import pickle

@@ -1,5 +1,5 @@
-"""Tests of mutation testing: mutants are killed or survive correctly, and the checkout does not
-change."""
+"""Tests mutation testing. The tests of a mutant (a copy of the package with one small change) must
+fail or pass correctly, and the checkout must not change."""
 
 import csv
 import os
@@ -106,8 +106,8 @@ def test_a_sample_is_repeatable_and_of_all_files():
 
 
 def test_mutants_that_change_no_behavior_still_exist():
-    """Tests that each listed mutant exists. If the code of a mutant has changed, delete the
-    mutant's entry."""
+    """Tests that each mutant in `mutants_equivalent.toml` still exists. If the code of a mutant has
+    changed, delete the mutant's entry."""
     reasons = mutation.equivalents(mutants.EQUIVALENT.read_text())
     pools = {
         path: {mutant.key for mutant in mutation.mutants(path, (mutants.ROOT / path).read_text())}
@@ -162,7 +162,8 @@ def run(root, *options):
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="mutants run in forked processes")
 def test_a_mutant_is_killed_and_another_survives(toy):
-    """The tests contain neither an empty list nor equal numbers, so a mutant survives."""
+    """Tests that one mutant fails its tests and another mutant survives. The tests contain neither
+    an empty list nor equal numbers, so a mutant survives."""
     before = {path: path.read_bytes() for path in sorted(toy.rglob("*.*"))}
     path = toy.parent / "results.csv"
     pattern = r"(max|1\.0)\b|x\[1\] (>= x\[0\]|> x\[1\])$"

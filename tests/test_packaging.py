@@ -1,5 +1,5 @@
-"""Tests that the wheel contains all files that users need and no others, and that it works outside
-of the checkout."""
+"""Tests that the wheel contains exactly the files that users need, and that the installed package
+works outside of the checkout."""
 
 import os
 import pathlib
@@ -45,8 +45,8 @@ def pip(*arguments):
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    """Builds the wheel without isolation, because the tests use no network. The test extra installs
-    hatchling."""
+    """Builds the wheel without build isolation, because the tests use no network. The test extra of
+    the package installs hatchling."""
     folder = tmp_path_factory.mktemp("wheel")
     pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder), str(ROOT))
     (path,) = folder.glob("keras_dml-*.whl")

@@ -1,4 +1,5 @@
-"""Tests that the Riemannian potato agrees with pyRiemann and with the definitions in Kim2020."""
+"""Tests that the Riemannian potato, an outlier detector, agrees with pyRiemann and with the
+definitions in Kim2020."""
 
 import json
 import pickle
@@ -27,7 +28,8 @@ def fitted(**options):
 
 
 def windows(rng, count, n, artifacts=0):
-    """Draws sample covariance matrices, of which the first few have ten times the amplitude."""
+    """Draws sample covariance matrices. The first `artifacts` matrices have ten times the amplitude
+    of the other matrices."""
     x = rng.normal(size=(count, 4 * n, n))
     x[:artifacts] *= 10
     return np.swapaxes(x, 1, 2) @ x / (4 * n)
@@ -79,7 +81,8 @@ def test_fit_and_scores_agree_with_pyriemann(rng, n, threshold):
 
 
 def by_definition(state, x, update_rate):
-    """Computes Eqs. 19-21 of Kim2020 for one accepted matrix."""
+    """Computes Eqs. 19-21 of Kim2020 for one accepted matrix, as the expected value of the
+    update."""
     factor = np.linalg.cholesky(state.center)
     inverse = np.linalg.inv(factor)
     values, vectors = np.linalg.eigh(inverse @ x @ inverse.T)
@@ -117,8 +120,8 @@ def test_it_follows_a_slow_drift(rng):
 
 
 def test_invalid_covariance_matrices_are_infinitely_far(rng):
-    """Tests that silence, a constant channel, a negative matrix and NaN are rejected without a
-    warning."""
+    """Tests that the potato rejects zero, singular and negative definite matrices, NaN and infinity
+    without a warning."""
     potato = Potato().fit(windows(rng, 30, 3))
     before = potato.center_.copy()
     dead = np.diag([1.0, 1.0, 0.0])
@@ -181,7 +184,7 @@ def test_a_file_cut_anywhere_or_with_a_byte_changed_is_a_potato_or_refused(rng, 
 
 
 def odd(**changed):
-    """Writes a potato's file in which some arrays are changed."""
+    """Returns the content of a potato's file in which the given arrays are replaced."""
     settings = {"threshold": 3.0, "update_rate": None, "scale": "geometric"}
     arrays = {"center": np.eye(2), "mean": 0.1, "stddev": 0.2, "count": 9}
     return {"settings": json.dumps(settings), **arrays, **changed}
@@ -395,8 +398,8 @@ def test_before_fit_it_is_not_fitted():
 
 @pytest.mark.parametrize("spread", [4e-5, 4e-6, 1e-8])
 def test_windows_that_hardly_differ_score_as_in_pyriemann(rng, spread):
-    """The spread of the logarithms of entries is given, and far above rounding errors in
-    float64."""
+    """Tests that z-scores equal pyRiemann's for windows that differ very little. The spread of the
+    logarithms of the entries is given. It is small but far above the rounding errors of float64."""
     noise = rng.normal(size=(42, 4, 4))
     x = np.eye(4) + spread * (noise + np.swapaxes(noise, 1, 2)) / 4
     x, new = x[:30], x[30:]

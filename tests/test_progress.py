@@ -1,4 +1,5 @@
-"""Tests that progress is written to stderr, and that items stay unchanged."""
+"""Tests that the progress display is written to stderr, and that `track` yields the items
+unchanged."""
 
 import itertools
 
@@ -9,7 +10,7 @@ from keras_dml import progress
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Returns a clock, in seconds, that the test sets."""
+    """Returns a clock, in seconds, that the test can set."""
 
     class Clock:
         now = 100.0

@@ -1,4 +1,4 @@
-"""Tests that the quality checks give a reason for each faulty recording, and none for good
+"""Tests that the quality checks give a reason for each faulty recording, and no reason for good
 recordings."""
 
 import dataclasses

@@ -1,4 +1,4 @@
-"""Tests that every cited key is in `REFERENCES.md`, and that no undefined codes occur."""
+"""Tests that `REFERENCES.md` lists every cited key, and that texts contain no undefined codes."""
 
 import io
 import pathlib
@@ -48,7 +48,7 @@ def written():
 
 @pytest.fixture(scope="module")
 def listed():
-    """Returns the entries of `REFERENCES.md` by key."""
+    """Returns a dictionary from the key of each entry in `REFERENCES.md` to the entry."""
     return dict(ENTRY.findall((ROOT / LIST).read_text()))
 
 
@@ -60,7 +60,7 @@ def words_of(program):
 
 
 def codes(text, name="page.md"):
-    """Returns the codes in a text that are not defined on any page."""
+    """Returns the codes such as `R1` or `P2` in a text, which no page defines."""
     if not (RESOLUTION.search(text) or NUMBERED.search(text)):
         return []
     if name.endswith(".py"):

@@ -1,4 +1,5 @@
-"""Tests that a test of real recordings cannot be skipped if the recordings are required."""
+"""Tests that tests of real recordings fail instead of being skipped if the environment requires the
+recordings."""
 
 import os
 import pathlib
@@ -52,8 +53,8 @@ SOME = os.environ.get(recordings.VARIABLE) or str(HERE)  # any folder: nothing i
 def test_a_skipped_test_of_recordings_fails_where_they_are_required(
     tmp_path, environment, code, closing
 ):
-    """If there are no recordings, the fixture skips the test at setup, which pytest reports as an
-    error."""
+    """Tests that a test of real recordings fails if the recordings are required but missing. The
+    fixture skips the test at setup, and pytest then reports an error."""
     if HAS_DATA and recordings.VARIABLE not in environment:
         pytest.skip("the lookup finds the recordings beside the checkout")
     done = run_pytest(tmp_path, **environment)

@@ -1,4 +1,5 @@
-"""Tests that comparisons with `atol` also set `rtol`, because NumPy's default is not 0."""
+"""Tests that comparisons that set `atol` also set `rtol`, because the default of `rtol` in NumPy is
+not 0."""
 
 import ast
 import pathlib
@@ -9,7 +10,7 @@ COMPARISONS = {"assert_allclose", "allclose", "isclose"}
 
 
 def without_rtol(program):
-    """Returns the lines of comparisons with `atol` but without `rtol`."""
+    """Returns the line numbers of comparisons that set `atol` but not `rtol`."""
     calls = [node for node in ast.walk(ast.parse(program)) if isinstance(node, ast.Call)]
     return [call.lineno for call in calls if _name(call) in COMPARISONS and _lacks_rtol(call)]
 

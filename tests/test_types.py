@@ -1,4 +1,5 @@
-"""Tests that type checkers accept the examples in the pages, and report names that do not exist."""
+"""Tests that the type checker pyright accepts the examples in the pages, and reports names that do
+not exist."""
 
 import json
 import subprocess

@@ -1,5 +1,5 @@
-"""Flags for fast compilation on JAX, because most of the time of the tests is compilation of
-programs that run once."""
+"""Compiler flags that speed up compilation on JAX. Most of the time of the tests is spent on
+compiling programs that run once."""
 
 import os
 import subprocess

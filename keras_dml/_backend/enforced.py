@@ -6,12 +6,12 @@ from keras_dml._backend import keras, ops
 
 
 def enforced(condition, message, values=None):
-    """Returns the condition. If an element of the condition is False, the step stops with an error,
-    also in compiled steps.
+    """Returns the condition. If an element of the condition is False, the step stops with an error.
+    This also works in compiled steps.
 
-    Python is called only if the condition is False. TensorFlow stops before it computes anything
-    that depends on the result. XLA on TensorFlow drops the assertion, so the caller must also
-    handle a False condition.
+    The step calls Python only if the condition is False. TensorFlow stops before it computes
+    anything that depends on the result. XLA on TensorFlow drops the assertion, so the caller must
+    also handle a False condition.
 
     Args:
         condition: Boolean tensor.

@@ -1,4 +1,4 @@
-"""Loop with a fixed number of iterations that has a gradient on all backends."""
+"""Loop with a fixed number of iterations. The loop has a gradient on all backends."""
 
 from keras_dml._backend import keras, ops
 

@@ -1,4 +1,4 @@
-"""Computation in float64 within a float32 step."""
+"""Computes functions in float64 within a training step in float32."""
 
 import functools
 

@@ -1,4 +1,4 @@
-"""Random bytes that are drawn with as few random bits as possible."""
+"""Draws random bytes with as few random bits as possible."""
 
 import math
 

@@ -1,4 +1,5 @@
-"""Redirection of the standard streams of the process, which also catches output of C++ code."""
+"""Redirects the standard streams of the process. The redirection also catches output of C++
+code."""
 
 import contextlib
 import os
@@ -11,7 +12,7 @@ def redirected(file, *streams):
 
     Args:
         file: An open binary file with a descriptor.
-        *streams: 1 for standard output, 2 for standard error.
+        *streams: Numbers of the streams to redirect: 1 for standard output, 2 for standard error.
 
     Raises:
         OSError: If a stream is closed.

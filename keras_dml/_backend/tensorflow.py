@@ -1,4 +1,4 @@
-"""Access to the TensorFlow module, for operations that other backends do not have."""
+"""Gives access to the TensorFlow module for operations that other backends do not have."""
 
 from keras_dml._backend import keras
 

@@ -1,4 +1,5 @@
-"""Helper for `train_step`, whose arguments differ between TensorFlow and JAX."""
+"""Helper for the method `train_step` of models, whose arguments differ between TensorFlow and
+JAX."""
 
 from keras_dml._backend import keras
 
@@ -7,7 +8,8 @@ def with_data(model, arguments, change):
     """Replaces the data in the arguments of a model's `train_step`.
 
     Args:
-        model: Model. `change` may read its weights and set its other variables.
+        model: Model that is trained. `change` may read the weights of the model and set other
+            variables of the model.
         arguments: Arguments of `train_step`, which are the data or, on JAX, the state and the data.
         change: Function that maps the data to the new data.
     """

@@ -1,4 +1,4 @@
-"""Computation of a function of a batch part by part, without storing activations."""
+"""Computes a function of a batch in several parts, without storing activations."""
 
 import functools
 
@@ -50,8 +50,8 @@ def _on_tensorflow(function, weights, state, inputs, turns, output):
     weights, state = (list(map(tf.identity, tensors)) for tensors in (weights, state))
 
     def loop(body, *start):
-        """Runs one iteration at a time, because parallel iterations would need the memory of all
-        parts."""
+        """Runs one iteration at a time. Parallel iterations would need the memory of all parts at
+        once."""
         return tf.while_loop(lambda i, *_: i < turns, body, (0, *start), parallel_iterations=1)[1:]
 
     @tf.custom_gradient

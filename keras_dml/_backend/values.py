@@ -1,4 +1,4 @@
-"""Functions that return concrete values and distinct values of tensors."""
+"""Functions that return the values of tensors, or the distinct values of tensors."""
 
 import numpy as np
 
@@ -31,8 +31,8 @@ def unique(ids, size, static):
 
     Args:
         ids: Ids, int32, shape `(batch,)`.
-        size: Number of distinct ids to return if shapes must not depend on values, as always on
-            JAX. The rest is filled with repeated ids.
+        size: Number of ids to return if shapes must not depend on values, as always on JAX. If
+            there are fewer distinct ids, ids are repeated.
         static: Whether shapes must not depend on values, which is required if XLA compiles the
             step.
     """

@@ -1,4 +1,4 @@
-"""Compilation of functions by XLA, which fuses many passes over memory into one.
+"""Compiles functions with XLA, which combines many passes over memory into one pass.
 
 Exported files do not use XLA, because they must run without XLA. With TensorFlow on a GPU these
 functions do not compile either, because Keras already compiles the whole step with XLA by default.
@@ -14,7 +14,7 @@ _AVOIDED = contextvars.ContextVar("avoided", default=False)
 
 @contextlib.contextmanager
 def avoided():
-    """Makes sure that graphs created within the block can run without XLA."""
+    """Makes sure that graphs that are created within the block can run without XLA."""
     token = _AVOIDED.set(True)
     try:
         yield
@@ -69,7 +69,8 @@ def compiled(function):
 
 
 def traced(function):
-    """Traces a function once for each shape. Only on JAX does XLA also compile the function."""
+    """Traces a function once for each shape. On JAX, XLA also compiles the function. On TensorFlow,
+    XLA does not compile it."""
     if keras.backend.backend() == "jax":
         import jax
 
@@ -91,7 +92,7 @@ def fused(function):
 
 
 def compiles_each_shape():
-    """Returns True if a call with a new shape compiles again."""
+    """Returns True if the first call with each new shape compiles the function again."""
     return keras.backend.backend() == "jax"
 
 

@@ -126,8 +126,8 @@ def path_with_name(path, what="file"):
         A `pathlib.Path`.
 
     Raises:
-        ValueError: If the path is empty, a root, `.` or `..`, contains a null character, or is the
-            path of a file and ends in a separator.
+        ValueError: If the path is empty, `.`, `..` or a root folder, if it contains a null
+            character, or if `what` is `"file"` and the path ends in a separator.
     """
     decoded = os.fsdecode(path)
     if "\0" in decoded:
@@ -171,7 +171,7 @@ def _places(path):
 
 
 def _kind(path):
-    """Describes in words what kind of file is at a path."""
+    """Describes in words what exists at a path, such as a folder or a device."""
     return _KINDS.get(stat.S_IFMT(path.stat().st_mode), "no regular file")
 
 

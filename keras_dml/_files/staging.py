@@ -25,7 +25,8 @@ def staged(path, place=replaceable_file):
             folder at this path must not be replaced.
 
     Yields:
-        A path that does not exist yet, in a temporary folder on the same file system.
+        Path in a temporary folder on the same file system, at which the block writes the new file
+        or folder.
 
     Raises:
         ValueError: If `place` raises a ValueError. `place` is called before and after the block.

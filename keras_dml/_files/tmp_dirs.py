@@ -1,5 +1,5 @@
-"""Temporary folders next to the file or folder that is written. Leftovers of killed processes are
-removed."""
+"""Creates temporary folders next to the file or folder that is written, and removes temporary
+folders that killed processes left behind."""
 
 import contextlib
 import glob

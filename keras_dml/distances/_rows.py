@@ -7,14 +7,14 @@ BLOCK_BYTES = 2**18  # 10,000 rows of 1,152 numbers take 4.5 ms, but 25 ms in on
 
 
 def l1(rows: np.ndarray, query: np.ndarray) -> np.ndarray:
-    """Computes sums of absolute differences, shape `(n,)`, between rows `(n, numbers)` and a query
-    `(numbers,)`."""
+    """Computes the sum of absolute differences between each row of `rows` `(n, numbers)` and a
+    query `(numbers,)`. Returns an array of shape `(n,)`."""
     return _blocks(rows, query, np.abs)
 
 
 def l2(rows: np.ndarray, query: np.ndarray) -> np.ndarray:
-    """Computes Euclidean distances, shape `(n,)`, between rows `(n, numbers)` and a query
-    `(numbers,)`."""
+    """Computes the Euclidean distance between each row of `rows` `(n, numbers)` and a query
+    `(numbers,)`. Returns an array of shape `(n,)`."""
     return np.sqrt(_blocks(rows, query, np.square))
 
 

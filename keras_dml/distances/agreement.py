@@ -19,7 +19,7 @@ def mark(embeddings: Tensor, head: keras.layers.Layer) -> Tensor:
         head: Layer with an attribute `distance`.
 
     Returns:
-        The tensor.
+        The output tensor `embeddings`.
     """
     marks.put(embeddings, (f"{type(head).__name__} {head.name!r}", head.distance))
     return embeddings
@@ -29,9 +29,10 @@ def warn_of_another(loss: keras.losses.Loss, embeddings: Tensor) -> None:
     """Warns if the distance of the head that computed the embeddings differs from the loss's
     distance.
 
-    If they differ, the network is trained for the loss's distance, but `keras_dml.distance`,
-    galleries and exports compare embeddings by the head's distance. Embeddings without an attached
-    distance, such as the output of a `Dense` layer or an array from the caller, are not checked.
+    If the two distances differ, the network is trained for the distance of the loss. But
+    `keras_dml.distance`, galleries and exports compare embeddings by the distance of the head.
+    Embeddings without an attached distance, such as the output of a `Dense` layer or an array from
+    the caller, are not checked.
 
     Args:
         loss: Loss to check. A loss without an attribute `distance` is not checked.
@@ -63,7 +64,8 @@ def warn_if_different(loss: keras.losses.Loss, head: str, distance: Distance) ->
 
 
 def _differ(first, second):
-    """Returns True if two distances differ. Functions and learned similarities are not compared."""
+    """Returns True if two distances differ. Returns False if a distance is a function or a learned
+    similarity, because these cannot be compared."""
     comparable = all(
         isinstance(distance, Distance)
         and not isinstance(distance, Custom)

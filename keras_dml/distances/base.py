@@ -22,8 +22,8 @@ class Distance:
 
     A smaller distance means more similar. A subclass implements `pairwise` and declares the
     attributes below. Losses, mining, inference, galleries, explanations, exporters and model cards
-    use only these. Distances have no state, because an embedding contains everything that a
-    distance needs.
+    use only this method and these attributes. Distances have no state, because an embedding
+    contains everything that a distance needs.
 
     A subclass implements:
 
@@ -51,7 +51,7 @@ class Distance:
             `mean_points`.
         device_distance: Name of the distance that a TFLite file computes instead of this distance.
             The TFLite file compares tangent vectors, because devices have no eigendecomposition.
-            None means this distance.
+            None means that the TFLite file computes this distance.
         device_tolerance: Largest error of `on_device`, as a fraction of the largest distance.
         index_metric: Metric for comparing `index_vectors`, "l1" or "l2".
     """
@@ -143,12 +143,12 @@ class Distance:
         """
 
     def degenerate(self, like: np.ndarray) -> np.ndarray:
-        """Returns a valid embedding for which the distance is hardest to compute. By default it is
-        all zeros.
+        """Returns a valid embedding for which the distance is hardest to compute. By default, all
+        numbers of this embedding are zero.
 
         Exports use this embedding to compare the exported file with Keras. Galleries on a server
-        derive the size of index vectors from it. Override this method if the distance is undefined
-        for zeros. For SPD matrices the method returns the identity.
+        derive the size of index vectors from this embedding. Override this method if the distance
+        is undefined for zeros. For SPD matrices the method returns the identity.
 
         Args:
             like: Embedding, shape `(...)`.
@@ -292,11 +292,11 @@ class Distance:
 
 @keras.saving.register_keras_serializable(package=PACKAGE)
 class Custom(Distance):
-    """Distance that calls a custom function `d(x, y) -> (n, m)`, about whose properties nothing is
-    known.
+    """Distance that calls a function `d(x, y) -> (n, m)` of the user. No properties of this
+    distance are known.
 
     Args:
-        function: Function, or its serialized form.
+        function: Function that computes the distances, or the serialized form of this function.
     """
 
     rank = None

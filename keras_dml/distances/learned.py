@@ -1,4 +1,4 @@
-"""Distance of a learned similarity."""
+"""Distance that is the negative of a learned similarity."""
 
 from typing import Any
 
@@ -17,11 +17,11 @@ class NegativeSimilarity(Distance):
     """Negative learned similarity, `d(x, y) = -S(x, y)`. A smaller value means more similar.
 
     The distance is not a metric: d(x, x) is not 0, distances may be negative, and the triangle
-    inequality does not hold. `get` cannot create it from its name, because its weights are part of
-    a model.
+    inequality does not hold. `keras_dml.distances.get` cannot create this distance from a name,
+    because the weights of the distance are part of a model.
 
     Args:
-        layer: Built `keras_dml.layers.LearnedSimilarity`.
+        layer: Built layer `keras_dml.layers.LearnedSimilarity` that computes S.
     """
 
     is_zero_at_itself = False
@@ -38,8 +38,8 @@ class NegativeSimilarity(Distance):
         return -self.layer(x, y, training=False)
 
     def index_vectors(self, embeddings: np.ndarray) -> np.ndarray | None:
-        """Returns vectors for finding candidates by cosine. The quality of the candidates depends
-        on the similarity."""
+        """Returns vectors for finding candidates by cosine. Whether the nearest vectors are also
+        the most similar embeddings depends on the learned similarity."""
         return Cosine().index_vectors(embeddings)
 
     def bytes_per_pair(self, embedding: np.ndarray) -> int:

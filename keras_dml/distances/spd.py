@@ -22,8 +22,8 @@ __all__ = ["AffineInvariant", "BuresWasserstein", "LogEuclidean", "Stein"]
 
 
 class SPDDistance(Distance):
-    """Base class of distances between SPD matrices. Maps matrices `(n, k, k)` and `(m, k, k)` to
-    distances `(n, m)`.
+    """Base class of distances between SPD matrices. The distances of matrices `(n, k, k)` and
+    `(m, k, k)` have shape `(n, m)`.
 
     Attributes:
         needs_definite: Whether matrices must be positive definite. For other matrices an eager call
@@ -60,7 +60,8 @@ class SPDDistance(Distance):
 class AffineInvariant(SPDDistance):
     """Affine-invariant distance between SPD matrices (Kim2020, Eq. 5), without unit.
 
-    The distance takes one eigendecomposition per pair, whereas `LogEuclidean` takes one per matrix.
+    This distance needs one eigendecomposition for each pair of matrices, whereas `LogEuclidean`
+    needs one eigendecomposition for each matrix.
 
     A matrix that is not positive definite, or whose condition number exceeds 2e6 in float32 (1e13
     in float64), raises a ValueError. In a compiled step the distances of this matrix are NaN.

@@ -43,8 +43,8 @@ class Cosine(Distance):
 class Euclidean(Distance):
     """Euclidean distance between vectors, in the unit of the vectors.
 
-    For vectors that `TangentVector` made from logarithms of SPD matrices, it equals the
-    log-Euclidean distance.
+    If the layer `TangentVector` computed the vectors from logarithms of SPD matrices, the Euclidean
+    distance equals the log-Euclidean distance of the matrices.
     """
 
     has_mean = True

@@ -27,9 +27,9 @@ class Wasserstein(Distance):
     ValueError in an eager call.
 
     Quantile functions are interpolated linearly between the knots, whereas POT and SciPy compare
-    step functions. So distances of few samples differ: between the samples {0, 1} and {0, 0} the
-    distance is .75 here and .5 in POT and SciPy. Embeddings with infinite values have the distance
-    NaN.
+    step functions. So distances between small samples differ: between the samples {0, 1} and {0, 0}
+    the distance is .75 here and .5 in POT and SciPy. Embeddings with infinite values have the
+    distance NaN.
 
     Args:
         p: Order of the Wasserstein distance, a real number, at least 1.
@@ -45,7 +45,8 @@ class Wasserstein(Distance):
 
     @property
     def has_mean(self) -> bool:
-        """True for order 2, because then the barycenter is the average of quantile functions."""
+        """True for order `p = 2`, because only then is the barycenter the average of the quantile
+        functions."""
         return self.p == 2
 
     def pairwise(self, x: Tensor, y: Tensor) -> Tensor:

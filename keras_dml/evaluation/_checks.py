@@ -15,7 +15,8 @@ PeopleOfTrials: TypeAlias = Sequence[ArrayLike]
 
 
 def check_finite(name, values):
-    """Raises ValueError with the index of the first value that is not finite, if there is any."""
+    """Raises ValueError if a value is not finite. The message contains the index of the first such
+    value."""
     bad = ~np.isfinite(values)
     if bad.any():
         first = tuple(int(i) for i in np.argwhere(bad)[0])

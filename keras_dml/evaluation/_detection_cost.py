@@ -57,7 +57,7 @@ def detection_cost(
     """Computes the minimum detection cost (minDCF), as reported in speaker verification.
 
     `min_t [C_miss prior FRR(t) + C_fa (1 - prior) FAR(t)] / min(C_miss prior, C_fa (1 - prior))`.
-    The threshold t is chosen on the same trials, so the result is a lower bound of the cost on
+    The threshold t is chosen on the evaluated trials. So the result is a lower bound of the cost on
     other trials.
 
     Args:
@@ -69,8 +69,8 @@ def detection_cost(
         people: `(probe_ids, claimed_ids)`, the two people of each trial, see `verification`. With
             `people` the bootstrap draws weights for people, and otherwise weights for trials.
         bootstrap: Number of replicates for the 95 % confidence interval, see `verification`. 0
-            computes no interval, and 1000 is usual. Each replicate has its own minimum over
-            thresholds.
+            computes no interval, and 1000 is usual. In each replicate, the cost is minimized over
+            all thresholds again.
 
     Returns:
         `DetectionCost`.

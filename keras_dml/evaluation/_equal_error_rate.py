@@ -96,8 +96,8 @@ class EerDifference:
     """Difference of the equal error rates of two methods, with a paired confidence interval.
 
     Attributes:
-        value: Equal error rate of the first method minus that of the second method. The difference
-            is negative if the first method is better.
+        value: Equal error rate of the first method minus the equal error rate of the second method.
+            The difference is negative if the first method is better.
         ci95: 95 % confidence interval of the difference.
         first: Equal error rate of the first method.
         second: Equal error rate of the second method.
@@ -140,8 +140,8 @@ def eer_difference(
         seed: Seed of the bootstrap.
 
     Returns:
-        `EerDifference`. If neither method makes an error on n people, the interval is -3 / n to
-        3 / n (rule of three).
+        `EerDifference`. If the two methods make no error on n people, the interval is -3 / n to 3 /
+        n (rule of three).
 
     Raises:
         TypeError: If the trials are invalid, see `verification`.
@@ -177,10 +177,10 @@ class ComparedEer:
     """Equal error rate of one of several methods, with confidence intervals over people and seeds.
 
     Attributes:
-        value: Mean of the equal error rates that the method has with its training seeds.
+        value: Equal error rate of the method, averaged over its training seeds.
         ci95: 95 % confidence interval of `value`.
-        difference: Equal error rate of the first method minus that of this method. `difference` is
-            negative if the first method is better, and None for the first method.
+        difference: Equal error rate of the first method minus the equal error rate of this method.
+            `difference` is negative if the first method is better, and None for the first method.
         difference_ci95: Paired 95 % confidence interval of `difference`. None for the first method.
     """
 
@@ -203,7 +203,7 @@ class ComparedEer:
 class EerComparison(dict[str, ComparedEer]):
     """Dict from the name of each method to its `ComparedEer`, in the order of the arguments.
 
-    `print` shows a sentence for each method.
+    The text that `print` shows has one sentence for each method.
     """
 
     def __str__(self):

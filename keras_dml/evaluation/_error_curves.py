@@ -97,8 +97,9 @@ def crossing_threshold(thresholds, far, tar, index):
     this point.
 
     Args:
-        thresholds, far, tar: See `error_curve`.
-        index: Index of the first point with FAR >= FRR, see `crossing`.
+        thresholds, far, tar: Thresholds, false accept rates and true accept rates of an error
+            curve, each of shape `(points,)`.
+        index: Index of the first point with FAR >= FRR, which `crossing` returns.
     """
     behind = far + tar - 1.0 > ON_DIAGONAL
     if behind[index]:

@@ -28,7 +28,7 @@ class FewShot:
             deviations divided by the square root of the number of episodes. The interval covers
             the random draw of episodes, but not the choice of the test examples.
         ways: Number of classes in an episode.
-        shots: Number of support examples per class.
+        shots: Number of support examples (examples from which the prototype is computed) per class.
         queries: Number of query examples per class.
         accuracies: Accuracy of each episode, shape `(episodes,)`.
     """

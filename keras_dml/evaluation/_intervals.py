@@ -5,8 +5,8 @@ percentile bootstrap draws only from this sample, so its upper confidence bounds
 too low. This module computes intervals of error rates in two steps instead:
 
 - Each replicate gives every person an exponential random weight (Bayesian bootstrap, Rubin1981).
-- Each replicate adds one person. All genuine trials of the added person are rejected for the upper
-  confidence bound of an error rate, and none for the lower bound.
+- Each replicate adds one person. For the upper confidence bound of an error rate, all genuine
+  trials of the added person are rejected. For the lower bound, none of these trials is rejected.
 
 If the metric is a mean over people with equal numbers of trials, the result is the confidence bound
 of Gaffke2005. If no error occurs, the result is the bound of Clopper1934 (Clopper-Pearson).
@@ -14,8 +14,8 @@ Gaffke's bound is not proved to have the nominal coverage, and the EER is not a 
 `tests/bench/coverage.py --fresh` simulates the coverage in five populations that were not used to
 design the method.
 
-For fixed weights, an additional error can only worsen the metric. The upper confidence bound of an
-error rate therefore never falls if an error is added. The order of the trials has no effect.
+If the weights are fixed, an additional error can only worsen the metric. The upper confidence bound
+of an error rate therefore never falls if an error is added. The order of the trials has no effect.
 
 Three functions of this module use other methods:
 
@@ -184,7 +184,8 @@ def _with_one_more(far, people):
 
 
 def eer_replicates(scores, genuine, *, people, draws, seed):
-    """Computes the equal error rate of each replicate. For the arguments see `WeightedReplicates`.
+    """Computes the equal error rate of each replicate of the Bayesian bootstrap. The arguments are
+    the arguments of `WeightedReplicates`.
 
     Returns:
         `(better, worse)`, both of shape `(draws,)`: equal error rates if all genuine trials of the
@@ -405,16 +406,16 @@ def interval_of_others(accepted, members, people):
       weights. The difference of the rates of two groups has twice the variance of the rate of one
       group.
     - The added person forms a pair with each of the n people. For the upper confidence bound, the
-      fraction `1 / 4 + 1 / n` of the trials of these pairs is accepted. The term 1 / 4 corresponds
-      to accepting half of the added person's claims, and no claims of other people to be the added
-      person. The term 1 / n allows for the uncertainty of a small sample. If the observed rate of
-      the n people is larger than `1 / 4 + 1 / n`, the observed rate is used. For the lower
-      confidence bound, no trial of the added person is accepted.
+      fraction `1 / 4 + 1 / n` of the trials of these pairs is accepted. The term 1 / 4 is the
+      result if half of the added person's claims are accepted, and no claim of another person to be
+      the added person is accepted. The term 1 / n allows for the uncertainty of a small sample. If
+      the observed rate of the n people is larger than `1 / 4 + 1 / n`, the observed rate is used.
+      For the lower confidence bound, no trial of the added person is accepted.
 
-    For fixed weights, the two bounds can only rise if one more trial is accepted. The upper bound
-    of the Korn-Graubard interval may fall: for 450 trials of 10 people it was 60 % if no trial was
-    accepted, and 16 % if one trial was accepted. The upper bound of this function is 23 % for none
-    and for one accepted trial.
+    If the weights are fixed, the two bounds can only rise if one more trial is accepted. The upper
+    bound of the Korn-Graubard interval may fall: for 450 trials of 10 people it was 60 % if no
+    trial was accepted, and 16 % if one trial was accepted. For these 450 trials, the upper bound of
+    this function is 23 % if no trial is accepted, and also 23 % if one trial is accepted.
 
     Args:
         accepted: Fraction of the trials of each pair that is accepted, shape `(pairs,)`.

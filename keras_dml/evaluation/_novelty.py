@@ -46,12 +46,13 @@ class NoveltyDetection:
 
     @property
     def frr_at_far(self) -> float:
-        """Fraction of known examples classified as new; NaN if there are too few new examples."""
+        """Fraction of known examples that are classified as new. NaN if there are too few new
+        examples."""
         return 1.0 - self.at_far.tar
 
     @property
     def frr_at_far_ci95(self) -> tuple[float, float] | None:
-        """95 % confidence interval of `frr_at_far`; None without a bootstrap."""
+        """95 % confidence interval of `frr_at_far`. None without a bootstrap."""
         bounds = self.detection.intervals.get(f"tar_at_far_{self.at_far.far:g}")
         return None if bounds is None else (1.0 - bounds[1], 1.0 - bounds[0])
 
@@ -200,7 +201,8 @@ def novelty_detection(
 
 
 def _named(people, known, new):
-    """Returns the person id of each known example, followed by those of the new examples."""
+    """Returns the person id of each known example, followed by the person id of each new
+    example."""
     if not hasattr(people, "__len__") or isinstance(people, str) or len(people) != 2:
         raise ValueError(
             f"`people` must be the pair (people of known, people of new). Received {people!r}."

@@ -52,7 +52,8 @@ class TwoStages:
             such as `PrototypicalClassifier.similarity`.
         candidates: Number of entries that the similarity ranks, at least 1. If `candidates` exceeds
             the number of entries, all entries are candidates.
-        distance: Cheap distance, see `retrieval`. `"precomputed"` is not allowed.
+        distance: Cheap distance between embeddings: a name from `keras_dml.distances`, or a
+            function `d(x, y) -> (n, m)`. `"precomputed"` is not allowed.
 
     Raises:
         TypeError: If `similarity` is not callable, or `candidates` is not an integer.
@@ -89,8 +90,8 @@ class PerQuery(NamedTuple):
     Attributes:
         recall_at_k: 1 if a relevant entry is among the k nearest entries, otherwise 0. Shape
             `(queries, ks)`.
-        map_at_r: Average precision at R, the number of relevant entries of the query. Shape
-            `(queries,)`.
+        map_at_r: Average precision at R, where R is the number of relevant entries of the query.
+            Shape `(queries,)`.
         r_precision: Fraction of relevant entries among the R nearest entries, shape `(queries,)`.
     """
 
@@ -436,7 +437,9 @@ def _second_stage(embeddings, gallery, stages, within):
         within: Whether the queries are the gallery.
 
     Returns:
-        Function of `(block, ranks, start)` that yields the same values as `ranked_entries`.
+        Function of `(block, ranks, start)`: a block of distances, the number of ranks for each
+        query, and the index of the first query. It yields `(query, entries, starts)` as
+        `ranked_entries` does.
     """
     entries, copies = distinct(gallery)
     copies = np.arange(len(gallery)) if copies is None else copies

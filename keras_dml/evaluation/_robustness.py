@@ -356,7 +356,8 @@ class Network:
             x: Inputs, shape `(count, ...)`.
             y: Class ids, shape `(count,)`.
             loss: Name of the loss, one of `LOSSES`.
-            source: Head whose loss is used, one of `SOURCES`. Default: the attacked head.
+            source: Head from whose outputs the loss is computed, one of `SOURCES`. Default: the
+                attacked head.
             probabilities: Whether to pass probabilities instead of logits to the loss.
             targets: Target class ids, shape `(count,)`. If they are passed, the loss is the
                 targeted difference of logits ratio (DLR) instead of `loss`.
@@ -423,7 +424,8 @@ class _Checkpoint:
 
     Args:
         path: Path of the `.npz` file. None stores nothing.
-        digest: Digest of the experiment, see `_digest`.
+        digest: Digest of the model, the examples, the attacked head and the seed, which `_digest`
+            computes.
 
     Raises:
         ValueError: If the file is damaged, or belongs to another experiment.

@@ -9,18 +9,18 @@ a wanted FAR. They differ in what they state about the FAR of people outside the
     assumes that trials are independent. This function needs 1 / far imposter trials. Use it to
     report the point of a ROC at a fixed FAR.
 
-`certificate` (threshold with a confidence interval over people)
-    Computes the same quantile with equal weights for all pairs of people, and a 95 % interval of
-    the FAR of another group of the same size. It raises an error if the sample of people is too
-    small for the wanted FAR (rule of three for the effective number of independent pairs). It needs
-    about sqrt(6 / far) people if all pairs of people are independent, and at most 6 / far people if
-    pairs are as dependent as possible. Use it for a threshold whose FAR is the wanted rate on
+`certificate` (threshold with a confidence interval over people) Computes the same quantile with
+equal weights for all pairs of people, and a 95 % interval of the FAR of another group of the same
+size. The function raises an error if the sample of people is too small for the wanted FAR. The
+limit is the rule of three, applied to the effective number of independent pairs. The function needs
+about sqrt(6 / far) people if all pairs of people are independent, and at most 6 / far people if
+pairs are as dependent as possible. Use it for a threshold whose FAR is the wanted rate on
     average.
 
-`promise` (conformal threshold)
-    Computes a stricter threshold. The FAR of two new people is at most the wanted rate on average,
-    for any distribution of the scores (distribution-free, assuming exchangeable people). It needs
-    about 1 / far people and a trial of every two people. Use it if exceeding the wanted FAR is
+`promise` (conformal threshold) Computes a stricter threshold. The FAR of two new people is at most
+the wanted rate on average, for any distribution of the scores (distribution-free, assuming
+exchangeable people). The function needs about 1 / far people and a trial of every two people. Use
+it if exceeding the wanted FAR is
     worse than rejecting more genuine trials.
 
 Three functions compute error rates of a given threshold. `accept_rates` uses genuine and imposter
@@ -115,7 +115,8 @@ class TarAtFar:
 
     @property
     def measurable(self) -> bool:
-        """True if there are enough imposter trials: one false accept is at most the wanted rate."""
+        """True if there are enough imposter trials: a single false accept must not exceed the
+        wanted rate."""
         return self.imposter >= min_imposters(self.far)
 
     def __str__(self):
@@ -159,7 +160,8 @@ def tar_at_far(thresholds, far, tar, limit, imposter):
     """Returns the highest true accept rate on an error curve at a FAR of at most `limit`.
 
     Args:
-        thresholds, far, tar: See `error_curve`.
+        thresholds, far, tar: Thresholds, false accept rates and true accept rates of an error
+            curve, each of shape `(points,)`.
         limit: Largest false accept rate.
         imposter: Number of imposter trials.
 
@@ -499,7 +501,7 @@ class ImposterPairs:
 
     @property
     def is_complete(self):
-        """True if there is a trial of every two people."""
+        """True if every two people have at least one trial with each other."""
         return len(self.members) == self.people * (self.people - 1) // 2
 
     @property
@@ -660,13 +662,14 @@ class Certificate:
         far: Wanted false accept rate.
         threshold: Trials with `score <= threshold` are accepted.
         ci95: 95 % interval of the false accept rate of another group of the same size. If the
-            threshold is extrapolated, a bootstrap interval of the modeled rate over people.
+            threshold is extrapolated, `ci95` is a bootstrap interval over people of the modeled
+            rate.
         people: Number of people.
         trials: Number of imposter trials.
         independent: Effective number of independent pairs of people: the number of independent
             pairs with which the rate would have the same variance.
-        method: Text that tells whether the threshold is an observed quantile ("counted over
-            people") or extrapolated by a model of the tail.
+        method: Text that describes how the threshold was computed: as an observed quantile
+            ("counted over people"), or by a model of the tail.
     """
 
     far: float
@@ -881,7 +884,7 @@ def _interval_of_tail(pairs, threshold, start):
     Args:
         pairs: `ImposterPairs`.
         threshold: Threshold below `start`.
-        start: See `fit_tail`.
+        start: Largest score at which the model of the tail holds.
     """
     rng, rates = np.random.default_rng(TAIL_SEED), []
     while len(rates) < TAIL_DRAWS:
@@ -950,14 +953,15 @@ def promise(scores: ArrayLike, people: PeopleOfTrials, far: float) -> Promise:
 
     The default c = 1/4 means that at most half of a new person's claims to be somebody else are
     accepted, as in `false_accepts`. If the accepted fraction of one of the n people is larger than
-    c, this fraction replaces c. If c reaches 1/2, the bound holds without the assumption.
+    c, this fraction replaces c. If c is 1/2 or more, the bound holds without the assumption.
 
     A method without the assumption would need twice as many people and stricter thresholds. In
-    simulations with 38 people and `far` = 5 %, its thresholds had a false match rate of 0.05 to
-    0.26 % and a true accept rate of 12 to 50 %. In the same simulations, the thresholds of
-    `promise` with c = 1/4 had a false match rate of 1.3 to 2.0 % and a true accept rate of 78 to
-    92 %. For 83 to 100 % of the groups of 38 people, the false match rate of these thresholds was
-    at most 5 %. The rate for one particular sample varies around the average, see `Promise.ci95`.
+    simulations with 38 people and `far` = 5 %, the thresholds of such a method had a false match
+    rate of 0.05 to 0.26 % and a true accept rate of 12 to 50 %. In the same simulations, the
+    thresholds of `promise` with c = 1/4 had a false match rate of 1.3 to 2.0 % and a true accept
+    rate of 78 to 92 %. For 83 to 100 % of the groups of 38 people, the false match rate of these
+    thresholds was at most 5 %. The rate for one particular sample varies around the average.
+    `Promise.ci95` is the 95 % interval of this rate.
 
     Proof: Let N = n + 2 people be exchangeable, and let e be the pair of the two new people. Let
     t_e be the threshold that is set without the pair e, and let b_e be the fraction of the trials

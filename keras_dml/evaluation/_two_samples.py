@@ -124,7 +124,8 @@ def two_samples(
 
 
 def _person_of_each(people, m, n):
-    """Returns the person codes 0, 1, ... of the examples in `x`, followed by those in `y`."""
+    """Returns the person codes 0, 1, ... of the examples in `x`, followed by the codes of the
+    examples in `y`."""
     if people is None:
         raise ValueError(
             "Received `people` = None. Expected the pair (people of x, people of y). Examples of "

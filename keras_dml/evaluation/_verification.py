@@ -144,8 +144,8 @@ def verification(
             person is rejected, and for the better bound none (Gaffke2005). An additional error
             never improves a bound. If there are no errors with n people, the upper bound of the EER
             is `1 - 0.025**(1 / n)` (Clopper-Pearson, Clopper1934). In simulations with 10 to 100
-            people the coverage of the 95 % intervals of the EER was 95 to 100 %, see
-            `tests/bench/coverage.py`.
+            people (`tests/bench/coverage.py`), 95 to 100 % of the 95 % intervals contained the EER
+            of the population.
         seed: Seed of the bootstrap.
 
     Returns:

@@ -112,7 +112,8 @@ class FGSM:
 
     Args:
         epsilon: Size of the step.
-        loss, source, probabilities: See `PGD`.
+        loss, source, probabilities: Loss to maximize, head whose gradients are used, and whether
+            the loss receives probabilities, as in `PGD`.
     """
 
     epsilon: float
@@ -149,7 +150,8 @@ class APGD:
         epsilon: Largest change of an entry of the input.
         steps: Number of steps per restart.
         restarts: Number of random starts.
-        loss, source: See `PGD`.
+        loss, source: Loss that the attack maximizes, and head of the model whose gradients are
+            used, with the same values as in `PGD`.
     """
 
     epsilon: float
@@ -188,7 +190,7 @@ class TargetedAPGD:
         steps: Number of steps per target.
         targets: Number of targets, less than the number of classes.
         restarts: Number of random starts per target.
-        source: See `PGD`.
+        source: Head whose gradients are used, as in `PGD`. Default: the attacked head.
     """
 
     epsilon: float
@@ -263,7 +265,7 @@ class Square:
     ) -> Perturbed:
         """Returns adversarial examples of one search, see `PGD.perturb`.
 
-        The count in the result is the number of queries.
+        The second entry of the result is the number of queries.
         """
 
         def margins(candidates, rows):
@@ -284,8 +286,9 @@ class SquareAPGD:
 
     Args:
         epsilon: Largest change of an entry of the input.
-        queries: Number of queries of the search, see `Square`.
-        steps, restarts, loss: See `APGD`.
+        queries: Number of queries of the Square Attack.
+        steps, restarts, loss: Number of steps per restart, number of random starts, and loss to
+            maximize, as in `APGD`.
     """
 
     epsilon: float
@@ -308,7 +311,7 @@ class SquareAPGD:
     ) -> Perturbed:
         """Returns adversarial examples, see `PGD.perturb`.
 
-        The count in the result is the sum of the numbers of queries and gradients.
+        The second entry of the result is the number of queries plus the number of gradients.
         """
         start, queries, _ = Square(self.epsilon, self.queries).perturb(network, x, y, rng)
         objective = _Objective(network, y, self.loss, self.source)
@@ -320,8 +323,8 @@ def protocol_paper(epsilon: float, steps: Sequence[int] = (40, 100)) -> tuple[FG
     """Returns the weak attacks of the authors' code for Monteiro2020.
 
     The attacks pass probabilities instead of logits to the loss. The steps are short: 7 steps reach
-    7/30 of epsilon, and 20 steps reach two thirds of epsilon. State in reports that these attacks
-    are weak.
+    7/30 of epsilon, and 20 steps reach two thirds of epsilon. Reports of the results should state
+    that these attacks are weak.
 
     Args:
         epsilon: Largest change of an entry of the input.
@@ -342,7 +345,8 @@ def _times(restarts):
 
 
 def _traits(attack):
-    """Returns the settings that differ from the defaults, as a suffix of the attack's name."""
+    """Returns the settings of an attack that differ from the defaults, as a suffix of the attack's
+    name."""
     traits = "" if attack.loss == "cross_entropy" else f" {attack.loss}"
     if attack.source is not None:
         traits += f" from {attack.source}"
@@ -350,7 +354,8 @@ def _traits(attack):
 
 
 def _check(attack, *counts):
-    """Checks the epsilon, the loss and the integer attributes in `counts` of an attack."""
+    """Checks the attributes `epsilon` and `loss` of an attack, and the integer attributes whose
+    names are in `counts`."""
     epsilon = attack.epsilon
     if not (isinstance(epsilon, numbers.Real) and 0 < epsilon <= 1):
         raise ValueError(
@@ -403,7 +408,7 @@ def _pgd(objective, x, start, epsilon, step_size, steps):
     """Runs projected gradient ascent with a fixed step (Madry2018).
 
     Args:
-        objective: See `_Objective`.
+        objective: `_Objective` that the attack maximizes.
         x: Inputs, shape `(batch, ...)`, in [0, 1].
         start: Points at which the ascent begins, same shape.
         epsilon: Largest change of an entry of the input.
@@ -430,7 +435,8 @@ def _apgd(objective, x, start, epsilon, steps):
     first misclassified iterate.
 
     Args:
-        objective, x, start, epsilon, steps: See `_pgd`.
+        objective, x, start, epsilon, steps: Objective to maximize, inputs, first points, largest
+            change of an entry, and number of steps, as in `_pgd`.
 
     Returns:
         `(points, broken)`. `points` has the shape of `x` and holds the first misclassified iterate

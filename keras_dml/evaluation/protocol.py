@@ -144,23 +144,26 @@ def session_protocol(
     n = `observed` then have a standard error of 0.
 
     Args:
-        distances: See `paper_protocol`.
+        distances: Distances between all recordings of all test people, shape
+            `(recordings, recordings)`, with observed recordings in rows and enrolled recordings in
+            columns.
         subjects: See `paper_protocol`.
         sessions: Session of each recording, shape `(recordings,)`: numbers or strings that sort
             chronologically. Only sessions of the same person are compared.
         observed: Number of observed recordings per person. People who have fewer recordings in the
             latest session, or only one session, are left out.
-        repetitions: See `paper_protocol`.
-        seed: See `paper_protocol`.
-        n: See `paper_protocol`.
-        fractions: See `paper_protocol`.
+        repetitions: Number of draws, at least 2, because a standard error needs two values.
+        seed: Seed of all draws.
+        n: Numbers of observed recordings per probe that are evaluated, each at most `observed`.
+        fractions: Fractions of the people that are enrolled, each above 0 and at most 1.
 
     Returns:
         List of `Record`. The values of `protocol` are `session_verification`,
         `session_identification` and `session_imposters`.
 
     Raises:
-        ValueError: See `paper_protocol`. Also if `sessions` and `subjects` differ in shape.
+        ValueError: If an argument is invalid as in `paper_protocol`, or `sessions` and `subjects`
+            differ in shape.
     """
     distances = _check_request(distances, subjects, observed, repetitions, n, fractions)
     draws = session_enrollments(
@@ -197,13 +200,14 @@ def verification_trials(
 
     Args:
         distances: Distances, shape `(recordings, recordings)`, with observed recordings in rows.
-        enrollments: Draws from `evaluation.splits`, all of the same people. Pass a single draw if
-            each pair of people should occur in one trial only.
+        enrollments: Draws that a function of `evaluation.splits` returned. All draws must contain
+            the same people. Pass a single draw if each pair of people should occur in one trial
+            only.
         n: Number of observed recordings per probe.
 
     Returns:
-        `Trials` t. Evaluate them by
-        `verification(t.scores, t.genuine, people=t.people, bootstrap=1000)`.
+        `Trials`. To evaluate trials t, call `verification(t.scores, t.genuine, people=t.people,
+        bootstrap=1000)`.
 
     Raises:
         ValueError: If `n` exceeds the number of observed recordings.

@@ -122,7 +122,8 @@ def session_enrollments(
     repetitions: int = 10,
     seed: int = 0,
 ) -> list[Enrollment]:
-    """Enrolls earlier sessions and draws the observed recordings from the latest session.
+    """Enrolls the recordings of earlier sessions, and draws observed recordings from the latest
+    session.
 
     A session is a visit, a day or a block of trials. Recordings of one session share sensor
     placement and clothing, so random splits within a session are too easy. All recordings of

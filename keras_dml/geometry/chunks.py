@@ -18,8 +18,8 @@ def rows_per_block(
         x: Tensor, shape `(n, ...)`.
         y: Tensor, shape `(m, ...)`.
         max_bytes: Largest size of one block of shape `(rows, m, numbers)`, in bytes.
-        numbers: Count of numbers stored per pair. Default: the count of numbers in a row of `x`,
-            which the difference of two rows takes.
+        numbers: Count of numbers that are stored for each pair. Default: the count of numbers in a
+            row of `x`, because the difference of two rows is stored.
     """
     n, m = ops.shape(x)[0], ops.shape(y)[0]
     numbers = math.prod(x.shape[1:]) if numbers is None else numbers
@@ -54,9 +54,10 @@ def map_rows(function: Callable, rows: int | Tensor, x: Tensor, *arguments: Tens
     Args:
         function: Function that maps a block `(rows, ...)` and the arguments to a tensor
             `(rows, ...)`.
-        rows: Number of rows of a block.
+        rows: Number of rows in each block.
         x: Tensor, shape `(n, ...)`.
-        *arguments: Further arguments of the function. Every block gets the whole arguments.
+        *arguments: Further arguments of the function. These arguments are passed to every block
+            without being split.
     """
     # `remat` computes gradients of arguments only, so the function must not capture tensors.
     rematerialized = keras.remat(function)

@@ -67,19 +67,21 @@ def mean(
 
 
 def absolute(x: Tensor) -> Tensor:
-    """Computes absolute values with gradient 0 at 0 on every backend. The backends' own functions
-    differ there."""
+    """Computes absolute values. The gradient at 0 is 0 on every backend, whereas the backends' own
+    functions have different gradients at 0."""
     return x * ops.stop_gradient(ops.sign(x))
 
 
 def divide(numerator: Tensor, denominator: Tensor) -> Tensor:
-    """Computes quotients. If the denominator is 0, the quotient and its gradient are 0."""
+    """Computes quotients. If the denominator is 0, the quotient and the gradient of the quotient
+    are 0."""
     empty = ops.equal(denominator, 0)
     return ops.where(empty, 0, numerator / ops.where(empty, 1, denominator))
 
 
 def root(x: Tensor, p: float) -> Tensor:
-    """Computes `x ** (1 / p)` for x >= 0 without an epsilon. Value and gradient are 0 at 0.
+    """Computes `x ** (1 / p)` for x >= 0 without adding an epsilon. At x = 0 the value and the
+    gradient are 0.
 
     NaN stays NaN.
     """

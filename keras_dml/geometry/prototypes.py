@@ -66,9 +66,10 @@ def balanced(
         max_o S(z, o) + (min_o D(z, o) - D(z, c)) / 2,   D(z, j) = |W'(z - j)|^2 - spread / count_j
 
     In this formula, o runs over the old classes. The score of c exceeds all similarities exactly if
-    c is the nearest class. The squared distance of an example from the mean of few other examples
-    of its class is larger than from the mean of many, on average by `spread / count`. D subtracts
-    this term. Without old classes the score is -D / 2.
+    c is the nearest class. If a class mean is computed from few examples, the squared distance of
+    another example of the class from this mean is larger than if it is computed from many examples.
+    The average excess is `spread / count`, so D subtracts this term. Without old classes the score
+    is -D / 2.
 
     Args:
         similarities: Learned similarities S, shape `(batch, classes)`.

@@ -2,8 +2,8 @@
 (Monteiro2020) or the absolute difference (Koch2015).
 
 The first layer is a sum, `W [x; y] = V x + U y`, so concatenated pairs are never stored. With
-`a = V x` and `b = U y`, its rectifier is `max(a + b, 0) = max(a, -b) + b`. Only the maximum is
-computed once per pair. All other terms are computed once per vector.
+`a = V x` and `b = U y`, the rectified sum is `max(a + b, 0) = max(a, -b) + b`. Only the maximum is
+computed for each pair. All other terms are computed once per vector.
 """
 
 import functools
@@ -40,7 +40,8 @@ class Perceptron(NamedTuple):
 
 
 def compiled(similarity: Callable, x: Tensor, y: Tensor, perceptron: Perceptron) -> Tensor:
-    """Computes a similarity of all pairs. An eager call that needs several blocks is compiled.
+    """Computes the learned similarity of all pairs. If an eager call needs several blocks of pairs,
+    the computation is compiled.
 
     Args:
         similarity: `concatenation`, `concatenation_swapped` or `absolute_difference`.
@@ -230,7 +231,8 @@ def _values(weights):
 
 
 def _filled(rest, weights):
-    """Returns the layers `rest` with new weights, given as all kernels followed by all biases."""
+    """Returns the layers `rest` with new weights. `weights` holds all kernels, followed by all
+    biases."""
     count = len(rest.kernels)
     return Perceptron(weights[:count], weights[count:], rest.slope)
 

@@ -43,12 +43,12 @@ def squared_euclidean(x: Tensor, y: Tensor) -> Tensor:
     """Computes all squared Euclidean distances, which are exactly 0 between equal rows.
 
     If `x` has one row, or if all differences take at most 1 MiB, the distances are computed from
-    differences, to machine precision. Otherwise the distances are computed from one matrix of inner
-    products, which is twenty times faster but less accurate. In float32 the error is then about
-    `1e-6 (|x|^2 + |y|^2)`, with x and y relative to the mean of `x`, and squared distances below
-    the error count as 0. So two vectors count as equal if they are closer to each other than a
-    thousandth of their distance from the mean. In float64 this fraction is 6e-8 instead of a
-    thousandth.
+    differences, to machine precision. Otherwise the distances are computed from a matrix of inner
+    products. This method is twenty times faster but less accurate. In float32 the error of a
+    squared distance is then about `1e-6 (|x|^2 + |y|^2)`, where the mean of `x` is subtracted from
+    x and y. Squared distances below this error count as 0. So two vectors count as equal if they
+    are closer to each other than a thousandth of their distance from the mean. In float64 this
+    fraction is 6e-8 instead of a thousandth.
 
     Args:
         x: Vectors, shape `(n, features)`.

@@ -40,7 +40,8 @@ def normalized_tensor(weights: ArrayLike | None, like: Tensor, what: str) -> Ten
         what: Plural name of the weighted objects, for the error message.
 
     Raises:
-        TypeError, ValueError: Same as in `normalized`, and if the leading axes do not broadcast.
+        TypeError, ValueError: If `normalized` does not accept the weights, or the leading axes do
+            not broadcast.
     """
     if weights is None:
         weights = ops.ones_like(like)

@@ -15,7 +15,7 @@ class AudioFrames(keras.layers.Layer):
 
     Args:
         rate: Sampling rate in Hz, a multiple of 200.
-        **kwargs: See `keras.layers.Layer`.
+        **kwargs: Further arguments of `keras.layers.Layer`, such as `name`.
     """
 
     def __init__(self, rate: int, **kwargs):

@@ -23,8 +23,8 @@ class ClassPotatoes(MatrixLayer):
     deviation `log_sigma`. The score of a matrix is the number of standard deviations by which the
     logarithm of the matrix's distance exceeds the mean of the class. Center and statistics are
     weights, so they are saved with a model, but no optimizer trains these weights: `calibrate`
-    measures center and statistics, and `update` moves them. `keras_dml.models.PotatoNetwork` calls
-    the two methods while it trains an encoder.
+    measures the center and the statistics, and `update` changes the center and the statistics.
+    `keras_dml.models.PotatoNetwork` calls the two methods while it trains an encoder.
 
     Input shape: `(batch, n, n)`, positive definite. Output shape: `(batch, classes)`, float32 or
     wider under any dtype policy. Scores are NaN for a class that is not calibrated.

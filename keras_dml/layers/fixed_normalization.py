@@ -21,8 +21,8 @@ class FixedNormalization(keras.layers.Layer):
 
     Args:
         mean: Mean, one number or one number per channel, in the unit of the input.
-        stddev: Standard deviation, one positive number or one per channel, in the unit of the
-            input.
+        stddev: Standard deviation, one positive number or one positive number per channel, in the
+            unit of the input.
 
     Raises:
         ValueError: If a number is not finite, a standard deviation is not positive, or the count of

@@ -32,7 +32,8 @@ class LaggedCorrelation(Head, keras.layers.Layer):
     gives NaN.
 
     Args:
-        lags: Lags, distinct whole numbers of time steps, at least 0.
+        lags: Time lags at which channels are correlated: distinct whole numbers of time steps, at
+            least 0.
         ridge: Constant that is added to each variance. The default is a hundredth of the variance
             of a normalized channel. With a ridge of 0.1 or 0.001, the error rate of recognizing
             people by their walk changes by less than its standard error.

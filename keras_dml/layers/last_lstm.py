@@ -11,8 +11,8 @@ class LastLSTM(keras.layers.Layer):
     """Stacked LSTM layers. The output is the last step of the last LSTM layer.
 
     The layer computes the same numbers as `keras.layers.LSTM` layers and also runs on devices. The
-    layer runs one loop over the steps and does not store a list of outputs, because a TFLite file
-    of builtin operators cannot hold a list for an unknown number of rows. In a TFLite file the
+    layer runs one loop over the steps. It does not store a list of outputs, because a TFLite file
+    with builtin operators cannot hold a list for an unknown number of rows. In a TFLite file the
     layer multiplies the input element by element, so that the converter does not round the first
     kernel to 8 bits. If the scales of the channels differ by powers of ten, as for mel bands,
     rounding the first kernel would move an embedding by 0.4 of its length. Rounding the other

@@ -130,7 +130,7 @@ class LearnedSimilarity(keras.layers.Layer):
 
     @property
     def distance(self) -> distances.Distance:
-        """The distance `d(x, y) = -S(x, y)` of embeddings."""
+        """Distance `d(x, y) = -S(x, y)` between embeddings."""
         return distances.NegativeSimilarity(self)
 
     def _drop(self, training):
@@ -200,14 +200,14 @@ def keep_mask(shape, rate, seed):
 
 
 def keep_fraction(rate):
-    """Returns the fraction of the units that `keep_mask` keeps on average."""
+    """Returns the fraction of the units that `keep_mask` keeps on average over random draws."""
     dropped, bits = _odds(rate)
     return 1 - dropped / 2**bits
 
 
 def _odds(rate):
-    """Returns `(dropped, bits)`, which stands for dropping `dropped` of `2 ** bits` units. `bits`
-    is 1, 2, 4 or 8."""
+    """Returns `(dropped, bits)`, which means that `dropped` of `2 ** bits` units are dropped.
+    `bits` is 1, 2, 4 or 8."""
     dropped, bits = min(max(round(256 * rate), 1), 255), 8
     while bits > 1 and dropped % 2 ** (bits // 2) == 0:
         bits //= 2

@@ -26,7 +26,7 @@ class LogEig(MatrixLayer):
             layers. Default: the smallest limit that keeps the logarithm finite, which is machine
             epsilon times the largest eigenvalue (for `"polynomial"` 1e-6 times the norm of the
             matrix).
-        solver: `"eigh"` or `"polynomial"`, see `ReEig`.
+        solver: `"eigh"`, or `"polynomial"` for devices without an eigendecomposition.
 
     Raises:
         ValueError: If `epsilon` is not positive, `solver` is unknown, or the matrices are not

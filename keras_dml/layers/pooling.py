@@ -72,8 +72,9 @@ class MaskedAveragePooling1D(keras.layers.Layer):
 
     Window i covers steps `i * pool_size` to `(i + 1) * pool_size - 1`. The last window may be
     shorter. Windows start at the first step and masked steps do not count, so padding does not
-    change the output. In contrast, Keras's strided pooling counts padding, and Keras's strided
-    `"same"` convolutions shift with the length. A window is valid if it holds a valid step.
+    change the output. In contrast, Keras's strided pooling averages over padding too. In Keras's
+    strided convolutions with the padding `"same"`, the windows shift if the length of the batch
+    changes. A window is valid if it holds a valid step.
 
     Input shape: `(batch, time, filters)`. Output shape: `(batch, ceil(time / pool_size), filters)`.
 
@@ -111,8 +112,8 @@ class MaskedAveragePooling1D(keras.layers.Layer):
     def _same_is_right_aligned(self):
         """Returns True if Keras's `"same"` pads only on the right.
 
-        `"same"` puts half of the padding on the left, rounded down. At most one step of padding is
-        needed if `pool_size` is at most 2, so none is on the left.
+        The padding `"same"` puts half of the padded steps on the left, rounded down. If `pool_size`
+        is at most 2, at most one padded step is needed, so no padded step is on the left.
         """
         return self.pool_size <= 2
 

@@ -42,9 +42,10 @@ class PrototypeSimilarity(keras.layers.Layer):
     prototype) and `counts` (the number of embeddings whose mean is the prototype, or 0 for a moving
     average). `refit` and `add_classes` also measure how far examples spread around the mean of
     their class. When the spread has been measured, `has_spread` is True, and the layer has three
-    more weights. `added` is 1 for each class that was added and not trained since. `whitening` is a
-    matrix that makes the spread equal in all directions. `spread` is the mean squared length of a
-    whitened difference between an example and the mean of its class, or 0 if it is unknown.
+    more weights. `added` is 1 for each class that was added and has not been trained since then.
+    `whitening` is a matrix that makes the spread equal in all directions. `spread` is the mean
+    squared length of a whitened difference between an example and the mean of its class, or 0 if it
+    is unknown.
 
     Input shape: `(batch, features)`, vectors. Output shape: `(batch, classes)`, unbounded logits of
     the classes, float32 or wider under any dtype policy.
@@ -56,8 +57,8 @@ class PrototypeSimilarity(keras.layers.Layer):
             Monteiro2020, or `"first_mean"` for the mean of a class in the first batch with this
             class.
         class_names: Names of the classes. Default: `"0"`, `"1"`, ...
-        **options: Options of `LearnedSimilarity`: `hidden`, `slope`, `dropout`, `symmetry`,
-            `normalize`.
+        **options: Arguments that are passed to `LearnedSimilarity`: `hidden`, `slope`, `dropout`,
+            `symmetry`, `normalize`.
 
     Raises:
         ValueError: If an argument is out of range, two classes have the same name, or the inputs
@@ -160,8 +161,8 @@ class PrototypeSimilarity(keras.layers.Layer):
             values: Prototypes, shape `(classes, features)`.
             class_names: Name of the class of each row. Default: the current names, so the number of
                 classes stays the same.
-            counts: Number of embeddings whose mean is the row, for each row. `extend_class` needs
-                these numbers. Default: unknown.
+            counts: For each row, the number of embeddings whose mean is this row. `extend_class`
+                needs these numbers. Default: the numbers are unknown.
 
         Raises:
             ValueError: If the number of features is wrong, a value is not finite, the number of
@@ -313,7 +314,7 @@ class PrototypeSimilarity(keras.layers.Layer):
 
     @property
     def distance(self) -> distances.Distance:
-        """The distance `d(x, y) = -S(x, y)` of embeddings."""
+        """Distance `d(x, y) = -S(x, y)` between embeddings."""
         return self.similarity.distance
 
     def compute_output_shape(self, input_shape: tuple) -> tuple:
@@ -380,8 +381,9 @@ class PrototypeSimilarity(keras.layers.Layer):
         if the spread is known already.
 
         Args:
-            differences: See `_whitening`.
-            classes: See `_whitening`.
+            differences: Differences between embeddings and the means of their classes, shape
+                `(count, features)`.
+            classes: Number of classes in `differences`.
         """
         if self.has_spread and float(ops.convert_to_numpy(self.spread)):
             return {}

@@ -34,7 +34,8 @@ class SilenceRemoval(keras.layers.Layer):
     The layer keeps active blocks, and pauses of up to `pause` seconds between two active blocks,
     because short pauses belong to speech. The layer removes digital silence, which is 100 dB below
     the level of speech. At least the loudest blocks with `least` samples are always kept, because
-    the following layers need some samples. The scale of the recording does not matter.
+    the following layers need some samples. Multiplying the recording by a constant does not change
+    which blocks are kept.
 
     The layer moves kept blocks to the beginning of the recording without changing their order, and
     masks all steps after the kept blocks. Therefore later layers, including recurrent layers,
@@ -184,8 +185,8 @@ def _count(which, dtype):
 
 
 def _at(level, rank, place):
-    """Returns for each row the level of the block with a given rank, shape `(batch, 1)`. The level
-    is 0 if no block has this rank."""
+    """Returns for each row the level of the block that has the given rank, shape `(batch, 1)`. The
+    level is 0 if no block has this rank."""
     return ops.sum(ops.where(rank == place, level, 0), axis=1, keepdims=True)
 
 

@@ -26,11 +26,13 @@ class TangentMap(BiMap):
 
     Args:
         units: Size of the mapped matrices, at most n.
-        epsilon: Lower limit of the eigenvalues of the mapped matrices, see `LogEig`.
-        solver: `"eigh"` or `"polynomial"`, see `ReEig`.
+        epsilon: Lower limit of the eigenvalues of the mapped matrices. Default: the smallest limit
+            that keeps the logarithm finite, as in `LogEig`.
+        solver: `"eigh"`, or `"polynomial"` for devices without an eigendecomposition.
 
     Raises:
-        ValueError: In the same cases as `BiMap` and `LogEig`.
+        ValueError: If `BiMap` does not accept `units` or the matrices, or `LogEig` does not accept
+            `epsilon` or `solver`.
 
     Example:
         >>> layer = TangentMap(2)

@@ -98,8 +98,8 @@ class WindowedMean(Head, keras.layers.Layer):
         return ops.take(padded, starts[:, None] + ops.arange(self.window, dtype="int32"), axis=1)
 
     def _count(self, time):
-        """Returns the number of windows of a recording with `time` steps. The result is an int if
-        `time` is an int."""
+        """Returns the number of windows in a recording with `time` steps. If `time` is an int, the
+        result is an int."""
         further = (time - self.reach) // self.step
         return 1 + (max(further, 0) if isinstance(further, int) else ops.maximum(further, 0))
 

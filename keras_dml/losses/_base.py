@@ -23,8 +23,8 @@ MAX_DISTANCE = 1e15  # infinity times a gradient of 0 is NaN; float32 can hold t
 class LabeledLoss(keras.losses.Loss):
     """Base class of losses whose labels are class ids. The losses compute in float32 or wider.
 
-    A subclass with an attribute `distance` warns if the last layer of the model declares another
-    distance.
+    If a subclass has an attribute `distance`, the loss warns if the last layer of the model has
+    another distance.
 
     Args:
         name: Name of the loss.
@@ -67,7 +67,8 @@ class DistanceMatrixLoss(LabeledLoss):
     step on TensorFlow, no error is raised, and anchors with invalid labels have the value NaN.
 
     Args:
-        distance: Name of a distance, or an object `d(x, y) -> (n, m)`.
+        distance: Distance between embeddings: the name of a distance, or a function `d(x, y)` that
+            returns distances of shape `(n, m)`.
         name: Name of the loss.
         dtype: Dtype of the computation, see `keras.losses.Loss`. Half precision is widened to
             float32.
@@ -95,7 +96,7 @@ class DistanceMatrixLoss(LabeledLoss):
 
     def distance_matrix(self, embeddings: Tensor) -> Tensor:
         """Computes the distances between all rows, shape `(batch, batch)`. Subclasses that compare
-        squared distances return squares."""
+        squared distances return squared distances."""
         return ops.minimum(self.distance(embeddings, embeddings), MAX_DISTANCE)
 
     def values(self, labels: Tensor, distances: Tensor, embeddings: Tensor) -> Tensor:
@@ -129,8 +130,8 @@ class _WithLabels(keras.losses.Loss):
     merge class ids from 2**24 on.
 
     Args:
-        loss: A `LabeledLoss`.
-        labels: Labels that are passed to the loss.
+        loss: `LabeledLoss` that receives the labels.
+        labels: Class ids of the rows, which are passed to the loss unchanged.
     """
 
     def __init__(self, loss, labels):

@@ -23,13 +23,13 @@ class ContrastiveLoss(DistanceMatrixLoss):
     loss of a batch with one row is 0.
 
     Args:
-        margin: Distance from which on a pair of different classes adds nothing, in units of the
-            distance.
-        distance: Name of a distance that is 0 between equal embeddings, or an object `d(x, y) ->
-            (n, m)`.
+        margin: Smallest distance at which a pair of different classes adds 0 to the loss, in units
+            of the distance.
+        distance: Distance that is 0 between equal embeddings: the name of a distance, or a function
+            `d(x, y)` that returns distances of shape `(n, m)`.
         name: Name of the loss.
-        dtype: Dtype of the computation, see `keras.losses.Loss`. Half precision is widened to
-            float32.
+        dtype: Dtype of the computation, as in `keras.losses.Loss`. Half-precision dtypes are
+            replaced by float32.
         **kwargs: Further arguments of `keras.losses.Loss`, such as `reduction`.
 
     Raises:

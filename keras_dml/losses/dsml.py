@@ -25,11 +25,13 @@ class DSMLTripletLoss(DistanceMatrixLoss):
     because the distance compares features.
 
     Args:
-        margin: Margin between the distances, without unit.
-        zero_mean_weight: Weight of the second term (lambda in Yuan2019).
+        margin: Margin by which the negative must be farther from the anchor than the positive,
+            without unit.
+        zero_mean_weight: Weight of the term that pulls the mean of each embedding to zero (lambda
+            in Yuan2019).
         name: Name of the loss.
-        dtype: Dtype of the computation, see `keras.losses.Loss`. Half precision is widened to
-            float32.
+        dtype: Dtype of the computation, as in `keras.losses.Loss`. Half-precision dtypes are
+            replaced by float32.
         **kwargs: Further arguments of `keras.losses.Loss`, such as `reduction`.
 
     Raises:

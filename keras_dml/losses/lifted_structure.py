@@ -23,17 +23,18 @@ class LiftedStructureLoss(DistanceMatrixLoss):
     over the negatives of i and l over the negatives of j. The loss is 0 for a batch without
     negatives.
 
-    Erratum: Kim2020 Eq. 3 closes a bracket after the first sum, but the logarithm is of the total
-    of the two sums.
+    Erratum: Kim2020 Eq. 3 closes a bracket after the first sum. Correct is the logarithm of the
+    total of the two sums.
 
     Labels are class ids, shape `(batch,)`. Predictions are embeddings that `distance` accepts.
 
     Args:
-        margin: Margin, in units of the distance.
-        distance: Name of a distance or an object `d(x, y) -> (n, m)`.
+        margin: Margin between distances of positives and negatives, in units of the distance.
+        distance: Distance between embeddings: the name of a distance, or a function `d(x, y)` that
+            returns distances of shape `(n, m)`.
         name: Name of the loss.
-        dtype: Dtype of the computation, see `keras.losses.Loss`. Half precision is widened to
-            float32.
+        dtype: Dtype of the computation, as in `keras.losses.Loss`. Half-precision dtypes are
+            replaced by float32.
         **kwargs: Further arguments of `keras.losses.Loss`, such as `reduction`.
 
     Raises:

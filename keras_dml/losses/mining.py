@@ -2,9 +2,10 @@
 semi-hard and random mining).
 
 Positives and negatives are dense masks, so that no shape depends on the labels and a step compiles
-once. Triplets are represented by signed weights of the distance matrix. The sum of the open hinges
-`d_ip - d_in + margin` of anchor i is `sum_j weights_ij d_ij + margin * opened_i`, and the gradient
-of this sum is `weights_ij`. A hinge is open if it is positive. Mining itself has no gradient.
+once. Triplets are represented by a matrix of signed weights, one weight for each distance. For
+anchor i, the sum of the open hinges `d_ip - d_in + margin` is
+`sum_j weights_ij d_ij + margin * opened_i`. The gradient of this sum with respect to `d_ij` is
+`weights_ij`. A hinge is open if it is positive. Mining itself has no gradient.
 """
 
 import functools
@@ -56,8 +57,10 @@ def with_partners(distances: Tensor, near: Tensor, away: Tensor) -> tuple[Tensor
 
     Args:
         distances: Distance matrix, shape `(batch, batch)`.
-        near: Mask of positives. If a row has no positive, the anchor itself is added.
-        away: Mask of negatives. If a row has no negative, the farthest rows are added.
+        near: Mask of the positives of each row. For a row without a positive, the row itself is
+            added.
+        away: Mask of the negatives of each row. For a row without a negative, the farthest rows are
+            added.
 
     Returns:
         The two extended masks, each of shape `(batch, batch)`.
@@ -246,8 +249,8 @@ def _in_parts(away):
 
 
 def _placed(values, columns, count):
-    """Returns a matrix `(batch, batch)` with the values `(batch, SLOTS)` of each row at the given
-    columns and zeros elsewhere."""
+    """Returns a matrix `(batch, batch)` that holds the values `(batch, SLOTS)` of each row at the
+    given columns, and zeros elsewhere."""
     rows = ops.arange(count, dtype="int32")[:, None]
     flat = ops.reshape(rows * count + columns, (-1,))
     sums = ops.segment_sum(ops.reshape(values, (-1,)), flat, num_segments=count * count)
@@ -255,7 +258,7 @@ def _placed(values, columns, count):
 
 
 def _or_itself(mask):
-    """Sets the diagonal entry of each row of a mask that has no True entry."""
+    """Returns a mask in which each row without a True entry has True on the diagonal."""
     diagonal = ops.cast(ops.eye(ops.shape(mask)[0]), "bool")
     empty = ops.logical_not(ops.any(mask, axis=1, keepdims=True))
     return ops.logical_or(mask, ops.logical_and(empty, diagonal))

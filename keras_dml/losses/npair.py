@@ -33,8 +33,8 @@ class NPairLoss(LabeledLoss):
         scale: Factor by which similarities are multiplied, an inverse temperature.
         l2: Weight of the squared lengths of embeddings (lambda in Sohn2016).
         name: Name of the loss.
-        dtype: Dtype of the computation, see `keras.losses.Loss`. Half precision is widened to
-            float32, because half precision rounds labels from 257 on.
+        dtype: Dtype of the computation, as in `keras.losses.Loss`. Half-precision dtypes are
+            replaced by float32, because half precision rounds labels from 257 on.
         **kwargs: Further arguments of `keras.losses.Loss`, such as `reduction`.
 
     Raises:

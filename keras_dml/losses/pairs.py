@@ -34,7 +34,7 @@ def class_ids(labels: Tensor) -> Tensor:
         drops assertions.
 
     Raises:
-        TypeError: If labels are not numbers, such as names.
+        TypeError: If labels are not numbers, for example if they are names.
         ValueError: If labels have another shape or, in an eager call, are not class ids. In a
             compiled step the backend raises an error with the same message.
     """
@@ -74,15 +74,15 @@ def ids_below(
         labels: Class ids, shape `(batch,)` or `(batch, 1)`.
         classes: Number of classes, an int, or a scalar tensor if the number is known only while the
             graph runs.
-        what: Plural name, for the error message, of the objects that exist once per class, such as
-            `"proxies"`.
-        advice: Advice in the error message, used if an id is too large.
+        what: Plural name of the objects that exist once per class, such as `"proxies"`. The error
+            message contains this name.
+        advice: Advice that is appended to the error message if an id is too large.
 
     Returns:
-        Class ids, which are -1 in the same cases as in `class_ids`.
+        Class ids. If XLA compiles the step on TensorFlow, invalid ids become -1.
 
     Raises:
-        TypeError, ValueError: In the same cases as in `class_ids`, and if an id is not below
+        TypeError, ValueError: If `class_ids` does not accept the labels, or an id is not below
             `classes`.
     """
     ids = class_ids(labels)
@@ -103,7 +103,7 @@ def ids_below(
 
 
 def _or_minus_1(valid, ids):
-    """Replaces invalid ids by -1."""
+    """Replaces class ids that are not valid by -1."""
     return ops.where(valid, ids, ops.full_like(ids, -1))
 
 
@@ -138,11 +138,12 @@ def split_pairs(embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Ten
         labels: Class ids, int32, shape `(2 pairs,)`. -1 marks an invalid label.
 
     Returns:
-        Embeddings of the anchors, in the order of the batch, and of their positives, each of shape
-        `(pairs, ...)`. A boolean scalar that is True if the batch consists of pairs.
+        Embeddings of the anchors in the order of the batch, shape `(pairs, ...)`. Embeddings of the
+        positives of these anchors, same shape. A boolean scalar that is True if the batch consists
+        of pairs.
 
     Raises:
-        ValueError: In the same cases as in `anchors_and_positives`, and if the number of labels
+        ValueError: If `anchors_and_positives` does not accept the labels, or the number of labels
             differs from the number of rows.
     """
     rows, count = embeddings.shape[0], labels.shape[0]

@@ -22,7 +22,7 @@ class PotatoRankingLoss(LabeledLoss):
     z_jc)`. P are the other rows of class c outside the potato, with `z_jc >
     z_threshold`. N are the rows of other classes within the margin, with `z_jc < z_threshold +
     margin`. If P or N is empty, its mean is 0 and has no gradient. N is the same for all queries of
-    a class, so a query that is alone in its class also has negatives.
+    a class. So a query has negatives even if it is the only row of its class.
 
     Labels are class ids, shape `(batch,)`, below the number of potatoes. Predictions are z-scores,
     shape `(batch, classes)`, which the layer `keras_dml.layers.ClassPotatoes` returns.
@@ -40,12 +40,12 @@ class PotatoRankingLoss(LabeledLoss):
             the value 2.5 of Kim2020, 0.6 % of the matrices of a class are outside if log distances
             are normally distributed, so negatives dominate the loss. A lower value, such as 1,
             gives positives more influence.
-        margin: Required distance between other classes and the boundary of the potato, in standard
-            deviations (m in Kim2020).
+        margin: Required distance of rows of other classes from the boundary of the potato, in
+            standard deviations (m in Kim2020).
         weight: Weight of the negatives (lambda in Kim2020, Eq. 17).
         name: Name of the loss.
-        dtype: Dtype of the computation, see `keras.losses.Loss`. Half precision is widened to
-            float32.
+        dtype: Dtype of the computation, as in `keras.losses.Loss`. Half-precision dtypes are
+            replaced by float32.
         **kwargs: Further arguments of `keras.losses.Loss`, such as `reduction`.
 
     Raises:
@@ -121,12 +121,11 @@ def query_scores(labels: Tensor, scores: Tensor) -> Tensor:
 
 
 def potato_ids(labels: Tensor, classes: int | Tensor) -> Tensor:
-    """Checks that each label has a potato. Returns the labels as int32, shape `(batch,)`, see
-    `ids_below`.
+    """Checks that a potato exists for each label. Returns the labels as int32, shape `(batch,)`.
 
     Raises:
-        TypeError, ValueError: In the same cases as in `ids_below`, such as a label without a
-            potato.
+        TypeError, ValueError: If `ids_below` does not accept the labels, for example because a
+            label has no potato.
     """
     return ids_below(labels, classes, "potatoes", "Set `classes` to the number of classes.")
 

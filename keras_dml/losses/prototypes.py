@@ -23,12 +23,12 @@ def known_ids(labels: Tensor, classes: int | Tensor) -> tuple[Tensor, Tensor]:
 
     Returns:
         Class ids, int32, shape `(batch,)`. A boolean scalar that is True if all ids are known.
-        Unknown ids raise an error, except if XLA compiles the step on TensorFlow, and only then is
-        the scalar False.
+        Unknown ids raise an error. If XLA compiles the step on TensorFlow, no error is raised, and
+        the scalar is False.
 
     Raises:
-        TypeError, ValueError: In the same cases as in `ids_below`, such as a label that is not a
-            class.
+        TypeError, ValueError: If `ids_below` does not accept the labels, for example because a
+            label is not a class.
     """
     ids = ids_below(labels, classes, "classes")
     valid = ids >= 0
@@ -61,9 +61,10 @@ def pair_term(
     """Computes the binary cross-entropy of the prediction "same class" over the pairs of a batch
     (Monteiro2020, Eq. 3).
 
-    The pairs of the same class have the same total weight as the pairs of different classes. So at
-    a similarity of 0, "same class" and "different classes" are equally likely. If a batch has no
-    pairs of one kind, this kind adds 0 and no gradient.
+    The pairs of the same class have the same total weight as the pairs of different classes. So a
+    similarity of 0 means that "same class" and "different classes" are equally likely. If all pairs
+    of a batch have the same class, or all have different classes, the missing kind of pairs adds 0
+    and no gradient.
 
     Args:
         scores: Similarities `S(z_i, z_j)`, shape `(batch, batch)`.
@@ -134,8 +135,8 @@ class PrototypicalLoss(LabeledLoss):
         trials: Pairs in the pair term: `"ordered"` for both orders of each pair, because the
             similarity is not symmetric, or `"unordered"` for pairs with `i < j`.
         name: Name of the loss.
-        dtype: Dtype of the computation, see `keras.losses.Loss`. Half precision is widened to
-            float32.
+        dtype: Dtype of the computation, as in `keras.losses.Loss`. Half-precision dtypes are
+            replaced by float32.
         **kwargs: Further arguments of `keras.losses.Loss`, such as `reduction`.
 
     Raises:
@@ -186,10 +187,10 @@ class PrototypicalLoss(LabeledLoss):
         logits: Tensor | None = None,
         columns: Tensor | None = None,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Computes the three terms, which are unweighted scalars, and the number of pairs of the
-        same class.
+        """Computes the class term, the pair term and the auxiliary term without their weights, and
+        the number of pairs of the same class.
 
-        If the predictions of a term are None, the term is 0.
+        If the argument from which a term is computed is None, the term is 0.
 
         Args:
             labels: Class ids, int32, shape `(batch,)`.
@@ -216,7 +217,7 @@ class PrototypicalLoss(LabeledLoss):
         return own_class, same_class, auxiliary, positives
 
     def total(self, own_class: Tensor, same_class: Tensor, auxiliary: Tensor) -> Tensor:
-        """Computes the weighted sum of the three terms."""
+        """Computes the weighted sum of the class term, the pair term and the auxiliary term."""
         return (
             self.class_weight * own_class
             + self.pair_weight * same_class

@@ -23,10 +23,11 @@ class ProxyNCALoss(LabeledLoss):
     a row without a proxy is NaN.
 
     Args:
-        softmax: Whether the sum includes z = y. The loss is then a cross-entropy of at least 0.
+        softmax: Whether the sum includes the proxy of the row's own class (z = y). With
+            `softmax=True` the loss is a cross-entropy of at least 0.
         name: Name of the loss.
-        dtype: Dtype of the computation, see `keras.losses.Loss`. Half precision is widened to
-            float32.
+        dtype: Dtype of the computation, as in `keras.losses.Loss`. Half-precision dtypes are
+            replaced by float32.
         **kwargs: Further arguments of `keras.losses.Loss`, such as `reduction`.
 
     Raises:

@@ -4,9 +4,9 @@
 The losses are functions of the logits of clean inputs and of adversarial examples, shape
 `(batch, classes)`. Each function returns one value per example, shape `(batch,)`, and the mean of
 the values is the loss. `keras_dml.models.AdversarialTraining` minimizes ALP, TLA and TRADES. ALP,
-TLA and TRADES follow the papers that introduced them. Monteiro2020, Table 1 compares with these
-three losses. The attacks in `keras_dml.evaluation.attacks`, such as AutoAttack, maximize
-`cross_entropy`, `margin` and the differences of logits ratio.
+TLA and TRADES are implemented as in the papers that introduced these losses. Table 1 of
+Monteiro2020 compares its method with these losses. The attacks in `keras_dml.evaluation.attacks`,
+such as AutoAttack, maximize `cross_entropy`, `margin` and the differences of logits ratio.
 """
 
 import numpy as np
@@ -92,7 +92,7 @@ def kl_divergence(logits: Tensor, reference: Tensor) -> Tensor:
 
     Args:
         logits: Logits, shape `(batch, classes)`.
-        reference: Logits, same shape.
+        reference: Logits of the reference distribution, shape `(batch, classes)`.
     """
     first, second = (ops.log_softmax(x, axis=1) for x in widest(logits, reference))
     return ops.sum(ops.exp(first) * (first - second), axis=1)
@@ -189,10 +189,11 @@ def tla_terms(
 def tla_pairs(labels: Tensor, clean: Tensor) -> tuple[Tensor, Tensor]:
     """Selects a clean positive and a clean negative for each anchor.
 
-    The positive is the next example of the same class in the batch, and after the last example the
-    first. If the class has only one example, the positive is the clean version of the anchor. The
-    negative is the example of another class that has the largest |cos| with the clean version of
-    the anchor. If several examples have the largest |cos|, the first one is the negative.
+    The positive is the next example of the same class in the batch. For the last example of a
+    class, the positive is the first example of the class. If the class has only one example, the
+    positive is the clean version of the anchor. The negative is the example of another class that
+    has the largest |cos| with the clean version of the anchor. If several examples have the largest
+    |cos|, the first one is the negative.
 
     Args:
         labels: Class ids, integers, shape `(batch,)`.
@@ -217,7 +218,8 @@ def _absolute_cosine(x, y):
 
 
 def _largest(logits, count):
-    """Returns the largest logits of each row, in descending order, shape `(batch, count)`."""
+    """Returns the `count` largest logits of each row, in descending order, shape
+    `(batch, count)`."""
     classes = logits.shape[1]
     if classes is not None and classes < count:
         raise ValueError(

@@ -41,10 +41,12 @@ class TripletLoss(DistanceMatrixLoss):
     batches and weights.
 
     Args:
-        margin: Margin, in units of the distance, or of the squared distance if squares are
-            compared.
+        margin: Margin by which the negative must be farther from the anchor than the positive, in
+            units of the distance. If squared distances are compared, the margin is in squared
+            units.
         mining: `"all"`, `"random"`, `"semi_hard"` or `"hard"`.
-        distance: Name of a distance or an object `d(x, y) -> (n, m)`.
+        distance: Distance between embeddings: the name of a distance, or a function `d(x, y)` that
+            returns distances of shape `(n, m)`.
         squared: Whether to compare squared distances. Default: True except for `"hard"`, as in the
             papers.
         soft: Whether to use `softplus(d_ap - d_an)` without a margin instead of the hinge. Allowed
@@ -57,8 +59,8 @@ class TripletLoss(DistanceMatrixLoss):
             pairs and anchors without a partner add 0.
         seed: Seed for `"random"`, an integer from 0 to 2**32 - 1.
         name: Name of the loss.
-        dtype: Dtype of the computation, see `keras.losses.Loss`. Half precision is widened to
-            float32.
+        dtype: Dtype of the computation, as in `keras.losses.Loss`. Half-precision dtypes are
+            replaced by float32.
         **kwargs: Further arguments of `keras.losses.Loss`, such as `reduction`.
 
     Raises:

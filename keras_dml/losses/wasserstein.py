@@ -31,8 +31,8 @@ class WassersteinLoss(LabeledLoss):
         scale: Factor by which distances are multiplied, an inverse temperature, which is 1 in
             Abdelwahab2019.
         name: Name of the loss.
-        dtype: Dtype of the computation, see `keras.losses.Loss`. Half precision is widened to
-            float32, because half precision rounds labels from 257 on.
+        dtype: Dtype of the computation, as in `keras.losses.Loss`. Half-precision dtypes are
+            replaced by float32, because half precision rounds labels from 257 on.
         **kwargs: Further arguments of `keras.losses.Loss`, such as `reduction`.
 
     Raises:

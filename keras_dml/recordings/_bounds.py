@@ -1,8 +1,8 @@
 """Limits for the decoded content of untrusted files.
 
 With these limits, reading a file of 20 MB takes at most 500 MB of memory and 20 seconds of
-processor time. Files that exceed a limit are refused. The limits of larger files grow in proportion
-to the file size.
+processor time. Files that exceed a limit are refused. For files larger than 20 MB, the limits grow
+in proportion to the file size.
 """
 
 import pathlib

@@ -82,7 +82,7 @@ def is_date(text: str) -> bool:
 
 
 class Column:
-    """Cells of a column. The cells of each block of rows are joined to one string.
+    """Cells of one column of a table. The cells of each block of rows are joined to one string.
 
     A list of a million short strings takes 60 MB, and a million joined cells take 4 MB.
 
@@ -124,9 +124,9 @@ class Column:
 class Columns:
     """Columns of cells. All numbers of a column have the same decimal mark.
 
-    A cell such as `1,234` may mean 1.234 or 1234. The other cells of the column determine which
-    reading is right, or otherwise the decimal commas in other columns. If the reading remains
-    ambiguous, reading the column raises an error.
+    A cell such as `1,234` may mean 1.234 or 1234. Other cells of the column determine which of the
+    two numbers is right. If they do not, decimal commas in other columns determine it. If the cell
+    remains ambiguous, reading the column raises an error.
 
     Args:
         columns: List of `Column`.
@@ -197,7 +197,8 @@ class Columns:
         return bool(present) and 2 * numbers < present
 
     def _possible(self, i):
-        """Returns the set of possible decimal marks of a column; empty if no cell has a mark."""
+        """Returns the set of possible decimal marks of a column. The set is empty if no cell
+        contains a mark."""
         if not self._columns[i].letters & {POINT, COMMA}:
             return set()
         counts, present, is_marked = dict.fromkeys(_FORMS, 0), 0, False
@@ -272,14 +273,14 @@ def _usual(text):
 
 
 def seconds_of_dates(texts: Iterable[str]) -> tuple[np.ndarray | None, int | None]:
-    """Converts dates or times to seconds since the first one.
+    """Converts dates or times of day to seconds since the first date or time.
 
     Valid formats are ISO 8601 dates, dates with the day or the month first, times with AM or PM,
     times of day without a date, and `minutes:seconds.fraction`. If a time of day is earlier than
-    the time before, the function assumes that midnight has passed.
+    the time in the row before, the function assumes that midnight has passed between these rows.
 
     Args:
-        texts: Dates or times, all in the same format. The function iterates over them twice.
+        texts: Dates or times, all in the same format. The function iterates over the texts twice.
 
     Returns:
         `(seconds, None)`, or `(None, row)` if a text cannot be read. `row` is the index of the
@@ -324,7 +325,8 @@ def _iso(texts):
 
 
 def _parts(text):
-    """Splits a text into date, seconds of the day, time zone and format; None if it is no time."""
+    """Splits a text into date, seconds of the day, time zone and format. Returns None if the text
+    is not a time."""
     zone = None
     if len(text) > LONGEST:
         return None

@@ -31,7 +31,7 @@ HINTS = {  # advice in the error for a file with one of these suffixes
 class Format:
     """File format of recordings.
 
-    The reader must keep the limits of `_bounds` for the decoded content of a file.
+    The function that reads a file must respect the limits of `_bounds` for the decoded content.
 
     Attributes:
         name: Name of the format in help texts.
@@ -39,8 +39,9 @@ class Format:
         reader: Module and name of a function `read(path, options)` that returns `(signal,
             resolution)`. `resolution` is the smallest time difference that the clock of the file
             can record, in seconds.
-        detector: Module and name of a function `is_recording(path)` that tells whether a file in a
-            folder is a recording. If `detector` is None, every file with the suffix is a recording.
+        detector: Module and name of a function `is_recording(path)` that returns whether a file in
+            a folder is a recording. If `detector` is None, every file with the suffix is a
+            recording.
         libraries: Third-party modules that the reader imports directly or indirectly. For example,
             PyArrow imports pandas if pandas is installed.
         may_be_packed: Whether the format may be compressed by gzip.
@@ -54,7 +55,7 @@ class Format:
     may_be_packed: bool = False
 
     def read(self, path: pathlib.Path, options: "Options") -> "tuple[Signal, float]":
-        """Reads a file."""
+        """Reads a file in this format."""
         return _load(self.reader)(path, options)
 
     def is_recording(self, path: pathlib.Path) -> bool:

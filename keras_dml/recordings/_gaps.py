@@ -39,8 +39,8 @@ def filled(signal: Signal, max_gap: float | None) -> tuple[list[Signal], list[Ga
         max_gap: Longest gap that is interpolated, in seconds. Default: 5 steps.
 
     Returns:
-        `(pieces, gaps)`: signals without missing values, and the gaps between them. Pieces of
-        fewer than 8 steps are left out if there are longer pieces.
+        `(pieces, gaps)`: signals without missing values, and the long gaps between these signals.
+        Pieces of fewer than 8 steps are left out if there are longer pieces.
 
     Raises:
         ValueError: If a channel has no values, `max_gap` is given for a signal of unknown rate, or

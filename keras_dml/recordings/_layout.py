@@ -64,8 +64,8 @@ class _Guess:
     Attributes:
         delimiter: Delimiter. None if the table has one column.
         width: Number of cells of most rows.
-        score: Number of numeric cells per line, multiplied by `SURE`, `NUMBERED` or `FAULTY`. The
-            layout with the highest score is used.
+        score: Number of numeric cells per line, multiplied by the weight `SURE`, `NUMBERED` or
+            `FAULTY`. The layout with the highest score is used.
         heads: `(line number, cells)` of the lines with names and units. Empty for a table without
             names.
         start: Number of the first line of data.
@@ -83,7 +83,7 @@ class _Guess:
 
 
 class _Row(NamedTuple):
-    """Line of the sample that determines the layout.
+    """Line of a text table. Several such lines form the sample that determines the layout.
 
     Attributes:
         number: Line number.
@@ -219,9 +219,9 @@ class _Lines:
 def find(path: pathlib.Path, text: str) -> Layout:
     """Finds the column names and the rows of a text table.
 
-    The rows are the lines that have the same number of cells and together the most numbers. The
-    line before the rows contains the names. Other lines before the rows, comments, and lines that
-    repeat the names are left out.
+    Lines with the same number of cells form a group, and the group with the most numbers contains
+    the rows. The line before the rows contains the names. Other lines before the rows, comments,
+    and lines that repeat the names are left out.
 
     Args:
         path: Path of the file, for errors.
@@ -451,7 +451,8 @@ def _fault_without_names(path, body, delimiter):
 
 
 def _first_line(plain, delimiters):
-    """Returns the `_Guess` for a table without numbers. Its first line contains the names."""
+    """Returns the `_Guess` for a table without numbers, whose first line contains the names of the
+    columns."""
     number, line = plain[0]
     single = [delimiter for delimiter in delimiters if delimiter not in (None, " ")] or delimiters
     delimiter = max(single, key=lambda one: line.count(one or "\0"))
@@ -583,7 +584,8 @@ class _Rows:
             yield self._block(part, starts)
 
     def _parts(self):
-        """Iterates over lists of lines from the first row on, and stores line numbers and times."""
+        """Iterates over lists of lines that begin with the first row of the table. The line numbers
+        and the times of the lines are stored."""
         for numbers, lines, times in self._lines.parts():
             if numbers[-1] < self._guess.start:
                 continue

@@ -1,4 +1,4 @@
-"""Reads recordings from npy files. A npy file holds one NumPy array without channel names."""
+"""Reads recordings from npy files. An npy file holds one NumPy array without channel names."""
 
 import pathlib
 from typing import TYPE_CHECKING

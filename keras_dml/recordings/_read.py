@@ -22,10 +22,10 @@ class Options:
     Attributes:
         channels: Names of the columns that are channels.
         rate_hz: Sampling rate, in steps per second.
-        resample_hz: Sampling rate after resampling, in steps per second. None: no resampling.
+        resample_hz: Sampling rate after resampling, in steps per second. None means no resampling.
         time: Name of the time column.
         time_unit: Unit of the times: `"s"`, `"ms"`, `"us"` or `"ns"`.
-        max_gap: Longest gap that is interpolated, in seconds. None: 5 steps.
+        max_gap: Longest gap that is interpolated, in seconds. None means a gap of 5 steps.
     """
 
     channels: tuple[str, ...] | None = None
@@ -70,9 +70,9 @@ def read(
     text, and columns with a name that describes the recording, such as `confidence`. The `notes` of
     the recording list all columns that are left out, and all other assumptions about the file.
 
-    If several rows have the same time, they are spread evenly up to the next time. Missing values
-    (an empty field, `.`, `-`, NaN, NA, null) and missing rows are interpolated in gaps of up to
-    `max_gap`. The notes state the numbers of interpolated values and rows.
+    If several rows have the same time, their times are spread evenly up to the next time. Missing
+    values (an empty field, `.`, `-`, NaN, NA, null) and missing rows are interpolated in gaps of up
+    to `max_gap`. The notes state the numbers of interpolated values and rows.
 
     Untrusted files are safe to read. Nothing in a file is executed. Reading a file of 20 MB takes
     at most 500 MB of memory and 20 seconds of processor time. A file may have up to 4,096 columns.
@@ -161,20 +161,23 @@ def read_pieces(
     """Reads a file as `read` does, and cuts the recording at gaps longer than `max_gap`.
 
     Args:
-        path: See `read`.
-        channels: See `read`.
-        rate_hz: See `read`.
-        resample_hz: See `read`.
-        time: See `read`.
-        time_unit: See `read`.
-        max_gap: See `read`.
+        path: Path of the file.
+        channels: Names of the columns that are channels, in order. Default: all columns that `read`
+            uses as channels by default.
+        rate_hz: Sampling rate, in steps per second. Default: the rate of the file.
+        resample_hz: Sampling rate after resampling, in steps per second. Default: no resampling.
+        time: Name of the time column. Default: the column is found by its name.
+        time_unit: Unit of the numbers in the time column: "s", "ms", "us" or "ns". Default: the
+            unit in the name of the column, or a unit that the size of the numbers implies.
+        max_gap: Longest gap between two values that is interpolated, in seconds. Default: 5 steps.
 
     Returns:
         List of `Recording`, one for each piece, in the order of time. Pieces of fewer than 8 steps
         are left out if there are longer pieces.
 
     Raises:
-        ValueError, FileNotFoundError, ImportError: See `read`. Gaps raise no error.
+        ValueError, FileNotFoundError, ImportError: In the same cases as `read`, except that gaps
+            raise no error.
     """
     _, pieces, _ = _read(
         path,

@@ -36,18 +36,19 @@ class Recording:
 
 @dataclasses.dataclass(frozen=True)
 class Signal:
-    """Values of a file before gaps are filled and the signal is resampled.
+    """Values of a file before the signal is resampled and missing values are interpolated.
 
     Attributes:
         path: Path of the file.
         values: Values, shape `(time, channels)`, with NaN for missing values.
         channels: Names of the channels, in order.
-        units: Unit of each channel, or None.
+        units: Unit of each channel. None if the file does not state the unit.
         seconds: Time of each step since the first step, in seconds. None if the file has no times.
         rate_hz: Sampling rate that the caller or the header of the file states, or None.
         place: Function of a row index that returns the place in the file, such as `"line 7"`.
-        notes: See `Recording`.
-        left_out: See `Recording`.
+        notes: Sentences that describe assumptions about the file.
+        left_out: Names of the columns that were not used as channels because of their content or
+            their name.
     """
 
     path: pathlib.Path

@@ -43,7 +43,7 @@ def resampled(signal: Signal, resolution: float, rate_hz: float) -> Signal:
 
     Raises:
         ValueError: If the rate of the signal is unknown or less than half of the new rate, or the
-            signal is shorter than a step at the new rate.
+            signal is shorter than one time step at the new rate.
     """
     path, native_hz = signal.path, native_rate(signal)
     if native_hz is None:
@@ -214,7 +214,8 @@ def _uneven(signal, native_hz, rate_hz):
 
 
 def _splined(seconds, values, native_hz, rate_hz):
-    """Resamples values at uneven times from 0 to the last time, see `_uneven`."""
+    """Resamples values at uneven times from 0 to the last time, by splines and a low-pass filter as
+    described in `_uneven`."""
     import scipy.interpolate
 
     finer = max(1, math.ceil(FINER * native_hz / rate_hz - 1e-6))

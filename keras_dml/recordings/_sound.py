@@ -26,7 +26,7 @@ MOST_SAMPLES = 4 * _bounds.MOST_NUMBERS  # limit for a FLAC file of up to 20 MB
 BLOCK = 2**16  # number of samples of a FLAC file that are decoded at once
 CANCELED = 0.1  # channels cancel each other if the mean has less than this fraction of their power
 MIXED = (
-    "The {count} channels of sound were averaged. To read a single channel, name it by its number."
+    "The {count} channels of audio were averaged. To read a single channel, name it by its number."
 )
 SILENT = "Channels of sound that are constant were left out."
 DIVIDED = "The floats are whole numbers in the range of 16 bits and were divided by 32768."
@@ -98,7 +98,7 @@ def _check_has_no_times(path, options):
         if getattr(options, name) is not None:
             raise ValueError(
                 Message(
-                    "{path} is sound, which has no column of times. Leave out {argument}.",
+                    "{path} is audio, which has no column of times. Leave out {argument}.",
                     path=path,
                     argument=_messages.name(name),
                 )
@@ -169,7 +169,7 @@ def _mean(path, values):
     mean = values.mean(axis=1, keepdims=True, dtype=np.float64)
     if is_sound.any() and mean.var() < CANCELED * _variances(values).mean():
         raise ValueError(
-            f"{path} has {values.shape[1]} channels of sound that cancel each other when averaged. "
+            f"{path} has {values.shape[1]} channels of audio that cancel each other when averaged. "
             f"Name one of the channels by its number, from 1 to {values.shape[1]}."
         )
     return mean, (*notes, MIXED.format(count=values.shape[1]))
@@ -192,7 +192,7 @@ def _full_scale(path, values):
     if is_whole and LEAST_INT16 <= peak <= FULL_INT16:
         return values / FULL_INT16, (DIVIDED,)
     raise ValueError(
-        f"{path} holds floats up to {peak:.6g}, but the full scale of sound is 1. Divide the "
+        f"{path} holds floats up to {peak:.6g}, but the full scale of audio is 1. Divide the "
         "samples by the full scale of the recording, which is 32768 for 16 bits."
     )
 

@@ -244,7 +244,8 @@ def _has_unit(table, i):
 
 
 def _rises(table, i):
-    """Returns whether the numbers or dates of a column rise; some may be equal or missing."""
+    """Returns whether the numbers or dates of a column rise. Some of them may be equal or
+    missing."""
     try:
         times = table.seconds(i)
         times = table.numbers(i) if times is None else times
@@ -578,7 +579,8 @@ def words(name: str) -> set[str]:
 
 
 def _index_of(path, names, wanted, where):
-    """Returns the index of a requested column. Names are compared exactly at first, then less."""
+    """Returns the index of a requested column. Names are first compared exactly, and then without
+    case and units."""
     for simplified in (str, str.strip, str.casefold, lambda name: split_unit(name)[0].casefold()):
         indices = [i for i, name in enumerate(names) if simplified(name) == simplified(wanted)]
         if len(indices) > 1:

@@ -195,8 +195,8 @@ def since_first(
         name: Name of the column.
         times: Finite numbers of the column, shape `(time,)`.
         place: Function of a row index that returns the place in the file.
-        unit: Length of the unit of `times`, in seconds. Default: the unit in the name of the
-            column, or a unit that the size of the numbers implies.
+        unit: Unit of `times`, as a number of seconds. Default: the unit in the name of the column,
+            or a unit that the size of the numbers implies.
         nominal_hz: Sampling rate that the caller states, or None. An unknown unit is derived from
             this rate.
 

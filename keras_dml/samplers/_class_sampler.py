@@ -22,18 +22,22 @@ class ClassSampler(keras.utils.PyDataset):
 
     Args:
         count: Number of examples.
-        y: Class of each example, see `dense_ids`.
+        y: Class of each example, shape `(count,)` or `(count, 1)`: integers, strings, bytes, or
+            floats that are integers.
         classes: Number of distinct classes in a batch.
         per_class: Number of examples of each class in a batch.
-        steps: Number of batches in an epoch. None draws each class about once.
-        sessions: Session of each example, in the same forms as `y`, or None.
+        steps: Number of batches in an epoch. With None, an epoch draws each class about once.
+        sessions: Session of each example, in the same forms as `y`. None means that sessions are
+            unknown.
         groups: Group of each example, in the same forms as `y`, or None. All examples of a class
             must have the same group.
-        mixed: Fraction of batches whose classes come from all groups.
+        mixed: Fraction of the batches that ignore `groups`, so that their classes come from all
+            groups.
         drop_singles: Whether to drop classes with fewer than `per_class` examples.
-        augment: Function `augment(batch, rng) -> batch` on NumPy arrays, or None.
+        augment: Function `augment(batch, rng)` that returns a changed batch of NumPy arrays. None
+            leaves batches unchanged.
         seed: Seed of all draws, a non-negative integer.
-        **kwargs: Arguments of `keras.utils.PyDataset`.
+        **kwargs: Further arguments of `keras.utils.PyDataset`, such as `workers`.
     """
 
     _classes_argument = "classes"
@@ -97,7 +101,8 @@ class ClassSampler(keras.utils.PyDataset):
 
     @property
     def epoch(self) -> int:
-        """Number of the epoch whose batches are drawn. Set it to resume an earlier run."""
+        """Number of the epoch whose batches are drawn. To resume an earlier run, set this
+        number."""
         return self._epoch
 
     @epoch.setter

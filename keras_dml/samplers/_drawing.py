@@ -1,4 +1,4 @@
-"""Draws of the classes and rows of every batch, which are reproducible from a seed."""
+"""Draws the classes and rows of every batch. A seed makes the draws reproducible."""
 
 import math
 
@@ -13,7 +13,8 @@ class Drawing:
     """Random draws of batches. Each batch has distinct classes and different rows of each class.
 
     A draw depends only on the seed, the epoch and the index of the batch. Classes are drawn without
-    replacement until all have been drawn, and rows of a class without replacement within a batch.
+    replacement until all classes have been drawn. Within a batch, the rows of a class are drawn
+    without replacement.
 
     Args:
         members: Row numbers of each class, a list of arrays.
@@ -58,8 +59,9 @@ class Drawing:
     def class_ids(self, epoch: int, index: int) -> np.ndarray:
         """Draws the classes of a batch, int32, shape `(classes,)`.
 
-        The classes are one part of a permutation that `batches_to_cover` consecutive batches cover
-        together, or come from groups that are drawn for this batch.
+        Without groups, the classes are one part of a permutation of all classes, which
+        `batches_to_cover` consecutive batches cover together. With groups, the classes come from
+        groups that are drawn for this batch.
         """
         if self.groups is not None:
             rng = self.generator(GROUP_STREAM, epoch, index)

@@ -1,4 +1,4 @@
-"""Dense ids 0, 1, 2, … in int32 for ids of any dtype.
+"""Replaces ids of any dtype by the int32 numbers 0, 1, 2, and so on.
 
 Keras casts labels to float32 before a loss, where 16777216 and 16777217 are equal. Ids counted from
 0 stay exact for every data set.

@@ -29,7 +29,8 @@ class EpisodeSampler(ClassSampler):
     `batch[:rows].reshape(ways, shots, ...)`. No example appears twice in an episode.
 
     Episode `i` of epoch `e` depends only on `(seed, e, i)`. Classes are drawn without replacement
-    until all have been drawn. See `PKSampler` for resuming.
+    until all classes have been drawn. The documentation of `PKSampler` explains how to resume a
+    run.
 
     >>> import numpy as np
     >>> x, y = np.zeros((30, 28, 28, 1)), np.repeat([3, 5, 7], 10)

@@ -28,8 +28,10 @@ class NPairSampler(PKSampler):
     1
 
     Args:
-        x: Recordings, an array or a list of arrays, see `PKSampler`.
-        y: Class of each recording, see `PKSampler`.
+        x: Recordings, shape `(recordings, time, channels)`, or a list of arrays
+            `(time_i, channels)`.
+        y: Class of each recording, shape `(recordings,)` or `(recordings, 1)`: integers of any
+            size, strings, bytes, or floats that are integers.
         pairs: Number of distinct classes in a batch (N in Abdelwahab2019, which does not report its
             value), at least 2 and at most the number of classes in `y`. More pairs give more
             negatives.

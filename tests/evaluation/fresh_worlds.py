@@ -1,14 +1,14 @@
 """Simulates verification scores of five populations that were not used to design the intervals.
 
 The code calls a simulated population a world. The two worlds of `tests/evaluation/worlds.py` were
-used to design the intervals. The worlds of this module have other distributions of person effects,
-other noise and other designs:
+used to design the intervals. In the worlds of this module, the effects of people and the noise have
+other distributions, and the people and recordings are arranged in other ways:
 
-goats: For 5 % of the people, genuine scores are as large as imposter scores.
-wolves: Some people are near to everybody, with log-normal effects.
-heavy: All person effects have Student's t distribution with 3 degrees of freedom.
-twins: People form pairs of twins, who are nearer to each other than other people are.
-unequal: People have from 1 to 12 recordings, and the effects are exponential.
+goats: For 5 % of the people, genuine scores are as large as imposter scores. wolves: Some people
+are near to everybody. The effects have a log-normal distribution. heavy: All person effects have
+Student's t distribution with 3 degrees of freedom. twins: People form pairs of twins, who are
+nearer to each other than other people are. unequal: People have from 1 to 12 recordings, and the
+effects have an exponential distribution.
 """
 
 import functools
@@ -28,7 +28,8 @@ MOST = 12  # largest number of recordings per person in the world "unequal"
 
 
 class Effects(NamedTuple):
-    """Effects of people: distance to themselves, nearness as a claim, and nearness as a probe."""
+    """Effects of people on scores: distance between a person's own recordings, nearness as the
+    claimed person, and nearness as the probe person."""
 
     goat: np.ndarray
     lamb: np.ndarray
@@ -36,7 +37,7 @@ class Effects(NamedTuple):
 
 
 def effects(rng, people, world):
-    """Draws the `Effects` of a number of people."""
+    """Draws the `Effects` for `people` people."""
     goat, lamb, wolf = rng.normal(size=(3, people)) * [[0.5], [0.4], [0.4]]
     if world == "goats":
         goat = np.where(rng.uniform(size=people) < GOATS, SHIFTS[world], goat)
@@ -50,12 +51,12 @@ def effects(rng, people, world):
 
 
 def trials(world, people, recordings, seed):
-    """Draws trials of the recordings of each person with each claimed person.
+    """Draws scores for each recording of each person compared with each claimed person.
 
     Args:
         world: Name of a world.
         people: Number of people.
-        recordings: Number of recordings per person. The world "unequal" ignores it.
+        recordings: Number of recordings per person. The world "unequal" ignores this number.
         seed: Seed of the draw.
     """
     rng = np.random.default_rng(seed)
@@ -76,7 +77,8 @@ def trials(world, people, recordings, seed):
 
 @functools.cache
 def truth(world, people, size=1_000_000):
-    """Returns the metrics of a large population, which in "twins" depend on the sample size."""
+    """Returns the metrics of a large simulated population. In the world "twins" the metrics depend
+    on the sample size."""
     rng = np.random.default_rng(0)
     goat, lamb, _ = effects(rng, size, world)
     wolf = effects(rng, size, world).wolf

@@ -14,13 +14,15 @@ def auc(genuine, imposter):
 
 
 def rates(genuine, imposter, threshold):
-    """Computes FAR and FRR by counting accepted trials."""
+    """Computes the false accept rate (FAR) and the false reject rate (FRR) at a threshold by
+    counting accepted trials."""
     far = sum(score <= threshold for score in imposter) / len(imposter)
     return far, sum(score > threshold for score in genuine) / len(genuine)
 
 
 def eer(genuine, imposter):
-    """Computes the rate at which FAR = FRR on the error curve, one threshold at a time."""
+    """Computes the equal error rate, at which FAR = FRR on the error curve, with a loop over
+    thresholds."""
     before = (0.0, 1.0)
     for threshold in sorted({*genuine, *imposter}):
         after = rates(genuine, imposter, threshold)
@@ -34,8 +36,8 @@ def eer(genuine, imposter):
 def person_distances(distances, observed, enrolled):
     """Computes the distance of each probe to each person.
 
-    The distance is the mean over the observed recordings of the probe of the distance to the
-    nearest enrolled recording of the person.
+    For each observed recording of the probe, the distance to the nearest enrolled recording of the
+    person is computed. The result is the mean of these distances.
     """
     return [
         np.mean([min(distances[row, column] for column in columns) for row in observed])
@@ -44,7 +46,8 @@ def person_distances(distances, observed, enrolled):
 
 
 def accuracy(matrix, right):
-    """Computes the fraction of probes whose right person is nearest. A tie of c counts as 1 / c."""
+    """Computes the fraction of probes whose correct person is nearest. If c people are equally
+    near, the probe counts as 1 / c."""
     total = 0.0
     for row, person in zip(matrix, right, strict=True):
         tied = [index for index, value in enumerate(row) if value == min(row)]
@@ -53,9 +56,11 @@ def accuracy(matrix, right):
 
 
 def retrieval(matrix, labels, entry_labels, ks, skip=None):
-    """Computes Recall@k, MAP@R and R-precision of each query over all orders of ties.
+    """Computes Recall@k, MAP@R and R-precision of each query, averaged over all orders of tied
+    entries.
 
-    `skip` is the index of an entry that is left out. A query without a relevant entry yields None.
+    The entry with the index `skip` is left out. For a query without a relevant entry, the result is
+    None.
     """
     rows = []
     for query, (distances, label) in enumerate(zip(matrix, labels, strict=True)):
@@ -86,7 +91,7 @@ def _ranking_figures(hits, total, ks):
 
 
 def pairs(labels, clusters):
-    """Counts true positive, false positive and false negative pairs."""
+    """Counts pairs of samples that are true positive, false positive and false negative."""
     counts = [0, 0, 0]
     for i, j in itertools.combinations(range(len(labels)), 2):
         same, together = labels[i] == labels[j], clusters[i] == clusters[j]
@@ -97,7 +102,8 @@ def pairs(labels, clusters):
 
 
 def nmi(labels, clusters):
-    """Computes mutual information divided by the mean entropy, from the definitions."""
+    """Computes the normalized mutual information from its definition: the mutual information
+    divided by the mean entropy."""
 
     def entropy(*columns):
         counts = collections.Counter(zip(*columns, strict=True)).values()

@@ -6,13 +6,13 @@ import numpy as np
 def claims(rng, people, resemblance=0.4, recordings=3):
     """Draws trials in which each person claims to be each other person.
 
-    Returns scores and the two people of each trial.
+    Returns the scores of the trials, and the two people of each trial.
 
     Args:
         rng: `numpy.random.Generator`.
         people: Number of people.
-        resemblance: Fraction of the variance that is due to single people. The larger it is, the
-            more some people resemble everybody.
+        resemblance: Fraction of the variance of scores that is due to single people. The larger
+            this fraction is, the more some people resemble everybody.
         recordings: Number of recordings per person.
     """
     person, pair = rng.normal(size=people), rng.normal(size=(people, people))

@@ -1,4 +1,5 @@
-"""Tests `accept_rates`: false and true accept rate of a threshold, with intervals over people."""
+"""Tests `accept_rates`, which computes the false and the true accept rate of a threshold, with
+confidence intervals over people."""
 
 import numpy as np
 import pytest
@@ -50,7 +51,8 @@ def test_no_replicate_is_refused():
 
 @pytest.mark.parametrize("threshold", [float("nan"), "0.3", None])
 def test_a_threshold_that_is_not_a_number_is_refused(threshold):
-    """Tests NaN too, because no score is below NaN and the false accept rate would be 0."""
+    """Tests that a threshold of NaN is refused. No score is below NaN, so the false accept rate
+    would be 0."""
     scores, genuine, _ = matrix()
     with pytest.raises(ValueError, match="`threshold` must be a number"):
         accept_rates(scores, genuine, threshold)

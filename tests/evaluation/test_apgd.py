@@ -15,7 +15,7 @@ CLASSES = 6
 
 @pytest.fixture(scope="module")
 def given():
-    """Returns the weights, images and settings of the golden file."""
+    """Returns the weights, the images and the settings of the worked example."""
     found = {name: np.array(value) for name, value in load("toolbox")["inputs"].items()}
     return {
         name: value.astype("float32") if value.dtype.kind == "f" else value
@@ -41,7 +41,7 @@ def case(request):
 
 
 class Recorded:
-    """Objective that records points and values and reports that no point is misclassified."""
+    """Objective that records points and loss values, and reports that no point is misclassified."""
 
     def __init__(self, network, y, loss, stops=False):
         self.network, self.y, self.loss, self.stops = network, y, loss, stops
@@ -59,7 +59,8 @@ class Recorded:
 
 
 def algorithm_1(objective, x, start, epsilon, steps):
-    """Runs Croce2020, Algorithm 1, for one image. Returns all evaluated points and the best."""
+    """Runs Croce2020, Algorithm 1, for one image. Returns all points at which the loss was
+    computed, and the point with the highest loss."""
     marks, length = [0.0, 0.22], None
     while marks[-1] <= 1:
         marks.append(marks[-1] + max(marks[-1] - marks[-2] - 0.03, 0.06))

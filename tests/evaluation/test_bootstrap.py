@@ -18,7 +18,8 @@ from tests.goldens import golden
 
 
 def matrix(people=24, seed=1, shift=1.6):
-    """Draws scores of all probes and claims, whether trials are genuine, and the people."""
+    """Draws the scores of all probes compared with all claimed people, whether the trials are
+    genuine, and the people."""
     rng = np.random.default_rng(seed)
     scores = rng.normal(size=(people, people)) - shift * np.eye(people)
     return scores, np.eye(people, dtype=bool), (np.arange(people)[:, None], np.arange(people))
@@ -32,7 +33,8 @@ def test_a_trial_counts_as_often_as_its_people_were_drawn():
 
 
 def test_a_weighted_replicate_of_similarities_has_the_golden_rate_and_threshold():
-    """Tests with genuine and imposter exchanged, because the golden file accepts scores s > t."""
+    """Tests with genuine and imposter trials exchanged, because the worked example accepts
+    similarities s > t."""
     example = golden("eer-weighted-trials", "seeds_p2")
     scores, genuine, weights = map(np.array, example["inputs"].values())
     order = np.argsort(scores)
@@ -95,7 +97,8 @@ def test_replicates_without_both_kinds_are_drawn_again():
 
 
 def bound_without_errors(count):
-    """Returns the upper bound of the two-sided 95 % Clopper-Pearson interval without errors."""
+    """Returns the upper bound of the two-sided 95 % Clopper-Pearson interval for a sample without
+    errors."""
     return scipy.stats.binomtest(0, count).proportion_ci(0.95, method="exact").high
 
 
@@ -140,7 +143,8 @@ def test_an_interval_of_the_eer_is_that_of_a_slow_loop():
 
 
 def changed(rng, scores, genuine):
-    """Makes one genuine score larger or one imposter score smaller."""
+    """Makes the trials worse: one genuine distance becomes larger, or one imposter distance becomes
+    smaller."""
     scores = scores.copy()
     row, column = rng.integers(len(scores), size=2)
     scores[row, column] += rng.exponential() * (1 if genuine[row, column] else -1)
@@ -149,7 +153,8 @@ def changed(rng, scores, genuine):
 
 @pytest.mark.parametrize("by_people", [True, False])
 def test_an_additional_error_never_improves_an_end_of_an_interval(by_people):
-    """Tests a sequence that starts without errors and worsens one score at a time."""
+    """Tests a sequence of trials that starts without errors. In each step one score becomes
+    worse."""
     scores, genuine, people = matrix(people=8, shift=8)
     options = {"people": people if by_people else None, "bootstrap": 100}
     rng, ends = np.random.default_rng(0), []

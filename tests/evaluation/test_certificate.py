@@ -1,4 +1,5 @@
-"""Tests `certificate`: thresholds, the number of people that a FAR needs, and extrapolation."""
+"""Tests `certificate`, which computes a threshold for a false accept rate (FAR) with a confidence
+interval, and the number of people that the rate needs."""
 
 import numpy as np
 import pytest
@@ -45,7 +46,8 @@ def test_the_number_of_people_needed_is_enough():
 
 
 def test_the_range_of_people_needed_contains_the_number_of_a_population():
-    """Tests ranges that groups of 15 people give for a FAR of 1 %."""
+    """Tests the number of people needed for a FAR of 1 %. Ranges that are computed from groups of
+    15 people must contain the number of the population."""
     sizes, supported = np.arange(20, 201, 20), []
     for size in sizes:
         strictest = [false_accepts(*trials(size, seed=s), -2.3).strictest for s in range(3)]
@@ -142,7 +144,8 @@ def test_a_supported_rate_is_rounded_up(rate, said):
 
 
 def test_moments_use_the_middle_of_the_rank_of_each_excess():
-    """Tests a case computed by hand: the excesses 1, 2 and 6 have a0 = 3 and a1 = 17/18."""
+    """Tests the moments of the excesses 1, 2 and 6, which are a0 = 3 and a1 = 17/18 if computed by
+    hand."""
     fit = fit_tail(np.array([-6.0, 4.0, -1.0, -2.0]), np.full(4, 0.25), 0.0)
     assert (fit.start, fit.rate) == (0.0, 0.75)
     assert (fit.shape, fit.scale) == pytest.approx((-0.7, 5.1), rel=1e-12)

@@ -1,4 +1,5 @@
-"""Tests metrics that compare clusters with classes (NMI, pair-counting F1)."""
+"""Tests metrics that compare clusters with classes: normalized mutual information (NMI) and
+pair-counting F1."""
 
 import numpy as np
 import pytest

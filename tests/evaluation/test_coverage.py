@@ -1,4 +1,5 @@
-"""Tests that 95 % intervals over people contain the true metric in about 95 % of the draws.
+"""Tests that 95 % confidence intervals over people contain the true metric in about 95 % of the
+simulated samples.
 
 `python -m tests.bench.coverage` runs a larger simulation with 100 people.
 """
@@ -18,7 +19,7 @@ LEAST_OF_TAR = 176
 
 
 def covered(world, eer, people, recordings):
-    """Counts how many intervals of each metric contain the value of the population."""
+    """Counts how many intervals of each metric contain the metric of the whole population."""
     truth = worlds.truth(world, eer)
     counts = dict.fromkeys(("eer", "auc", "tar", "far at a threshold", "tar at a threshold"), 0)
     for seed in range(DRAWS):
@@ -87,7 +88,8 @@ def test_the_worlds_have_the_rates_that_they_are_named_after():
 
 
 def test_an_interval_of_a_skewed_mean_over_people_covers_it():
-    """Tests an accuracy of 97 %, in which every eighth person fails in a quarter of the trials."""
+    """Tests intervals for an accuracy of 97 %, if every eighth person fails in a quarter of the
+    trials and nobody else fails."""
     held = 0
     for seed in range(DRAWS):
         rng = np.random.default_rng(seed)

@@ -1,4 +1,5 @@
-"""Tests `eer_comparison`, which compares methods with intervals over people and seeds."""
+"""Tests `eer_comparison`, which compares the equal error rates of methods, with confidence
+intervals over people and training seeds."""
 
 import numpy as np
 import pytest

@@ -18,7 +18,8 @@ def test_the_difference_does_not_depend_on_the_units():
 
 
 def test_a_small_paired_difference_is_significant():
-    """Tests that the paired interval excludes 0 although the two separate intervals overlap."""
+    """Tests that the paired interval of a difference excludes 0 although the separate intervals of
+    the two equal error rates overlap."""
     scores, genuine, people = matrix(people=60)
     worse = scores + 0.6 * genuine
     found = eer_difference(scores, worse, genuine, people=people)

@@ -1,4 +1,5 @@
-"""Tests the equal error rate by linear interpolation between the points of the error curve."""
+"""Tests the equal error rate, which is computed by linear interpolation between the points of the
+error curve."""
 
 import numpy as np
 import pytest

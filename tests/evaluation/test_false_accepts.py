@@ -1,4 +1,5 @@
-"""Tests `false_accepts`, the false accept rate over pairs of people with an interval."""
+"""Tests `false_accepts`, which computes the false accept rate over pairs of people, with a
+confidence interval."""
 
 import numpy as np
 import pytest
@@ -65,9 +66,10 @@ def test_errors_of_fewer_people_are_worth_fewer_pairs():
 
 
 def test_the_variance_equals_that_of_drawing_other_people():
-    """Tests that the estimated variance is near the true variance, and rather too large.
+    """Tests that the estimated variance is near the true variance between samples of people.
 
-    The effective number of independent pairs is then rather too small.
+    The estimate may be larger than the true variance. The effective number of independent pairs is
+    then too small.
     """
     rng, rates, worth = np.random.default_rng(0), [], []
     for _ in range(400):

@@ -12,7 +12,7 @@ F32 = dict(rtol=1e-5, atol=1e-6)
 
 
 def perceptron(layers, slope):
-    """Builds a similarity S(x, y): a perceptron on the concatenation of x and y."""
+    """Builds a similarity S(x, y), a perceptron that takes the concatenation of x and y."""
 
     def similarity(x, y):
         units = np.array([[np.concatenate([a, b]) for b in y] for a in x])

@@ -1,6 +1,7 @@
-"""Tests one prototypical classifier on all tasks of Monteiro2020, section 1.
+"""Tests that one prototypical classifier solves all tasks of Monteiro2020, section 1.
 
-Classification, few-shot learning, verification, retrieval, novelty detection, two-sample tests.
+The tasks are classification, few-shot learning, verification, retrieval, novelty detection and
+two-sample tests.
 """
 
 import numpy as np
@@ -21,7 +22,7 @@ def clouds(seed):
 
 
 def two_samples(similarity, x, y):
-    """Runs the two-sample test with a different person for each example."""
+    """Runs the two-sample test. Each example belongs to a different person."""
     people = range(len(x)), range(len(x), len(x) + len(y))
     return evaluation.two_samples(similarity, x, y, people=people, permutations=99)
 

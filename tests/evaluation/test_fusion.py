@@ -1,4 +1,4 @@
-"""Tests that a learned similarity and a cosine are fused into one score correctly."""
+"""Tests that a learned similarity and a cosine are combined to one score correctly."""
 
 import dataclasses
 import json

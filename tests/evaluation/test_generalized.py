@@ -1,4 +1,5 @@
-"""Tests `generalized_accuracy`, the accuracy on new and old classes if all may be predicted."""
+"""Tests `generalized_accuracy`, the accuracy on new and on old classes if the classifier may
+predict all classes."""
 
 import numpy as np
 import pytest

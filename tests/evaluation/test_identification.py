@@ -1,4 +1,5 @@
-"""Tests `identification`, the rank-1 accuracy among enrolled people."""
+"""Tests `identification`, which computes how often the nearest enrolled person is the correct
+person (rank-1 accuracy)."""
 
 import numpy as np
 import pytest

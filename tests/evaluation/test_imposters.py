@@ -1,4 +1,5 @@
-"""Tests `imposters`, open-set identification with people who are not enrolled."""
+"""Tests `imposters`, which evaluates open-set identification: some probes belong to people who are
+not enrolled."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Tests confidence intervals over people of all metrics except verification."""
+"""Tests the confidence intervals over people of all metrics except the metrics of verification."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,8 @@ NAMES = np.repeat([f"person {i}" for i in range(PEOPLE)], RECORDINGS)
 
 
 def distances(rng, spread=1.0):
-    """Draws distances of probes to all people. Probes of the same person have correlated errors."""
+    """Draws distances from probes to all people. The errors of probes of the same person are
+    correlated."""
     matrix = rng.normal(size=(len(NAMES), PEOPLE))
     near = 2 + spread * np.repeat(rng.normal(size=PEOPLE), RECORDINGS)
     matrix[np.arange(len(NAMES)), np.repeat(np.arange(PEOPLE), RECORDINGS)] -= near
@@ -28,7 +29,8 @@ def test_a_mean_without_errors_has_the_interval_of_clopper_and_pearson():
 
 
 def test_the_interval_of_a_mean_of_zeros_and_ones_contains_clopper_pearson():
-    """Tests one trial per person, so that the bounds depend only on the number of errors."""
+    """Tests one trial per person, so that the confidence bounds depend only on the number of
+    errors."""
     for errors in (1, 3, 8):
         values = np.arange(20) >= errors
         result = mean_interval(values.astype(float), None, draws=8000)
@@ -37,7 +39,8 @@ def test_the_interval_of_a_mean_of_zeros_and_ones_contains_clopper_pearson():
 
 
 def figures_of(rng, bootstrap):
-    """Computes each metric with its confidence interval, as a dict by name."""
+    """Computes each metric with its confidence interval. Returns a dictionary keyed by the name of
+    the metric."""
     matrix, gallery = distances(rng), np.unique(NAMES, return_index=True)
     enrolled = NAMES[np.sort(gallery[1])]
     identified = evaluation.identification(matrix, NAMES, enrolled, bootstrap=bootstrap)
@@ -96,7 +99,7 @@ def test_without_a_bootstrap_there_is_no_interval(rng):
 
 
 def test_recordings_of_one_person_do_not_count_as_people(rng):
-    """Tests that four copies of each probe give the same interval as one."""
+    """Tests that four copies of each probe give the same interval as one copy."""
     matrix, enrolled = distances(rng), NAMES[::RECORDINGS]
     once = evaluation.identification(matrix, NAMES, enrolled, bootstrap=300)
     often = evaluation.identification(
@@ -106,7 +109,8 @@ def test_recordings_of_one_person_do_not_count_as_people(rng):
 
 
 def test_intervals_cover_the_accuracy_of_a_population():
-    """Tests people with error probabilities from 0 to 1, half of whom hardly ever err."""
+    """Tests a population in which the error probabilities of people range from 0 to 1, and half of
+    the people hardly ever err."""
     population = scipy.stats.beta(0.3, 2)
     covered = 0
     for seed in range(200):

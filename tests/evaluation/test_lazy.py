@@ -1,4 +1,5 @@
-"""Tests that names are imported at their first use, and that metrics do not import Keras."""
+"""Tests that each name of `evaluation` is imported at its first use, and that metrics do not import
+Keras."""
 
 import subprocess
 import sys

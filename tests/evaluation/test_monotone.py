@@ -1,4 +1,4 @@
-"""Tests that one more error never improves a confidence bound."""
+"""Tests that an additional error never improves a confidence bound."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,8 @@ seeds = st.integers(0, 10_000)
 
 
 def claims(seed):
-    """Draws trials of all pairs of people, first without errors and then with more and more."""
+    """Draws trials of all pairs of people. The first set of trials has no errors, and later sets
+    have more and more errors."""
     rng = np.random.default_rng(seed)
     gap = rng.choice([0.5, 2.0, 30.0])
     scores = rng.normal(size=(RECORDINGS, PEOPLE, PEOPLE)) + gap * ~np.eye(PEOPLE, dtype=bool)
@@ -25,7 +26,7 @@ def claims(seed):
 
 
 def with_more_errors(trials, seed, *, kinds=(True, False)):
-    """Returns the trials after at least one of them became worse."""
+    """Returns a copy of the trials in which at least one score is worse."""
     rng = np.random.default_rng([seed, 1])
     scores = trials.scores.copy()
     candidates = np.argwhere(np.isin(trials.genuine, kinds))
@@ -150,7 +151,8 @@ def test_a_compared_rate_and_a_detection_cost(seed):
 
 
 def answers(seed):
-    """Draws distances of probes to people before and after some probes become misidentified."""
+    """Draws distances of probes to people, before and after some probes are moved to a wrong
+    person."""
     rng = np.random.default_rng(seed)
     names = np.repeat(np.arange(PEOPLE), RECORDINGS)
     right = names[:, None] == np.arange(PEOPLE)
@@ -224,9 +226,10 @@ def test_the_first_false_accept_of_450_does_not_narrow_the_interval():
 @pytest.mark.parametrize("world", ["strong", "mild", "wolves", "heavy"])
 @pytest.mark.parametrize(("count", "far"), [(46, 0.01), (46, 0.05), (10, 0.1)])
 def test_as_many_other_people_have_at_most_the_upper_end(world, count, far):
-    """Tests that another group of people exceeds the upper bound in about 2.5 % of the draws.
+    """Tests that the rate of another group of people exceeds the upper confidence bound in about
+    2.5 % of the draws.
 
-    The threshold is chosen from the same scores as the interval.
+    The threshold is chosen from the same scores from which the interval is computed.
     """
     above = 0
 

@@ -1,4 +1,5 @@
-"""Tests `promise`, a conformal (distribution-free) threshold for new people."""
+"""Tests `promise`, which computes a threshold with a guaranteed false match rate for new people
+(conformal prediction)."""
 
 import itertools
 
@@ -37,9 +38,11 @@ def promise_of(scores, far):
 @settings(max_examples=20)
 @given(st.integers(0, 10_000), st.sampled_from([0.15, 0.25, 0.4, 0.6]))
 def test_two_new_people_are_matched_at_most_at_the_promised_rate(seed, far):
-    """Tests the mean rate over all choices of the two new people, for which the bound is exact.
+    """Tests the mean false match rate over all choices of two new people. The guaranteed bound
+    holds exactly for this mean.
 
-    The mean exceeds `far` only if a new person is accepted in more than a quarter of the trials.
+    The mean rate exceeds `far` only if a new person is accepted in more than a quarter of the
+    trials.
     """
     rng = np.random.default_rng(seed)
     people = 10
@@ -61,9 +64,10 @@ def test_the_promise_holds_for_people_who_differ_moderately(seed):
 
 
 def test_the_promise_holds_if_few_people_resemble_everybody():
-    """Tests samples that contain such people, for which the bound needs no assumption.
+    """Tests samples in which a few people resemble everybody. For such samples the guaranteed rate
+    needs no assumption.
 
-    The rate must also be at least 30 % of the bound.
+    The mean false match rate must also be at least 30 % of the guaranteed rate.
     """
     level = np.arange(22.0)
     scores = np.minimum(level[:, None], level)
@@ -99,7 +103,9 @@ def test_at_the_strictest_rate_nobody_is_accepted():
 
 
 def test_38_people_accept_more_than_one_in_a_thousand_for_5_percent():
-    """Tests simulated populations of people who differ much, and of people who hardly differ."""
+    """Tests that thresholds for a guaranteed rate of 5 %, set with 38 people, accept more than 0.1
+    % of the imposter trials. In some of the simulated populations people differ much, and in others
+    they hardly differ."""
     for world in ("strong", "mild"):
         rates, accepted = [], []
         for seed in range(30):

@@ -1,4 +1,4 @@
-"""Tests `paper_protocol` and `session_protocol`."""
+"""Tests the evaluation protocols `paper_protocol` and `session_protocol`."""
 
 import json
 import time
@@ -32,7 +32,8 @@ def value(records, **which):
 
 @pytest.fixture(scope="module")
 def toy():
-    """Returns the distance matrix of the golden example, with observed rows first, and the draw."""
+    """Returns the distance matrix of the worked example, with observed recordings in rows, and the
+    draw of recordings."""
     example = golden("protocol_toy")
     observed = np.array(example["inputs"]["observed"])
     enrolled = np.array(example["inputs"]["enrolled"])
@@ -262,7 +263,8 @@ def test_matrices_that_do_not_fit_are_refused():
 
 
 def test_the_draws_of_recordings_and_of_people_follow_the_seed():
-    """Tests a latest session of five recordings. If all are observed, only people are drawn."""
+    """Tests a latest session of five recordings. If all five recordings are observed, the seed
+    affects only the draw of people."""
     distances, subjects, sessions = recordings(noise=3.0)
     by_seed = [
         {

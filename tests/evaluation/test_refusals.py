@@ -123,7 +123,7 @@ def test_invalid_names_are_refused_by_every_figure(figure, change, message):
 
 
 def test_names_of_different_kinds_are_not_converted_to_strings():
-    """Tests ids 1 and "1", which NumPy would convert to the same string."""
+    """Tests the ids 1 and "1", which NumPy would convert to the same string."""
     with pytest.raises(TypeError, match="types int, str"):
         evaluation.retrieval(POINTS, [1, "1", "1", 1, "b", "b"], k=(1,))
 
@@ -207,6 +207,7 @@ def test_a_rate_or_a_cost_that_is_not_a_number_is_refused_by_name(value):
 
 
 def test_a_one_class_svm_with_all_examples_outside_is_refused():
-    """Tests the limit at which all examples are outliers, for which scikit-learn fails."""
+    """Tests a fraction of outliers at which the SVM classifies all examples as outliers, and
+    scikit-learn fails."""
     with pytest.raises(ValueError, match="`outliers` must be above 0 and below 1. Received 1"):
         evaluation.novelty_by_one_class_svm(TABLE, TABLE, outliers=1)

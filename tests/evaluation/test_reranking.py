@@ -11,7 +11,7 @@ from tests.goldens import golden
 
 
 def slanted(x, y):
-    """Computes an asymmetric similarity with ties, in whole numbers, so that it is exact."""
+    """Computes an asymmetric similarity of whole numbers, which is exact and has ties."""
     x, y = np.asarray(x, float), np.asarray(y, float)
     return np.abs(x[:, None] - 2 * y).sum(axis=-1) % 7
 
@@ -21,7 +21,8 @@ def minus(similarity):
 
 
 def by_loop(queries, entries, similarity, distance, count, within):
-    """Computes the ranking of each query by sorting entries by distance and then by similarity."""
+    """Ranks the entries for each query by sorting: first by distance, and the candidates again by
+    similarity."""
     matrix, cheap = similarity(queries, entries), distance(queries, entries)
     for query in range(len(queries)):
         order = [i for i in range(len(entries)) if not (within and i == query)]
@@ -129,7 +130,7 @@ def test_no_similarity_is_computed_for_queries_without_a_relevant_entry():
 
 
 def test_equal_entries_stay_tied_despite_rounding(rng):
-    """Tests a similarity that rounds equal columns differently."""
+    """Tests equal entries if the similarity rounds the columns of these entries differently."""
     places = rng.integers(0, 6, 80)
     x, labels = rng.normal(size=(6, 4))[places], rng.integers(0, 3, 80)
 

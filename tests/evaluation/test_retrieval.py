@@ -19,7 +19,8 @@ LABELS = st.lists(st.integers(0, 2), min_size=2, max_size=6).filter(
 
 
 def figures(found):
-    """Returns Recall@K, MAP@R and R-precision of each query as rows, in the form of the oracle."""
+    """Returns Recall@K, MAP@R and R-precision, one row per query, in the same form as the
+    oracle."""
     return np.column_stack(found.per_query).tolist()
 
 
@@ -113,7 +114,8 @@ def test_a_collapsed_network_scores_chance(size, rng):
 
 @pytest.mark.parametrize("distance", ["euclidean", "cosine"])
 def test_equal_entries_are_tied_at_any_index(distance, rng):
-    """Tests ties of equal entries, whose columns a matrix product may round differently."""
+    """Tests that equal entries have equal distances, although a matrix product may round their
+    columns differently."""
     places = rng.integers(0, 25, 400)
     vectors, labels = rng.normal(size=(25, 33)).astype("f4")[places], rng.integers(0, 5, 400)
     order = rng.permutation(400)
@@ -145,7 +147,8 @@ def test_the_nearest_are_found_if_the_sample_is_misleading():
 
 
 def test_memory_does_not_grow_with_the_number_of_pairs(rng):
-    """Tests 2,000 queries and entries, whose distance matrix would take 32 MB."""
+    """Tests the memory for 2,000 queries and 2,000 entries, whose distance matrix would take 32
+    MB."""
     vectors, labels = rng.normal(size=(2000, 32)).astype("f4"), rng.integers(0, 20, 2000)
     tracemalloc.start()
     retrieval(vectors, labels, max_bytes=1 << 20)

@@ -1,4 +1,5 @@
-"""Tests accuracy under attacks: reference values, invariants, and resumed runs."""
+"""Tests the accuracy under adversarial attacks: reference values, invariants, and interrupted runs
+that are resumed."""
 
 import numpy as np
 import pytest
@@ -70,7 +71,7 @@ def test_fgsm_of_the_golden_network():
 
 
 class Drawn:
-    """Generator that returns fixed values."""
+    """Random generator that returns given values."""
 
     def __init__(self, values):
         self.values = np.array(values)
@@ -174,7 +175,7 @@ def test_attacks_have_different_names():
 
 
 class Scripted:
-    """Attack with fixed outcomes.
+    """Attack whose outcome is given for each example.
 
     Inputs are pairs (row / 10, whether the input is classified correctly).
     """
@@ -194,7 +195,7 @@ class Scripted:
 
 
 def scripted(clean):
-    """Returns a network for the attack `Scripted`, with inputs and labels."""
+    """Returns a network for the attack `Scripted`, and inputs with labels."""
     x = np.stack([np.arange(len(clean)) / 10, clean], axis=1).astype("float32")
     return linear([[0.0, 0.0], [0.0, 1.0]], [0.5, 0.0]), x, np.ones(len(clean), int)
 

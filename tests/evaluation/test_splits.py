@@ -1,4 +1,5 @@
-"""Tests splits of people and of recordings."""
+"""Tests that people are split into training and test sets, and recordings into enrolled and
+observed recordings."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,5 @@
-"""Tests the Square Attack: its squares, its schedule and its queries (Andriushchenko2020)."""
+"""Tests the Square Attack (Andriushchenko2020): the squares, the schedule of their sizes, and the
+number of queries."""
 
 import numpy as np
 import pytest
@@ -13,13 +14,14 @@ PIXELS = (6, 6, 1)
 
 
 def rising(x, rows):
-    """Computes a margin that stays below 0 and changes whenever the input changes."""
+    """Computes a margin that is always below 0, and that changes if the input changes."""
     weights = np.random.default_rng(0).normal(size=x.shape[1:])
     return (x * weights).reshape(len(x), -1).sum(axis=1) - 1e3
 
 
 def tried_by(x, epsilon, queries, rng, margins=rising):
-    """Runs a search and returns the result, all evaluated points and the values of the points."""
+    """Runs a search. Returns the result of the search, all points that the search evaluated, and
+    the margins of these points."""
     points, values = [], []
 
     def recorded(x, rows):
@@ -65,7 +67,8 @@ def test_it_starts_from_vertical_stripes_and_draws_squares(rng):
 
 
 def test_the_share_of_a_square_follows_the_published_schedule():
-    """Tests that the share is halved after 10, 50, 200, ... of 10,000 squares."""
+    """Tests that the fraction of pixels in a square is halved after 10, 50, 200, ... of 10,000
+    squares."""
     queries = load("toolbox")["inputs"]["queries"]
     for done, fraction in zip(SQUARE["squares"], SQUARE["fractions"], strict=True):
         side = attacks._square_side(done / queries, np.zeros(PIXELS))
@@ -119,7 +122,7 @@ def test_the_same_seed_draws_the_same_squares():
 
 
 def test_apgd_after_squares_breaks_networks_that_hide_gradients(rng):
-    """Tests a network with a gradient only at images whose first pixel is dark."""
+    """Tests a network whose gradient is zero unless the first pixel of the image is dark."""
 
     def hidden(x):
         dark = keras.ops.relu(0.35 - x[:, 0]) / 0.35  # value and gradient are mostly 0
@@ -140,7 +143,8 @@ def test_apgd_after_squares_breaks_networks_that_hide_gradients(rng):
 
 
 def test_each_halving_of_the_published_schedule_comes_after_its_square():
-    """Tests that squares after number 10, 50, ... of 10,000 cover 0.8 / 2^k of the pixels."""
+    """Tests that the squares after number 10, 50, ... of 10,000 cover the fraction 0.8 / 2^k of the
+    pixels."""
     image = np.zeros((1000, 1000, 1))
     for k, after in enumerate((10, 50, 200, 500, 1000, 2000, 4000, 6000, 8000)):
         before, halved = (attacks._square_side((after + i + 0.5) / 10_000, image) for i in (0, 1))

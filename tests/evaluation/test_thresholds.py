@@ -1,4 +1,5 @@
-"""Tests `threshold_at_far`, the empirical threshold for a wanted false accept rate."""
+"""Tests `threshold_at_far`, which finds the largest observed score that accepts at most a wanted
+fraction of imposters."""
 
 import dataclasses
 import json

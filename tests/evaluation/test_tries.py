@@ -1,4 +1,5 @@
-"""Tests `best_of_tries`, the accept rates if a person may try several times."""
+"""Tests `best_of_tries`, which computes false and true accept rates if a person may try several
+times."""
 
 import itertools
 
@@ -14,7 +15,8 @@ def trials(people=8, recordings=5, seed=0):
 
 
 def loop(drawn, threshold, tries, is_genuine):
-    """Computes the accept rate by a loop over all choices of `tries` recordings of each pair."""
+    """Computes the accept rate with a loop over all choices of `tries` recordings for each pair of
+    people."""
     people = drawn.scores.shape[1]
     shares = []
     for probe, claimed in itertools.product(range(people), repeat=2):

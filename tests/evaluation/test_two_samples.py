@@ -1,4 +1,5 @@
-"""Tests `two_samples`, the two-sample test by MMD and permutations."""
+"""Tests `two_samples`, a two-sample test that permutes people and compares the maximum mean
+discrepancy (MMD)."""
 
 import itertools
 
@@ -14,7 +15,7 @@ from tests.goldens import golden
 
 
 def two_samples(similarity, x, y, **options):
-    """Runs the two-sample test with a different person for each example."""
+    """Runs the two-sample test. Each example belongs to a different person."""
     people = np.split(np.arange(len(x) + len(y)), [len(x)])
     return evaluation.two_samples(similarity, x, y, **{"people": people, **options})
 
@@ -34,14 +35,15 @@ def gaussian(a, b):
 
 
 def loop(matrix, first):
-    """Computes unbiased MMD^2 from the three means over pairs."""
+    """Computes the unbiased estimate of MMD^2 from three means over pairs of examples."""
     x, y = (np.flatnonzero(side).tolist() for side in (first, ~first))
     means = [np.mean([matrix[i, j] for i in s for j in s if i != j]) for s in (x, y)]
     return sum(means) - 2 * np.mean([matrix[i, j] for i in x for j in y])
 
 
 def memberships(permutations, size, first):
-    """Converts permutations of indices to booleans of the examples in the first sample."""
+    """Converts permutations of indices to booleans that are True for the examples in the first
+    sample."""
     found = np.zeros((len(permutations), size), bool)
     np.put_along_axis(found, np.array(permutations)[:, :first], True, axis=1)
     return found
@@ -94,7 +96,8 @@ def test_a_constant_and_a_scale_of_the_similarity_leave_the_p_value(rng):
 
 
 def test_permutations_that_restore_the_samples_count_despite_rounding(rng):
-    """Tests samples of two examples, which a third of all permutations restores or exchanges."""
+    """Tests two samples of two examples each. A third of all permutations restores or exchanges
+    these samples."""
     matrix = 0.1 * rng.normal(size=(4, 4)) + 1e5
     matrix[:2, :2] += 1
     matrix[2:, 2:] += 1
@@ -103,7 +106,7 @@ def test_permutations_that_restore_the_samples_count_despite_rounding(rng):
 
 
 def test_p_values_are_uniform_for_equal_distributions(rng):
-    """Tests a similarity that is neither symmetric nor positive definite."""
+    """Tests the p-values of a similarity that is neither symmetric nor positive definite."""
     weights = rng.normal(size=(2, 3, 8))
 
     def similarity(a, b):
@@ -147,7 +150,8 @@ def walks(rng, people, recordings):
 
 @pytest.mark.parametrize(("people", "recordings"), [(8, 5), (4, 10), (5, 1)])
 def test_equal_samples_of_few_people_are_rejected_at_the_level(people, recordings):
-    """Runs 200 tests at the 5 % level, in which 19 or more rejections have a probability of 1 %."""
+    """Runs 200 tests at the 5 % level on equal distributions. The probability of 19 or more
+    rejections is 1 %."""
     names = np.repeat(np.arange(2 * people), recordings)
     rejected = 0
     for seed in range(200):
@@ -162,7 +166,7 @@ def test_equal_samples_of_few_people_are_rejected_at_the_level(people, recording
 
 
 def test_people_of_both_samples_exchange_their_examples(rng):
-    """Tests six people with examples in both samples, so that 64 permutations are possible."""
+    """Tests six people who have examples in both samples, so that 64 permutations are possible."""
     day, next_day = walks(rng, 6, 4), walks(rng, 6, 4)
     people = np.repeat(list("abcdef"), 4)
     pool = np.concatenate([day, next_day])
@@ -184,7 +188,7 @@ def test_different_samples_of_people_are_rejected(rng):
 
 
 def test_permutations_that_leave_one_example_raise_the_p_value(rng):
-    """Tests people with three, one and one example, so that one split in three is valid."""
+    """Tests three people with three, one and one examples, so that one split in three is valid."""
     people = [0, 0, 0], [1, 2]
     result = evaluation.two_samples(
         gaussian, rng.normal(size=(3, 2)) + 9, rng.normal(size=(2, 2)), people=people

@@ -1,4 +1,5 @@
-"""Tests `verification`: AUC, EER, TAR at FAR, ROC and DET."""
+"""Tests `verification`, which computes AUC, equal error rate (EER), true accept rates (TAR at FAR),
+and the ROC and DET curves."""
 
 import dataclasses
 
@@ -25,7 +26,7 @@ def trials(genuine, imposter):
 
 @pytest.fixture
 def people_scores():
-    """Draws scores of 30 probes and 30 claims, with the ids of the people."""
+    """Draws the scores of 30 probes compared with 30 claimed people, and the ids of the people."""
     rng = np.random.default_rng(5)
     scores = rng.normal(2.0, 0.7, (30, 30)) - 1.5 * np.eye(30)
     ids = np.array([f"person-{i:02d}" for i in range(30)])
@@ -155,7 +156,8 @@ EERS = (
 @MAY_BE_REVERSED
 @pytest.mark.parametrize("name", EERS)
 def test_similarities_have_the_golden_rates_with_the_kinds_exchanged(name):
-    """Tests similarities that are accepted if s > t (Monteiro2020), which exchanges FAR and FRR."""
+    """Tests similarities that are accepted if s > t (Monteiro2020). Compared with distances, FAR
+    and FRR are exchanged."""
     example = golden(f"eer-{name}", "seeds_p2")
     expected = example["expected"]
     scores, genuine = (np.array(example["inputs"][key]) for key in ("scores", "genuine"))

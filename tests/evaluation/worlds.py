@@ -1,4 +1,5 @@
-"""Simulates verification scores of goats, lambs and wolves (Doddington).
+"""Simulates verification scores of people who cause many errors, called goats, lambs and wolves
+(Doddington).
 
 The recordings of a goat are far from other recordings of the goat. A lamb is near to everybody who
 claims to be the lamb. A wolf is near to everybody whom the wolf claims to be. In the population
@@ -25,7 +26,8 @@ SHIFTS = {
 
 
 class Trials(NamedTuple):
-    """Scores `(recordings, probes, claims)`, whether trials are genuine, and the people."""
+    """Scores of shape `(recordings, probes, claims)`, booleans that are True for genuine trials,
+    and the people."""
 
     scores: np.ndarray
     genuine: np.ndarray
@@ -33,7 +35,8 @@ class Trials(NamedTuple):
 
 
 class Truth(NamedTuple):
-    """Metrics of the whole population. `threshold` accepts 1 % of the imposter trials."""
+    """Metrics of the whole simulated population. The attribute `threshold` accepts 1 % of the
+    imposter trials."""
 
     auc: float
     eer: float
@@ -42,7 +45,8 @@ class Truth(NamedTuple):
 
 
 def effects(rng, people, world):
-    """Draws effects of people: distance to themselves, nearness as a claim, nearness as a probe."""
+    """Draws effects of people on scores: distance between a person's own recordings, nearness as
+    the claimed person, and nearness as the probe person."""
     if world == "mild":
         return [scale * rng.normal(size=people) for scale in (0.6, 0.5, 0.5)]
     skewed = (rng.gamma(SHAPE, size=people) for _ in range(3))
@@ -53,7 +57,7 @@ def effects(rng, people, world):
 
 
 def trials(world, eer, people, recordings, seed):
-    """Draws trials of the recordings of each person with each claimed person."""
+    """Draws scores for each recording of each person compared with each claimed person."""
     rng = np.random.default_rng(seed)
     goat, lamb, wolf = effects(rng, people, world)
     mean = SHIFTS[world, eer] - lamb - wolf[:, None] + PAIR * rng.normal(size=(people, people))
@@ -66,7 +70,8 @@ def trials(world, eer, people, recordings, seed):
 
 @functools.cache
 def truth(world, eer, size=1_000_000):
-    """Returns the metrics of a large population, computed from disjoint pairs of people."""
+    """Returns the metrics of a large simulated population. The metrics are computed from disjoint
+    pairs of people."""
     rng = np.random.default_rng(0)
     goat, lamb, _ = effects(rng, size, world)
     wolf = effects(rng, size, world)[2]

@@ -1,5 +1,5 @@
-"""Helpers for the tests of SPD geometry: random SPD matrices, and functions that compute
-gradients."""
+"""Helpers for the tests of symmetric positive definite (SPD) matrices. They draw random SPD
+matrices and compute gradients."""
 
 import functools
 
@@ -34,14 +34,14 @@ def spd(rng, *shape, spread=2.0):
 
 
 def by_eigh(function, x):
-    """Computes a function of symmetric matrices from eigenvalues, in float64 with NumPy."""
+    """Computes a function of symmetric matrices from their eigenvalues, with NumPy in float64."""
     values, vectors = np.linalg.eigh(np.asarray(x, np.float64))
     return (vectors * function(values)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
 
 
 def example(name, dtype):
-    """Returns inputs as arrays of a dtype, expected value, gradient and tolerance of a worked
-    example. Returns None if the example is not for this dtype."""
+    """Returns the inputs (as arrays of the given dtype), the expected value, the gradient and the
+    tolerance of a worked example. Returns None if the example is not for this dtype."""
     result = golden(name, SEEDS)
     tolerance = result["tolerance"][dtype]
     if tolerance.get("skip"):

@@ -15,7 +15,8 @@ def numpy(tensor):
 
 
 def by_pairs(x, y, perceptron, join=lambda a, b: np.concatenate([a, b])):
-    """Computes the similarities S of all pairs in float64, pair by pair."""
+    """Computes the learned similarities of all pairs in float64, one pair at a time, as an
+    oracle."""
     table = np.empty((len(x), len(y)))
     for place in np.ndindex(*table.shape):
         units = join(np.asarray(x[place[0]], float), np.asarray(y[place[1]], float))
@@ -59,8 +60,8 @@ def perceptron_of(layers, slope, dtype="float32"):
 
 
 def example(name):
-    """Returns inputs, expected values, gradients and tolerances (for values and for gradients) of a
-    worked example."""
+    """Returns the inputs, the expected values, the gradients, the tolerance of the values and the
+    tolerance of the gradients of a worked example."""
     result = golden(name, SEEDS)
     tolerance = result["tolerance"]
     close = {key: tolerance[key] for key in ("rtol", "atol")}

@@ -1,4 +1,4 @@
-"""Tests of the numerically safe functions that several geometries use."""
+"""Tests the numerically safe functions of `geometry.numerics`, such as quotients and roots at 0."""
 
 import numpy as np
 import pytest
@@ -49,7 +49,7 @@ def test_a_mean_keeps_the_dtype(dtype, mask):
 
 @pytest.mark.parametrize("mask", [None, np.ones((1, 3), bool)])
 def test_a_mean_in_float64_is_not_rounded_to_float32(mask):
-    """Keras's own mean rounds to float32 on JAX."""
+    """Tests means in float64, because the mean of Keras rounds to float32 on JAX."""
     result = numerics.mean(ops.convert_to_tensor([[1.0, 1.0, 1.3]], "float64"), 1, mask)
     np.testing.assert_allclose(numpy(result), 1.1, rtol=1e-15)
 

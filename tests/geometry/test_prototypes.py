@@ -1,4 +1,5 @@
-"""Tests that prototypes are updated by the moving average of Monteiro2020, Algorithm 1."""
+"""Tests that prototypes (class means) are updated by the moving average of Monteiro2020, Algorithm
+1."""
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from tests.geometry.perceptrons import numpy, staged
 
 
 def moved(c, z, y, decay):
-    """Returns the new prototypes in the dtype of `c`, and a mask of the classes in the batch."""
+    """Updates prototypes. Returns the new prototypes in the dtype of `c`, and a mask of the classes
+    in the batch."""
     c = np.asarray(c)
     after, present = staged(prototypes.updated)(
         *map(ops.convert_to_tensor, (c, np.asarray(z, c.dtype), np.asarray(y, "int32"))), decay
@@ -52,8 +54,8 @@ def test_golden_limits_of_the_decay(decay):
 
 
 def test_golden_replicas_add_sums_and_counts_before_they_divide():
-    """The update gathers the rows of two replicas before it computes means, because the mean of the
-    replicas' means would be wrong."""
+    """Tests the update on two replicas. The update gathers the rows of the two replicas before it
+    computes class means, because the mean of the two replicas' means would be wrong."""
     inputs, expected, _, close, _ = perceptrons.example("ema-two-replicas")
     z, y = (np.concatenate([item[key] for item in inputs["replicas"]]) for key in ("z", "y"))
     after, _ = moved(np.array(inputs["prototypes"], "float32"), z, y, inputs["lambda"])

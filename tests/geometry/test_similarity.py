@@ -1,5 +1,5 @@
-"""Tests that the learned similarity of all pairs, computed in blocks with a split first layer,
-equals a computation pair by pair."""
+"""Tests that the learned similarities of all pairs, which are computed in blocks, equal
+similarities that are computed pair by pair."""
 
 import pathlib
 
@@ -114,7 +114,8 @@ def test_gradients_in_vectors_and_weights_agree_with_finite_differences_and_in_b
 
 
 def test_rows_equal_to_the_other_side_have_a_difference_without_gradient(rng):
-    """The derivative of |u| at 0 is 0 on TensorFlow and on JAX."""
+    """Tests the gradient if a row of x equals a row of y. The derivative of |u| at 0 is 0 on
+    TensorFlow and on JAX."""
     (x,) = vectors(rng, 1)
     perceptron = tensors(perceptrons.random(rng, 3, inputs=1))
     of = lambda x, y: ops.sum(similarity.absolute_difference(x, y, perceptron))  # noqa: E731
@@ -123,8 +124,8 @@ def test_rows_equal_to_the_other_side_have_a_difference_without_gradient(rng):
 
 
 def test_great_embeddings_keep_their_digits(rng):
-    """The sums `left + right` cancel. The computation from maxima must not lose more digits than
-    the computation from sums."""
+    """Tests the precision for large embeddings, for which the sums `left + right` cancel. The
+    computation from maxima must not lose more digits than the computation from sums."""
     x, y = (1e4 * item for item in vectors(rng, 6, 7, features=8))
     perceptron = perceptrons.random(rng, 8, (32,))
     expected = perceptrons.by_pairs(x, y, perceptron)
@@ -190,8 +191,9 @@ def test_compiled_tables_are_the_same_and_differentiable(rng, monkeypatch, fused
 
 
 def test_dropout_is_told_each_block_by_its_number(rng):
-    """The test scales units by the number of the block. The backward pass recomputes the units, and
-    must use the same mask as the forward pass."""
+    """Tests that the dropout function receives the number of each block. The test scales units by
+    this number. The backward pass recomputes the units, and must use the same mask as the forward
+    pass."""
     x, y = vectors(rng, 2, 5)
     perceptron = tensors(perceptrons.random(rng, 3, (4,)))
     bias = float(numpy(perceptron.biases[-1])[0])
@@ -218,7 +220,8 @@ def test_dropout_is_told_each_block_by_its_number(rng):
 
 @reads_proc
 def test_neither_pass_holds_the_hidden_units_of_all_pairs(rng):
-    """256 x 2048 pairs have 268 MB of hidden units and 268 MB of concatenated vectors."""
+    """Tests the memory of 256 x 2048 pairs, which have 268 MB of hidden units and 268 MB of
+    concatenated vectors."""
     x, y = vectors(rng, 256, 2048, features=64, dtype="float32")
     perceptron = tensors(perceptrons.random(rng, 64, (128,), dtype="float32"))
 
@@ -235,8 +238,8 @@ def test_neither_pass_holds_the_hidden_units_of_all_pairs(rng):
 @reads_proc
 @pytest.mark.parametrize("table, rows", list(zip(TABLES, (200_000, 400_000, 600_000), strict=True)))
 def test_a_single_probe_does_not_hold_the_hidden_units_of_a_whole_gallery(rng, table, rows):
-    """1 x 200,000 pairs have 410 MB of hidden units. The number of pairs grows in each round,
-    because freed memory is reused."""
+    """Tests the memory of 1 x 200,000 pairs, which have 410 MB of hidden units. The number of pairs
+    grows in each round, because freed memory is reused."""
     x, y = vectors(rng, 1, rows, features=8, dtype="float32")
     inputs, _ = TABLES[table]
     perceptron = tensors(perceptrons.random(rng, 8, (512,), inputs=inputs, dtype="float32"))
@@ -248,7 +251,8 @@ def test_a_single_probe_does_not_hold_the_hidden_units_of_a_whole_gallery(rng, t
 
 @all_tables
 def test_a_table_of_several_blocks_is_compiled(rng, table, monkeypatch):
-    """Building the loop over blocks again in each eager call would take half a second."""
+    """Tests that an eager call compiles the loop over blocks only once. Building the loop again in
+    each eager call would take half a second."""
     x, y = map(ops.convert_to_tensor, vectors(rng, 64, 64, features=256, dtype="float32"))
     inputs, _ = TABLES[table]
     hidden = 128 if inputs == 2 else 2  # fewer than the differences
@@ -264,7 +268,8 @@ def test_a_table_of_several_blocks_is_compiled(rng, table, monkeypatch):
 
 @pytest.mark.skipif(keras.backend.backend() == "jax", reason="XLA drops what nobody asks for")
 def test_a_table_in_blocks_that_nobody_asks_for_is_not_computed(rng):
-    """Scores of thousands of classes serve metrics, which many trainings do not use."""
+    """Tests that unused scores are not computed. Scores of thousands of classes serve metrics,
+    which many trainings do not use."""
     import tensorflow as tf
 
     x, y = vectors(rng, 6, 9, dtype="float32")

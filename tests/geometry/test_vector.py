@@ -36,7 +36,8 @@ def test_euclidean_distances_are_those_of_the_differences(rng, way, dtype, rtol)
 
 
 def test_large_tables_come_from_inner_products_to_the_stated_error(rng):
-    """300 x 300 x 200 differences take more than 1 MiB."""
+    """Tests the error of distances that are computed from inner products, because 300 x 300 x 200
+    differences take more than 1 MiB."""
     x = rng.normal(size=(300, 200))
     x[1] = x[0] + 0.1 * rng.normal(size=200)
     squares = numpy(vector.squared_euclidean(x.astype("float32"), x.astype("float32")))
@@ -46,7 +47,8 @@ def test_large_tables_come_from_inner_products_to_the_stated_error(rng):
 
 
 def test_a_common_offset_costs_no_digits(rng):
-    """Squared lengths are computed relative to the mean, not to the origin."""
+    """Tests that a common offset of all vectors does not reduce the precision. Squared lengths are
+    computed relative to the mean, not to the origin."""
     x = rng.normal(size=(300, 200)).astype("float32")
     moved = x + np.float32(512)  # exact to 3e-5
     np.testing.assert_allclose(
@@ -66,7 +68,8 @@ def test_equal_rows_are_at_distance_zero_with_gradient_zero(rng, way, dtype):
 
 
 def test_one_row_against_many_is_exact_even_to_its_neighbors(rng):
-    """Devices compare one query with all entries of their gallery."""
+    """Tests distances of one vector to many vectors, because devices compare one query with all
+    entries of their gallery."""
     x = rng.normal(size=(1, 64)).astype("float32")
     gallery = x + np.geomspace(1e-5, 10, 5000, dtype="float32")[:, None] * rng.normal(
         size=(5000, 64)
@@ -102,7 +105,8 @@ def test_gradients_agree_with_finite_differences(rng, way, function):
 
 @pytest.mark.parametrize("function", [vector.euclidean, vector.squared_euclidean])
 def test_gradients_within_one_set_are_those_of_two_equal_sets(rng, way, function):
-    """The test includes second-order gradients, which a penalty on gradients needs."""
+    """Tests that the gradients of distances within one set equal those between two equal sets. The
+    test includes second-order gradients, which a penalty on gradients needs."""
     x, probe = rng.normal(size=(4, 3)), rng.normal(size=(4, 4))
     within = lambda x: ops.sum(probe * function(x, x))  # noqa: E731
     (result,) = gradients(within, x)
@@ -164,7 +168,8 @@ def test_signal_to_noise_knows_neither_scale_nor_offset(rng):
 
 
 def test_an_anchor_without_signal_is_far_and_its_gradient_finite(rng):
-    """The variance of this anchor is 0, and 1e-12 is used instead."""
+    """Tests an anchor whose variance over features is 0. The distance divides by 1e-12 instead of
+    this variance."""
     x, y = np.full((1, 5), 0.7), rng.normal(size=(3, 5))
     np.testing.assert_allclose(numpy(vector.snr(x, y))[0], y.var(axis=1) * 1e12, rtol=1e-6)
     assert np.isfinite(gradients(lambda x: ops.sum(vector.snr(x, y)), x)[0]).all()
@@ -186,7 +191,8 @@ def test_golden_cosine_of_a_zero_vector():
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("length", [0.0, 1e-30, 1e-7])
 def test_a_vector_too_short_for_a_direction_is_zero_with_gradient_zero(length, dtype):
-    """The test includes a second vector of sufficient length, which keeps its gradient."""
+    """Tests that a vector that is too short for a direction has gradient 0. A second vector of
+    sufficient length keeps its gradient."""
     x = np.array([[length, 0.0], [3.0, 4.0]], dtype)
     np.testing.assert_allclose(numpy(vector.unit(x)), [[0, 0], [0.6, 0.8]], rtol=1e-6)
     (result,) = gradients(lambda x: ops.sum(vector.unit(x)[:, 0]), x)

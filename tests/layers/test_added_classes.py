@@ -37,8 +37,8 @@ def similarities(layer, z):
 
 
 def corrected_distances(layer, z, covariance, spread):
-    """Slow oracle: computes squared Mahalanobis distances from the means, minus the expected excess
-    of means of few examples."""
+    """Computes squared Mahalanobis distances from class means, with slow loops. The expected excess
+    for means of few examples is subtracted."""
     inverse = np.linalg.inv(covariance)
     counts = numpy(layer.counts)
     return np.array(

@@ -1,4 +1,4 @@
-"""Tests that BiMap computes its definition, and that its columns stay orthonormal with any
+"""Tests that the layer BiMap computes W'XW, and that the columns of W stay orthonormal with any
 optimizer."""
 
 import numpy as np
@@ -120,7 +120,8 @@ def test_initial_kernel_has_orthonormal_columns(n, units):
 
 @given(st.integers(1, 6), st.integers(0, 5), st.integers(0, 2**32 - 1))
 def test_smallest_eigenvalue_does_not_fall(units, more, seed):
-    """Tests Poincaré's bound on eigenvalues, which makes a second ReEig unnecessary."""
+    """Tests Poincaré's bound: BiMap does not lower the smallest eigenvalue, so no second ReEig is
+    necessary."""
     rng, n = np.random.default_rng(seed), units + more
     x = covariances(rng, 2, n)
     layer = BiMap(units, dtype="float64")

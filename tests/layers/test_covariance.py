@@ -1,4 +1,4 @@
-"""Tests of the layer Covariance. `tests/geometry` tests its estimators."""
+"""Tests the layer Covariance. `tests/geometry` tests the covariance estimators."""
 
 import numpy as np
 import pytest

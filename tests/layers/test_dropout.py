@@ -1,5 +1,5 @@
-"""Tests of dropout masks: the fraction of dropped units, the independence of units, and the
-seed."""
+"""Tests dropout masks: the fraction of dropped units, the independence of units, and the dependence
+on the seed."""
 
 import numpy as np
 import pytest

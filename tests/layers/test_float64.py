@@ -1,4 +1,5 @@
-"""Tests that layers average in float64 under a float64 policy, unlike Keras's mean on JAX."""
+"""Tests that layers compute means in float64 under a float64 policy. Keras's own mean would round
+to float32 on JAX."""
 
 import numpy as np
 import pytest
@@ -60,7 +61,8 @@ def test_log_mel_bands_are_not_rounded_to_float32(rng, masked):
 
 
 def test_the_level_of_speech_is_not_rounded_to_float32():
-    """The test changes the level by 1e-12. A mean in float32 has an error of 1e-8."""
+    """Tests a change of the level by 1e-12, which a mean in float32 with its error of 1e-8 would
+    hide."""
     level = np.array([1.0, 1.2, 1.4, 1.7])
     gap, stddev = level - level.mean(), np.sqrt(level.var() + 1e-4)
     for change, expected in ((1e-12, True), (-1e-12, False)):

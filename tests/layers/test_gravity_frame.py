@@ -42,7 +42,8 @@ def test_a_rotation_of_the_sensor_changes_nothing(kind, seed):
 
 
 def test_half_turns_about_each_axis_change_nothing(rng):
-    """Tests the different cases in the construction of the frame."""
+    """Tests half turns of the sensor, which cover the different cases in the construction of the
+    frame."""
     x = walk(rng)
     for signs in ((1, -1, -1), (-1, 1, -1), (-1, -1, 1)):
         np.testing.assert_allclose(framed(x * signs), framed(x), rtol=0, atol=1e-4)

@@ -1,4 +1,4 @@
-"""Tests of layers and losses under a half-precision `floatx`."""
+"""Tests layers and losses if the default dtype of Keras (`floatx`) has half precision."""
 
 import numpy as np
 import pytest

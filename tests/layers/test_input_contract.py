@@ -1,5 +1,5 @@
-"""Tests that InputContract works in saved files, in parts of a model, and when it is added to a
-trained model."""
+"""Tests that the layer InputContract works in saved files and in parts of a model, and that it can
+be added to a trained model."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Tests of the layer LaggedCorrelation. `tests/geometry` tests its values."""
+"""Tests the layer LaggedCorrelation. `tests/geometry` tests the values of the correlations."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Tests of the layer LearnedSimilarity: symmetries, dropout and distance."""
+"""Tests the layer LearnedSimilarity: the options for symmetry, the dropout, and the distance."""
 
 import numpy as np
 import pytest
@@ -83,8 +83,8 @@ def test_normalized_embeddings_have_a_direction_only(rng, z):
 
 
 def test_first_kernel_is_initialized_for_both_inputs_together(rng):
-    """Tests the scale of the kernel. Two separate kernels with half as many inputs would have a
-    scale 1.2 times as large."""
+    """Tests the scale of the initial kernel. Two separate kernels, each with half as many inputs,
+    would have a scale 1.2 times as large."""
     layer = LearnedSimilarity(hidden=(512,))
     layer.build((None, 256), (None, 256))
     kernel = numpy(layer.kernels[0])
@@ -120,8 +120,7 @@ def watched():
 
 
 def shares(layer, n, m, training=True):
-    """Returns the output for each pair: the fraction of units that dropout keeps, divided by
-    0.75."""
+    """Returns, for each pair, the fraction of units that dropout keeps, divided by 0.75."""
     table = layer(np.ones((n, 3), "float32"), np.ones((m, 3), "float32"), training=training)
     return numpy(table) / UNITS
 
@@ -147,8 +146,8 @@ def test_blocks_have_different_masks(watched, monkeypatch):
 
 @pytest.mark.parametrize("blocks", ["whole", "in blocks"])
 def test_the_backward_pass_uses_the_mask_of_the_forward_pass(rng, monkeypatch, blocks):
-    """Compares with finite differences for one seed, because the backward pass recomputes units and
-    must draw the same mask."""
+    """Compares gradients with finite differences for one seed. The backward pass recomputes units
+    and must draw the same dropout mask as the forward pass."""
     if blocks == "in blocks":
         monkeypatch.setattr(geometry, "DROPPED_BYTES", 8 * 4 * 2 * 2)
     layer = random_layer(rng, 2, hidden=(4,), dropout=0.5, dtype="float64")
@@ -209,7 +208,8 @@ def test_vectors_of_another_width_are_refused(shape):
 
 
 def test_large_table_compiled_by_xla_equals_single_pairs(rng, monkeypatch):
-    """The weights are variables here, which TensorFlow does not accept in a custom gradient."""
+    """Tests a layer whose weights are variables, because TensorFlow does not accept variables in a
+    custom gradient."""
     monkeypatch.setattr(geometry, "BLOCK_BYTES", 64)
     monkeypatch.setattr(geometry, "FUSED_FROM", 1)
     layer = LearnedSimilarity(hidden=(5,))
@@ -235,8 +235,8 @@ def test_large_table_compiled_by_xla_has_the_same_gradients(symmetry, rng, monke
 
 
 def of_weights(layer, x, y):
-    """Computes gradients of the sum of squares with respect to each weight, with plain arrays as
-    weights."""
+    """Computes the gradients of the sum of squared similarities with respect to each weight. The
+    weights are plain arrays."""
     if JAX:
         import jax
 
@@ -256,8 +256,8 @@ def of_weights(layer, x, y):
 
 @pytest.mark.parametrize("symmetry", ["none", "absdiff"])
 def test_layers_of_different_widths_work_in_sequence(symmetry, rng, monkeypatch):
-    """Tests two widths in sequence, because an earlier version compiled one function for all
-    widths."""
+    """Tests layers with two widths, one after the other, because an earlier version compiled one
+    function for all widths."""
     monkeypatch.setattr(geometry, "BLOCK_BYTES", 64)
     for features, hidden in ((3, (5,)), (4, (7,)), (4, (7, 2))):
         layer = LearnedSimilarity(hidden, symmetry=symmetry)

@@ -17,7 +17,8 @@ def numpy(tensor):
 
 
 def speech(samples, rng, batch=1):
-    """Returns a speech-like signal in [-1, 1]: modulated harmonics with weak noise."""
+    """Returns a synthetic signal in [-1, 1] that resembles speech: modulated harmonics with weak
+    noise."""
     t = np.arange(samples) / RATE
     voice = np.sin(2 * np.pi * 140 * t + np.sin(20 * t)) ** 3 * (1.1 + np.sin(30 * t)) * 0.2
     noise = rng.normal(scale=0.01, size=(batch, samples))
@@ -25,7 +26,7 @@ def speech(samples, rng, batch=1):
 
 
 def by_loops(audio, bands):
-    """Computes the definition frame by frame in float64."""
+    """Computes log-mel bands from their definition, frame by frame in float64."""
     audio, filters, frames = audio.astype("float64"), mel_filters(512, bands), []
     for start in range(0, len(audio) - 400 + 1, 160):
         frame = audio[start : start + 400, 0]
@@ -68,8 +69,8 @@ def test_output_shape_matches_the_number_of_frames(samples):
 
 
 def test_bands_are_invariant_to_loudness_and_microphone(rng):
-    """Tests that subtracting the mean removes a factor of the signal, which adds a constant to each
-    band."""
+    """Tests that the layer removes a factor of the signal. Such a factor adds a constant to each
+    band, and the layer subtracts the mean of each band."""
     layer, audio = LogMel(30), speech(4000, rng)
     np.testing.assert_allclose(numpy(layer(2 * audio)), numpy(layer(audio)), rtol=0, atol=1e-4)
 

@@ -1,5 +1,5 @@
-"""Tests of the layer LogEig with its two solvers. `tests/geometry` tests its function and
-gradient."""
+"""Tests the layer LogEig with the solvers `"eigh"` and `"polynomial"`. `tests/geometry` tests the
+matrix logarithm and its gradient."""
 
 import numpy as np
 import pytest

@@ -33,7 +33,8 @@ def test_masked_steps_count_as_zero(rng):
 
 @pytest.mark.parametrize("options", [{}, {"dilation_rate": 3}, {"kernel_size": 4}])
 def test_padding_does_not_change_stacked_layers(rng, options):
-    """The layers have a bias, which makes padding non-zero before the second layer."""
+    """Tests two stacked layers with a bias, which makes padding non-zero before the second
+    layer."""
     sizes = {"kernel_size": 3, **options}
     stack = [MaskedConv1D(4, **sizes, bias_initializer="ones") for _ in range(3)]
     x = rng.normal(size=(1, 9, 3)).astype("float32")

@@ -47,7 +47,8 @@ def test_adapt_accepts_an_array_or_a_generator(rng):
 
 @pytest.mark.parametrize("level", [0.0, 0.1, 9.81, -1e5])
 def test_constant_channel_is_only_shifted(rng, level):
-    """NumPy may return a standard deviation of 1e-17 for a constant channel."""
+    """Tests a constant channel, for which NumPy may return a standard deviation of 1e-17 instead of
+    0."""
     signal = rng.normal(size=(1000, 2))
     signal[:, 1] = level
     layer = ChannelNormalization()
@@ -78,7 +79,8 @@ def test_a_compiled_model_sees_what_adapt_measured(rng):
 
 @pytest.mark.parametrize("policy", HALF)
 def test_large_offset_is_exact_under_half_precision(rng, policy):
-    """Uses an offset of 1e5, which is infinite in float16 and has steps of 512 in bfloat16."""
+    """Tests an offset of 1e5, which is infinite in float16. In bfloat16, numbers of this size are
+    multiples of 512."""
     x = (1e5 + rng.normal(size=(2, 50, 3))).astype("float32")
     with contracts.dtype_policy(policy):
         layer = ChannelNormalization()
@@ -142,7 +144,8 @@ def test_constant_channels_single_steps_and_empty_recordings_become_zero():
 @pytest.mark.parametrize("policy", HALF)
 @pytest.mark.parametrize("with_mask", [False, True])
 def test_many_steps_with_an_offset_survive_half_precision(rng, policy, with_mask):
-    """Uses 6000 steps, whose count in float16 would be wrong by 8 %."""
+    """Tests recordings of 6000 steps. In float16, the count of these steps would be wrong by 8
+    %."""
     x = (1e5 + rng.normal(size=(1, 6000, 2))).astype("float32")
     mask = np.ones((1, 6000), bool) if with_mask else None
     with contracts.dtype_policy(policy):

@@ -1,5 +1,5 @@
-"""Tests of the layer PrototypeSimilarity: updates of prototypes, and adding, extending, replacing
-and removing classes."""
+"""Tests the layer PrototypeSimilarity. The tests update prototypes, and add, extend, replace and
+remove classes."""
 
 import numpy as np
 import pytest
@@ -24,8 +24,8 @@ def layer_of(prototypes, class_names=NAMES, counts=None, **options):
 
 @pytest.fixture
 def layer(rng):
-    """Returns a layer with two classes in the plane. One prototype is the mean of five embeddings,
-    the other of an unknown number."""
+    """Returns a layer with two classes and two features. The first prototype is the mean of five
+    embeddings, and the second prototype is the mean of an unknown number of embeddings."""
     return layer_of(rng.normal(size=(2, 2)), counts=[5, 0])
 
 

@@ -1,4 +1,4 @@
-"""Tests of the layer QuantileLayer. `tests/geometry` tests quantile functions."""
+"""Tests the layer QuantileLayer. `tests/geometry` tests the quantile functions."""
 
 import numpy as np
 import pytest
@@ -47,8 +47,8 @@ def test_first_and_last_value_are_minimum_and_maximum(rng):
 @settings(max_examples=25)
 @given(arrays(bool, (BATCH, TIME)), st.integers(0, 2**31))
 def test_masked_recordings_equal_their_valid_steps(mask, seed):
-    """The expected values of unpadded recordings are computed in NumPy, because JAX would compile
-    for each length."""
+    """Tests that padding does not change embeddings. NumPy computes the expected values of the
+    recordings without padding, because JAX would compile a program for each length."""
     rng = np.random.default_rng(seed)
     mask[:, rng.integers(TIME)] = True
     x = activations(rng)
@@ -66,7 +66,8 @@ def test_masked_recordings_equal_their_valid_steps(mask, seed):
 @pytest.mark.parametrize("flatten", [False, True])
 @pytest.mark.parametrize("masked", [False, True])
 def test_nan_in_a_valid_step_gives_nan(rng, masked, flatten, training, lost):
-    """Tests recordings with a NaN, also for flat embeddings."""
+    """Tests that a NaN in a recording gives NaN, also in embeddings that are flattened to a
+    vector."""
     x = rng.normal(size=(2, 23, 4)).astype("float32")
     mask = np.arange(23) < np.array([[20], [23]]) if masked else None
     layer = QuantileLayer(5, flatten=flatten)
@@ -111,8 +112,8 @@ def test_one_step_is_a_distribution(rng):
 
 @pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16", "float16", "bfloat16"])
 def test_half_precision_policies_compute_in_float32(rng, policy):
-    """Knots would be wrong in the third digit in bfloat16, and ranks of 6000 steps would be wrong
-    in float16."""
+    """Tests that half-precision policies compute in float32. In bfloat16 the third digit of knots
+    would be wrong, and in float16 the ranks of 6000 steps would be wrong."""
     x = activations(rng, (1, 6000, 1))
     expected = numpy(QuantileLayer(KNOTS)(x))
     with contracts.dtype_policy(policy):
@@ -135,8 +136,8 @@ def test_explicit_dtype_is_widened_to_float32(rng):
 
 
 def test_flat_output_is_filter_major_without_borders_and_knots():
-    """The worked example `neg_cosine` flattens matrices A without their columns 0 and M + 1, which
-    are the borders."""
+    """Tests the order of flattened embeddings. The worked example `neg_cosine` flattens matrices A
+    without the border columns 0 and M + 1."""
     example = golden("neg_cosine")
     values = np.asarray(example["inputs"]["A"])  # (filters, M + 2)
     filters, columns = values.shape
@@ -182,8 +183,8 @@ def test_inputs_other_than_sequences_are_refused(shape):
 @pytest.mark.parametrize("with_mask", [False, True])
 @pytest.mark.parametrize("shape", [SHAPE, (4, 1000, 30)])
 def test_sorting_on_the_host_equals_sorting_in_the_graph(rng, with_mask, shape):
-    """One of the tested arrays is so large that several threads sort it. The values include ties,
-    0.0 and -0.0."""
+    """Tests that NumPy on the host and the graph sort equally. One array is so large that several
+    threads sort it. The values include ties, 0.0 and -0.0."""
     if keras.backend.backend() != "tensorflow" and shape != SHAPE:
         return  # this backend has only one sort
     x = activations(rng, shape).round(1)
@@ -202,7 +203,7 @@ def test_sorting_on_the_host_equals_sorting_in_the_graph(rng, with_mask, shape):
 
 
 def test_inference_never_sorts_on_the_host(rng):
-    """Tests that inference uses the same path as export."""
+    """Tests that inference sorts in the graph, as exported files do."""
     x, layer = activations(rng), QuantileLayer(KNOTS, host_sort=True)
     model = contracts.as_model(keras.Sequential([keras.Input((None, FILTERS)), layer]))
     if keras.backend.backend() == "tensorflow":
@@ -222,7 +223,8 @@ def test_inference_never_sorts_on_the_host(rng):
     [(False, WassersteinLoss, None), (False, WassersteinLoss, True), (True, NPairLoss, False)],
 )
 def test_it_trains_compiled_by_xla(rng, flatten, loss, host_sort):
-    """A step that XLA compiles sorts in the graph, because XLA cannot call NumPy."""
+    """Tests training steps that XLA compiles. These steps sort in the graph, because XLA cannot
+    call NumPy."""
     steps = TIME - 1  # no knot is at a step, where rounding would select one of two slopes
     x, labels = activations(rng, (4, steps, FILTERS)), np.array([0, 1, 1, 0])
     trained = {}

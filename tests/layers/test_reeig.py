@@ -1,5 +1,5 @@
-"""Tests of the layer ReEig with its two solvers. `tests/geometry` tests its function and
-gradient."""
+"""Tests the layer ReEig with the solvers `"eigh"` and `"polynomial"`. `tests/geometry` tests the
+rectification and its gradient."""
 
 import numpy as np
 import pytest

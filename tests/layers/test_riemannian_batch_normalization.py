@@ -1,4 +1,4 @@
-"""Tests of the layer RiemannianBatchNormalization."""
+"""Tests the layer RiemannianBatchNormalization, which moves SPD matrices to a learned mean."""
 
 import numpy as np
 import pytest
@@ -48,7 +48,8 @@ def test_a_batch_is_moved_to_the_identity_with_its_distances(rng):
 
 
 def test_a_common_mixture_of_channels_is_taken_away(rng):
-    """Compares distances, which a rotation does not change."""
+    """Tests that the layer removes a mixture of channels that all matrices share. The test compares
+    distances, which a rotation does not change."""
     x, mixture, metric = covariances(rng, 5, 4), rng.normal(size=(4, 4)), built(4).distance
     mixed = built(4)(mixture @ x @ mixture.T, training=True)
     plain = built(4)(x, training=True)

@@ -13,7 +13,7 @@ BLOCK = 320
 
 
 def speech(seconds, seed=0, level=0.1):
-    """Returns noise whose loudness changes between 0 and -8 dB, like syllables."""
+    """Returns noise whose loudness changes between 0 and -8 dB, similar to syllables."""
     rng = np.random.default_rng(seed)
     time = np.arange(round(seconds * RATE)) / RATE
     loudness = 0.7 + 0.3 * np.sin(2 * np.pi * 3 * time)
@@ -21,7 +21,7 @@ def speech(seconds, seed=0, level=0.1):
 
 
 def cut(sound, **options):
-    """Returns the valid steps of the layer's output."""
+    """Returns the steps of the layer's output that are valid in its mask."""
     layer = layers.SilenceRemoval(**options)
     batch = ops.convert_to_tensor(np.asarray(sound, "float32")[None, :, None])
     mask = np.asarray(ops.convert_to_numpy(layer.compute_mask(batch)))[0]
@@ -63,7 +63,8 @@ def test_silence_before_after_and_within_is_cut_out(kind, seconds):
 
 @pytest.mark.parametrize("where", ["before", "after", "within"])
 def test_zeros_change_nothing(where):
-    """The test adds whole blocks of zeros, so that the blocks of speech do not shift."""
+    """Tests that added zeros do not change the result. The test adds whole blocks of zeros, so that
+    the blocks of speech do not shift."""
     sound, zeros = speech(2.0), np.zeros(10 * RATE, "float32")
     half = len(sound) // 2
     parts = {
@@ -95,7 +96,7 @@ def test_a_click_does_not_hide_the_speech():
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("start", [0.02, 0.1, 0.6])
 def test_only_long_pauses_are_removed(start):
-    """Tests recordings that begin and end at several offsets."""
+    """Tests which pauses are removed from recordings that begin and end at several offsets."""
     for seconds, length in ((0.6, 0.6), (0.64, 0)):
         pause = silence("quiet noise", seconds)
         parts = [speech(start), pause, speech(0.62, 2), pause, speech(start, 3)]
@@ -152,7 +153,8 @@ def test_nan_stays_in_the_recording():
 
 @pytest.mark.slow_on_jax
 def test_a_recurrent_layer_sees_the_speech_alone():
-    """The test includes a saved model that is called on a batch."""
+    """Tests that a later recurrent layer processes only the speech, also in a saved model that is
+    called on a batch."""
     keras.utils.set_random_seed(3)
     audio = keras.Input((None, 1))
     x = layers.SilenceRemoval(least=3200)(audio)

@@ -14,7 +14,7 @@ def numpy(tensor):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_values_and_gradients_are_those_of_the_definition(dtype):
-    """The inputs include a constant channel and a mask."""
+    """Tests values and gradients for inputs with a constant channel and a mask."""
     example = golden("statistics-pooling", "seeds_p2")
     x = np.array(example["inputs"]["x"], dtype)
     mask = np.array(example["inputs"]["mask"], bool)
@@ -41,8 +41,8 @@ def test_without_a_mask_every_step_counts(rng):
 
 
 def test_standard_deviation_is_accurate_at_a_large_mean(rng):
-    """The mean is so large that the mean of squares minus the squared mean would lose all
-    digits."""
+    """Tests a mean so large that the formula "mean of squares minus squared mean" would lose all
+    digits of the variance."""
     noise = rng.normal(size=(1, 500, 1))
     actual = numpy(StatisticsPooling()((noise + 3000).astype("float32")))
     np.testing.assert_allclose(actual[0, 1], noise.std(), rtol=1e-3)

@@ -1,4 +1,5 @@
-"""Tests that TangentMap equals BiMap, LogEig and TangentVector, also if its parts are compiled."""
+"""Tests that the layer TangentMap computes the same as BiMap, LogEig and TangentVector in sequence,
+also if parts of the layer are compiled."""
 
 import numpy as np
 import pytest
@@ -32,7 +33,8 @@ def built(n, units, rng, **kwargs):
 
 
 def in_three(layer, x, **kwargs):
-    """Returns a model of the three equivalent layers with the kernel of a layer."""
+    """Returns a model with the layers BiMap, LogEig and TangentVector that has the same kernel as
+    `layer`."""
     inputs = keras.Input(x.shape[1:], **kwargs)
     mapped = BiMap(layer.units, **kwargs)(inputs)
     logarithm = LogEig(layer.logarithm.epsilon, solver=layer.logarithm.solver, **kwargs)(mapped)
@@ -42,8 +44,8 @@ def in_three(layer, x, **kwargs):
 
 
 def trained(model, x, probe):
-    """Returns the vectors of a training step in a graph, and the gradients of
-    `sum(probe * vectors)` in the matrices and in the kernel."""
+    """Runs one training step in a graph. Returns the vectors, and the gradients of `sum(probe *
+    vectors)` with respect to the matrices and the kernel."""
     (kernel,) = model.trainable_variables
 
     def value(x, kernel):
@@ -91,7 +93,8 @@ SPECTRA = {
 @pytest.mark.parametrize("name", SPECTRA)
 @pytest.mark.parametrize("shape", [(5,), (2, 3)], ids=str)
 def test_a_training_step_in_a_graph_is_right(shape, name, rng):
-    """Compares with the three layers in float64, for matrices that are not symmetric."""
+    """Compares a training step with the three separate layers in float64, for matrices that are not
+    symmetric."""
     count = np.prod(shape)
     x = np.stack([with_spectrum(SPECTRA[name], rng) for _ in range(count)])
     x += np.triu(np.ones((6, 6)), 1) - np.tril(np.ones((6, 6)), -1)
@@ -179,7 +182,8 @@ def test_batches_of_similar_size_share_a_compilation(rng):
 @only_tensorflow
 @pytest.mark.parametrize("given, own", [("float32", "float64"), ("float64", "float32")])
 def test_gradients_have_the_types_of_their_variables(given, own, rng):
-    """Tests matrices and kernels of different types, which occur without autocast."""
+    """Tests gradients if the matrices and the kernel have different dtypes, which happens without
+    autocast."""
     layer = built(6, 3, rng, epsilon=EPSILON, dtype=own, autocast=False)
     x = np.stack([with_spectrum(SPECTRA["apart"], rng) for _ in range(4)]).astype(given)
     y, of_x, of_kernel = trained(layer, x, np.ones((4, 6)))

@@ -15,7 +15,8 @@ def network():
 
 
 def by_loops(network, x):
-    """Computes the definition for one recording, `(time, channels)`."""
+    """Computes the mean over windows from its definition for one recording, shape
+    `(time, channels)`."""
     padded = np.concatenate([np.zeros((LEAD, 2)), x, np.zeros((WINDOW, 2))]).astype("float32")
     vectors = []
     for start in range(0, len(x), STEP):

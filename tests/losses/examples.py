@@ -25,7 +25,8 @@ def check_example(name, make, key="value"):
     Args:
         name: Id of the worked example.
         make: Function that takes keyword arguments of `keras.losses.Loss` and returns the loss.
-        key: Key of the expected value. Only `"value"` has a gradient.
+        key: Key of the expected value in the worked example. The gradient is checked only for
+            `"value"`.
     """
     example = golden(name, "seeds_p3")
     x, labels = inputs(name)
@@ -47,7 +48,7 @@ def check_gradient(found, expected, tolerance):
 
 
 def random_negatives_of_all(labels, embeddings, seed):
-    """Returns the random negative of row i for each row j, shape `(batch, batch)`."""
+    """Returns the random negative of row i for each partner j, shape `(batch, batch)`."""
     rows = ops.shape(labels)[0]
     partners = ops.tile(ops.arange(rows, dtype="int32")[None], (rows, 1))
     return mining.random_negatives(labels, embeddings, seed, partners)

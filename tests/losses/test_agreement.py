@@ -1,5 +1,5 @@
-"""Tests that a loss warns exactly if it compares embeddings by another distance than the head of
-the model."""
+"""Tests that a loss warns if its distance differs from the distance of the model's head, and only
+then."""
 
 import warnings
 
@@ -14,7 +14,7 @@ LABELS = np.repeat(np.arange(4), 2)
 
 
 class Scaled(distances.Euclidean):
-    """Euclidean distance with a factor. The class has no registered name."""
+    """Euclidean distance that is multiplied by a factor. The class has no registered name."""
 
     def __init__(self, factor):
         self.factor = factor
@@ -91,7 +91,7 @@ def network(parts):
 
 
 def warned(call):
-    """Returns the messages of the warnings in a call."""
+    """Returns the messages of the warnings that a call issues."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         call()
@@ -170,7 +170,8 @@ def test_each_output_is_compared_with_its_own_loss(rng):
 
 
 def test_distances_of_a_model_that_was_compiled_for_another_one_warn(rng):
-    """Tests also a user-defined head, which does not attach its distance to its embeddings."""
+    """Tests a model whose loss uses a distance that differs from the head's distance. The test
+    includes a user-defined head, which does not attach its distance to its embeddings."""
 
     class Mean(keras.layers.Layer):
         distance = distances.Cosine()

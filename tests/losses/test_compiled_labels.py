@@ -1,4 +1,5 @@
-"""Tests that compiled steps of plain Keras models reject labels that are not class ids."""
+"""Tests that compiled training steps of plain Keras models raise an error for labels that are not
+class ids."""
 
 import contextlib
 
@@ -46,7 +47,7 @@ if keras.backend.backend() == "tensorflow":
 
 
 def compiled(name):
-    """Returns a plain Keras model that is compiled with the loss, and a batch of inputs."""
+    """Returns a plain Keras model that is compiled with the given loss, and a batch of inputs."""
     rng = np.random.default_rng(0)
     keras.utils.set_random_seed(1)
     layers = [keras.layers.Dense(WIDTH)]
@@ -160,8 +161,9 @@ def test_xla_on_tensorflow_which_drops_assertions_gives_nan(name):
 
 @pytest.mark.parametrize("floatx, largest", [("float16", 2**11 - 1), ("bfloat16", 2**8 - 1)])
 def test_half_precision_labels_that_are_not_told_apart_are_refused(floatx, largest):
-    """Keras casts floating-point labels to `floatx`. In half precision, only few whole numbers are
-    exact."""
+    """Tests that labels in half precision are refused if rounding could merge them. Keras casts
+    floating-point labels to `floatx`, and half precision represents only small whole numbers
+    exactly."""
     with floatx_of(floatx):
         model, x = compiled("contrastive")
         fit = METHODS["fit"]

@@ -1,4 +1,4 @@
-"""Tests of the behavior that all losses on distance matrices share, with each kind of
+"""Tests the behavior that all losses on distance matrices have in common, for each kind of
 embeddings."""
 
 import numpy as np
@@ -64,7 +64,7 @@ def test_every_loss_trains_on_embeddings_of_every_kind(rng, make, distance):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("rows", [3, 6])
 def test_a_negative_infinitely_far_is_one_beyond_the_margin(rng, make, rows, dtype):
-    """Tests value and gradient if some or all negatives are infinitely far."""
+    """Tests the value and the gradient if some or all negatives have an infinite distance."""
     x = rng.normal(size=(6, 3)).astype(dtype)
     near = np.arange(6) < rows
     far = near & near[:, None] & (LABELS[:, None] != LABELS)
@@ -84,8 +84,8 @@ def test_a_negative_infinitely_far_is_one_beyond_the_margin(rng, make, rows, dty
 @losses
 @pytest.mark.parametrize("distance", KINDS)
 def test_batches_without_a_valid_pair_cost_nothing_and_have_no_gradient(rng, make, distance):
-    """A batch of one class has no negatives, a batch of single rows has no positives, and a batch
-    of one row has neither."""
+    """Tests batches without a valid pair. A batch of one class has no negatives, a batch of single
+    rows has no positives, and a batch of one row has neither positives nor negatives."""
     loss = make(distance=distance, dtype="float64", reduction=None)
     for rows, labels in ((4, [0] * 4), (4, [0, 1, 2, 3]), (1, [0])):
         if isinstance(loss, ContrastiveLoss) and rows > 1:
@@ -113,7 +113,8 @@ def test_equal_rows_have_finite_gradients(rng, make):
 
 @pytest.mark.parametrize("name", [name for name in LOSSES if name != "triplet random"])
 def test_the_order_of_the_rows_changes_no_anchor(rng, name):
-    """Random triplets are an exception, because their draw depends on the order of the rows."""
+    """Tests that the order of rows has no effect. Random triplets are an exception, because the
+    random draw depends on the order of rows."""
     x, order, make = embeddings(rng, "euclidean"), rng.permutation(6), LOSSES[name]
     loss = make(reduction=None, dtype="float64")
     result = numpy(loss(LABELS[order], x[order]))
@@ -133,8 +134,8 @@ def test_a_compiled_step_gives_the_same_value_and_gradient(rng, make):
 
 
 def graph_gradient(loss):
-    """Returns the gradient as a graph for batches of unknown size, which `fit` also creates for a
-    sampler."""
+    """Returns the gradient function of a loss, traced for batches of unknown size. `fit` also
+    traces this kind of graph for a sampler."""
     import tensorflow as tf
 
     @tf.function(input_signature=[tf.TensorSpec((None,)), tf.TensorSpec((None, 4))])
@@ -166,7 +167,8 @@ def test_a_nan_stays_one(rng, make):
 
 @losses
 def test_half_precision_reads_labels_and_embeddings_in_float32(rng, make):
-    """In bfloat16, 256 and 257 are the same number."""
+    """Tests that labels and embeddings are read in float32, because 256 and 257 are the same number
+    in bfloat16."""
     x = embeddings(rng, "euclidean").astype("float32")
     result = make(dtype="mixed_bfloat16")(LABELS + 256, x)
     assert keras.backend.standardize_dtype(result.dtype) == "float32"

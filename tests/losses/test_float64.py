@@ -1,5 +1,5 @@
-"""Tests that the loss of classifiers stays float64. On JAX, Keras's own mean would narrow it to
-float32."""
+"""Tests that the loss of classifiers stays float64. Keras's own mean would round the loss to
+float32 on JAX."""
 
 import numpy as np
 

@@ -1,4 +1,5 @@
-"""Tests that every loss accepts labels of every integer type, in arrays and in `tf.data`."""
+"""Tests that every loss accepts labels of every integer type, as arrays and in a
+`tf.data.Dataset`."""
 
 import numpy as np
 import pytest
@@ -28,8 +29,8 @@ def numpy(tensor):
 
 
 def predictions(rng, width):
-    """Returns predictions. If the width is two, they are quantile embeddings with knots in the last
-    row."""
+    """Returns random predictions. If `width` is two, the predictions are quantile embeddings with
+    the knots in the last row."""
     if isinstance(width, int):
         return rng.normal(size=(4, width)).astype("float32")
     x = np.sort(rng.normal(size=(4, *width)), axis=-1).astype("float32")

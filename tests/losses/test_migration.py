@@ -1,4 +1,4 @@
-"""Tests each row of the README's table on migration from TensorFlow Addons, with values that
+"""Tests the README's table on migration from TensorFlow Addons, row by row, with values that
 TensorFlow Addons computed."""
 
 import numpy as np
@@ -19,8 +19,8 @@ pytestmark = pytest.mark.skipif(
 
 
 def cases(function):
-    """Returns the cases of one function of TensorFlow Addons, in which arrays replace their
-    names."""
+    """Returns the worked examples of one function of TensorFlow Addons. The names of arrays are
+    replaced by the arrays."""
     golden = load("tfa")
     for case in golden["cases"]:
         if case["fn"] == function:
@@ -33,14 +33,14 @@ def cases(function):
 
 
 def interleaved(anchors, positives):
-    """Interleaves anchors and positives to an array of 2N rows, the form that this package's losses
+    """Interleaves anchors and positives to an array of 2N rows, which this package's losses
     accept."""
     return np.stack([anchors, positives], axis=1).reshape(-1, *anchors.shape[1:]).astype("float32")
 
 
 def test_npairs_loss_is_the_inner_n_pair_loss_where_each_class_makes_one_pair():
-    """TensorFlow Addons takes the similarity matrix, whereas this package computes it from
-    embeddings."""
+    """Compares the N-pair loss with TensorFlow Addons, which takes the similarity matrix, whereas
+    this package computes the matrix from embeddings."""
     arrays = {
         key: np.asarray(value)
         for key, value in load("tfa")["inputs"].items()
@@ -66,8 +66,8 @@ def test_npairs_loss_is_the_inner_n_pair_loss_where_each_class_makes_one_pair():
 
 
 def test_npairs_loss_on_the_similarity_matrix_itself():
-    """If the positives are unit vectors, the embeddings of the anchors are the similarity
-    matrix."""
+    """Tests the N-pair loss for a given similarity matrix. If the positives are unit vectors, the
+    similarity matrix equals the embeddings of the anchors."""
     for case in list(cases("tfa.losses.npairs_loss"))[:1]:
         table = case["inputs"]["y_pred"].astype("float32")
         rows = interleaved(table, np.eye(len(table)))
@@ -79,8 +79,8 @@ def test_npairs_loss_on_the_similarity_matrix_itself():
 
 @pytest.mark.parametrize("number", [0, 1], ids=["emb9", "emb8_duplicates"])
 def test_angular_distance_is_one_more_than_the_cosine_distance(number):
-    """The distance is 1 - cosine in TensorFlow Addons, not an angle, and -cosine here. So
-    thresholds shift by one."""
+    """Tests that the angular distance of TensorFlow Addons, 1 - cosine, is one more than the cosine
+    distance here, -cosine. So thresholds differ by one."""
     case = list(cases("tfa.losses.metric_learning.angular_distance"))[number]
     embeddings = case["inputs"]["feature"].astype("float32")
     cosine = distances.get("cosine")
@@ -154,8 +154,9 @@ def contrastive(loss, distance, equal):
 
 
 def test_contrastive_losses_are_twice_the_contrastive_loss_of_each_pair():
-    """The functions of TensorFlow Addons take distances, and use d^2 and (margin - d)^2 without the
-    factor 1/2. The label of an equal pair is 1."""
+    """Tests that TensorFlow Addons computes twice the contrastive loss of this package. Its
+    functions take distances, and use d^2 and (margin - d)^2 without the factor 1/2. The label of a
+    pair of one class is 1."""
     result = list(cases("tfa.losses.contrastive_loss"))
     assert len(result) == 3
     for case in result:
@@ -180,7 +181,8 @@ def test_contrastive_losses_are_twice_the_contrastive_loss_of_each_pair():
 
 @pytest.mark.parametrize("number", range(4))
 def test_pairwise_distance_is_the_euclidean_one_or_its_square(number):
-    """The gradient between equal rows is 0 in TensorFlow Addons and here."""
+    """Compares Euclidean distances with TensorFlow Addons. The gradient between equal rows is 0 in
+    TensorFlow Addons and in this package."""
     case = list(cases("tfa.losses.metric_learning.pairwise_distance"))[number]
     x = case["inputs"]["feature"].astype("float32")
     of = vector.squared_euclidean if case["args"]["squared"] else vector.euclidean
@@ -190,7 +192,8 @@ def test_pairwise_distance_is_the_euclidean_one_or_its_square(number):
 
 
 def test_every_golden_loss_is_compared_or_has_no_counterpart():
-    """Losses of TensorFlow Addons on quantiles and probabilities are not for metric learning."""
+    """Tests that a test compares each loss of TensorFlow Addons, except losses on quantiles and
+    probabilities, which are not for metric learning."""
     valid = {case["fn"] for case in load("tfa")["cases"] if ".losses." in case["fn"]}
     compared = {
         "ContrastiveLoss",
@@ -207,8 +210,8 @@ def test_every_golden_loss_is_compared_or_has_no_counterpart():
 
 
 def test_sohns_penalty_is_what_addons_left_to_the_caller(rng):
-    """The penalty is `reg / 4 * (mean |a|^2 + mean |p|^2)`, which `contrib` of TensorFlow 1 still
-    had."""
+    """Tests the penalty `reg / 4 * (mean |a|^2 + mean |p|^2)`, which `contrib` of TensorFlow 1
+    contained and TensorFlow Addons does not."""
     (case, _) = cases("tfa.losses.npairs_loss")
     arrays = load("tfa")["inputs"]
     anchors, positives = np.asarray(arrays["anchor6"]), np.asarray(arrays["positive6"])

@@ -1,4 +1,4 @@
-"""Tests each row of the README's table on migration from TensorFlow Similarity, with values that
+"""Tests the README's table on migration from TensorFlow Similarity, row by row, with values that
 TensorFlow Similarity computed."""
 
 import numpy as np
@@ -34,8 +34,8 @@ def inputs(case):
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("distance", DISTANCES)
 def test_triplet_loss(distance, strategy):
-    """For semi-hard negatives the batches consist of pairs, because TensorFlow Similarity uses only
-    the hardest positive of an anchor."""
+    """Compares triplet losses. For semi-hard negatives the batches consist of pairs, because
+    TensorFlow Similarity uses only the hardest positive of an anchor."""
     wanted = {"distance": distance, "negative_mining_strategy": strategy}
     result = [c for c in cases("losses.TripletLoss") if wanted.items() <= c["args"].items()]
     if strategy == "semi-hard":  # in this package `soft` requires hard negatives
@@ -57,8 +57,8 @@ def test_triplet_loss(distance, strategy):
 
 
 def test_multi_negatives_rank_loss_is_the_n_pair_loss_but_for_a_one_in_its_sum():
-    """The loss of TensorFlow Similarity is `log(1 + sum exp s_ij) - s_ii`, and the loss here is
-    `log(sum exp s_ij) - s_ii`, for unit vectors."""
+    """Tests unit vectors, for which TensorFlow Similarity computes `log(1 + sum exp s_ij) - s_ii`
+    and this package computes `log(sum exp s_ij) - s_ii`."""
     result = cases("losses.MultiNegativesRankLoss")
     assert len(result) == 2
     for case in result:

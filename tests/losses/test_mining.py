@@ -20,8 +20,8 @@ DRAWN = [  # negatives for LABELS with seed 5 and the embeddings of the test
 
 
 def batch(seed, rows, classes):
-    """Returns a distance matrix that is not symmetric, and labels in which one class fills several
-    blocks."""
+    """Returns a distance matrix that is not symmetric, and labels. One class has so many rows that
+    its positives fill several blocks."""
     rng = np.random.default_rng(seed)
     labels = np.where(rng.random(rows) < 0.5, 0, rng.integers(0, classes, rows)).astype("int32")
     return rng.uniform(0, 3, size=(rows, rows)), labels
@@ -37,8 +37,8 @@ def negative_rows(labels, i):
 
 
 def triplets_by_loops(table, labels, margin, semi_hard, fallback):
-    """Computes the signed weights, and the numbers of open and of all hinges of each anchor, with
-    loops over triplets."""
+    """Computes the signed weights, the number of open hinges of each anchor, and the number of all
+    hinges of each anchor, with loops over triplets."""
     weights = np.zeros_like(table)
     opened, counted = np.zeros(len(labels)), np.zeros(len(labels))
     for i, j in pairs(labels):
@@ -68,7 +68,8 @@ def test_masks_of_positives_and_negatives():
 @pytest.mark.parametrize("kind", ["all", "semi-hard", "semi-hard, fallback"])
 @pytest.mark.parametrize("seed, slots", [(0, 16), (1, 16), (2, 3), (3, 3)])
 def test_triplets_are_those_of_loops(kind, seed, slots):
-    """Tests one block of positives, and several blocks."""
+    """Tests that mining selects the same triplets as loops, for positives in one block and in
+    several blocks."""
     table, labels = batch(seed, rows=13, classes=4)
     given_ = ops.convert_to_tensor(table), ops.convert_to_tensor(labels), 0.5
     with mock.patch.object(mining, "SLOTS", slots):
@@ -84,7 +85,8 @@ def test_triplets_are_those_of_loops(kind, seed, slots):
 @pytest.mark.skipif(keras.backend.backend() == "jax", reason="compiled there as a whole")
 @pytest.mark.parametrize("kind", ["all", "semi-hard", "random"])
 def test_a_traced_step_mines_as_an_eager_call_does(kind, rng):
-    """Tests several numbers of rows, because the last batch of an epoch is shorter."""
+    """Tests traced steps with several numbers of rows, because the last batch of an epoch is
+    shorter."""
     ours = {
         "all": lambda table, labels, x: mining.all_triplets(table, labels, 0.5),
         "semi-hard": lambda table, labels, x: mining.semi_hard(table, labels, 0.5, fallback=True),
@@ -127,7 +129,7 @@ def test_random_negatives_are_of_other_classes_and_uniform(rng):
 
 @pytest.mark.parametrize("slots", [3, 16])
 def test_random_triplets_are_those_of_loops(rng, slots):
-    """Tests one block of positives, and several blocks."""
+    """Tests that random mining equals loops, for positives in one block and in several blocks."""
     table, labels = batch(2, rows=13, classes=4)
     embeddings = rng.normal(size=(13, 2))
     drawn = numpy(random_negatives_of_all(labels, embeddings, 1))
@@ -174,8 +176,8 @@ def test_random_negatives_take_embeddings_of_any_rank(rng, shape):
 @pytest.mark.parametrize("kind", ["all", "semi-hard", "semi-hard, fallback"])
 @pytest.mark.parametrize("seed", range(4))
 def test_a_negative_at_exactly_the_margin_closes_the_hinge(kind, seed):
-    """Distances are whole numbers, so that some negatives are exactly as far as the positive or
-    exactly at the margin."""
+    """Tests distances that are whole numbers, so that some negatives are exactly as far as the
+    positive or exactly at the margin."""
     labels = batch(seed, rows=13, classes=4)[1]
     table = np.random.default_rng(seed).integers(0, 5, (13, 13)).astype("float64")
     tensors = ops.convert_to_tensor(table), ops.convert_to_tensor(labels), 2.0
@@ -194,9 +196,10 @@ def test_a_negative_at_exactly_the_margin_closes_the_hinge(kind, seed):
 
 
 def test_the_semi_hard_loss_is_the_mean_of_the_open_hinges_alone():
-    """Only anchor 2 has an open hinge, 3 - 3.5 + 1. The negative of anchor 0 at distance 1 is not
-    farther than the positive, and its negative at distance 2 is exactly at the margin. The negative
-    of anchor 1 is also exactly at the margin."""
+    """Tests the semi-hard loss of a batch in which only anchor 2 has an open hinge, 3 - 3.5 + 1.
+    Anchor 0 has two negatives: the negative at distance 1 is not farther than the positive, and the
+    negative at distance 2 is exactly at the margin. The negative of anchor 1 is also exactly at the
+    margin."""
     table = np.array([[0, 1, 9, 1, 2], [1, 0, 9, 9, 2], [3, 9, 0, 3.5, 9], *np.full((2, 5), 9)])
     labels = np.array([0, 0, 0, 1, 2], "int32")
     tensors = ops.convert_to_tensor(table.astype("float64")), ops.convert_to_tensor(labels)

@@ -36,7 +36,8 @@ def test_golden_losses_and_their_gradients(name):
 
 
 def test_golden_n_pair_mc_of_sohn_weighs_the_squared_lengths_by_half_of_its_l2():
-    """Kim2020 uses lambda 0.001 for the mean over all rows, which equals `l2=0.002`."""
+    """Tests the weight of squared lengths. Kim2020 uses lambda 0.001 for the mean over all rows,
+    which equals `l2=0.002`."""
     example = golden("npair_mc", "seeds_p3")
     expected, weight = example["expected"], example["inputs"]["l2_weight"]
     labels = np.asarray(example["inputs"]["labels"])
@@ -126,7 +127,8 @@ def test_lengths_do_not_matter_to_the_cosine_but_the_scale_does(rng):
 
 
 def test_large_products_neither_overflow_nor_lose_the_gradient():
-    """The anchors are 1e4 and -1e4. If the positives are exchanged, the differences are 2e8."""
+    """Tests the anchors 1e4 and -1e4. If the positives are exchanged, the differences of
+    similarities are 2e8."""
     f, separate, crossed = (
         np.array([[1e4], [-1e4], [1e4], [-1e4]], "float32"),
         [0, 1, 0, 1],

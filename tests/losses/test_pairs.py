@@ -1,4 +1,5 @@
-"""Tests of labels and pairs, with the Wasserstein loss and the N-pair loss."""
+"""Tests the checks of labels and the search for pairs, with the Wasserstein loss and the N-pair
+loss."""
 
 import numpy as np
 import pytest
@@ -100,8 +101,8 @@ def test_where_xla_leaves_assertions_out_a_batch_that_is_no_set_of_pairs_is_nan(
 @pytest.mark.parametrize("kind", CASES)
 @pytest.mark.parametrize("labels, message", NO_IDS.values(), ids=NO_IDS)
 def test_numbers_that_are_no_ids_are_shown_and_stop_a_compiled_step(rng, kind, labels, message):
-    """A compiled step must not truncate fractions to whole numbers, which could form pairs by
-    chance."""
+    """Tests that labels with fractions stop a compiled step. Truncating them to whole numbers could
+    form pairs by chance."""
     predictions, loss = embeddings(rng, kind, 4), CASES[kind][0]()
     with pytest.raises(ValueError, match=f"whole numbers from 0 to[^$]*{message}"):
         loss(np.array(labels, "float32"), predictions)

@@ -1,4 +1,5 @@
-"""Tests of the potato ranking loss, with scores computed from matrices and with given scores."""
+"""Tests the potato ranking loss, with z-scores that are computed from matrices and with given
+z-scores."""
 
 import numpy as np
 import pytest
@@ -25,7 +26,8 @@ def numpy(tensor):
 
 
 def scores_of(inputs, x):
-    """Computes z-scores `(batch, classes)` with the statistics of a worked example."""
+    """Computes z-scores `(batch, classes)` with the statistics of the Riemannian potatoes in a
+    worked example."""
     values = ops.transpose(potato.log_distances(inputs["centers"], x))
     return potato.z_score(values, inputs["log_mu"], inputs["log_sigma"])
 
@@ -65,8 +67,9 @@ def test_the_mined_sets_are_the_golden_ones():
 
 
 def test_equation_10_as_printed_is_another_loss():
-    """In Eq. 10, the terms of negatives start at the boundary of the potato, and the terms of
-    positives start a margin beyond it."""
+    """Tests that Eq. 10 of Kim2020 as printed gives another loss. In Eq. 10, the terms of negatives
+    start at the boundary of the potato, and the terms of positives start a margin beyond the
+    boundary."""
     inputs, expected, _, _ = example("rpl_loss", "float64")
     labels = np.asarray(inputs["labels"], "int32")
     z = numpy(query_scores(labels, golden_scores(inputs)))
@@ -153,8 +156,8 @@ def test_on_the_bounds_nothing_is_mined():
 
 
 def test_a_nan_stays_with_the_queries_that_see_it():
-    """A row that is not finite has no score in any potato, and a potato without statistics gives no
-    scores."""
+    """Tests NaN scores. A row that is not finite has no score in any potato, and a potato without
+    statistics gives no scores."""
     scores = np.zeros((4, 3))
     scores[:, 2] = np.nan
     labels = np.array([0, 0, 1, 1])

@@ -1,4 +1,4 @@
-"""Tests of the three terms of Monteiro2020, Algorithm 1, and of the loss that adds them."""
+"""Tests the three terms of Monteiro2020, Algorithm 1, and the loss that is their weighted sum."""
 
 import numpy as np
 import pytest
@@ -65,8 +65,8 @@ def test_golden_class_term(name):
 
 
 def test_a_column_that_is_no_class_counts_for_nothing(rng):
-    """On JAX, `candidates="batch"` creates columns that are not classes. Label smoothing spreads
-    over the other columns."""
+    """Tests columns that are not classes, which `candidates="batch"` creates on JAX. Label
+    smoothing is spread over the other columns."""
     scores = rng.normal(size=(4, 3)).astype("float32")
     wider = np.insert(scores, 1, -np.inf, axis=1)
     for smoothing in (0.0, 0.2):
@@ -217,7 +217,8 @@ def test_options_out_of_range_are_refused(options, message):
 @pytest.mark.parametrize("static", [False, True])
 @pytest.mark.parametrize("labels", [[4, 1, 4, 0, 1], [2, 2, 2, 2, 2], [5, -1, 0, 5, -1]])
 def test_places_name_each_rows_class_among_those_present(labels, static):
-    """Tests also the case in which shapes must not depend on values."""
+    """Tests the index of each row's class among the classes in the batch, also if shapes must not
+    depend on values."""
     present, places = (
         numpy(item) for item in classes_present(ids(labels), classes=9, static=static)
     )
@@ -236,7 +237,8 @@ def test_static_classes_compile_with_xla():
 
 
 def test_a_row_without_a_unit_of_the_auxiliary_head_does_not_count(rng):
-    """The class of this row was added after training."""
+    """Tests a row whose class was added after training, so that the auxiliary head has no unit for
+    this class."""
     logits = rng.normal(size=(4, 2)).astype("float32")
     labels = ids([0, 3, 1, 2])
     result = PrototypicalLoss().terms(labels, logits=logits)[2]

@@ -1,5 +1,5 @@
-"""Tests that the losses of adversarial training equal worked examples and loops, also at the ends
-of their ranges."""
+"""Tests that the losses of adversarial training equal worked examples and loops, also at extreme
+logits."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ CLOSE_GRADIENT = {"rtol": 1e-4, "atol": 1e-6}
 
 
 def example(name):
-    """Returns the inputs as arrays, and the whole worked example."""
+    """Returns the inputs of a worked example as arrays, and the whole worked example."""
     result = golden(name, "seeds_p2")
     inputs = {
         key: np.array(value, "int32" if key == "y" else "float32")
@@ -162,7 +162,8 @@ def test_margin_is_above_zero_exactly_where_the_answer_is_wrong(rng):
 
 
 def test_the_gradient_of_a_sure_network_is_exact():
-    """For these logits, `softmax - onehot` loses all digits of the correct class."""
+    """Tests the gradient for logits of a confident network, for which `softmax - onehot` loses all
+    digits of the correct class."""
     logits = np.array([[30.0, 0.0, -1.0]], "float32")
     (result,) = gradients(lambda x: mean(robust.cross_entropy(np.array([0]), x)), logits)
     rest = np.exp(logits[0, 1:].astype(float) - 30)
@@ -189,7 +190,8 @@ def test_gradients_are_those_of_finite_differences(name, rng):
 
 
 def test_the_difference_of_logits_ratio_is_that_of_croce():
-    """The expected value is `(best other - own) / (largest - third largest)` (Croce2020)."""
+    """Compares the difference of logits ratio with `(best other - own) / (largest - third largest)`
+    (Croce2020)."""
     logits = np.array([[3.0, 1.0, 0.0, -5.0], [1.0, 4.0, 2.0, 0.0]], "float32")
     result = robust.dlr(np.array([0, 2]), logits)
     np.testing.assert_allclose(

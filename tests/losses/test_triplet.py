@@ -28,7 +28,8 @@ LABELS = np.array([0, 1, 0, 1, 2, 0])
 
 
 def given_draw(drawn):
-    """Replaces the random draw. The negative of row i for its partner j is `drawn[i, j]`."""
+    """Replaces the random draw of negatives. The negative of row i for its partner j is
+    `drawn[i, j]`."""
     return lambda labels, embeddings, seed, partners: ops.take_along_axis(drawn, partners, axis=1)
 
 
@@ -38,7 +39,7 @@ def test_golden_values_and_gradients(name, options, key):
 
 
 def test_golden_value_and_gradient_of_a_given_draw(monkeypatch):
-    """The random draw is an input of the worked example."""
+    """Tests the loss for a given draw of negatives, which is an input of the worked example."""
     drawn = np.zeros((6, 6), "int32")
     for i, j, k in golden("triplet_random", "seeds_p3")["inputs"]["triplets"]:
         drawn[i, j] = k
@@ -89,8 +90,8 @@ def test_gradients_agree_with_finite_differences(rng, monkeypatch, mining_, squa
 
 
 def test_each_mining_is_a_mean_over_its_terms(rng):
-    """Tests that the mean of the values equals the formula, also with anchors without a positive
-    and classes of different sizes."""
+    """Tests that the loss with each kind of mining equals its formula. Some anchors have no
+    positive, and the classes have different sizes."""
     x = rng.normal(size=(6, 3))
     d = np.linalg.norm(x[:, None] - x[None], axis=-1)
     table, labels = LABELS[:, None] == LABELS, LABELS
@@ -148,7 +149,7 @@ def test_a_distance_made_from_the_euclidean_one_is_asked_itself(rng):
 
 
 def test_the_cosine_is_compared_as_it_is(rng):
-    """Adding 1 to every distance does not change any triplet."""
+    """Tests that adding 1 to every distance does not change any triplet."""
     x = rng.normal(size=(6, 3)).astype("float32")
     unit = x / np.linalg.norm(x, axis=1, keepdims=True)
     result = TripletLoss(0.5, distance="cosine", squared=False)(LABELS, x)

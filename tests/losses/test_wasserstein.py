@@ -25,8 +25,8 @@ def numpy(tensor):
 
 
 def with_knots(values, alpha):
-    """Returns quantile embeddings from values `(batch, filters, knots)` and free weights. The last
-    row holds the knots."""
+    """Builds quantile embeddings from values `(batch, filters, knots)` and free weights of the
+    knots. The last row of an embedding holds the knots."""
     row = ops.cast(quantile.knots(alpha), values.dtype)[None, None, :]
     return ops.concatenate([values, row + ops.zeros_like(values[:, :1])], axis=1)
 
@@ -41,7 +41,7 @@ def random_batch(rng, pairs=3, filters=2, inner=3):
 
 
 def by_loops(labels, values, knots, p, symmetric):
-    """Computes Eq. 13 with loops, one value per anchor."""
+    """Computes Eq. 13 of Abdelwahab2019 with loops, one value per anchor."""
     distance = distances.Wasserstein(p)
     embeddings = np.concatenate(
         [values, np.broadcast_to(knots, (len(values), 1, len(knots)))], axis=1
@@ -141,8 +141,8 @@ def test_golden_loss_from_activations_and_its_whole_gradient_in_alpha():
 
 
 def test_the_layer_and_the_loss_together_are_the_golden_loss():
-    """Tests the worked example through the public layer and loss. The last row of an embedding
-    passes the knots to the loss."""
+    """Tests that the public layer and the public loss together give the value of the worked
+    example. The last row of an embedding passes the knots to the loss."""
     example = golden("loss_end_to_end")
     x, alpha = (float64(example["inputs"][key]) for key in ("x", "alpha"))
     layer = QuantileLayer(len(alpha), dtype="float64")
@@ -156,8 +156,8 @@ def test_the_layer_and_the_loss_together_are_the_golden_loss():
 
 @pytest.mark.parametrize("p, symmetric", [(1, False), (2.5, True)])
 def test_gradients_agree_with_finite_differences_with_ties_and_masks(rng, p, symmetric):
-    """Steps are tied between recordings, and one filter is constant. The numbers of steps avoid
-    points without a derivative."""
+    """Tests gradients if steps of two recordings are equal and one filter is constant. The numbers
+    of steps avoid points without a derivative."""
     x = rng.normal(size=(4, 7, 2))
     x[0, 2, 0] = x[1, 3, 0] = x[2, 0, 0]
     x[3, :, 1] = 0.25
@@ -232,7 +232,8 @@ def test_collapsed_embeddings_cost_log_2_an_imposter_and_have_no_gradient(rng):
 
 
 def test_large_batches_take_the_blocked_path_with_the_same_values(rng):
-    """Distances are computed in blocks if the differences take more than 1 MiB."""
+    """Tests a batch whose differences take more than 1 MiB, so that distances are computed in
+    blocks."""
     labels, values, alpha = random_batch(rng, pairs=30, filters=40, inner=16)
     pairs = np.argsort(labels, kind="stable").reshape(-1, 2)
     left, right = values[pairs[np.argsort(pairs[:, 0])]].transpose(1, 0, 2, 3)
@@ -243,7 +244,8 @@ def test_large_batches_take_the_blocked_path_with_the_same_values(rng):
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "mixed_bfloat16"])
 def test_a_loss_of_half_precision_still_reads_labels_and_embeddings_in_float32(rng, dtype):
-    """In bfloat16, 256 and 257 are the same number, so all four rows would have the same label."""
+    """Tests that labels and embeddings are read in float32. In bfloat16, 256 and 257 are the same
+    number, so all four rows would have the same label."""
     labels, values, alpha = random_batch(rng, pairs=2)
     embeddings = with_knots(values.astype("float32"), alpha.astype("float32"))
     result = WassersteinLoss(dtype=dtype)(labels + 256, embeddings)
@@ -265,7 +267,8 @@ def test_predictions_that_are_no_quantile_embeddings_are_refused(shape):
 
 
 def test_a_scale_multiplies_the_distances(rng):
-    """Scaling the values scales the distance."""
+    """Tests that scaling the values of embeddings has the same effect as `scale`, which multiplies
+    the distances."""
     labels, values, alpha = random_batch(rng)
     result = loss(None, scale=2.5)(labels, with_knots(values, alpha))
     expected = loss(None)(labels, with_knots(2.5 * values, alpha))

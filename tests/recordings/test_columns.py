@@ -1,4 +1,4 @@
-"""Tests which columns are channels by default, and how time columns are read."""
+"""Tests which columns of a table become channels by default, and how time columns are read."""
 
 import numpy as np
 import pytest
@@ -210,7 +210,7 @@ def test_the_column_of_times_that_rises_is_used(tmp_path):
 
 
 def batched(size, count=600, hz=50):
-    """Returns times and values of a wave of 5 Hz, in which several rows have the same time."""
+    """Returns times and values of a wave of 5 Hz. Several consecutive rows have the same time."""
     true = np.arange(count) / hz
     return (np.arange(count) // size) * size / hz, np.sin(2 * np.pi * 5 * true)
 
@@ -231,7 +231,8 @@ def test_rows_that_share_a_time_are_spread_evenly(tmp_path, size, resample_hz):
 
 @pytest.mark.parametrize("start", [0.0, 0.3, 0.74, 0.98])
 def test_times_in_whole_seconds_are_spread_evenly(tmp_path, start):
-    """Tests times whose first and last second have fewer rows than the other seconds."""
+    """Tests times in whole seconds. The first and the last second have fewer rows than the other
+    seconds."""
     true = start + np.arange(777) / 50
     wave = np.sin(2 * np.pi * 5 * (true - start))
     rows = [f"{int(t + 1e-9)},{x:.6f}" for t, x in zip(true, wave, strict=True)]
@@ -265,7 +266,8 @@ def test_batches_of_varying_size_with_a_gap_are_not_spread_over_the_gap(tmp_path
 
 
 def test_jitter_of_a_shared_clock_does_not_make_a_staircase(tmp_path):
-    """Tests rows in batches of three that share a time with an error of a few milliseconds."""
+    """Tests rows that share a time in groups of three. Each time has an error of a few
+    milliseconds."""
     rng = np.random.default_rng(0)
     times, wave = batched(3)
     times = times + np.repeat(rng.uniform(-0.004, 0.004, len(times) // 3), 3)

@@ -1,4 +1,5 @@
-"""Tests that help texts, pages, errors and the server list the formats of the registry."""
+"""Tests that help texts, pages, error messages and the server list exactly the file formats in the
+registry."""
 
 import pathlib
 import subprocess

@@ -1,4 +1,5 @@
-"""Tests that short gaps are interpolated and that recordings are cut at long gaps."""
+"""Tests that short gaps in recordings are interpolated, and that recordings are cut at long
+gaps."""
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ MISSING = ["", ".", "-", "NaN", "nan", "NA", "N/A", "null", "NULL", "None", "--"
 
 @pytest.fixture
 def written(tmp_path):
-    """Returns a function that writes a csv file with two waves and missing fields or rows."""
+    """Returns a function that writes a csv file with two waves. Some fields or rows are missing."""
 
     def write(cells=(), rows=range(COUNT), timed=True):
         fields = [[f"{value:.6f}" for value in row] for row in WAVES]

@@ -1,4 +1,5 @@
-"""Tests that npy arrays of shape (channels, time) are transposed, refused or read with a note."""
+"""Tests that npy arrays of shape (channels, time) are transposed, cause an error, or are read with
+a note."""
 
 import numpy as np
 import pytest

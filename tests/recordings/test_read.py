@@ -1,4 +1,5 @@
-"""Tests `recordings.read`: values, names, units, rates, and errors with file and line."""
+"""Tests that `recordings.read` returns correct values, names, units and rates, and that errors name
+the file and the line."""
 
 import pathlib
 import sys
@@ -17,7 +18,7 @@ XYZ = "x,y,z\n1,2,3\n4,5,6\n7,8,9.5\n"
 
 @pytest.fixture
 def written(tmp_path):
-    """Returns a function that writes a file and returns the path of the file."""
+    """Returns a function that writes a file and returns its path."""
 
     def write(content, name="walk.csv"):
         path = tmp_path / name
@@ -28,7 +29,7 @@ def written(tmp_path):
 
 
 def refused(path, *arguments, **options):
-    """Checks that reading raises an error that names the file, and returns the message."""
+    """Checks that reading raises an error that names the file. Returns the error message."""
     with pytest.raises(ValueError) as caught:
         recordings.read(path, *arguments, **options)
     assert str(path) in str(caught.value)
@@ -228,7 +229,8 @@ def test_times_that_give_no_rate_are_refused(written, name, times, message):
 
 
 def uneven(rate_hz, seconds, spread):
-    """Returns times with errors of up to `spread` steps, and values of a slow wave."""
+    """Returns the times and values of a slow wave. The errors of the times are up to `spread`
+    steps."""
     rng = np.random.default_rng(0)
     times = np.arange(round(seconds * rate_hz) + 1) / rate_hz
     times[1:-1] += rng.uniform(-spread, spread, len(times) - 2) / rate_hz
@@ -464,7 +466,8 @@ def test_the_last_step_may_miss_the_end_by_a_little(written, missing, steps):
 
 @pytest.mark.parametrize("steps_per_second", [1, 10**3, 10**6, 10**9])
 def test_times_since_1970_are_in_the_unit_of_their_size(written, steps_per_second):
-    """Tests a time column without a unit in the name, with four steps per second."""
+    """Tests Unix times in a column whose name has no unit. The size of the times determines the
+    unit."""
     hz = min(4, steps_per_second)
     times = [1_700_000_000 * steps_per_second + i * steps_per_second // hz for i in range(20)]
     walk = recordings.read(written(timed("t", times)), ["x"])

@@ -1,4 +1,4 @@
-"""Tests the resampler: its pass band, and the attenuation of images and aliases."""
+"""Tests that resampling keeps frequencies in the pass band, and attenuates images and aliases."""
 
 from fractions import Fraction
 
@@ -52,7 +52,8 @@ def test_a_lower_rate_leaves_no_note(tmp_path):
 
 
 def test_recordings_of_all_lengths_are_resampled_correctly(tmp_path):
-    """Tests that the result of a short recording is the start of the result of a longer one."""
+    """Tests that the resampled short recording equals the beginning of the resampled longer
+    recording."""
     signal = np.random.default_rng(0).normal(size=1200).round(4)
     path, lengths = tmp_path / "a.csv", range(600, 1200, 7)
     assert len(lengths) > 50
@@ -150,7 +151,8 @@ def test_two_samples_at_nearly_one_time_do_not_ring(tmp_path):
 
 
 def test_times_that_were_rounded_to_milliseconds_are_even(tmp_path):
-    """Tests times at 512 Hz in whole milliseconds, whose steps of 1 and 2 ms are not jitter."""
+    """Tests times at 512 Hz that are rounded to whole milliseconds. The resulting steps of 1 and 2
+    ms do not count as jitter."""
     times = np.arange(5000) / 512
     wave = np.sin(2 * np.pi * 100 * times)
     rows = [f"{t:.3f},{x:.6f}" for t, x in zip(times, wave, strict=True)]

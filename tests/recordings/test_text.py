@@ -1,4 +1,5 @@
-"""Tests that text files of other programs are read correctly and ambiguous files are refused."""
+"""Tests that text files of other programs are read correctly, and that ambiguous files cause an
+error."""
 
 import gzip
 

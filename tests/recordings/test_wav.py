@@ -1,4 +1,4 @@
-"""Tests that WAVE files of many programs and FLAC files are read correctly."""
+"""Tests that FLAC files, and WAVE files that many programs have written, are read correctly."""
 
 import struct
 import sys
@@ -132,7 +132,8 @@ def test_libsndfile_reads_the_same_companded_sound(tmp_path, tag):
 
 @pytest.mark.parametrize("tag", [6, 7])
 def test_companded_values_rise_with_their_code_words(read, tag):
-    """Tests all 256 code words, whose values must be symmetric and within full scale."""
+    """Tests all 256 code words of mu-law and A-law. Their values must be symmetric and within full
+    scale."""
     words = np.arange(256, dtype=np.uint8)
     codes = words ^ (0x55 if tag == 6 else 0xFF)
     values = read(riff(form(tag, width=1), words.tobytes())).values[:, 0]
@@ -146,7 +147,8 @@ def test_companded_values_rise_with_their_code_words(read, tag):
 @pytest.mark.parametrize("size", [0, 2**32 - 1, 2**32 - 37, 2**31 - 1, 2**31, 2**31 - 37])
 @pytest.mark.parametrize("torn", [b"", b"\1"])
 def test_sound_without_a_length_in_its_header_ends_with_the_file(read, size, torn):
-    """Tests files without a length: `ffmpeg -f wav -` writes 0xFFFFFFFF, and other programs 0."""
+    """Tests WAVE files without a length in the header: `ffmpeg -f wav -` writes 0xFFFFFFFF, and
+    other programs write 0."""
     before = chunk(b"LIST", b"INFOISFT\x0e\0\0\0Lavf59.27.100\0")
     content = riff(form(1), SAMPLES, size=size, whole=2**32 - 1, before=before) + torn
     voice = read(content)
@@ -227,7 +229,7 @@ def test_floats_near_full_scale_do_not_change(read, peak):
     ],
 )
 def test_floats_far_beyond_full_scale_are_refused(read, wave):
-    with pytest.raises(ValueError, match="the full scale of sound is 1"):
+    with pytest.raises(ValueError, match="the full scale of audio is 1"):
         read(floats(wave))
 
 
@@ -248,7 +250,7 @@ def test_several_channels_of_sound_are_averaged_for_a_model_of_voices(read):
     voice = read(stereo(WAVE, other), ["sound"])
     np.testing.assert_allclose(voice.values[:, 0], (WAVE + other) / 2, rtol=0, atol=1e-4)
     assert (
-        voice.channels == ("sound",) and "The 2 channels of sound were averaged" in voice.notes[0]
+        voice.channels == ("sound",) and "The 2 channels of audio were averaged" in voice.notes[0]
     )
     both = read(stereo(WAVE, other))
     assert (both.channels, both.notes) == (("1", "2"), ())

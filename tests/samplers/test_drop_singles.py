@@ -1,4 +1,4 @@
-"""Tests that samplers leave out classes with too few recordings if `drop_singles` is set."""
+"""Tests that `drop_singles` leaves out classes with too few recordings."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,8 @@ X = np.arange(len(Y), dtype="float32").reshape(-1, 1, 1)
 
 
 def drawn(sampler):
-    """Returns the names of all drawn classes, and checks that rows and labels agree."""
+    """Returns the names of all classes that a sampler draws, and checks that rows and labels
+    agree."""
     names = np.array(sampler.class_names)
     for signal, labels in sampler:
         np.testing.assert_array_equal(names[labels], Y[signal.ravel().astype(int)])

@@ -9,7 +9,7 @@ from keras_dml.samplers import EpisodeSampler
 
 
 def numbered(count, shape=(2, 3, 1)):
-    """Returns images whose pixels hold the number of the image."""
+    """Returns images in which every pixel holds the index of the image."""
     return np.broadcast_to(np.arange(count).reshape(-1, *[1] * len(shape)), (count, *shape))
 
 
@@ -129,7 +129,7 @@ def grouped(**changes):
 
 
 def of_episodes(sampler):
-    """Returns the set of classes of each episode."""
+    """Returns the set of classes that each episode of a sampler draws."""
     return [set(sampler[i][1].tolist()) for i in range(len(sampler))]
 
 

@@ -37,7 +37,8 @@ def weights_after(batches, epochs, net=None, **options):
 
 
 def by_hand(batches, epochs):
-    """Trains on the same batches as `fit`, one batch at a time, from the same epoch on."""
+    """Trains a model without `fit`, batch by batch, on the batches that `fit` would use from the
+    same epoch on."""
     net = model()
     for epoch in epochs:
         batches.epoch = epoch

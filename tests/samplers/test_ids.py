@@ -1,4 +1,4 @@
-"""Tests that ids of any dtype become int32 ids from 0, in sorted order."""
+"""Tests that class ids of any dtype are replaced by int32 ids from 0, in sorted order."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,5 @@
-"""Tests of NPairSampler: rows of a batch, coverage of an epoch, and reproducibility by the seed."""
+"""Tests that NPairSampler draws correct pairs, that an epoch contains every class, and that a seed
+reproduces the batches."""
 
 import collections
 import itertools
@@ -14,8 +15,8 @@ from keras_dml.samplers import EpisodeSampler, NPairSampler, PKSampler
 
 
 def numbered(members, steps=4):
-    """Returns `members[c]` recordings of each class c, whose values are the index of the recording,
-    and their classes."""
+    """Returns recordings and their classes: `members[c]` recordings of each class c. All values of
+    a recording are the index of the recording."""
     classes = [c for c, count in enumerate(members) for _ in range(count)]
     values = np.arange(len(classes), dtype="float32")
     return np.tile(values[:, None, None], (1, steps, 1)), np.array(classes)

@@ -1,4 +1,5 @@
-"""Tests that samplers raise errors at construction if the data cannot satisfy the arguments."""
+"""Tests that samplers raise an error when they are created if the data cannot satisfy the
+arguments."""
 
 import numpy as np
 import pytest
