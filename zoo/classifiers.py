@@ -33,7 +33,7 @@ def batches(
     vary: Callable[..., np.ndarray] | None = None,
     **classes: Any,
 ) -> EpisodeSampler:
-    """Samples batches with one example of each class as support; the other examples are queries.
+    """Samples batches with one support example of each class. All other examples are queries.
 
     Args:
         x: Images, shape `(images, height, width, channels)`.
