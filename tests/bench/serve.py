@@ -90,9 +90,8 @@ def free_port():
 def serving(path, port):
     words = [sys.executable, "-m", "keras_dml.cli", "serve", path, "--port", str(port)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen(
-        words, **pipes, text=True
-    ) as server:  # the context manager closes the pipe
+    # The context manager closes the pipe.
+    with subprocess.Popen(words, **pipes, text=True) as server:
         try:
             url = server.stdout.readline().partition(" ")[0]
             deadline = time.monotonic() + STARTED_SECONDS
