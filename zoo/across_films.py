@@ -17,8 +17,9 @@ FOLDS, FOLDS_SEED = 6, 7
 def caption(windows):
     """Returns the caption of the trials of `over_folds`."""
     return (
-        f"{len(set(windows.subjects))} people, each by a model that never saw them: every single "
-        "window against everybody's windows of all other films."
+        f"{len(set(windows.subjects))} people, each tested with a model that was not trained "
+        "on this person: every single window is compared with each person's windows of all other "
+        "films."
     )
 
 

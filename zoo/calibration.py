@@ -11,7 +11,7 @@ def log_odds(similarities, genuine):
     """Fits the scale and the shift that turn a similarity into a log-likelihood ratio.
 
     Args:
-        similarities: Similarities of trials, shape `(trials,)`; higher is more similar.
+        similarities: Similarities of trials, shape `(trials,)`. Higher is more similar.
         genuine: Whether one person speaks both, same shape.
 
     Returns:

@@ -208,7 +208,7 @@ def train(name: str, split: Split, part: Part, steps: int) -> PrototypicalClassi
     Args:
         name: One of `DOMAINS`.
         split: `Split`.
-        part: `Part` to train on; examples of other classes are left out.
+        part: `Part` to train on. Examples of other classes are not used.
         steps: Training steps.
     """
     rows = np.isin(part.y, split.trained)
@@ -256,7 +256,7 @@ def embed(name: str, split: Split, folder: pathlib.Path, steps: int | None = Non
         name: One of `DOMAINS`.
         split: `Split`.
         folder: Folder of the models and the embeddings, created if missing.
-        steps: Training steps; None for `STEPS`.
+        steps: Number of training steps. None: `STEPS`.
 
     Returns:
         The classifier, and for each part embeddings and class ids.

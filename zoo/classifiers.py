@@ -33,7 +33,7 @@ def batches(
     vary: Callable[..., np.ndarray] | None = None,
     **classes: Any,
 ) -> EpisodeSampler:
-    """Samples batches with one example of each class as support; the other examples are queries.
+    """Samples batches with one support example of each class. All other examples are queries.
 
     Args:
         x: Images, shape `(images, height, width, channels)`.
@@ -70,7 +70,7 @@ def softmax(encoder, classes: int, hidden: int) -> PrototypicalClassifier:
         hidden: Units of the hidden layer, which is the layer `CONTROL_LAYER` of the new encoder.
 
     Returns:
-        A classifier whose auxiliary head is the softmax; its similarity is not trained.
+        A classifier whose auxiliary head is the softmax. Its similarity is not trained.
     """
     layers = keras.layers
     z = layers.LeakyReLU(0.1)(layers.Dense(hidden, name=CONTROL_LAYER)(encoder.output))

@@ -192,7 +192,7 @@ def finding(answers: Right, methods: Sequence[str]) -> str:
 
 
 def save(answers: Right, methods: Sequence[str], stem: pathlib.Path) -> list[pathlib.Path]:
-    """Writes the picture and its numbers, and prints the finding; returns the paths.
+    """Writes the picture and its numbers, prints the finding and returns the paths.
 
     Args:
         answers: Right answers.

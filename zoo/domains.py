@@ -121,7 +121,7 @@ def outputs(
         images: Images of `DomainImages`.
         key: Text that identifies the weights.
         folder: Folder of the outputs, 49 kB for each copy of an image at 14 x 14 x 112.
-        copies: Number of augmented copies of each image; None for `COPIES`.
+        copies: Number of augmented copies of each image. None: `COPIES`.
     """
     copies = COPIES if copies is None else copies
     settings = (key, SIDE, MIN_AREA, COLOR, GRAY, COPY_SEED, lower.output_shape)
@@ -166,7 +166,7 @@ def batches(
     steps: int,
     seed: int,
 ) -> EpisodeSampler:
-    """Samples batches of all classes; each class has images of all domains in random copies.
+    """Samples batches of all classes. Each class has images of all domains in random copies.
 
     Args:
         images: `DomainImages`.

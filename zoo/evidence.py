@@ -156,7 +156,7 @@ def published(name: str) -> Trained:
 
 
 def find(name: str) -> collections.abc.Callable[[Trained], Evidence] | None:
-    """Returns the function `evidence` of a model; None if its folder has no `evidence.py`."""
+    """Returns the function `evidence` of a model, or None if its folder has no `evidence.py`."""
     if not (ZOO / name / "evidence.py").exists():
         return None
     return importlib.import_module(f"zoo.{name}.evidence").evidence

@@ -33,7 +33,7 @@ AROUND_BLINKS = 2  # frames before and after, in which the lid covers a part of 
 
 
 def one_eye(blocks=1):
-    """Reads velocities of one eye from GazeCom, in degrees per second; the session is the film.
+    """Reads velocities of one eye from GazeCom, in degrees per second. The session is the film.
 
     Args:
         blocks: Number of successive gaze values that are averaged to one value, for a lower rate.
@@ -73,7 +73,7 @@ def degrees(record):
 
 
 def block_means(gaze, steps):
-    """Averages blocks of a gaze, shape `(time // steps, 2)`; NaN if the eye is lost in a block."""
+    """Averages blocks of a gaze, shape `(time // steps, 2)`, NaN where the eye is lost."""
     whole = gaze[: len(gaze) // steps * steps]
     return whole.reshape(-1, steps, 2).mean(axis=1)
 

@@ -58,10 +58,10 @@ class Drawings:
     """Drawn characters of Omniglot (Lake2015), in the order of characters and drawers.
 
     Attributes:
-        images: Shape `(drawings, size, size, 1)`, float32; ink is 1 and paper 0.
+        images: Shape `(drawings, size, size, 1)`, float32. Ink is 1, and paper is 0.
         labels: Shape `(drawings,)`, int32, the official number of the character minus 1: 0 to 963
             in the background set, 964 to 1622 in the evaluation set.
-        alphabets: Shape `(drawings,)`, names; the two sets have different alphabets.
+        alphabets: Shape `(drawings,)`, names. The two sets have different alphabets.
         drawers: Shape `(drawings,)`, int32, 1 to 20; -1 from TensorFlow Datasets, where drawers
             are unknown.
     """

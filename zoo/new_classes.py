@@ -181,7 +181,7 @@ def measure(
 def support_rows(
     labels: np.ndarray, new: Sequence[int], shots: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draws support examples; returns their indices and their classes, numbered from 0."""
+    """Draws support examples, and returns their indices and their classes, numbered from 0."""
     rows = [rng.choice(np.flatnonzero(labels == k), shots, replace=False) for k in new]
     return np.concatenate(rows), np.repeat(np.arange(len(new)), shots)
 

@@ -212,9 +212,9 @@ def scores(found, turn=False):
 def caption(walkers):
     """Returns the caption of the curves of all groups together."""
     return (
-        f"{len(set(walkers.subjects))} people in groups, each by a model that never saw anybody of "
-        "the group: single windows of 10 s of the later half of a person's walks against "
-        "everybody's earlier ones."
+        f"{len(set(walkers.subjects))} people in groups, each group tested with a model that "
+        "was not trained on its people: each window of 10 s of the later half of a person's walks "
+        "is compared with each person's earlier windows."
     )
 
 

@@ -17,9 +17,9 @@ def train(run, encoder, people, z_threshold, margin, *, classes, per_class, leng
     alone, they would stay close to the embeddings of old weights.
 
     Args:
-        run: `zoo.recipe.Run`; seed Keras before the encoder is built.
-        encoder: Built `keras.Model` from recordings to matrices; trained in place.
-        people: `keras_dml.training.People` to train on; `subjects` are the classes.
+        run: `zoo.recipe.Run`. Seed Keras before the encoder is built.
+        encoder: Built `keras.Model` from recordings to matrices. It is trained in place.
+        people: `keras_dml.training.People` to train on. `subjects` are the classes.
         z_threshold: Threshold of the Riemannian potato, see `PotatoRankingLoss`, in standard
             deviations.
         margin: Margin of `PotatoRankingLoss`, in standard deviations.

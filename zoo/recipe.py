@@ -107,8 +107,8 @@ class Run:
             model: The model.
             golden: Inputs of the golden file.
             measured: `Measurement`, or rows of figures.
-            curves: Name of the image in `out` for the page; None for no image.
-            about: Static part of the card; None for the `about.json` in the folder of the recipe.
+            curves: Name of the image in `out` for the page. None: no image.
+            about: Static part of the card. None: the `about.json` in the folder of the recipe.
             recordings: Training recordings, as long as the recordings that the model will get. The
                 quality gate is computed from these recordings, see `zoo.gates`, and, except for
                 audio, the magnitudes of the input contract. Default: no gate and no magnitudes.

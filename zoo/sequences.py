@@ -118,8 +118,8 @@ def single_recordings(people):
     session.
     """
     return (
-        f"{people} people whom the model never saw: each single recording of their last block "
-        "against everybody's earlier ones."
+        f"{people} people who were not used in training: each single recording of their last "
+        "block is compared with each person's earlier recordings."
     )
 
 

@@ -154,7 +154,7 @@ def _link(card, folder=""):
 
 
 def _license(card):
-    """Returns the license of the data in a few words; the page has the full text."""
+    """Returns the license of the data in a few words. The page has the full text."""
     text = card["data"]["licence"]
     match = LICENSE.search(text)
     if not match or text.startswith("No"):
@@ -167,7 +167,7 @@ def _count(card, unit):
 
 
 def _figure(card, metric):
-    """Formats a pooled figure of a card; a dash if it is missing."""
+    """Formats a pooled figure of a card, or a dash if the card does not contain the figure."""
     return _row_in_words(card["headline"]["rows"], metric)
 
 

@@ -23,7 +23,7 @@ def everybody(prepare=False):
 
 
 def is_telephone(subjects):
-    """Returns true for voices of Hyke, at any speed; shape `(recordings,)`."""
+    """Returns true for voices of Hyke at any speed, shape `(recordings,)`."""
     return ~np.char.isdigit(np.asarray(subjects).astype("U1"))
 
 

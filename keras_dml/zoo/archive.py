@@ -96,7 +96,9 @@ def _size(opened):
 def _check_declared(members, size, texts):
     for name, count in collections.Counter(member.filename for member in members).items():
         if count > 1:
-            raise ValueError(f"it contains {name} {count} times")
+            raise ValueError(
+                f"it contains {count} members with the name {name}; each name may occur only once"
+            )
     for member in members:
         path = pathlib.PurePosixPath(member.filename)
         if path.is_absolute() or ".." in path.parts:

@@ -32,9 +32,10 @@ from keras_dml.training import People
 from tests.bench import smoke as smoke_run
 from zoo import gait, phone, phone_baselines, telephone
 
-LEVEL = 0.95  # of the intervals
+LEVEL = 0.95  # confidence level of the intervals
 LEVEL_OF_TEST = 0.01
-# Independent splits that many splits of one group are worth: an assumption, which is not measured.
+# Assumed number of independent splits that give as much information as all splits of one group of
+# people. This number was not measured.
 INDEPENDENT = 20
 
 
@@ -98,7 +99,7 @@ def made_up_walks(people=24, each=3, steps=1024):
     rng = np.random.default_rng(0)
     mixing = np.eye(6) + 0.5 * rng.normal(size=(people, 6, 6))
     signals = [rng.normal(size=(steps, 6)) @ mixing[i] for i in range(people) for _ in range(each)]
-    signals = [signal * [0.3, 0.3, 0.3, 60, 60, 60] for signal in signals]  # g and deg/s
+    signals = [signal * [0.3, 0.3, 0.3, 60, 60, 60] for signal in signals]  # units: g and deg/s
     names = [f"person {i}" for i in range(people) for _ in range(each)]
     return People(signals, names, [i % each for i in range(len(names))])
 
@@ -183,7 +184,7 @@ def among(trials, people):
 def threshold_keeps(trials, far, splits, seed):
     """Computes false accept rates of the test halves and the intervals of `evaluation.certificate`.
 
-    Splits for which `evaluation.certificate` raises an error are left out.
+    The result does not contain splits for which `evaluation.certificate` raises an error.
     """
     result = []
     for calibrating, tested in halves(np.unique(trials[1]), splits, seed):
@@ -213,8 +214,8 @@ def accepted(found, scores):
 def listening_keeps(trials, chosen, splits, seed):
     """Computes false accept rates of the test halves for the decision threshold of `listen`.
 
-    The result also has the intervals, and the true accept rate and the number of steps until a
-    claim is accepted in the test halves.
+    The result also contains the intervals of these rates, the true accept rates, and the median
+    numbers of time steps until a claim is accepted.
     """
     result = []
     for calibrating, tested in halves(np.unique(trials[1]), splits, seed):

@@ -27,10 +27,10 @@ from keras_dml.gallery.templates import Templates
 from tests.bench import smoke, timing
 
 MODEL = "gait_qp_wl"
-BASES, MIXED = 400, 8  # recordings, and how many of them a person is a mixture of
+BASES, MIXED = 400, 8  # number of recordings, and number of recordings that each person mixes
 SMOKE = {"BASES": 20, "people": 60, "probes": 20}
 GOAL_MS, GOAL_RECALL = 30, 0.99
-CHUNK = 1000  # people loaded in one transaction
+CHUNK = 1000  # number of people whom one transaction enrolls
 SERVER = "-c shared_buffers=2GB -c max_wal_size=8GB -c maintenance_work_mem=4GB"
 
 
@@ -52,7 +52,7 @@ class People:
         rng = np.random.default_rng(0)
         walks = 0.05 * rng.normal(size=(BASES, 200, 6)).cumsum(axis=1)
         walks += rng.normal(size=(BASES, 1, 6))
-        recordings = list(walks * [1, 1, 1, 200, 200, 200])  # g and deg/s
+        recordings = list(walks * [1, 1, 1, 200, 200, 200])  # units: g and deg/s
         start = time.perf_counter()
         self._bases = gallery._model.embed(recordings)
         self.embedding_ms = 1e3 * (time.perf_counter() - start) / BASES
@@ -67,7 +67,7 @@ class People:
         values = self._bases[:, :-1].reshape(BASES, -1)
         z = np.empty((count, *self._bases.shape[1:]), "float32")
         z[:, :-1] = (weights @ values).reshape(z[:, :-1].shape)
-        z[:, -1] = self._bases[0, -1]  # the knots
+        z[:, -1] = self._bases[0, -1]  # the last row contains the knots
         return z
 
 
@@ -101,7 +101,7 @@ def nearest(gallery):
 
 
 def load(gallery, people, seconds, count):
-    """Enrolls people until a number or a time is reached.
+    """Enrolls people until `count` people are enrolled or `seconds` have passed.
 
     Returns:
         Embeddings of the enrolled people, and the number of people per second.

@@ -32,7 +32,7 @@ from tests.speakers import MODEL
 
 WARM_UP = 3  # number of requests before the measurement
 SMOKE = {"WARM_UP": 1, "clients": 2, "requests": 1}
-STARTED_SECONDS = 600  # at most, on a busy machine
+STARTED_SECONDS = 600  # longest time that a server may need to start on a busy machine
 
 
 def main():
@@ -90,7 +90,8 @@ def free_port():
 def serving(path, port):
     words = [sys.executable, "-m", "keras_dml.cli", "serve", path, "--port", str(port)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen(words, **pipes, text=True) as server:  # closes the pipe
+    # The context manager closes the pipe.
+    with subprocess.Popen(words, **pipes, text=True) as server:
         try:
             url = server.stdout.readline().partition(" ")[0]
             deadline = time.monotonic() + STARTED_SECONDS

@@ -54,7 +54,7 @@ def test_a_member_that_leads_out_is_refused(name):
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_a_member_that_stands_there_twice_is_refused():
-    with pytest.raises(ValueError, match="it contains config.json 2 times"):
+    with pytest.raises(ValueError, match="2 members with the name config.json"):
         archive.check(packed([("config.json", b"{}"), ("config.json", b"[]")]))
 
 

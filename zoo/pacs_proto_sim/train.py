@@ -42,7 +42,7 @@ def train_classifier(upper, method, images, outputs, rows, steps, seed):
     """Trains a classifier together with the upper part of the encoder.
 
     Args:
-        upper: Upper part of `networks.pretrained`; trained in place.
+        upper: Upper part of `networks.pretrained`. It is trained in place.
         method: One of `networks.METHODS`.
         images: `domains.DomainImages`.
         outputs: `domains.Outputs`.

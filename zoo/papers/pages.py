@@ -74,7 +74,7 @@ def print_section(section: Section) -> None:
 
 
 def table_lines(section: Section) -> list[str]:
-    """Returns the lines of the table of a section as text; long heads take several lines."""
+    """Returns the lines of the table of a section as text. Long heads take several lines."""
     rows = [[str(cell) for cell in row] for row in section.rows]
     cells = list(zip(*rows, strict=True)) if rows else [()] * len(section.columns)
     heads = [
@@ -109,7 +109,7 @@ def print_files(paths: Sequence[pathlib.Path], descriptions: Mapping[str, str], 
 
     Args:
         paths: Paths of the files, all in one folder.
-        descriptions: Description of each file by its name; other files are not listed.
+        descriptions: Description of each file by its name. Other files are not listed.
         clock: Clock of the experiment.
     """
     names = {path.name for path in paths}
@@ -130,7 +130,7 @@ def write_report(
     clock: Clock,
     **facts: str,
 ) -> pathlib.Path:
-    """Writes `report.html` with the tables and the pictures of a folder; returns its path.
+    """Writes `report.html` with the tables and the pictures of a folder, and returns the path.
 
     Args:
         out: The folder.
@@ -169,7 +169,7 @@ def output_folder(out: pathlib.Path) -> Iterator[None]:
     removed.
 
     Args:
-        out: The folder; its parents are created too.
+        out: The folder. Missing parent folders are created.
 
     Raises:
         OSError: If the folder cannot be created.

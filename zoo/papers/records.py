@@ -12,7 +12,7 @@ def require_packages() -> None:
     """Checks that the packages of the extra `data`, which read data sets, are installed.
 
     Raises:
-        ImportError: If a package is missing; the message has the command that installs it.
+        ImportError: If a package is missing. The message has the command that installs it.
     """
     modules = ("tensorflow_datasets", "array_record")
     if any(importlib.util.find_spec(module) is None for module in modules):
@@ -29,7 +29,7 @@ def read_records(name: str, manual_dir: Path, data_dir: Path | None = None) -> l
     Args:
         name: Name of the builder with its config, `"ipol_gait/left_foot"`.
         manual_dir: Folder that holds the archive.
-        data_dir: Folder of prepared data sets; None for the folder of TensorFlow Datasets.
+        data_dir: Folder of prepared data sets. None: the folder of TensorFlow Datasets.
 
     Raises:
         ImportError: If TensorFlow Datasets is not installed.

@@ -45,8 +45,8 @@ STEPS, LEARNING_RATE, GAIN = 250, 1e-4, 10.0
 SPEAKERS, PER_SPEAKER = 16, 4  # in a batch
 CROP = 2 * speech.RATE_HZ
 CAPTION = (
-    "All pairs of utterances of four speakers whom the model never heard, five folds pooled: the "
-    "learned similarity."
+    "Learned similarity of all pairs of utterances of four speakers who were not used in training, "
+    "over the trials of all five folds."
 )
 
 Folds = Annotated[

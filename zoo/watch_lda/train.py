@@ -20,8 +20,8 @@ from keras_dml.training.golden import synthetic_recordings
 from zoo import recipe, watch, watch_baselines
 
 CAPTION = (
-    "Fifteen people in three groups, each by a model that never saw anybody of the group: single "
-    "runs against five runs of everybody in the group."
+    "Fifteen people in three groups, each group tested with a model that was not trained on its "
+    "people: each single run is compared with five runs of each person in the group."
 )
 HALVINGS = 3  # divisions of a model's training people, by which its settings are chosen
 

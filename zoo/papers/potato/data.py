@@ -52,7 +52,7 @@ def read(manual_dir: Path, data_dir: Path | None = None):
 
     Args:
         manual_dir: Folder that holds the archive.
-        data_dir: Folder of prepared data sets; None for the folder of TensorFlow Datasets.
+        data_dir: Folder of prepared data sets. None: the folder of TensorFlow Datasets.
 
     Returns:
         Three arrays in the archive's order.

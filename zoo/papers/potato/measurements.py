@@ -13,7 +13,7 @@ QUANTILES = np.linspace(0.0, 1.0, 41)
 
 
 def log_vectors(matrices: np.ndarray) -> np.ndarray:
-    """Computes matrix logarithms as vectors; their Euclidean distance is the log-Euclidean one.
+    """Computes matrix logarithms as vectors. Euclidean distances between them are log-Euclidean.
 
     Args:
         matrices: Positive definite matrices, shape `(count, n, n)`.
@@ -36,7 +36,7 @@ def measure(
     Args:
         matrices: Positive definite matrices, shape `(count, n, n)`.
         labels: Class of each matrix, shape `(count,)`.
-        queries: Booleans, shape `(count,)`; all other matrices are the gallery.
+        queries: Booleans, shape `(count,)`. All other matrices are the gallery.
         riemannian: Whether to retrieve by the affine-invariant distance.
 
     Returns:
@@ -72,7 +72,7 @@ def spread(matrices: np.ndarray, labels: np.ndarray, queries: np.ndarray) -> dic
     Args:
         matrices: Positive definite matrices, shape `(count, n, n)`.
         labels: Class of each matrix, shape `(count,)`.
-        queries: Booleans, shape `(count,)`; all other matrices are the gallery.
+        queries: Booleans, shape `(count,)`. All other matrices are the gallery.
 
     Returns:
         Dict of `within` and `between`, quantiles at `QUANTILES` of the distances to the center of

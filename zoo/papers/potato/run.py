@@ -29,7 +29,7 @@ def run(
         manual_dir: Folder that holds the archive.
         out: Folder of the results.
         settings: `Settings`; `dataclasses.replace(SCALES["full"], seeds=2)` changes one of them.
-        data_dir: Folder of prepared data sets; None for the folder of TensorFlow Datasets.
+        data_dir: Folder of prepared data sets. None: the folder of TensorFlow Datasets.
 
     Returns:
         The content of `figures.json`: tables by name.

@@ -19,7 +19,7 @@ class Digits:
     """MNIST, or a part of it.
 
     Attributes:
-        x: Images to train on, shape `(count, 28, 28, 1)`, float32 in [0, 1]; ink is 1.
+        x: Images to train on, shape `(count, 28, 28, 1)`, float32 in [0, 1]. Ink is 1.
         y: Digits of the images, shape `(count,)`.
         x_test: Images to attack, of the same form.
         y_test: Digits of the images to attack.

@@ -34,7 +34,7 @@ def write(
     *,
     source: str,
 ) -> list[pathlib.Path]:
-    """Writes Table 1, its picture and `figures.json`; returns the paths.
+    """Writes Table 1, its picture and `figures.json`, and returns the paths.
 
     Args:
         out: Folder.

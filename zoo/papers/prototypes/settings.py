@@ -12,8 +12,8 @@ class Settings(ExperimentSettings):
     """Settings of the trainings and of the attacks.
 
     Attributes:
-        training_images: Number of images to train on, the first ones; None for all.
-        images: Number of test images to attack, the first ones; None for all.
+        training_images: Number of training images, from the first. None: all images.
+        images: Number of test images to attack, from the first. None: all.
         epochs: Epochs of each training.
         batch_size: Images in a batch.
         learning_rate: Largest learning rate.
@@ -27,7 +27,7 @@ class Settings(ExperimentSettings):
         queries: Queries of the Square attack, which uses no gradients.
         images_per_run: Images attacked in one run.
         seeds: Number of trainings of each kind.
-        rows: Rows of the table, names of `methods.ROWS`; None for all.
+        rows: Rows of the table, names of `methods.ROWS`. None: all rows.
     """
 
     training_images: int | None = setting("Images to train on.", minimum=1, none="all")

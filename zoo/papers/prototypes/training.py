@@ -1,4 +1,4 @@
-"""Training of the networks of the table; each network is trained once and saved in a file."""
+"""Training of the networks of the table. Each network is trained once and saved in a file."""
 
 import pathlib
 import shutil

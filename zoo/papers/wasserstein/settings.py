@@ -22,7 +22,7 @@ class Settings(ExperimentSettings):
     best on the validation people.
 
     Attributes:
-        people: Number of people; None for all.
+        people: Number of people. None: all people.
         seeds: Number of random seeds of every tested network.
         steps: Training steps of every network.
         pairs: Pairs of recordings in a batch, at most the number of training people.
