@@ -73,7 +73,7 @@ def degrees(record):
 
 
 def block_means(gaze, steps):
-    """Averages blocks of a gaze, shape `(time // steps, 2)`, NaN where the eye is lost."""
+    """Averages blocks of a gaze, shape `(time // steps, 2)`, NaN if a block lacks the eye."""
     whole = gaze[: len(gaze) // steps * steps]
     return whole.reshape(-1, steps, 2).mean(axis=1)
 

@@ -13,7 +13,9 @@ QUANTILES = np.linspace(0.0, 1.0, 41)
 
 
 def log_vectors(matrices: np.ndarray) -> np.ndarray:
-    """Computes matrix logarithms as vectors. Euclidean distances between them are log-Euclidean.
+    """Computes matrix logarithms as vectors.
+
+    The Euclidean distance between two vectors is the log-Euclidean distance of the matrices.
 
     Args:
         matrices: Positive definite matrices, shape `(count, n, n)`.
