@@ -10,7 +10,7 @@ import dataclasses
 import hashlib
 import pathlib
 import warnings
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -64,10 +64,10 @@ class Usual:
         'channel y is flat: it stands at 0'
     """
 
-    channels: tuple
+    channels: tuple[Any, ...]
     is_sound: bool = False
-    stddev: tuple | None = None
-    units: tuple | None = None
+    stddev: tuple[Any, ...] | None = None
+    units: tuple[Any, ...] | None = None
     steps: int = 0
     crest_db: float | None = None
 
@@ -338,7 +338,7 @@ def gate_of(model: keras.Model) -> Gate | None:
     return Gate(model, usual, Potato.load(path))
 
 
-def described(usual: Usual, potato_file: pathlib.Path | None = None) -> dict:
+def described(usual: Usual, potato_file: pathlib.Path | None = None) -> dict[Any, Any]:
     """Returns the description of a gate for the entry `CARD_KEY` of a model card.
 
     Args:

@@ -301,7 +301,7 @@ class Custom(Distance):
 
     rank = None
 
-    def __init__(self, function: Callable | dict[str, Any]) -> None:
+    def __init__(self, function: Callable[..., Any] | dict[str, Any]) -> None:
         if isinstance(function, dict):
             function = keras.saving.deserialize_keras_object(function)
         self.function = function
@@ -425,7 +425,7 @@ def declared(name: str) -> type[Distance]:
     raise ValueError(f"Unknown distance {name!r}. Known names: {', '.join(names())}.{hint}")
 
 
-def get(identifier: str | dict[str, Any] | Distance | Callable) -> Distance:
+def get(identifier: str | dict[str, Any] | Distance | Callable[..., Any]) -> Distance:
     """Returns the distance object for a name, a serialized distance, an object or a function.
 
     Args:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from scipy.stats import norm
@@ -55,8 +56,8 @@ def few_shot(
     shots: int,
     *,
     queries: int = 15,
-    similarity: Callable | None = None,
-    distance: str | Callable | None = None,
+    similarity: Callable[..., Any] | None = None,
+    distance: str | Callable[..., Any] | None = None,
     episodes: int = 600,
     seed: int = 0,
 ) -> FewShot:

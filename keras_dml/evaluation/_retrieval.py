@@ -16,7 +16,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -147,7 +147,7 @@ def retrieval(
     *,
     gallery: ArrayLike | None = None,
     gallery_labels: ArrayLike | None = None,
-    distance: str | Callable | TwoStages = "euclidean",
+    distance: str | Callable[..., Any] | TwoStages = "euclidean",
     k: Sequence[int] = (1, 3),
     ties: str = "mean",
     max_bytes: int = 128 * 2**20,
@@ -320,7 +320,7 @@ def nearest_entries(
     embeddings: ArrayLike,
     *,
     gallery: ArrayLike | None = None,
-    distance: str | Callable | TwoStages = "euclidean",
+    distance: str | Callable[..., Any] | TwoStages = "euclidean",
     k: int = 10,
     max_bytes: int = 128 * 2**20,
 ) -> np.ndarray:

@@ -9,6 +9,7 @@ import pathlib
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -85,7 +86,7 @@ class Robustness:
     correct: np.ndarray = field(repr=False)
     robust: np.ndarray = field(repr=False)
 
-    def table(self) -> dict[str, list]:
+    def table(self) -> dict[str, list[Any]]:
         """Returns the accuracies as a table: clean accuracy, one row per attack, and worst case.
 
         Returns:
@@ -125,7 +126,7 @@ def robustness(
     model: keras.Model,
     x: ArrayLike,
     y: ArrayLike,
-    attacks: Sequence,
+    attacks: Sequence[Any],
     *,
     head: str = "sim",
     batch_size: int = 256,

@@ -3,7 +3,7 @@
 import dataclasses
 import pathlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -67,7 +67,7 @@ class ParityError(ValueError):
 
 def check(
     file: Path,
-    functions: dict[str, Callable],
+    functions: dict[str, Callable[..., Any]],
     trials: "Trials",
     metric: Distance,
     bounds: Bounds,

@@ -33,7 +33,7 @@ MOST_TRIED = 2**20  # largest number of time steps tried, about a minute of audi
 SEED = 21
 
 
-def parts(model: keras.Model | Path) -> tuple:
+def parts(model: keras.Model | Path) -> tuple[Any, ...]:
     """Returns the encoder and the classifier of a model, after checking the encoder.
 
     Args:

@@ -644,7 +644,7 @@ class Gallery:
         far: float = 0.01,
         *,
         sessions: ArrayLike | None = None,
-        groups: Mapping | None = None,
+        groups: Mapping[Any, Any] | None = None,
         extrapolate: bool = False,
     ) -> Threshold:
         """Sets the threshold that accepts at most a fraction `far` of false claims.

@@ -93,7 +93,7 @@ class GalleryModel:
         vectors = self.distance.index_vectors(sample)
         return None if vectors is None else Index(self.distance, shape, vectors.shape[1])
 
-    def as_list(self, recordings: ArrayLike | Recordings) -> list:
+    def as_list(self, recordings: ArrayLike | Recordings) -> list[Any]:
         """Returns recordings as a list. A single recording becomes a list with one element."""
         rank = len(self._inputs.shape)
         is_single = isinstance(recordings, np.ndarray) and recordings.ndim == rank

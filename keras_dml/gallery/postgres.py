@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
+from typing import Any
 
 import numpy as np
 
@@ -286,7 +287,7 @@ class PostgresStore:
             with connection.transaction():
                 yield _runner(connection)
 
-    def prepare_index(self, run: Run, make_index: Callable) -> None:
+    def prepare_index(self, run: Run, make_index: Callable[..., Any]) -> None:
         """Creates the HNSW index if it does not exist, see `Store.prepare_index`."""
         self._index = make_index()
         if self._index is None:

@@ -29,7 +29,7 @@ class Scale(NamedTuple):
     to_others: float
 
     @classmethod
-    def from_card(cls, card: dict | None, to_itself: float) -> Scale | None:
+    def from_card(cls, card: dict[str, Any] | None, to_itself: float) -> Scale | None:
         """Returns the scale of a model, or None if the card has no imposter distances.
 
         Args:

@@ -1,7 +1,7 @@
 """Templates, the stored embeddings of a gallery, and scores of new recordings against them."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -134,7 +134,7 @@ class Templates:
         least = nearest.mean(axis=0)
         return np.argsort(least), least
 
-    def _bounds(self, distance) -> Callable | None:
+    def _bounds(self, distance) -> Callable[..., Any] | None:
         if self._lower_bounds is NOT_COMPUTED:
             self._lower_bounds = distance.lower_bounds(self._embeddings[self._enrolled_rows])
         return self._lower_bounds

@@ -8,7 +8,7 @@ computed once per pair. All other terms are computed once per vector.
 
 import functools
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from keras_dml._backend import keras, ops, xla
 from keras_dml._backend.values import concrete
@@ -34,12 +34,14 @@ class Perceptron(NamedTuple):
         slope: Slope of the leaky rectifier below 0, in [0, 1].
     """
 
-    kernels: tuple
-    biases: tuple
+    kernels: tuple[Any, ...]
+    biases: tuple[Any, ...]
     slope: float
 
 
-def compiled(similarity: Callable, x: Tensor, y: Tensor, perceptron: Perceptron) -> Tensor:
+def compiled(
+    similarity: Callable[..., Any], x: Tensor, y: Tensor, perceptron: Perceptron
+) -> Tensor:
     """Computes a similarity of all pairs. An eager call that needs several blocks is compiled.
 
     Args:
@@ -87,7 +89,7 @@ def concatenation(
     y: Tensor,
     perceptron: Perceptron,
     *,
-    drop: Callable | None = None,
+    drop: Callable[..., Any] | None = None,
     max_bytes: float | None = BLOCK_BYTES,
 ) -> Tensor:
     """Applies a perceptron to every concatenation `[x_i; y_j]` (Monteiro2020, Eq. 1), which is
@@ -120,7 +122,7 @@ def concatenation_swapped(
     y: Tensor,
     perceptron: Perceptron,
     *,
-    drop: Callable | None = None,
+    drop: Callable[..., Any] | None = None,
     max_bytes: float | None = BLOCK_BYTES,
 ) -> Tensor:
     """Applies a perceptron to every concatenation `[y_j; x_i]`, and returns similarities `(n, m)`.
@@ -138,7 +140,7 @@ def absolute_difference(
     y: Tensor,
     perceptron: Perceptron,
     *,
-    drop: Callable | None = None,
+    drop: Callable[..., Any] | None = None,
     max_bytes: float | None = BLOCK_BYTES,
 ) -> Tensor:
     """Applies a perceptron to every `|x_i - y_j|` (Koch2015), which is symmetric. Arguments are the

@@ -1,6 +1,7 @@
 """Layer that maps symmetric matrices bilinearly by a matrix with orthonormal columns."""
 
 import numbers
+from typing import Any
 
 from keras_dml import distances
 from keras_dml._backend import keras, ops
@@ -71,7 +72,7 @@ class BiMap(Head, MatrixLayer):
         self.units = int(units)
         self.distance = distances.AffineInvariant()
 
-    def build(self, input_shape: tuple) -> None:
+    def build(self, input_shape: tuple[Any, ...]) -> None:
         super().build(input_shape)
         n = input_shape[-1]
         if self.units > n:
@@ -91,8 +92,8 @@ class BiMap(Head, MatrixLayer):
         half = ops.swapaxes(ops.matmul(inputs, self.kernel), -1, -2)  # (batch, ..., units, n)
         return spd.symmetric(ops.matmul(half, self.kernel))
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
+    def compute_output_shape(self, input_shape: tuple[Any, ...]) -> tuple[Any, ...]:
         return (*input_shape[:-2], self.units, self.units)
 
-    def get_config(self) -> dict:
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "units": self.units}

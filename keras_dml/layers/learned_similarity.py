@@ -2,6 +2,7 @@
 
 import numbers
 from collections.abc import Sequence
+from typing import Any
 
 from keras_dml import distances
 from keras_dml._backend import keras, ops
@@ -72,7 +73,7 @@ class LearnedSimilarity(keras.layers.Layer):
         self.normalize = bool(normalize)
         self.seed_generator = keras.random.SeedGenerator() if self.dropout else None
 
-    def build(self, x_shape: tuple, y_shape: tuple) -> None:
+    def build(self, x_shape: tuple[Any, ...], y_shape: tuple[Any, ...]) -> None:
         self._check(x_shape, y_shape, x_shape[-1])
         self.features = x_shape[1]
         features = self.features if self.symmetry == "absdiff" else 2 * self.features
@@ -149,10 +150,12 @@ class LearnedSimilarity(keras.layers.Layer):
 
         return drop
 
-    def compute_output_shape(self, x_shape: tuple, y_shape: tuple) -> tuple:
+    def compute_output_shape(
+        self, x_shape: tuple[Any, ...], y_shape: tuple[Any, ...]
+    ) -> tuple[Any, ...]:
         return (x_shape[0], y_shape[0])
 
-    def get_config(self) -> dict:
+    def get_config(self) -> dict[str, Any]:
         return {
             **super().get_config(),
             "hidden": self.hidden,

@@ -1,5 +1,7 @@
 """Layer that computes logarithms of symmetric matrices."""
 
+from typing import Any
+
 from keras_dml._backend import keras
 from keras_dml._typing import Tensor
 from keras_dml.geometry import spd
@@ -49,5 +51,5 @@ class LogEig(MatrixLayer):
             return self._functions.log(inputs)
         return self._functions.rectify_log(inputs, self.epsilon)
 
-    def get_config(self) -> dict:
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "epsilon": self.epsilon, "solver": self.solver}

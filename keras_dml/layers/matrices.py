@@ -1,6 +1,7 @@
 """Base class of layers that take symmetric matrices, and the eigenvalue solvers of these layers."""
 
 import types
+from typing import Any
 
 from keras_dml._backend import keras, xla
 from keras_dml._typing import Tensor
@@ -25,7 +26,7 @@ class MatrixLayer(keras.layers.Layer):
         super().__init__(dtype=full_precision(dtype), **kwargs)
         self.supports_masking = True
 
-    def build(self, input_shape: tuple) -> None:
+    def build(self, input_shape: tuple[Any, ...]) -> None:
         n = input_shape[-1]
         if len(input_shape) < 3 or n is None or input_shape[-2] != n:
             raise ValueError(
@@ -38,7 +39,7 @@ class MatrixLayer(keras.layers.Layer):
     def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         return None
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
+    def compute_output_shape(self, input_shape: tuple[Any, ...]) -> tuple[Any, ...]:
         return input_shape
 
 

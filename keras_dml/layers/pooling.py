@@ -1,6 +1,7 @@
 """Pooling layers over time that ignore masked steps."""
 
 import numbers
+from typing import Any
 
 from keras_dml import distances
 from keras_dml._backend import keras, ops
@@ -53,10 +54,10 @@ class SequencePooling(Head, keras.layers.Layer):
     def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         return None
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
+    def compute_output_shape(self, input_shape: tuple[Any, ...]) -> tuple[Any, ...]:
         return (input_shape[0], input_shape[-1])
 
-    def get_config(self) -> dict:
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "mode": self.mode}
 
 
@@ -123,9 +124,9 @@ class MaskedAveragePooling1D(keras.layers.Layer):
         pooled = self._pool(ops.max_pool, valid)
         return pooled[..., 0] > 0
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
+    def compute_output_shape(self, input_shape: tuple[Any, ...]) -> tuple[Any, ...]:
         batch, time, filters = input_shape
         return (batch, None if time is None else -(-time // self.pool_size), filters)
 
-    def get_config(self) -> dict:
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "pool_size": self.pool_size}

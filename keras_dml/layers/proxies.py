@@ -1,6 +1,7 @@
 """Layer with one learned proxy per class."""
 
 import numbers
+from typing import Any
 
 from keras_dml._backend import keras
 from keras_dml._typing import Tensor
@@ -46,7 +47,7 @@ class Proxies(keras.layers.Layer):
         self.classes = int(classes)
         self.supports_masking = True
 
-    def build(self, input_shape: tuple) -> None:
+    def build(self, input_shape: tuple[Any, ...]) -> None:
         if len(input_shape) != 2 or input_shape[1] is None:
             raise ValueError(
                 "Proxies needs vectors of known width, shape (batch, features). Received shape "
@@ -64,8 +65,8 @@ class Proxies(keras.layers.Layer):
     def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         return None
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
+    def compute_output_shape(self, input_shape: tuple[Any, ...]) -> tuple[Any, ...]:
         return (input_shape[0], self.classes)
 
-    def get_config(self) -> dict:
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "classes": self.classes}

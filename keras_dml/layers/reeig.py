@@ -1,5 +1,7 @@
 """Layer that rectifies the eigenvalues of symmetric matrices."""
 
+from typing import Any
+
 from keras_dml import distances
 from keras_dml._backend import keras
 from keras_dml._typing import Tensor
@@ -50,5 +52,5 @@ class ReEig(Head, MatrixLayer):
     def call(self, inputs: Tensor) -> Tensor:
         return self._rectify(inputs, self.epsilon)
 
-    def get_config(self) -> dict:
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "epsilon": self.epsilon, "solver": self.solver}

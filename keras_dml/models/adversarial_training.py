@@ -1,7 +1,7 @@
 """Adversarial training of a classifier by the methods PGD, AT, ALP, TLA and TRADES."""
 
 import random
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -95,7 +95,7 @@ class AdversarialTraining(CheckedTraining):
         step_size: float | None = None,
         clean_fraction: float = 0.5,
         ramp_steps: int = 0,
-        constants: dict | None = None,
+        constants: dict[Any, Any] | None = None,
         seed: int | None = None,
         name: str = "adversarial_training",
         **kwargs,
@@ -120,7 +120,7 @@ class AdversarialTraining(CheckedTraining):
         self._term_metrics = list(self._method.metrics)
         self.build(classifier.encoder.input_shape)
 
-    def build(self, input_shape: tuple) -> None:
+    def build(self, input_shape: tuple[Any, ...]) -> None:
         self.steps_taken = self.add_weight(
             name="steps_taken", shape=(), dtype="int32", initializer="zeros", trainable=False
         )
@@ -137,7 +137,7 @@ class AdversarialTraining(CheckedTraining):
         self,
         x: Tensor | None = None,
         y: Tensor | None = None,
-        y_pred: Tensor | dict | None = None,
+        y_pred: Tensor | dict[Any, Any] | None = None,
         sample_weight: None = None,
         training: bool = True,
     ) -> Tensor:
@@ -206,10 +206,10 @@ class AdversarialTraining(CheckedTraining):
     def _check_targets(self, x, y, training):
         self.classifier._check_targets(x, y, training)
 
-    def compute_output_shape(self, input_shape: tuple) -> tuple:
+    def compute_output_shape(self, input_shape: tuple[Any, ...]) -> tuple[Any, ...]:
         return self.classifier.compute_output_shape(input_shape)
 
-    def get_config(self) -> dict:
+    def get_config(self) -> dict[str, Any]:
         return {
             "name": self.name,
             "classifier": keras.saving.serialize_keras_object(self.classifier),
@@ -224,7 +224,9 @@ class AdversarialTraining(CheckedTraining):
         }
 
     @classmethod
-    def from_config(cls, config: dict, custom_objects: dict | None = None) -> Self:
+    def from_config(
+        cls, config: dict[str, Any], custom_objects: dict[str, Any] | None = None
+    ) -> Self:
         classifier = keras.saving.deserialize_keras_object(
             config["classifier"], custom_objects=custom_objects
         )

@@ -278,7 +278,7 @@ def problems(card: Any, wanted: Any = CARD) -> list[str]:
     return result if result or wanted is not CARD else list(_contradictions(card))
 
 
-def validate(card: Any, title: str, wanted: Any = CARD) -> dict:
+def validate(card: Any, title: str, wanted: Any = CARD) -> dict[str, Any]:
     """Checks a card and returns it unchanged.
 
     Args:

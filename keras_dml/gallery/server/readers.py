@@ -55,7 +55,7 @@ class Readers:
             while self._idle:
                 self._idle.pop().end()
 
-    async def run(self, client: str, function: Callable[[Callable], Any]) -> Any:
+    async def run(self, client: str, function: Callable[[Callable[..., Any]], Any]) -> Any:
         """Runs a function that reads files, and returns the result.
 
         Args:

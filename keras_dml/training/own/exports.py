@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import pathlib
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +35,7 @@ def remove(folder: pathlib.Path) -> None:
         path(folder, numbers).unlink(missing_ok=True)
 
 
-def write(folder: pathlib.Path, task: Task, people: People) -> tuple[dict, str | None]:
+def write(folder: pathlib.Path, task: Task, people: People) -> tuple[dict[Any, Any], str | None]:
     """Writes TFLite files that contain only builtin operators, and adds them to the card.
 
     Args:

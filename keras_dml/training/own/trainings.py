@@ -12,7 +12,7 @@ import json
 import pathlib
 import shutil
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,7 +39,7 @@ _replaceable_folder = functools.partial(
 )
 
 
-def digest(task: Task, people: People, settings: dict) -> str:
+def digest(task: Task, people: People, settings: dict[str, Any]) -> str:
     """Computes a digest of everything that influences a training.
 
     Args:
