@@ -204,7 +204,8 @@ class Gate:
     """
 
     def __init__(self, model: keras.Model, usual: Usual, potato: Potato | None = None):
-        self.usual, self.potato = usual, potato
+        self.usual: Usual = usual
+        self.potato: Potato | None = potato
         self._covariances = None if potato is None else covariances_of(model)
 
     def refused(self, recordings: Recordings) -> dict[int, str]:

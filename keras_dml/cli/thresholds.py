@@ -9,7 +9,7 @@ def run(
     gallery: _options.Gallery,
     access: _options.Access = _options.Access(),
     as_json: _options.AsJson = False,
-):
+) -> None:
     """List the calibrated thresholds of a gallery, including those of `keras-dml listen`.
 
     The command needs no model. Without --far, decisions use the threshold for the smallest rate.

@@ -61,13 +61,13 @@ class Distance:
     embeddings = "vectors, shape (batch, features)"
     is_zero_at_itself = True
     is_learned = False
-    weights = ()
+    weights: tuple[str, ...] = ()
     has_mean = False
     device_distance = None
-    device_tolerance = 0.0
+    device_tolerance: float = 0.0
     index_metric = "l2"
 
-    def __init_subclass__(cls, **kwargs):
+    def __init_subclass__(cls, **kwargs: Any) -> None:
         """Resets `squared` to the default for a subclass that overrides `pairwise` but not
         `squared`."""
         super().__init_subclass__(**kwargs)

@@ -41,7 +41,7 @@ class FewShot:
     queries: int
     accuracies: np.ndarray = field(repr=False)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return (
             f"{self.ways}-way {self.shots}-shot accuracy {100 * self.mean:.2f} ± "
             f"{100 * self.half_width:.2f} % ({len(self.accuracies):,} episodes, {self.queries} "
@@ -163,7 +163,7 @@ class GeneralizedAccuracy:
     new_examples: int
     old_examples: int
 
-    def __str__(self):
+    def __str__(self) -> str:
         return (
             f"new classes {100 * self.new:.1f} % of {self.new_examples:,}, old classes "
             f"{100 * self.old:.1f} % of {self.old_examples:,}, harmonic mean "

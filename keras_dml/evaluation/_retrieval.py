@@ -68,7 +68,7 @@ class TwoStages:
     candidates: int = 100
     distance: str | Callable[[np.ndarray, np.ndarray], ArrayLike] = "cosine"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not callable(self.similarity):
             raise TypeError(
                 "`similarity` must be a function S(x, y) of embeddings, such as "
@@ -129,7 +129,7 @@ class Retrieval:
     per_query: PerQuery = field(repr=False)
     intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
 
-    def __str__(self):
+    def __str__(self) -> str:
         recalls = ", ".join(
             f"R@{k} {100 * r:.1f} %{in_percent(self.intervals.get(f'recall_at_{k}'))}"
             for k, r in self.recall_at_k.items()

@@ -56,7 +56,7 @@ class AttackResult:
     seconds: float
     not_finite: int
 
-    def __str__(self):
+    def __str__(self) -> str:
         return _line(self.name, self.accuracy, self.interval)
 
 
@@ -110,7 +110,7 @@ class Robustness:
             table[column] = [0, *counts, sum(counts)]
         return table
 
-    def __str__(self):
+    def __str__(self) -> str:
         table = self.table()
         rows = zip(table["attack"], table["accuracy"], table["low"], table["high"], strict=True)
         count = f"{self.correct.size:,} examples"
@@ -335,20 +335,31 @@ class Network:
         batch_size: Largest number of rows in a call.
     """
 
-    def __init__(self, model, head, batch_size):
-        self.model, self.head, self.batch_size = model, head, batch_size
+    def __init__(self, model: keras.Model, head: str | None, batch_size: int) -> None:
+        self.model = model
+        self.head = head
+        self.batch_size = batch_size
         self._logits = compiled(lambda x: self._scores(x, head)[0])
         self._gradients = {}
 
-    def logits(self, x):
+    def logits(self, x: np.ndarray) -> np.ndarray:
         """Returns raw logits of a batch, NumPy of shape `(count, classes)`."""
         return np.asarray(self._logits(self._padded(x)))[: len(x)]
 
-    def margins(self, x, y):
+    def margins(self, x: np.ndarray, y: ArrayLike) -> np.ndarray:
         """Returns the margin of each input, above 0 if misclassified. NumPy of shape `(count,)`."""
         return np.array(robust.margin(np.asarray(y, np.int32), self.logits(x)))
 
-    def gradient(self, x, y, loss, *, source=None, probabilities=False, targets=None):
+    def gradient(
+        self,
+        x: np.ndarray,
+        y: ArrayLike,
+        loss: Any,
+        *,
+        source: Any = None,
+        probabilities: bool = False,
+        targets: Any = None,
+    ) -> tuple[np.ndarray, ...]:
         """Computes the loss and the margin of each example, and the gradient of the loss.
 
         Entries of the gradient that are not finite are set to 0.

@@ -118,7 +118,7 @@ class TarAtFar:
         """True if there are enough imposter trials: one false accept is at most the wanted rate."""
         return self.imposter >= min_imposters(self.far)
 
-    def __str__(self):
+    def __str__(self) -> str:
         if not self.measurable:
             return (
                 f"TAR at FAR {100 * self.far:g} % not measurable: {self.imposter:,} imposter "
@@ -143,7 +143,7 @@ class FarThreshold:
     trials: int
     far_ci95: tuple[float, float]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return (
             f"threshold {self.value:.4g} for FAR {100 * self.far:g} % (95 % interval "
             f"{_percents.interval(self.far_ci95)}, {self.trials:,} imposter trials)"
@@ -251,7 +251,7 @@ class AcceptRates:
     genuine: int
     imposter: int
 
-    def __str__(self):
+    def __str__(self) -> str:
         rates = [
             f"{name} {100 * rate:.3g} % [{_percents.interval(bounds)}]"
             for name, rate, bounds in (
@@ -350,7 +350,7 @@ class BestOfTries:
     people: int
     pairs: int
 
-    def __str__(self):
+    def __str__(self) -> str:
         rates = [
             f"{name} {100 * rate:.3g} % [{_percents.interval(bounds)}] ({100 * once:.3g} % once)"
             for name, rate, bounds, once in (
@@ -560,7 +560,7 @@ class FalseAccepts:
         """Returns the range of the number of people for a rate, see `Certificate.people_needed`."""
         return _people_needed(far, self.people, self.independent)
 
-    def __str__(self):
+    def __str__(self) -> str:
         bounds = _percents.interval(self.ci95)
         return f"FAR {100 * self.rate:.3g} % [{bounds}] at threshold {self.threshold:.4g}"
 
@@ -698,7 +698,7 @@ class Certificate:
         """
         return _people_needed(far, self.people, self.independent)
 
-    def __str__(self):
+    def __str__(self) -> str:
         stricter = self.far / 10
         bounds = _percents.interval(self.ci95)
         return (
@@ -927,7 +927,7 @@ class Promise:
         """Returns the number of people needed to guarantee another rate."""
         return _people_to_promise(far)
 
-    def __str__(self):
+    def __str__(self) -> str:
         bounds = _percents.interval(self.ci95)
         return (
             f"threshold {self.threshold:.4g} for FAR at most {100 * self.far:g} %: "

@@ -70,7 +70,7 @@ class PGD:
     source: str | None = None
     probabilities: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _check(self, "steps", "restarts")
         if self.step_size is not None and not self.step_size > 0:
             raise ValueError(f"`step_size` must be above 0. Received step_size={self.step_size!r}.")
@@ -121,7 +121,7 @@ class FGSM:
     probabilities: bool = False
     restarts = 1  # the start is not random
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _check(self)
 
     @property
@@ -158,7 +158,7 @@ class APGD:
     loss: str = "cross_entropy"
     source: str | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _check(self, "steps", "restarts")
 
     @property
@@ -198,7 +198,7 @@ class TargetedAPGD:
     source: str | None = None
     loss = "dlr"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _check(self, "steps", "targets", "restarts")
 
     @property
@@ -250,7 +250,7 @@ class Square:
     restarts: int = 1
     source = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _check(self, "queries", "restarts")
 
     @property
@@ -295,7 +295,7 @@ class SquareAPGD:
     loss: str = "margin"
     source = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _check(self, "queries", "steps", "restarts")
 
     @property

@@ -202,7 +202,7 @@ def _arguments(runner, recording):
     return {name: recording[None]}
 
 
-TASKS = {
+TASKS: dict[str, Callable[..., Any]] = {
     "classify": _each_recording("classify"),
     "distance": _each_embedding("distance", "gallery"),
     "embed": _each_recording("embed"),

@@ -283,7 +283,7 @@ class Gallery:
     def __enter__(self) -> Gallery:
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: Any) -> None:
         self.close()
 
     def people(self) -> dict[str, int]:

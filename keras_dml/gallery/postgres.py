@@ -142,11 +142,11 @@ class PostgresStore:
     """
 
     is_server = True
-    removal = f"drop its schema {NAMESPACE}"
+    removal: str = f"drop its schema {NAMESPACE}"
 
     def __init__(self, url: Path, upgrade: Callable[[Run], None]):
         check_password(url)
-        self.path = hide_password(url)
+        self.path: str = hide_password(url)
         self._url, self._upgrade = str(url), upgrade
         self._lock = threading.RLock()
         self._index = self._people = None

@@ -143,7 +143,7 @@ class SQLiteFile:
         kind: str,
         upgrade: Callable[[Run], None] | None = None,
     ):
-        self.path = pathlib.Path(path)
+        self.path: pathlib.Path = pathlib.Path(path)
         self._place = self.path.absolute()  # the working folder may change
         self._identity = None
         self._upgrade = upgrade

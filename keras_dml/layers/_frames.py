@@ -20,7 +20,7 @@ class AudioFrames(keras.layers.Layer):
         **kwargs: See `keras.layers.Layer`.
     """
 
-    def __init__(self, rate: int, **kwargs):
+    def __init__(self, rate: int, **kwargs: Any):
         super().__init__(autocast=False, **kwargs)
         self.frame, self.hop = frame_sizes(rate)
         self.rate = int(rate)

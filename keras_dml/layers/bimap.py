@@ -63,7 +63,7 @@ class BiMap(Head, MatrixLayer):
         array([[[1.64]]], dtype=float32)
     """
 
-    def __init__(self, units: int, **kwargs):
+    def __init__(self, units: int, **kwargs: Any):
         super().__init__(**kwargs)
         if not isinstance(units, numbers.Integral) or units < 1:
             raise ValueError(

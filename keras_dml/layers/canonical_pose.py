@@ -36,7 +36,7 @@ class CanonicalPose(keras.layers.Layer):
         array([[[ 0.,  0.,  0., -1.,  0.,  0.,  1.,  0.,  0.]]], dtype=float32)
     """
 
-    def __init__(self, root: int = 0, hips: tuple[int, int] = (1, 6), **kwargs):
+    def __init__(self, root: int = 0, hips: tuple[int, int] = (1, 6), **kwargs: Any):
         super().__init__(autocast=False, **kwargs)
         joints = (root, *hips)
         whole = all(isinstance(joint, numbers.Integral) and joint >= 0 for joint in joints)

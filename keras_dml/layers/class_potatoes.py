@@ -49,7 +49,7 @@ class ClassPotatoes(MatrixLayer):
                [ 4.22]], dtype=float32)
     """
 
-    def __init__(self, classes: int, *, update_rate: float | None = None, **kwargs):
+    def __init__(self, classes: int, *, update_rate: float | None = None, **kwargs: Any):
         super().__init__(**kwargs)
         if not isinstance(classes, numbers.Integral) or classes < 1:
             raise ValueError(

@@ -45,7 +45,11 @@ class Covariance(Head, keras.layers.Layer):
     """
 
     def __init__(
-        self, estimator: str = "sample", *, dtype: str | keras.DTypePolicy | None = None, **kwargs
+        self,
+        estimator: str = "sample",
+        *,
+        dtype: str | keras.DTypePolicy | None = None,
+        **kwargs: Any,
     ):
         super().__init__(dtype=full_precision(dtype), **kwargs)
         check_estimator(estimator)

@@ -35,7 +35,7 @@ class FixedNormalization(keras.layers.Layer):
         2.0
     """
 
-    def __init__(self, mean: ArrayLike = 0.5, stddev: ArrayLike = 0.5, **kwargs):
+    def __init__(self, mean: ArrayLike = 0.5, stddev: ArrayLike = 0.5, **kwargs: Any):
         super().__init__(autocast=False, **kwargs)
         self.mean = _numbers("mean", mean)
         self.stddev = _numbers("stddev", stddev)

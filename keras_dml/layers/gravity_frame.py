@@ -48,7 +48,7 @@ class GravityFrame(keras.layers.Layer):
                 [-1.,  3.]]], dtype=float32)
     """
 
-    def __init__(self, horizontal: str = "axes", lag: int = 1, **kwargs):
+    def __init__(self, horizontal: str = "axes", lag: int = 1, **kwargs: Any):
         super().__init__(autocast=False, **kwargs)
         if horizontal not in HORIZONTAL:
             raise ValueError(

@@ -50,7 +50,7 @@ class InputContract(keras.layers.Layer):
         min_steps: int = 1,
         max_steps: int | None = None,
         stddev_range: ArrayLike | None = None,
-        **kwargs,
+        **kwargs: Any,
     ):
         # half precision may not resolve a signal with a large offset
         super().__init__(autocast=False, **kwargs)

@@ -26,7 +26,7 @@ class InstanceStandardization(keras.layers.Layer):
         TypeError, ValueError: If `epsilon` is not a finite number of at least 0.
     """
 
-    def __init__(self, epsilon: float = 1e-6, **kwargs):
+    def __init__(self, epsilon: float = 1e-6, **kwargs: Any):
         super().__init__(autocast=False, **kwargs)
         self.epsilon = number("epsilon", epsilon, 0)
         self.supports_masking = True

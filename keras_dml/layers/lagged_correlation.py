@@ -54,7 +54,7 @@ class LaggedCorrelation(Head, keras.layers.Layer):
         ridge: float = 1e-2,
         *,
         dtype: str | keras.DTypePolicy | None = None,
-        **kwargs,
+        **kwargs: Any,
     ):
         super().__init__(dtype=full_precision(dtype), **kwargs)
         self.lags, self.ridge = check_lags(lags), check_ridge(ridge)

@@ -36,7 +36,7 @@ class LastLSTM(keras.layers.Layer):
         TensorShape([4, 3])
     """
 
-    def __init__(self, units: int, depth: int = 1, **kwargs):
+    def __init__(self, units: int, depth: int = 1, **kwargs: Any):
         super().__init__(**kwargs)
         self.units = whole("units", units, minimum=1)
         self.depth = whole("depth", depth, minimum=1)

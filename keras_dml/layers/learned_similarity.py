@@ -59,7 +59,7 @@ class LearnedSimilarity(keras.layers.Layer):
         symmetry: str = "none",
         normalize: bool = False,
         dtype: str | keras.DTypePolicy | None = None,
-        **kwargs,
+        **kwargs: Any,
     ):
         super().__init__(dtype=full_precision(dtype), **kwargs)
         self.hidden = _widths(hidden)
@@ -185,7 +185,7 @@ def _fraction(name, value, *, closed):
     return float(value)
 
 
-def keep_mask(shape, rate, seed):
+def keep_mask(shape: Sequence[Any], rate: float, seed: Tensor) -> Tensor:
     """Draws a boolean tensor that is True for the units that dropout keeps.
 
     The function draws only as many random bits as the rate needs. Keras draws four random bytes per
@@ -202,7 +202,7 @@ def keep_mask(shape, rate, seed):
     return random_bytes(shape, bits, seed) >= ops.cast(dropped, "uint8")
 
 
-def keep_fraction(rate):
+def keep_fraction(rate: float) -> float:
     """Returns the fraction of the units that `keep_mask` keeps on average."""
     dropped, bits = _odds(rate)
     return 1 - dropped / 2**bits

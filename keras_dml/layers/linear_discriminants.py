@@ -46,7 +46,7 @@ class LinearDiscriminants(Head, keras.layers.Layer):
         limit: float = 2.0,
         *,
         dtype: str | keras.DTypePolicy | None = None,
-        **kwargs,
+        **kwargs: Any,
     ):
         super().__init__(dtype=full_precision(dtype), **kwargs)
         if not (isinstance(units, numbers.Integral) and units >= 1):

@@ -61,7 +61,7 @@ class LogMel(_frames.AudioFrames):
         high: float = 7600.0,
         *,
         min_frames: int = 1,
-        **kwargs,
+        **kwargs: Any,
     ):
         super().__init__(rate, **kwargs)
         self.bands, self.min_frames = int(bands), int(min_frames)

@@ -39,7 +39,7 @@ class LogEig(MatrixLayer):
         array([0.6931, 2.3026], dtype=float32)
     """
 
-    def __init__(self, epsilon: float | None = None, *, solver: str = "eigh", **kwargs):
+    def __init__(self, epsilon: float | None = None, *, solver: str = "eigh", **kwargs: Any):
         super().__init__(**kwargs)
         self.epsilon = None if epsilon is None else spd.check_epsilon(epsilon)
         self.solver = solver

@@ -22,7 +22,7 @@ class MatrixLayer(keras.layers.Layer):
 
     takes_matrices = True  # a model that begins with this layer takes matrices
 
-    def __init__(self, *, dtype: str | keras.DTypePolicy | None = None, **kwargs):
+    def __init__(self, *, dtype: str | keras.DTypePolicy | None = None, **kwargs: Any):
         super().__init__(dtype=full_precision(dtype), **kwargs)
         self.supports_masking = True
 
@@ -34,7 +34,7 @@ class MatrixLayer(keras.layers.Layer):
                 f"Received shape {tuple(input_shape)}. `keras_dml.layers.Covariance` computes "
                 "square matrices from recordings of shape (batch, time, channels)."
             )
-        self.input_spec = keras.layers.InputSpec(min_ndim=3, axes={-1: n, -2: n})
+        self.input_spec: Any = keras.layers.InputSpec(min_ndim=3, axes={-1: n, -2: n})
 
     def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         return None

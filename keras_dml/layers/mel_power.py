@@ -43,7 +43,7 @@ class MelPower(_frames.AudioFrames):
         TensorShape([1, 98, 40])
     """
 
-    def __init__(self, bands: int = 40, rate: int = 16000, **kwargs):
+    def __init__(self, bands: int = 40, rate: int = 16000, **kwargs: Any):
         super().__init__(rate, **kwargs)
         if int(bands) < 1:
             raise ValueError(f"`bands` must be at least 1. Received bands={bands}.")

@@ -35,7 +35,7 @@ class MinimumLevel(keras.layers.Layer):
                [ 2. ,  2. ]], dtype=float32)
     """
 
-    def __init__(self, level: float, **kwargs):
+    def __init__(self, level: float, **kwargs: Any):
         super().__init__(autocast=False, **kwargs)
         self.level = positive("level", level)
         self.supports_masking = True

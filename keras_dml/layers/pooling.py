@@ -35,7 +35,7 @@ class SequencePooling(Head, keras.layers.Layer):
     """
 
     def __init__(
-        self, mode: str = "max", *, dtype: str | keras.DTypePolicy | None = None, **kwargs
+        self, mode: str = "max", *, dtype: str | keras.DTypePolicy | None = None, **kwargs: Any
     ):
         super().__init__(dtype=full_precision(dtype), **kwargs)
         if mode not in MODES:
@@ -85,7 +85,7 @@ class MaskedAveragePooling1D(keras.layers.Layer):
         ValueError: If `pool_size` is not a positive integer.
     """
 
-    def __init__(self, pool_size: int = 2, **kwargs):
+    def __init__(self, pool_size: int = 2, **kwargs: Any):
         super().__init__(**kwargs)
         if not isinstance(pool_size, numbers.Integral) or pool_size < 1:
             raise ValueError(

@@ -83,7 +83,7 @@ class PrototypeSimilarity(keras.layers.Layer):
         class_names: Sequence[str] | None = None,
         dtype: str | keras.DTypePolicy | None = None,
         name: str | None = None,
-        **options,
+        **options: Any,
     ):
         super().__init__(dtype=full_precision(dtype), name=name)
         if not isinstance(classes, numbers.Integral) or classes < 1:

@@ -38,7 +38,9 @@ class Proxies(keras.layers.Layer):
         array([[2., 4.]], dtype=float32)
     """
 
-    def __init__(self, classes: int, *, dtype: str | keras.DTypePolicy | None = None, **kwargs):
+    def __init__(
+        self, classes: int, *, dtype: str | keras.DTypePolicy | None = None, **kwargs: Any
+    ):
         super().__init__(dtype=full_precision(dtype), **kwargs)
         if not isinstance(classes, numbers.Integral) or classes < 2:
             raise ValueError(

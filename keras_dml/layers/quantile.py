@@ -58,7 +58,7 @@ class QuantileLayer(Head, keras.layers.Layer):
         flatten: bool = False,
         host_sort: bool | None = None,
         dtype: str | keras.DTypePolicy | None = None,
-        **kwargs,
+        **kwargs: Any,
     ):
         super().__init__(dtype=full_precision(dtype), **kwargs)
         if not isinstance(knots, numbers.Integral) or knots < 1:

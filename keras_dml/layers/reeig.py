@@ -41,7 +41,7 @@ class ReEig(Head, MatrixLayer):
         array([2. , 0.5], dtype=float32)
     """
 
-    def __init__(self, epsilon: float = 1e-4, *, solver: str = "eigh", **kwargs):
+    def __init__(self, epsilon: float = 1e-4, *, solver: str = "eigh", **kwargs: Any):
         super().__init__(**kwargs)
         self.epsilon = spd.check_epsilon(epsilon)
         self.solver = solver

@@ -40,7 +40,7 @@ class RiemannianBatchNormalization(Head, MatrixLayer):
         array([0.6667, 1.5   ], dtype=float32)
     """
 
-    def __init__(self, momentum: float = 0.9, **kwargs):
+    def __init__(self, momentum: float = 0.9, **kwargs: Any):
         super().__init__(**kwargs)
         if not 0 <= momentum <= 1:
             raise ValueError(f"`momentum` must be between 0 and 1. Received momentum={momentum!r}.")

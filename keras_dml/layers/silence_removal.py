@@ -70,7 +70,7 @@ class SilenceRemoval(keras.layers.Layer):
         pause: float = 0.6,
         *,
         least: int = 1,
-        **kwargs,
+        **kwargs: Any,
     ):
         super().__init__(autocast=False, **kwargs)
         _frames.frame_sizes(rate)

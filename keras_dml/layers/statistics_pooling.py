@@ -35,7 +35,7 @@ class StatisticsPooling(Head, keras.layers.Layer):
         array([[3., 2.]], dtype=float32)
     """
 
-    def __init__(self, *, dtype: str | keras.DTypePolicy | None = None, **kwargs):
+    def __init__(self, *, dtype: str | keras.DTypePolicy | None = None, **kwargs: Any):
         super().__init__(dtype=full_precision(dtype), **kwargs)
         self.distance = distances.Cosine()
         self.supports_masking = True

@@ -42,7 +42,9 @@ class TangentMap(BiMap):
         array([[0.6931, 0.    , 2.3026]], dtype=float32)
     """
 
-    def __init__(self, units: int, epsilon: float | None = None, *, solver: str = "eigh", **kwargs):
+    def __init__(
+        self, units: int, epsilon: float | None = None, *, solver: str = "eigh", **kwargs: Any
+    ):
         super().__init__(units, **kwargs)
         options = {"dtype": self.dtype_policy, "autocast": self.autocast}
         self.logarithm = LogEig(epsilon, solver=solver, **options)

@@ -39,7 +39,7 @@ class VoiceActivity(keras.layers.Layer):
         array([[False,  True,  True,  True]])
     """
 
-    def __init__(self, margin: float = 0.3, **kwargs):
+    def __init__(self, margin: float = 0.3, **kwargs: Any):
         super().__init__(**kwargs)
         if not 0 <= margin < float("inf"):
             raise ValueError(

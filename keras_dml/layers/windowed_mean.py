@@ -48,7 +48,7 @@ class WindowedMean(Head, keras.layers.Layer):
         lead: int = 0,
         *,
         dtype: str | keras.DTypePolicy | None = None,
-        **kwargs,
+        **kwargs: Any,
     ):
         super().__init__(dtype=full_precision(dtype), **kwargs)
         shapes = network.input_shape, network.output_shape

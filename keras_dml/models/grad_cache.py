@@ -58,7 +58,9 @@ class GradCache(keras.Model):
         TensorShape([5, 2])
     """
 
-    def __init__(self, encoder: keras.Model, chunk: int, *, name: str = "grad_cache", **kwargs):
+    def __init__(
+        self, encoder: keras.Model, chunk: int, *, name: str = "grad_cache", **kwargs: Any
+    ):
         _check_encoder(encoder)
         super().__init__(encoder.inputs[0], encoder.outputs[0], name=name, **kwargs)
         self.supports_masking = True  # the encoder uses masks, and embeddings have no mask

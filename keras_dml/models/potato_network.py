@@ -68,7 +68,7 @@ class PotatoNetwork(keras.Model):
         *,
         update_rate: float | None = None,
         name: str = "potato_network",
-        **kwargs,
+        **kwargs: Any,
     ):
         _check_encoder(encoder)
         super().__init__(encoder.inputs[0], encoder.outputs[0], name=name, **kwargs)
@@ -79,7 +79,7 @@ class PotatoNetwork(keras.Model):
             keras.metrics.Mean(name) for name in ("positives", "negatives", "log_mu", "log_sigma")
         ]
 
-    def fit(self, x=None, y=None, *args, **kwargs) -> keras.callbacks.History:
+    def fit(self, x=None, y=None, *args: Any, **kwargs: Any) -> keras.callbacks.History:
         """Trains like `keras.Model.fit`, after a check of the arrays.
 
         Raises:

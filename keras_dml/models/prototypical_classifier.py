@@ -92,7 +92,7 @@ class PrototypicalClassifier(CheckedTraining):
         *,
         aux: str | None = "softmax",
         name: str = "prototypical_classifier",
-        **options,
+        **options: Any,
     ):
         _check_encoder(encoder)
         super().__init__(name=name)

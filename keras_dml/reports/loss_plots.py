@@ -166,7 +166,7 @@ def draw_quantiles(
     *,
     color: str,
     label: str | None,
-):
+) -> None:
     """Draws a dot at the median, a thick line over 50 % and a thin line over 90 % of the values.
 
     Args:

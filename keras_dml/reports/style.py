@@ -27,7 +27,9 @@ PALETTE = (VERMILLION, BLUE, GREEN, ORANGE, PURPLE, SKY_BLUE, BLACK, GRAY)  # fo
 
 GENUINE, IMPOSTER = BLUE, ORANGE
 PEOPLE = (BLACK, PURPLE)
-METHODS = {  # color and dash pattern of each method, which are the same in all plots
+METHODS: dict[
+    str, tuple[Any, Any]
+] = {  # color and dash pattern of each method, which are the same in all plots
     "QP-WL": (VERMILLION, "-"),
     "QP-NPL": (SKY_BLUE, "--"),
     "MP-NPL": (GREEN, "-."),

@@ -25,7 +25,7 @@ def build_card(
     thresholds: Iterable[dict[Any, Any]] = (),
     device_thresholds: Iterable[dict[Any, Any]] = (),
     data: dict[Any, Any] | None = None,
-    **facts,
+    **facts: Any,
 ) -> dict[Any, Any]:
     """Builds a card without the entries that `publish` reads from the model.
 

@@ -94,7 +94,7 @@ def fit(
     folder: Path | None = None,
     resume: bool = False,
     callbacks: tuple[Any, ...] = (),
-    **compiled,
+    **compiled: Any,
 ) -> Fitted:
     """Trains a model, prints progress, and writes a checkpoint after each epoch.
 

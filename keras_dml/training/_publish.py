@@ -103,7 +103,7 @@ def publish(
     return card
 
 
-def update(folder: Path, **changes) -> dict[Any, Any]:
+def update(folder: Path, **changes: Any) -> dict[Any, Any]:
     """Changes keys of a published card, and writes the page of the model again.
 
     Args:

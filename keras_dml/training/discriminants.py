@@ -127,7 +127,7 @@ def outputs(model: keras.Model, windows: Recordings) -> np.ndarray:
 
 
 def discriminant_analysis(
-    features: np.ndarray, people: Sequence[Any], count: int, *scaling
+    features: np.ndarray, people: Sequence[Any], count: int, *scaling: Any
 ) -> Pipeline:
     """Fits principal components (PCA) and linear discriminants (LDA) that separate people.
 

@@ -181,7 +181,9 @@ def figures(
     return rows
 
 
-def proportion(protocol: str, metric: str, value: float, trials: int, **keys) -> dict[Any, Any]:
+def proportion(
+    protocol: str, metric: str, value: float, trials: int, **keys: Any
+) -> dict[Any, Any]:
     """Returns a row of a card's `figures` for a fraction of trials.
 
     The row contains the binomial standard error of the fraction.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from keras_dml.zoo import catalog, headline
@@ -413,7 +413,7 @@ def _or_dash(value):
     return "–" if value is None else value
 
 
-def markdown_table(columns: Sequence[str], rows) -> str:
+def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """Returns a table in Markdown.
 
     Args:

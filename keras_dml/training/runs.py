@@ -37,7 +37,7 @@ class Runs:
     """
 
     def __init__(self, folder: Path) -> None:
-        self.folder = pathlib.Path(folder)
+        self.folder: pathlib.Path = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def path(self, settings: dict[str, Any]) -> pathlib.Path:

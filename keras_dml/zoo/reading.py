@@ -23,9 +23,9 @@ WEIGHTS = "model.weights.h5"
 # embedding of a test recording). The embedding of another model has a relative error above 1.
 MAX_TOLERANCE = 0.1
 MAX_MESSAGE = 300  # characters printed of a message of Keras, which may quote the whole file
-OWN_CARD = {key: schema.CARD[key.removesuffix("?")] for key in ("model", "golden?")} | {
-    "quality?": schema.QUALITY
-}
+OWN_CARD: dict[str, Any] = {
+    key: schema.CARD[key.removesuffix("?")] for key in ("model", "golden?")
+} | {"quality?": schema.QUALITY}
 _AGAIN = "Install the package again, or run the model's recipe."
 _COPY = "Copy it again from the original, or save it again by `model.save`."
 _AS_CLASS = (

@@ -174,7 +174,7 @@ STATIC = {  # files that do not reveal anything about the gallery
 OPENAPI = "/openapi.json"
 OPEN = {*STATIC, OPENAPI, "/healthz", "/readyz"}  # paths that need no token
 TOKEN = HTTPBearer(auto_error=False, description="A token, if the server requires one.")
-PROBLEMS = {
+PROBLEMS: dict[int | str, dict[str, Any]] = {
     code: {"model": schemas.Problem, "description": text}
     for code, text in {
         401: "The token is missing or wrong",

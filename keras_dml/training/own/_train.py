@@ -73,7 +73,7 @@ class Trained:
     notes: dict[Any, Any] = dataclasses.field(default_factory=dict)
     resampled_hz: float | None = None
 
-    def __str__(self):
+    def __str__(self) -> str:
         if not self.leaderboard:
             return self.card["headline"]["unmeasured"]
         table = f"{leaderboard.CHOSEN_FROM}\n{leaderboard.text(self.leaderboard)}"

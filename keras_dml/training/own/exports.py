@@ -15,7 +15,7 @@ from keras_dml.training.own.task import Task, measurable, thin
 from keras_dml.training.people import People
 from keras_dml.zoo import catalog, lookup, reading
 
-QUANTIZATIONS = {"float32": None, "float16": "float16"}
+QUANTIZATIONS: dict[str, str | None] = {"float32": None, "float16": "float16"}
 MOST_WINDOWS, PER_SIDE = 240, 6  # of all people; per person, of enrolled recordings or probes
 EXAMPLES = 16  # number of recordings on which a file is compared with Keras
 ARE = (

@@ -70,7 +70,7 @@ def train_folder(
     time_unit: str | None = None,
     max_gap: float | None = None,
     units: str | Sequence[str] | None = None,
-    **options,
+    **options: Any,
 ) -> Trained:
     """Trains a model on the recordings of a folder or of a table.
 
@@ -143,7 +143,7 @@ def read(
     channels: Sequence[str] | None = None,
     rate_hz: float | None = None,
     resample_hz: float | None = None,
-    **times,
+    **times: Any,
 ) -> Files:
     """Reads the recordings of a folder that have the same channels, units and rate.
 

@@ -71,9 +71,9 @@ class UnfinishedFolder:
     """
 
     def __init__(self, out: Path, made_of: str, methods: list[str], resume: bool) -> None:
-        self.path = _replaceable_folder(pathlib.Path(out) / UNFINISHED)
+        self.path: pathlib.Path = _replaceable_folder(pathlib.Path(out) / UNFINISHED)
         self._made_of, self._methods = made_of, list(methods)
-        self.resume = resume and (self.path / PLAN).is_file()
+        self.resume: bool = resume and (self.path / PLAN).is_file()
         if not self.resume:
             shutil.rmtree(self.path, ignore_errors=True)
         self._plan = self._read() if self.resume else None
