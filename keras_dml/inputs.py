@@ -157,9 +157,9 @@ class Signals(_Input):
     """Checks and batches recordings of shape `(time, channels)`. A batch also holds the lengths of
     the recordings."""
 
-    name = "Recording"
-    axes = "(time, channels)"
-    arguments = ("signal", "length")
+    name: str | None = "Recording"
+    axes: str | None = "(time, channels)"
+    arguments: tuple[str, ...] = ("signal", "length")
 
     @property
     def has_any_length(self) -> bool:
@@ -229,9 +229,9 @@ class Signals(_Input):
 class Matrices(_Input):
     """Checks and batches symmetric matrices of shape `(n, n)`."""
 
-    name = "Matrix"
-    axes = "(n, n)"
-    arguments = ("matrix",)
+    name: str | None = "Matrix"
+    axes: str | None = "(n, n)"
+    arguments: tuple[str, ...] = ("matrix",)
     has_any_length = False
 
     def _check(self, matrices, _):
@@ -259,9 +259,9 @@ class Matrices(_Input):
 class Images(_Input):
     """Checks and batches images of shape `(height, width, channels)`, floats in [0, 1]."""
 
-    name = "Image"
-    axes = "(height, width, channels)"
-    arguments = ("image",)
+    name: str | None = "Image"
+    axes: str | None = "(height, width, channels)"
+    arguments: tuple[str, ...] = ("image",)
     has_any_length = False
 
     def _check(self, _, images):

@@ -1,6 +1,7 @@
 """Tests that type checkers accept the examples in the pages, and report names that do not exist."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -10,6 +11,7 @@ from tests.test_docs import DEVICES, INDEX, ROOT, blocks
 
 pytest.importorskip("pyright")
 
+COMPLETENESS = 0.98  # fraction of the public names whose types are known
 PAGES = {"readme.py": "README.md", "index.py": INDEX, "devices.py": DEVICES}
 WRONG = """
 import keras_dml
@@ -62,3 +64,14 @@ def test_mypy_notices_a_method_that_does_not_exist(tmp_path):
         text=True,
     )
     assert '"Gallery" has no attribute "verrify"' in done.stdout
+
+
+def test_public_names_have_known_types():
+    command = [sys.executable, "-m", "pyright", "--verifytypes", "keras_dml", "--ignoreexternal"]
+    options = ["--outputjson", "--pythonpath", sys.executable]
+    search = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [*command, *options], cwd=ROOT, env=search, capture_output=True, text=True
+    )
+    report = json.loads(done.stdout[done.stdout.index("{") :])["typeCompleteness"]
+    assert report["completenessScore"] >= COMPLETENESS
